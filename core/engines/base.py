@@ -1,0 +1,39 @@
+"""What every engine promises.
+
+An engine takes all requests of a task at once, lazily, and yields an outcome for each as it finishes, in any
+order: a Response, or a Failure for that request alone. It raises UserError only when nothing can run at all
+(no such model, no such endpoint). It keeps a bounded number of requests in hand, so a long iterable of
+requests needs no more memory than a short one. Consecutive requests that differ in their trial only may be
+sent as one prompt with n samples; sample i of a prompt uses seed + i, so the outcome does not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from livek12.core.records import Failure, Request, Response
+
+Outcome = Response | Failure
+
+
+class Engine(Protocol):
+    """Runs requests on one model."""
+
+    name: str
+    model: str
+    revision: str | None
+    images: bool
+    """Whether the model can see; requests with images end as `unsupported` where it cannot."""
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        """Yields exactly one outcome a request, as they finish."""
+        ...
+
+    def versions(self) -> dict[str, str]:
+        """What made the responses: package and library versions, for the record."""
+        ...
+
+    def close(self) -> None:
+        """Gives memory and processes back; safe to call twice."""
+        ...

@@ -1,0 +1,318 @@
+"""The records that cross a boundary: Question, Request, Response, Verdict and their parts.
+
+Contract: a record is an immutable pydantic model; unknown fields are refused; what a source does not
+give stays empty (None, "" or an empty list), never made up. `RECORD_VERSION` changes with any field.
+`core.features` derives the Arrow columns from these classes, so a field is written down once, here.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+RECORD_VERSION = 1
+IMAGE_MARK = "<image>"
+"""Stands in a text where the next image of the record belongs."""
+
+Benchmark = Literal["livek12", "kmmmu", "cfe", "mdk12"]
+Language = Literal["zh", "en", "ko"]
+QuestionType = Literal[
+    "single_choice",
+    "multiple_choice",
+    "fill_in_blank",
+    "true_false",
+    "short_answer",
+    "open_ended",
+    "proof",
+]
+CHOICE_TYPES: frozenset[QuestionType] = frozenset({"single_choice", "multiple_choice"})
+
+
+class Record(BaseModel):
+    """Base of all records: frozen, strict about unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+
+class Image(Record):
+    """One encoded picture, in the layout of `datasets.Image(decode=False)`."""
+
+    bytes: builtins.bytes | None = Field(default=None, repr=False)
+    path: str | None = None
+
+    @property
+    def sha256(self) -> str:
+        """Stable id of the picture: the hash of its encoded bytes.
+
+        Raises:
+            ValueError: the image holds no bytes.
+        """
+        if self.bytes is None:
+            raise ValueError(f"image {self.path!r} has no bytes")
+        return hashlib.sha256(self.bytes).hexdigest()
+
+
+class Option(Record):
+    """One choice; `text` may hold image marks."""
+
+    label: str
+    text: str
+
+
+class Variable(Record):
+    """A typed answer variable (CFE-Bench, section 3.2)."""
+
+    name: str
+    description: str = ""
+    type: Literal["numeric", "formula", "other"] = "other"
+    value: str
+
+
+class FlowStep(Record):
+    """One unit of a reasoning flow: a sub-question and its verifiable answer (CFE-Bench, section 5.1)."""
+
+    step: str
+    answer: str
+
+
+class Flags(Record):
+    """Yes/no properties of a question; None where the source does not say."""
+
+    is_korean_specific: bool | None = None
+
+
+class Attributes(Record):
+    """Reporting axes that only some benchmarks have."""
+
+    macro_subject: str | None = None
+    task: str | None = None
+    visual_modality: str | None = None
+    topic: str | None = None
+
+
+class Review(Record):
+    """Who accepted the question, and when (ISO 8601)."""
+
+    state: Literal["unreviewed", "accepted", "rejected"] = "unreviewed"
+    by: str | None = None
+    at: str | None = None
+
+
+class Source(Record):
+    """Where the question comes from."""
+
+    url: str | None = None
+    licence: str | None = None
+    upstream_id: str | None = None
+
+
+class Question(Record):
+    """One exam question with its key.
+
+    `answer` has one entry a blank or sub-question; letters of a multiple choice are one entry ("ACD").
+    Images are used in the order of their marks: those of `question` first, then those of the options.
+    """
+
+    id: str
+    benchmark: Benchmark
+    release: str | None = None
+    language: Language
+    subject: str
+    question_type: QuestionType
+    question_type_raw: str | None = None
+    question: str
+    options: list[Option] = []
+    images: list[Image] = []
+    paper_id: str | None = None
+    page_numbers: list[int] = []
+    number: str | None = None
+    answer: list[str] = []
+    part_points: list[float] = []
+    answer_images: list[Image] = []
+    solution: str | None = None
+    solution_images: list[Image] = []
+    variables: list[Variable] = []
+    reasoning_flow: list[FlowStep] = []
+    points: float | None = None
+    knowledge_points: list[str] = []
+    taxonomy: list[str] = []
+    difficulty: str | None = None
+    year: int | None = None
+    subsets: list[str] = []
+    flags: Flags = Flags()
+    attributes: Attributes = Attributes()
+    exam: str | None = None
+    translation_of: str | None = None
+    review: Review = Review()
+    removed_in: str | None = None
+    source: Source = Source()
+
+
+class Page(Record):
+    """One page of a paper; stored once and joined by `paper_id` and `page_number` (from 1)."""
+
+    paper_id: str
+    page_number: int
+    image: Image
+    language: Language | None = None
+    release: str | None = None
+
+
+class Sampling(Record):
+    """How an answer is drawn; None leaves the model's own default (its generation config)."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    max_tokens: int = 2048
+    seed: int = 0
+    stop: list[str] = []
+
+
+class Part(Record):
+    """One piece of a message: a text, or the sha256 of an image of the request."""
+
+    type: Literal["text", "image"]
+    text: str | None = None
+    image: str | None = None
+
+
+class Message(Record):
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: list[Part]
+
+
+class Key(Record):
+    """Names one answer of a run: which task, which question, which trial."""
+
+    task: str
+    question_id: str
+    trial: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.task}/{self.question_id}/{self.trial}"
+
+
+class Request(Record):
+    """What one model is asked once. `images` maps the sha256 used in the messages to the picture."""
+
+    key: Key
+    messages: list[Message]
+    images: dict[str, Image] = {}
+    sampling: Sampling = Sampling()
+
+    @property
+    def prompt_sha256(self) -> str:
+        """Hash of everything the model sees (texts, roles, image hashes) and of the sampling."""
+        payload = self.model_dump_json(include={"messages", "sampling"})
+        return hashlib.sha256(payload.encode()).hexdigest()
+
+
+class Response(Record):
+    """What the model said. Token counts are None where the engine does not tell; none is estimated."""
+
+    key: Key
+    text: str
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    seconds: float | None = None
+    engine: str
+    model: str
+    model_revision: str | None = None
+    prompt_sha256: str | None = None
+    versions: dict[str, str] = {}
+
+
+class Failure(Record):
+    """A request that ended without a response; sent again when the run goes on."""
+
+    key: Key
+    state: Literal["failed", "unsupported"]
+    reason: str
+
+
+class Vote(Record):
+    """What one judge said about one part; `raw` is its text as received."""
+
+    judge: str
+    decision: Literal["accept", "reject", "undecided"]
+    score: float | None = None
+    raw: str | None = None
+    tokens: int | None = None
+    cost: float | None = None
+
+
+class PartVerdict(Record):
+    """One blank, sub-question or variable: the answer found, the key, and the decision.
+
+    `score` is the share of the part's points, 0 to 1; None exactly when undecided.
+    """
+
+    name: str | None = None
+    answer: str | None
+    gold: str
+    decision: Literal["accept", "reject", "undecided"]
+    score: float | None
+    decided_by: str
+    reason: str = ""
+    votes: list[Vote] = []
+
+
+class ProcessError(Record):
+    """One root-cause error a critic found (LiveK12Bench, section 2.3)."""
+
+    type: Literal["CIE", "LAE", "DRE"]
+    step: str
+    reason: str
+    judge: str
+
+
+class Process(Record):
+    """The process audit of one response: mean presence (0 to 1) of each error type over the critics."""
+
+    cie: float
+    lae: float
+    dre: float
+    errors: list[ProcessError] = []
+
+
+State = Literal["graded", "no_answer", "ungraded", "failed", "unsupported"]
+
+
+class Verdict(Record):
+    """The marking of one response.
+
+    `state` is graded, no_answer (worth 0) or ungraded (with the reason). `points` is what was awarded out
+    of `max_points`; with undecided parts it is None and [`low`, `high`] are the bounds, which are equal to
+    `points` otherwise. `correct` is None while it depends on an undecided part.
+    """
+
+    key: Key
+    state: Literal["graded", "no_answer", "ungraded"]
+    parts: list[PartVerdict] = []
+    points: float | None
+    low: float
+    high: float
+    max_points: float
+    correct: bool | None
+    process: Process | None = None
+    process_ungraded: str | None = None
+    reason: str = ""
+    judge: str
+    versions: dict[str, str] = {}
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text, so hashes of it are stable."""
+    import json
+
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,264 @@
+"""A run is a folder; this module is the only one that knows its files.
+
+    run.json            what was run, on which data, with which versions (`RunSpec`)
+    questions.jsonl     the questions of the run with their keys, pictures by hash only
+    responses-N.jsonl   one `Response` a line; never more than one a key
+    failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
+    verdicts-N.jsonl    one `Verdict` a line; only those of the judges named in run.json count
+    report.json, report.html
+
+Contract: a folder is opened with the spec of the command at hand. A new folder takes it; an old one refuses a
+spec that differs in anything that could change an answer or a mark, and says what differs.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from livek12 import __version__
+from livek12.core.errors import UserError
+from livek12.core.journal import JournalWriter, read_journal, write_atomically
+from livek12.core.records import (
+    RECORD_VERSION,
+    Failure,
+    Image,
+    Question,
+    Record,
+    Response,
+    Sampling,
+    Verdict,
+)
+from livek12.core.scoring import Row
+
+OPERATIONAL_ARGS = frozenset({"base_url", "api_key", "concurrency", "timeout", "max_retries"})
+"""Engine arguments that say how requests travel, not what the model answers; they may change on resuming."""
+
+
+class TaskSpec(Record):
+    """One task of a run: its versions, and a hash of the very questions it asks."""
+
+    name: str
+    version: int
+    modality: str
+    prompt_sha256: str
+    data: str
+    data_sha256: str
+    questions: int
+    sampling: Sampling
+
+
+class RunSpec(Record):
+    """What a run is. Two commands with equal specs (apart from what `differences` passes over) are one run."""
+
+    record_version: int = RECORD_VERSION
+    package_version: str = __version__
+    started_at: str = Field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+    model: str
+    model_revision: str | None = None
+    engine: str
+    engine_args: dict[str, Any] = {}
+    engine_versions: dict[str, str] = {}
+    tasks: list[TaskSpec]
+    trials: int = 1
+    limit: int | None = None
+    judges: dict[str, str] = {}
+
+
+class RunQuestion(Record):
+    """A line of questions.jsonl."""
+
+    task: str
+    question: Question
+
+
+class RunFolder:
+    """Reads and writes the files of one run."""
+
+    def __init__(self, path: Path, on_problem: Callable[[str], None] | None = None) -> None:
+        self.path = path
+        self._on_problem = on_problem
+
+    @classmethod
+    def create_or_resume(
+        cls,
+        path: Path,
+        spec: RunSpec,
+        questions: dict[str, list[Question]],
+        on_problem: Callable[[str], None] | None = None,
+    ) -> RunFolder:
+        """Makes the folder for the spec, or opens it if it was made for an equal one.
+
+        Args:
+            path: the folder; made where it is missing.
+            spec: what the command at hand would run.
+            questions: the questions of each task, kept in the folder so that marks can be traced.
+            on_problem: told of damaged lines, one line each.
+
+        Raises:
+            UserError: the folder belongs to another run (says what differs), or cannot be written.
+        """
+        run = cls(path, on_problem)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{path}: cannot be made ({error.strerror}); choose another --out") from error
+        if run._file("run.json").exists():
+            different = differences(run.spec(), spec)
+            if different:
+                raise UserError(
+                    f"{path}: holds another run: {'; '.join(different)}; choose a new --out, or repeat the "
+                    "old command in its old environment to go on"
+                )
+        else:
+            run._write_questions(questions)
+            run.write_spec(spec)
+        return run
+
+    @classmethod
+    def open(cls, path: Path, on_problem: Callable[[str], None] | None = None) -> RunFolder:
+        """Opens a folder that must hold a run.
+
+        Raises:
+            UserError: no run.json, or one that this version cannot read.
+        """
+        run = cls(path, on_problem)
+        run.spec()
+        return run
+
+    def spec(self) -> RunSpec:
+        """The spec in run.json."""
+        file = self._file("run.json")
+        try:
+            return RunSpec.model_validate_json(file.read_bytes())
+        except FileNotFoundError as error:
+            raise UserError(f"{self.path}: not a run folder (no run.json); make one with `livek12 run`") from error
+        except (OSError, ValidationError, ValueError) as error:
+            raise UserError(f"{file}: cannot be read: {str(error).splitlines()[0]}") from error
+
+    def write_spec(self, spec: RunSpec) -> None:
+        """Replaces run.json."""
+        write_atomically(self._file("run.json"), spec.model_dump_json(indent=1) + "\n")
+
+    def questions(self) -> dict[str, list[Question]]:
+        """The questions of each task, in the order they are asked; pictures without bytes."""
+        found: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
+        file = self._file("questions.jsonl")
+        try:
+            with file.open("rb") as lines:
+                for line in lines:
+                    item = RunQuestion.model_validate_json(line)
+                    found[item.task].append(item.question)
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(f"{file}: cannot be read: {str(error).splitlines()[0]}; start a new run") from error
+        return found
+
+    def writer(self, stem: str) -> JournalWriter:
+        """A writer for `responses`, `failures` or `verdicts`."""
+        return JournalWriter(self.path, stem)
+
+    def responses(self) -> Iterator[Response]:
+        """All responses, one a key: the first that was stored."""
+        seen: set[str] = set()
+        for response in read_journal(self.path, "responses", Response, self._on_problem):
+            if str(response.key) not in seen:
+                seen.add(str(response.key))
+                yield response
+
+    def failures(self) -> dict[str, Failure]:
+        """The last failure of each key."""
+        return {str(f.key): f for f in read_journal(self.path, "failures", Failure, self._on_problem)}
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdicts of the judges named in run.json (one a task), one a key: the last that was stored."""
+        judges = self.spec().judges
+        verdicts = read_journal(self.path, "verdicts", Verdict, self._on_problem)
+        return {str(v.key): v for v in verdicts if v.judge == judges.get(v.key.task)}
+
+    def rows(self) -> Iterator[Row]:
+        """One row for each question and trial of the run, whatever became of it."""
+        spec = self.spec()
+        responses = {str(response.key): response for response in self.responses()}
+        failures, verdicts = self.failures(), self.verdicts()
+        for task, questions in self.questions().items():
+            for question in questions:
+                for trial in range(spec.trials):
+                    key = f"{task}/{question.id}/{trial}"
+                    yield _row(
+                        task, question, trial, responses.get(key), failures.get(key), verdicts.get(key)
+                    )
+
+    def _write_questions(self, questions: dict[str, list[Question]]) -> None:
+        lines = (
+            RunQuestion(task=task, question=without_bytes(question)).model_dump_json()
+            for task, asked in questions.items()
+            for question in asked
+        )
+        write_atomically(self._file("questions.jsonl"), "".join(line + "\n" for line in lines))
+
+    def _file(self, name: str) -> Path:
+        return self.path / name
+
+
+def differences(old: RunSpec, new: RunSpec) -> list[str]:
+    """What keeps two specs from being one run, a phrase each.
+
+    Passed over: the start time, the judge (verdicts carry theirs), operational engine arguments, and engine
+    versions or a revision that one side does not know yet (they are known once the engine is up).
+    """
+    found: list[str] = []
+
+    def check(name: str, was: Any, now: Any) -> None:
+        if was != now:
+            found.append(f"{name} was {was!r}, now {now!r}")
+
+    for name in ("record_version", "package_version", "model", "engine", "trials", "limit"):
+        check(name.replace("_", " "), getattr(old, name), getattr(new, name))
+    if old.model_revision and new.model_revision:
+        check("model revision", old.model_revision, new.model_revision)
+    for arg in sorted({*old.engine_args, *new.engine_args} - OPERATIONAL_ARGS):
+        check(f"engine argument {arg}", old.engine_args.get(arg), new.engine_args.get(arg))
+    for library in sorted({*old.engine_versions} & {*new.engine_versions}):
+        check(f"version of {library}", old.engine_versions[library], new.engine_versions[library])
+    was_tasks, now_tasks = {t.name: t for t in old.tasks}, {t.name: t for t in new.tasks}
+    check("tasks", sorted(was_tasks), sorted(now_tasks))
+    for name in sorted({*was_tasks} & {*now_tasks}):
+        was, now = was_tasks[name], now_tasks[name]
+        for field in ("version", "prompt_sha256", "data_sha256", "sampling"):
+            check(f"{field.replace('_sha256', '')} of {name}", _short(was, field), _short(now, field))
+    return found
+
+
+def without_bytes(question: Question) -> Question:
+    """The question with each picture replaced by its hash (as `path`)."""
+
+    def names(images: Iterable[Image]) -> list[Image]:
+        return [Image(path=image.sha256 if image.bytes is not None else image.path) for image in images]
+
+    return question.model_copy(
+        update={
+            name: names(getattr(question, name)) for name in ("images", "answer_images", "solution_images")
+        }
+    )
+
+
+def _row(
+    task: str,
+    question: Question,
+    trial: int,
+    response: Response | None,
+    failure: Failure | None,
+    verdict: Verdict | None,
+) -> Row:
+    if response is None:
+        return Row(task, question, trial, failure.state if failure else "failed", None, None)
+    return Row(task, question, trial, verdict.state if verdict else "ungraded", response, verdict)
+
+
+def _short(task: TaskSpec, field: str) -> str:
+    value = getattr(task, field)
+    return value[:12] if field.endswith("_sha256") else str(value)

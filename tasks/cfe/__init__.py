@@ -1,0 +1,23 @@
+"""CFE-Bench: university STEM with typed answer variables.
+
+Sampling: chain of thought, thinking capped at 16,000 tokens (CFE-Bench, section 4), and room for the answer.
+"""
+
+from __future__ import annotations
+
+from livek12.core.records import Sampling
+from livek12.tasks.base import Modality, Task
+
+_CONFIGS: dict[str, Modality] = {"text": "text_only", "multimodal": "text_image"}
+
+TASKS = [
+    Task(
+        name=f"cfe_{config}",
+        benchmark="cfe",
+        configs=(f"cfe_{config}", config),
+        modality=modality,
+        description=f"CFE-Bench, university STEM ({config})",
+        sampling=Sampling(max_tokens=16_000 + 2_048),
+    )
+    for config, modality in _CONFIGS.items()
+]

@@ -1,0 +1,131 @@
+"""From a question to a request: the only place where prompts are put together.
+
+Contract: a template is text with one `{question}` (text tasks) or one `{pages}` and a `{number}` (image-only).
+Pictures stand at their marks; those without a mark follow the question. The pages of a paper come first and the
+question's number last, so that the engine's prefix cache serves all questions of a paper; every picture is named
+by the hash of its bytes. Nothing in a question's text is a directive: braces in it are left as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from livek12.core.errors import UserError
+from livek12.core.records import IMAGE_MARK, Failure, Image, Key, Message, Part, Question, Request, Sampling
+from livek12.tasks.base import Task
+
+Pages = Mapping[tuple[str, int], Image]
+"""The page images of a data set by paper and page number (from 1)."""
+
+
+def requests(
+    task: Task, questions: Iterable[Question], trials: int, sampling: Sampling, pages: Pages, done: Collection[str]
+) -> Iterator[Request | Failure]:
+    """The requests of a task in asking order, but for the keys in `done`.
+
+    A question that cannot be asked gives a Failure in its place. Trials of a question follow each other (an engine
+    may draw them from one prompt).
+    """
+    for question in asking_order(task, questions):
+        for trial in range(trials):
+            key = Key(task=task.name, question_id=question.id, trial=trial)
+            if str(key) in done:
+                continue
+            try:
+                yield build_request(task, question, key, sampling, pages)
+            except UserError as error:
+                yield Failure(key=key, state="failed", reason=str(error))
+
+
+def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:
+    """The order in which a task asks: image-only by paper, first pages first; otherwise as in the data."""
+    if task.modality != "image_only":
+        return list(questions)
+    return sorted(questions, key=lambda question: (question.paper_id or "", question.page_numbers))
+
+
+def build_request(task: Task, question: Question, key: Key, sampling: Sampling, pages: Pages) -> Request:
+    """Everything a model is given for one question.
+
+    Raises:
+        UserError: the question cannot be asked in this modality (no page, a mark without a picture, …).
+    """
+    if task.modality == "image_only":
+        pictures = _pages_of(question, pages)
+        parts = _image_only_parts(task.prompt(question.language), question, pictures)
+    else:
+        pictures = _figures_of(task, question)
+        before, after = task.prompt(question.language).split("{question}")
+        parts = [_text(before), *_interleave(_text_of(question, len(pictures)), pictures), _text(after.rstrip())]
+    return Request(
+        key=key,
+        messages=[Message(role="user", content=_merge(parts))],
+        images={picture.sha256: picture for picture in pictures},
+        sampling=sampling.model_copy(update={"seed": sampling.seed + key.trial}),
+    )
+
+
+def _text_of(question: Question, pictures: int) -> str:
+    """Question and options as one text with exactly as many marks as there are pictures."""
+    options = [f"{option.label}. {option.text}" for option in question.options]
+    text = "\n".join([question.question, *options])
+    missing = pictures - text.count(IMAGE_MARK)
+    if missing < 0:
+        raise UserError(
+            f"question {question.id}: {text.count(IMAGE_MARK)} image marks but {pictures} images; mend the data set"
+        )
+    if missing == 0:
+        return text
+    return "\n".join([question.question, *[IMAGE_MARK] * missing, *options])
+
+
+def _figures_of(task: Task, question: Question) -> list[Image]:
+    if question.images and task.modality == "text_only":
+        raise UserError(f"question {question.id} has images but task {task.name} is text-only; use a text-image task")
+    for index, image in enumerate(question.images, 1):
+        if not image.bytes:
+            raise UserError(f"question {question.id}: image {index} ({image.path or 'no name'}) is missing")
+    return question.images
+
+
+def _pages_of(question: Question, pages: Pages) -> list[Image]:
+    if not question.paper_id or not question.page_numbers or not question.number:
+        raise UserError(f"question {question.id} has no paper, pages or number; it cannot be asked from page images")
+    found = [pages.get((question.paper_id, number)) for number in question.page_numbers]
+    for number, page in zip(question.page_numbers, found, strict=True):
+        if page is None or not page.bytes:
+            raise UserError(f"question {question.id}: page {number} of paper {question.paper_id} is missing")
+    return [page for page in found if page is not None]
+
+
+def _image_only_parts(template: str, question: Question, pictures: list[Image]) -> list[Part]:
+    before, after = template.split("{pages}")
+    ask = after.replace("{number}", question.number or "").rstrip()
+    return [_text(before), *(_picture(page) for page in pictures), _text(ask.lstrip("\n"))]
+
+
+def _interleave(text: str, pictures: list[Image]) -> Iterator[Part]:
+    pieces = text.split(IMAGE_MARK) if pictures else [text]
+    for index, piece in enumerate(pieces):
+        if index:
+            yield _picture(pictures[index - 1])
+        yield _text(piece)
+
+
+def _merge(parts: Iterable[Part]) -> list[Part]:
+    """Joins neighbouring texts and drops empty ones."""
+    merged: list[Part] = []
+    for part in parts:
+        if part.type == "text" and merged and merged[-1].type == "text":
+            merged[-1] = _text((merged[-1].text or "") + (part.text or ""))
+        elif part.type == "image" or part.text:
+            merged.append(part)
+    return merged
+
+
+def _text(text: str) -> Part:
+    return Part(type="text", text=text)
+
+
+def _picture(image: Image) -> Part:
+    return Part(type="image", image=image.sha256)
