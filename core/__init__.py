@@ -1,0 +1,1 @@
+"""The spine: records, engines, run folders, scoring, statistics."""

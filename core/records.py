@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import hashlib
+import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -313,6 +314,4 @@ class Verdict(Record):
 
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values give equal text, so hashes of it are stable."""
-    import json
-
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

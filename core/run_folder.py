@@ -188,9 +188,7 @@ class RunFolder:
             for question in questions:
                 for trial in range(spec.trials):
                     key = f"{task}/{question.id}/{trial}"
-                    yield _row(
-                        task, question, trial, responses.get(key), failures.get(key), verdicts.get(key)
-                    )
+                    yield _row(task, question, trial, responses.get(key), failures.get(key), verdicts.get(key))
 
     def _write_questions(self, questions: dict[str, list[Question]]) -> None:
         lines = (
@@ -240,9 +238,7 @@ def without_bytes(question: Question) -> Question:
         return [Image(path=image.sha256 if image.bytes is not None else image.path) for image in images]
 
     return question.model_copy(
-        update={
-            name: names(getattr(question, name)) for name in ("images", "answer_images", "solution_images")
-        }
+        update={name: names(getattr(question, name)) for name in ("images", "answer_images", "solution_images")}
     )
 
 
@@ -256,7 +252,25 @@ def _row(
 ) -> Row:
     if response is None:
         return Row(task, question, trial, failure.state if failure else "failed", None, None)
-    return Row(task, question, trial, verdict.state if verdict else "ungraded", response, verdict)
+    verdict = verdict or _unmarked(question, response)
+    return Row(task, question, trial, verdict.state, response, verdict)
+
+
+def _unmarked(question: Question, response: Response) -> Verdict:
+    """Stands for the verdict of a response that no judge has seen yet."""
+    worth = question.points or 1.0
+    reason = "not judged yet"
+    return Verdict(
+        key=response.key,
+        state="ungraded",
+        points=None,
+        low=0.0,
+        high=worth,
+        max_points=worth,
+        correct=None,
+        reason=reason,
+        judge="none",
+    )
 
 
 def _short(task: TaskSpec, field: str) -> str:

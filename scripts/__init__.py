@@ -1,0 +1,1 @@
+"""What people run: the `livek12` command, sweeps and benchmarks."""

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from typer.core import TyperCommand
 
 COMMANDS = {
     "demo": "The main job on what ships inside: a small model sits the sample exam.",
@@ -27,33 +32,47 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(TyperGroup):
     """Lists all subcommands without importing any."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """The names in the order of the table."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         """Imports the module of the subcommand."""
         if cmd_name not in COMMANDS:
             return None
-        import typer.main
-
         module = importlib.import_module(f"livek12.scripts.commands.{cmd_name.replace('-', '_')}")
-        command: click.Command = typer.main.get_command(module.app)
+        command: TyperCommand = typer.main.get_command(module.app)  # type: ignore[assignment]
         command.name = cmd_name
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the table as it stands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="livek12")
-def app() -> None:
+app = typer.Typer(
+    cls=LazyGroup,
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from livek12 import __version__
+
+        typer.echo(f"livek12 {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
     """Exam benchmarks for language and multimodal models."""
 
 

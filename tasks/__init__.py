@@ -1,0 +1,1 @@
+"""What is asked: one folder a benchmark, and what all share (prompts, extraction)."""

@@ -15,9 +15,9 @@ from typing import Literal
 
 from livek12.core.errors import UserError
 from livek12.core.records import Benchmark, Language, Sampling
+from livek12.judges.base import PartialCredit
 
 Modality = Literal["text_only", "text_image", "image_only"]
-PartialCredit = Literal["exact", "half", "proportional"]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,12 @@ Pages = Mapping[tuple[str, int], Image]
 
 
 def requests(
-    task: Task, questions: Iterable[Question], trials: int, sampling: Sampling, pages: Pages, done: Collection[str]
+    task: Task,
+    questions: Iterable[Question],
+    trials: int,
+    sampling: Sampling,
+    pages: Pages,
+    done: Collection[str],
 ) -> Iterator[Request | Failure]:
     """The requests of a task in asking order, but for the keys in `done`.
 
@@ -56,7 +61,11 @@ def build_request(task: Task, question: Question, key: Key, sampling: Sampling, 
     else:
         pictures = _figures_of(task, question)
         before, after = task.prompt(question.language).split("{question}")
-        parts = [_text(before), *_interleave(_text_of(question, len(pictures)), pictures), _text(after.rstrip())]
+        parts = [
+            _text(before),
+            *_interleave(_text_of(question, len(pictures)), pictures),
+            _text(after.rstrip()),
+        ]
     return Request(
         key=key,
         messages=[Message(role="user", content=_merge(parts))],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,3 +18,20 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real data (../shared/data) is not beside the repository")
     return folder
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 2 MiB that is nearly full: removing `ballast` makes room. Needs the right to mount."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"cannot mount a small tmpfs here: {mounted.stderr.decode().strip()}")
+    try:
+        (folder / "ballast").write_bytes(bytes(1_500_000))
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)

@@ -1,0 +1,1 @@
+"""The subcommands of `livek12`, one module each."""

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer()
+from livek12.scripts import options
+
+app = options.command()
 
 
 @app.command()

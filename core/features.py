@@ -1,0 +1,115 @@
+"""Arrow columns of the records, derived from the pydantic classes: a field is written down once.
+
+Contract: `schema(Question)` is what builders write and what `features(Question)` describes to `datasets`;
+`from_row(cls, to_row(record)) == record`, through Parquet and through `datasets` with undecoded images.
+Nested records become structs, lists become lists, `Image` becomes `datasets.Image()`, literals and str
+become strings, int and float 64 bits wide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+
+from livek12.core.records import Image, Record
+
+if TYPE_CHECKING:
+    import datasets
+    import pyarrow as pa
+
+DTYPES: dict[object, str] = {str: "string", int: "int64", float: "float64", bool: "bool"}
+R = TypeVar("R", bound=Record)
+
+
+@cache
+def columns(record: type[Record]) -> dict[str, Any]:
+    """The columns of a record class, in the form of `datasets.Features.to_dict`."""
+    return {name: _feature(field.annotation) for name, field in record.model_fields.items()}
+
+
+def features(record: type[Record]) -> datasets.Features:
+    """The columns as `datasets.Features`."""
+    import datasets
+
+    return datasets.Features.from_dict(columns(record))
+
+
+def schema(record: type[Record]) -> pa.Schema:
+    """The columns as an Arrow schema, with the metadata by which `datasets` knows images for images."""
+    import pyarrow as pa
+
+    described = json.dumps({"info": {"features": columns(record)}})
+    fields = [pa.field(name, _arrow(feature)) for name, feature in columns(record).items()]
+    return pa.schema(fields, metadata={"huggingface": described})
+
+
+def to_row(record: Record) -> dict[str, Any]:
+    """The record as plain Python data for one row of `schema(type(record))`."""
+    return record.model_dump()
+
+
+def from_row(record: type[R], row: Mapping[str, Any]) -> R:
+    """The record of a row, as Parquet or `datasets` (images not decoded) give it.
+
+    Columns the row lacks, or holds null in, take their defaults, so older data sets stay readable; columns
+    the record does not know are left out, so newer ones do too.
+
+    Raises:
+        pydantic.ValidationError: a required column is missing or a value has the wrong type.
+    """
+    return record.model_validate(_known(record, row))
+
+
+def _known(record: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: row[name] for name in record.model_fields if row.get(name) is not None}
+    for name, nested in _nested(record).items():
+        value = known.get(name)
+        if isinstance(value, Mapping):
+            known[name] = _known(nested, value)
+        elif isinstance(value, list):
+            known[name] = [_known(nested, item) if isinstance(item, Mapping) else item for item in value]
+    return known
+
+
+@cache
+def _nested(record: type[Record]) -> dict[str, type[Record]]:
+    """Fields that hold records, alone or in a list."""
+    found = {}
+    for name, field in record.model_fields.items():
+        for candidate in (field.annotation, *get_args(field.annotation)):
+            if isinstance(candidate, type) and issubclass(candidate, Record):
+                found[name] = candidate
+    return found
+
+
+def _feature(annotation: Any) -> dict[str, Any]:
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        (only,) = (member for member in inner if member is not NoneType)
+        return _feature(only)
+    if origin is list:
+        return {"feature": _feature(inner[0]), "_type": "List"}
+    if origin is Literal:
+        (annotation,) = {type(member) for member in inner}
+    elif annotation is Image:
+        return {"_type": "Image"}
+    elif issubclass(annotation, Record):
+        return columns(annotation)
+    return {"dtype": DTYPES[annotation], "_type": "Value"}
+
+
+def _arrow(feature: Mapping[str, Any]) -> pa.DataType:
+    import pyarrow as pa
+
+    match feature.get("_type"):
+        case "Value":
+            return pa.type_for_alias(feature["dtype"])
+        case "List":
+            return pa.list_(_arrow(feature["feature"]))
+        case "Image":
+            return pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+        case _:
+            return pa.struct([(name, _arrow(member)) for name, member in feature.items()])

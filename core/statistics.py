@@ -1,0 +1,231 @@
+"""Statistics of exams: intervals, resampling, pass@k, paired tests.
+
+Contract: small pure functions; whatever is drawn is drawn from a seed, so that equal input gives equal output.
+A statistic that does not exist (no observations, no spread to estimate) is None, never a stand-in number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Bools: TypeAlias = NDArray[np.bool_]
+    Indices: TypeAlias = NDArray[np.intp]
+    Draws: TypeAlias = NDArray[np.uint8]
+
+_BLOCK = 4096
+"""Clusters (or resamples) worked on at once: bounds the memory, changes no result."""
+
+_MAX_DRAWS = 2**28
+"""Most bytes of resample counts held at once."""
+
+
+def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Score interval of a proportion (Wilson 1927): good for small n and near 0 and 1.
+
+    centre = (p + z²/2n) / (1 + z²/n), half-width = z/(1 + z²/n) · √(p(1-p)/n + z²/4n²).
+
+    Raises:
+        ValueError: n < 1 or successes outside 0..n.
+    """
+    from statistics import NormalDist
+
+    if n < 1 or not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n} are no proportion")
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    p, shrink = successes / n, 1 + z * z / n
+    centre = (p + z * z / (2 * n)) / shrink
+    half = z / shrink * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def mean_std(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Mean, and sample standard deviation (n - 1 in the denominator; None for fewer than two values)."""
+    if not values:
+        return None, None
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return mean, None
+    return mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """Chance that k of n samples, drawn without replacement, hold one of the c correct ones.
+
+    1 - C(n-c, k) / C(n, k), the unbiased estimator of pass@k (Chen et al. 2021, equation 1).
+
+    Raises:
+        ValueError: unless 0 ≤ c ≤ n and 1 ≤ k ≤ n.
+    """
+    if not (0 <= c <= n and 1 <= k <= n):
+        raise ValueError(f"pass@{k} of {n} samples with {c} correct does not exist")
+    return 1 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def grouped_sums(codes: Indices, values: Floats, groups: int) -> Floats:
+    """Sum of the values of each group 0..groups-1; `codes` names the group of each value."""
+    import numpy as np
+
+    return np.asarray(np.bincount(codes, values, groups), dtype=np.float64)
+
+
+def resample_counts(clusters: int, resamples: int, seed: int) -> Draws:
+    """How often each cluster comes up when as many are drawn with replacement, time and again.
+
+    Args:
+        clusters: how many there are.
+        resamples: how often to draw; lowered where the counts would take more than 256 MiB.
+        seed: of the draw.
+
+    Returns:
+        Draws, shape (clusters, resamples).
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    resamples = max(1, min(resamples, _MAX_DRAWS // max(1, clusters)))
+    counts: Draws = np.empty((resamples, clusters), np.uint8)
+    for row in counts:
+        row[:] = np.bincount(rng.integers(clusters, size=clusters), minlength=clusters)
+    return np.ascontiguousarray(counts.T)
+
+
+def resampled_sums(contributions: Floats, counts: Draws, members: Indices) -> Floats:
+    """Sums over resampled clusters: the step that all bootstrapped ratios share.
+
+    Args:
+        contributions: what each member cluster adds to each of m sums, shape (members, m).
+        counts: from `resample_counts`, shape (clusters, resamples).
+        members: rows of `counts` that the contributions belong to; the other clusters add nothing.
+
+    Returns:
+        Shape (m, resamples).
+    """
+    import numpy as np
+
+    sums = np.zeros((contributions.shape[1], counts.shape[1]))
+    for start in range(0, len(members), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        sums += contributions[block].T @ counts[members[block]].astype(np.float64)
+    return sums
+
+
+def percentile_intervals(samples: Floats, level: float = 0.95) -> Floats:
+    """Central percentile interval of each row of bootstrap samples (Efron & Tibshirani 1993, section 13.3).
+
+    Samples that are not a number (a resample in which a small group did not occur) are left out.
+
+    Args:
+        samples: shape (m, resamples).
+        level: coverage aimed at.
+
+    Returns:
+        Lower and upper ends, shape (m, 2); not a number where no sample is one.
+    """
+    import warnings
+
+    import numpy as np
+
+    tail = (1 - level) / 2
+    find = np.nanquantile if np.isnan(samples).any() else np.quantile
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.asarray(find(samples, [tail, 1 - tail], axis=1).T, dtype=np.float64)
+
+
+def bootstrap_ratio(
+    numerator: Sequence[float],
+    denominator: Sequence[float],
+    clusters: Sequence[object] | None = None,
+    *,
+    resamples: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> tuple[float, float] | None:
+    """Interval of Σ numerator / Σ denominator by the cluster bootstrap (Field & Welsh 2007).
+
+    Whole clusters are drawn with replacement, so that what belongs together (questions of a paper, trials of
+    a question) stays together.
+
+    Args:
+        numerator: one value an observation.
+        denominator: one value an observation.
+        clusters: the cluster of each observation; None: each is its own.
+        resamples: how many.
+        seed: of the draw.
+        level: coverage aimed at.
+
+    Returns:
+        The percentile interval; None for fewer than two clusters.
+    """
+    import numpy as np
+
+    labels = list(range(len(numerator))) if clusters is None else list(clusters)
+    index = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+    if len(index) < 2:
+        return None
+    codes = np.array([index[label] for label in labels], dtype=np.intp)
+    values = [np.asarray(v, dtype=np.float64) for v in (numerator, denominator)]
+    pairs = np.column_stack([grouped_sums(codes, v, len(index)) for v in values])
+    sums = resampled_sums(pairs, resample_counts(len(index), resamples, seed), np.arange(len(index)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = percentile_intervals(sums[:1] / sums[1:], level)[0]
+    return float(low), float(high)
+
+
+def mcnemar_exact(only_a: int, only_b: int) -> float:
+    """Two-sided exact McNemar test: is either of two runs right more often where exactly one is right?
+
+    p = min(1, 2·P(X ≤ min(only_a, only_b))), X ~ Binomial(only_a + only_b, 1/2) (McNemar 1947, exact form).
+
+    Args:
+        only_a: questions that only the first run has right.
+        only_b: questions that only the second run has right.
+    """
+    n, k = only_a + only_b, min(only_a, only_b)
+    log_all = math.lgamma(n + 1) - n * math.log(2)
+    terms = (math.exp(log_all - math.lgamma(i + 1) - math.lgamma(n - i + 1)) for i in range(k + 1))
+    return min(1.0, 2 * math.fsum(terms))
+
+
+def sign_flip_test(differences: Sequence[float] | Floats, *, permutations: int = 9999, seed: int = 0) -> float:
+    """Two-sided paired permutation test: could the labels of the two runs be swapped pair by pair?
+
+    The statistic is |Σ d|; under the null every d may as well be -d (Fisher 1935, section 21). All 2^m sign
+    patterns are tried for up to 13 differences other than 0; beyond, a random sample of them with the pattern
+    seen counted among them, p = (1 + hits) / (1 + permutations) (Phipson & Smyth 2010).
+    """
+    import numpy as np
+
+    d = np.asarray([v for v in differences if v != 0], dtype=np.float64)
+    if not len(d):
+        return 1.0
+    # The slack keeps patterns that tie with the one seen tied when their sum is taken in another order.
+    seen = abs(d.sum()) - 1e-9 * np.abs(d).sum()
+    if len(d) <= 13:
+        patterns = (np.arange(2 ** len(d))[:, None] >> np.arange(len(d))) & 1
+        return float(np.mean(np.abs((2 * patterns - 1) @ d) >= seen))
+    rng = np.random.default_rng(seed)
+    hits, block = 0, max(1, _BLOCK * 1024 // len(d))
+    for start in range(0, permutations, block):
+        rows = min(block, permutations - start)
+        flips = rng.integers(2, size=(rows, len(d)), dtype=np.uint8)
+        hits += int(np.count_nonzero(np.abs(2 * (flips @ d) - d.sum()) >= seen))
+    return (1 + hits) / (1 + permutations)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Step-down adjustment for several tests (Holm 1979); None stays None and does not count."""
+    order = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    running = 0.0
+    for rank, (p, i) in enumerate(order):
+        running = max(running, min(1.0, p * (len(order) - rank)))
+        adjusted[i] = running
+    return adjusted

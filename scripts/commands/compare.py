@@ -1,0 +1,102 @@
+"""`livek12 compare`: runs beside each other, with intervals, and pair by pair with paired tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from livek12.scripts import options
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from livek12.core.scoring import Comparison
+    from livek12.core.scoring.schema import Estimate, Pair, TaskComparison
+
+app = options.command()
+
+_FIRST = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy")
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, two or more.")],
+    profile: options.Profile = "paper",
+    as_json: options.Json = False,
+) -> None:
+    """Compare runs: table, intervals, paired tests."""
+    from livek12.core.run_folder import RunFolder
+    from livek12.core.scoring import compare as compare_rows
+    from livek12.scripts.pipeline import profile_of
+    from livek12.scripts.progress import warn
+
+    formulas = profile_of(profile)
+    folders = {name: RunFolder.open(path, warn) for name, path in _names(runs).items()}
+    result = compare_rows({name: folder.rows() for name, folder in folders.items()}, formulas)
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False, indent=1))
+    else:
+        _show(result)
+
+
+def _names(runs: list[Path]) -> dict[str, Path]:
+    """The shortest names that tell the folders apart."""
+    short = {path.resolve().name: path for path in runs}
+    return short if len(short) == len(runs) else {str(path): path for path in runs}
+
+
+def _show(result: Comparison) -> None:
+    from rich.console import Console
+
+    console = Console()
+    for task, comparison in result["tasks"].items():
+        console.print(_table(f"{task} (profile {result['profile']})", comparison))
+        for name in _FIRST[:2]:
+            if comparison["pairs"] and name in comparison["pairs"][0]["metrics"]:
+                console.print(_pairs(name, comparison["pairs"]))
+                break
+
+
+def _table(title: str, comparison: TaskComparison) -> Table:
+    from rich.table import Table
+
+    metrics = [name for name in _FIRST if any(_known(e) for e in comparison["metrics"].get(name, {}).values())]
+    table = Table("run", *metrics, "undecided", "no answer", "failed", "unsupported", title=title)
+    for run, counts in comparison["counts"].items():
+        cells = [_estimate(comparison["metrics"][name].get(run)) for name in metrics]
+        states = (counts["ungraded"], counts["no_answer"], counts["failed"], counts["unsupported"])
+        table.add_row(run, *cells, *(str(state) for state in states))
+    return table
+
+
+def _pairs(metric: str, pairs: list[Pair]) -> Table:
+    from rich.table import Table
+
+    table = Table("a", "b", "b - a", "p", "p (Holm)", "shared", "undecided", title=f"{metric}, pair by pair")
+    for pair in pairs:
+        found = pair["metrics"][metric]
+        test = found["test"]
+        values = (_p(test["p"]), _p(test["p_holm"]), str(pair["shared"]), str(test["undecided"]))
+        table.add_row(pair["a"], pair["b"], _estimate(found["difference"]), *values)
+    return table
+
+
+def _known(estimate: Estimate) -> bool:
+    return estimate["low"] is not None
+
+
+def _estimate(estimate: Estimate | None) -> str:
+    """The number or the interval of what is undecided, and in brackets the 95 % interval."""
+    if estimate is None or estimate["low"] is None or estimate["high"] is None:
+        return "–"
+    low, high = estimate["low"], estimate["high"]
+    digits = 1 if max(abs(low), abs(high)) > 2 else 3
+    text = f"{low:.{digits}f}" if estimate["value"] is not None else f"{low:.{digits}f} to {high:.{digits}f}"
+    return text if estimate["ci"] is None else f"{text} [{', '.join(f'{end:.{digits}f}' for end in estimate['ci'])}]"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

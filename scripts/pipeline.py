@@ -1,0 +1,274 @@
+"""The arrows of the flow: questions → requests → responses → verdicts → scores → report.
+
+Contract: each step reads and writes a run folder only, so that each is a command of its own; doing a step again
+does what is missing and nothing else. The commands in `scripts.commands` are thin: options in, these calls.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+from livek12.core.errors import UserError
+from livek12.core.journal import write_atomically
+from livek12.core.records import Failure, Image, Question, Request, Response, Sampling, Verdict
+from livek12.core.run_folder import RunFolder, RunSpec, TaskSpec, differences
+from livek12.core.scoring import Profile, Row
+from livek12.scripts.progress import Progress, warn
+from livek12.tasks.base import Task
+
+if TYPE_CHECKING:
+    from livek12.core.engines.base import Engine
+
+Pages = Mapping[tuple[str, int], Image]
+
+
+@dataclass(frozen=True)
+class Exam:
+    """The questions of each task, with pictures, and the page images."""
+
+    data: str
+    questions: dict[Task, list[Question]]
+    pages: Pages
+
+
+def load_exam(data: str, tasks: Iterable[Task], limit: int | None) -> Exam:
+    """Reads what the tasks ask from a built data set.
+
+    Args:
+        data: a folder made by `livek12 build`, or ORG/NAME on the Hub.
+        tasks: the tasks.
+        limit: only the first so many questions of each task, in asking order.
+
+    Raises:
+        UserError: no such data set or config, or a task without questions in it.
+    """
+    from livek12.core.questions import load_pages, load_questions
+    from livek12.tasks.prompting import asking_order
+
+    if not data:
+        raise UserError("no data set: give --data FOLDER (made by `livek12 build`) or --data ORG/NAME (on the Hub)")
+    questions: dict[Task, list[Question]] = {}
+    for task in tasks:
+        found = load_questions(data, task.configs, task.benchmark, task.language)
+        if not found:
+            raise UserError(f"{data}: no questions for task {task.name}")
+        questions[task] = asking_order(task, found)[:limit]
+    pages = load_pages(data) if any(task.modality == "image_only" for task in questions) else {}
+    return Exam(data, questions, pages)
+
+
+def make_spec(
+    exam: Exam,
+    model: str,
+    engine: str,
+    engine_args: Mapping[str, Any],
+    trials: int,
+    limit: int | None,
+    sampling: Mapping[str, Any],
+) -> RunSpec:
+    """What a command would run; `sampling` holds only what the user set, over each task's defaults."""
+    from livek12.core.questions import fingerprint
+
+    return RunSpec(
+        model=model,
+        engine=engine,
+        engine_args={name: value for name, value in engine_args.items() if name != "api_key"},
+        tasks=[
+            TaskSpec(
+                name=task.name,
+                version=task.version,
+                modality=task.modality,
+                prompt_sha256=task.prompt_sha256,
+                data=exam.data,
+                data_sha256=fingerprint(questions, _pages_asked(questions, exam.pages)),
+                questions=len(questions),
+                sampling=Sampling(**{**task.sampling.model_dump(), **sampling}),
+            )
+            for task, questions in exam.questions.items()
+        ],
+        trials=trials,
+        limit=limit,
+    )
+
+
+def generate(run: RunFolder, exam: Exam, engine: Engine) -> None:
+    """Asks everything that has no response yet and stores each outcome as it comes.
+
+    Raises:
+        UserError: the engine's versions are not those of the run, nothing can run at all, or the disk is full.
+    """
+    spec = run.spec()
+    now = spec.model_copy(update={"engine_versions": engine.versions(), "model_revision": engine.revision})
+    if different := differences(spec, now):
+        raise UserError(f"{run.path}: holds another run: {'; '.join(different)}; choose a new --out")
+    run.write_spec(now)
+    done = {str(response.key) for response in run.responses()}
+    total = sum(map(len, exam.questions.values())) * spec.trials
+    with (
+        run.writer("responses") as responses,
+        run.writer("failures") as failures,
+        Progress("asking", total, done=len(done)) as progress,
+    ):
+        versions = {**now.engine_versions, "livek12": spec.package_version}
+        unaskable: list[Failure] = []
+
+        def store(outcome: Response | Failure) -> None:
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+                warn(f"{outcome.key}: {outcome.state}: {outcome.reason}", kind=outcome.state)
+            else:
+                responses.append(outcome.model_copy(update={"versions": versions}))
+            progress.step()
+
+        for outcome in engine.generate(_askable(_all_requests(exam, spec, done), unaskable)):
+            store(outcome)
+            while unaskable:
+                store(unaskable.pop())
+        while unaskable:
+            store(unaskable.pop())
+
+
+def judge(run: RunFolder, *, again: bool = False) -> None:
+    """Marks every response that has no verdict of the present judges.
+
+    Args:
+        run: the run folder.
+        again: replace the judges the run has been marked with, if they are others.
+
+    Raises:
+        UserError: the run was marked by other judges, and `again` is not set.
+    """
+    from livek12.judges.cascade import default_cascade
+    from livek12.judges.grade import GradingConfig, judge_version
+    from livek12.tasks.registry import get_task
+
+    spec = run.spec()
+    configs = {t.name: GradingConfig(partial_credit=get_task(t.name).partial_credit) for t in spec.tasks}
+    judges = {name: judge_version(config) for name, config in configs.items()}
+    if spec.judges and spec.judges != judges and not again:
+        was, now = sorted(set(spec.judges.values())), sorted(set(judges.values()))
+        raise UserError(f"{run.path}: was marked by {was}, now {now}; `livek12 judge --again` marks it anew")
+    run.write_spec(spec.model_copy(update={"judges": judges}))
+    verdicts = run.verdicts()
+    questions = {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
+    waiting = [response for response in run.responses() if str(response.key) not in verdicts]
+    cascade = default_cascade()
+
+    def mark(response: Response) -> Verdict:
+        question = questions[response.key.task][response.key.question_id]
+        return mark_response(question, response, configs[response.key.task], cascade)
+
+    with (
+        run.writer("verdicts") as writer,
+        Progress("judging", len(waiting)) as progress,
+        ThreadPoolExecutor(max_workers=4) as threads,
+    ):
+        for verdict in threads.map(mark, waiting):
+            writer.append(verdict)
+            progress.step()
+
+
+def outstanding(run: RunFolder) -> int:
+    """How many requests of the run have no response yet."""
+    spec = run.spec()
+    asked = sum(task.questions for task in spec.tasks) * spec.trials
+    return asked - sum(1 for _ in run.responses())
+
+
+def reload_exam(run: RunFolder, data: str = "") -> Exam:
+    """The exam of a run with its pictures; without them where the data set is no longer there.
+
+    Args:
+        run: the run folder.
+        data: where the data set lies now, if not where run.json says.
+
+    Raises:
+        UserError: `data` is given and is another data set than the run's.
+    """
+    from livek12.tasks.registry import get_task
+
+    spec = run.spec()
+    tasks = [get_task(task.name) for task in spec.tasks]
+    place = data or spec.tasks[0].data
+    try:
+        exam = load_exam(place, tasks, spec.limit)
+    except UserError as error:
+        if data:
+            raise
+        warn(f"the report has no pictures: {error}; say where the data is with `livek12 report --data`")
+        return Exam(place, {task: [] for task in tasks}, {})
+    now = make_spec(exam, spec.model, spec.engine, spec.engine_args, spec.trials, spec.limit, {})
+    for was, found in zip(spec.tasks, now.tasks, strict=True):
+        if was.data_sha256 != found.data_sha256:
+            raise UserError(f"{place}: other questions than the run's for {was.name}; give its own data with --data")
+    return exam
+
+
+def illustrated(run: RunFolder, exam: Exam) -> list[Row]:
+    """The rows of a run with the pictures of their questions."""
+    pictures = {(task.name, q.id): q for task, questions in exam.questions.items() for q in questions}
+    return [replace(row, question=pictures.get((row.task, row.question.id), row.question)) for row in run.rows()]
+
+
+C = TypeVar("C", bound=str)
+
+
+def one_of(option: str, value: str, choices: Collection[C]) -> C:
+    """The value as one of the choices.
+
+    Raises:
+        UserError: it is none of them.
+    """
+    for choice in choices:
+        if value == choice:
+            return choice
+    raise UserError(f"{option} {value!r}: choose one of {', '.join(choices)}")
+
+
+def profile_of(value: str) -> Profile:
+    """The score formulas named by `--profile`."""
+    profiles: tuple[Profile, ...] = get_args(Profile)
+    return one_of("--profile", value, profiles)
+
+
+def judge_of(value: str) -> str:
+    """Who marks, by `--judge`."""
+    return one_of("--judge", value, ("rules",))
+
+
+def score(run: RunFolder, profile: Profile = "paper") -> dict[str, Any]:
+    """Computes and stores report.json; returns it."""
+    from livek12.core.scoring import score as score_rows
+
+    spec = run.spec()
+    modalities = {task.name: task.modality for task in spec.tasks}
+    scores = score_rows(run.rows(), profile=profile, modalities=modalities)
+    report = {**scores, "run": json.loads(spec.model_dump_json())}
+    write_atomically(run.path / "report.json", json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+    return report
+
+
+def _all_requests(exam: Exam, spec: RunSpec, done: set[str]) -> Iterator[Request | Failure]:
+    from livek12.tasks.prompting import requests
+
+    samplings = {task.name: task.sampling for task in spec.tasks}
+    for task, questions in exam.questions.items():
+        yield from requests(task, questions, spec.trials, samplings[task.name], exam.pages, done)
+
+
+def _askable(outcomes: Iterable[Request | Failure], unaskable: list[Failure]) -> Iterator[Request]:
+    """Passes requests on and puts questions that cannot be asked aside."""
+    for outcome in outcomes:
+        if isinstance(outcome, Failure):
+            unaskable.append(outcome)
+        else:
+            yield outcome
+
+
+def _pages_asked(questions: Iterable[Question], pages: Pages) -> list[Image]:
+    keys = {(q.paper_id, number) for q in questions if q.paper_id for number in q.page_numbers}
+    return [pages[key] for key in sorted(keys) if key in pages]

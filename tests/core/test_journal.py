@@ -1,0 +1,144 @@
+"""Append-only files: nothing stored is lost, whatever kills the writer."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from livek12.core.errors import UserError
+from livek12.core.journal import JournalWriter, journal_files, read_journal, write_atomically
+from livek12.core.records import Failure, Key
+
+
+def record(number: int, reason: str = "x") -> Failure:
+    return Failure(key=Key(task="t", question_id=str(number)), state="failed", reason=reason)
+
+
+def ids(folder: Path) -> list[int]:
+    return [int(r.key.question_id) for r in read_journal(folder, "f", Failure)]
+
+
+def test_records_come_back_in_order(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path, "f") as writer:
+        for number in range(5):
+            writer.append(record(number, reason="línea\n二行\u2028"))
+    assert ids(tmp_path) == [0, 1, 2, 3, 4]
+    assert len((tmp_path / "f-0.jsonl").read_bytes().splitlines()) == 5
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(cut=st.integers(min_value=0, max_value=400))
+def test_a_torn_tail_costs_only_the_record_it_tore(tmp_path: Path, cut: int) -> None:
+    folder = tmp_path / str(time.monotonic_ns())
+    folder.mkdir()
+    with JournalWriter(folder, "f") as writer:
+        for number in range(4):
+            writer.append(record(number))
+    file = folder / "f-0.jsonl"
+    whole = file.read_bytes()
+    kept = whole[: max(0, len(whole) - cut)]
+    file.write_bytes(kept)
+    *lines, last = kept.split(b"\n")
+    whole_lines = len(lines) + (1 if last.endswith(b"}") and last.count(b"{") == last.count(b"}") else 0)
+    expected = list(range(whole_lines))  # a line that lacks only its newline is whole
+    assert ids(folder) == expected
+    with JournalWriter(folder, "f") as writer:
+        writer.append(record(9))
+    assert ids(folder) == [*expected, 9]
+    assert file.read_bytes().endswith(b"\n")
+
+
+def test_living_writers_never_share_a_file(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path, "f") as one, JournalWriter(tmp_path, "f") as two:
+        one.append(record(1))
+        two.append(record(2))
+        assert one.path != two.path
+    with JournalWriter(tmp_path, "f") as three:
+        assert three.path == one.path
+    assert sorted(ids(tmp_path)) == [1, 2]
+
+
+def test_a_damaged_line_is_told_and_passed_over(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path, "f") as writer:
+        writer.append(record(1))
+    with (tmp_path / "f-0.jsonl").open("ab") as file:
+        file.write(b'{"key": 3}\n\xff\xfe\n')
+    with JournalWriter(tmp_path, "f") as writer:
+        writer.append(record(2))
+    problems: list[str] = []
+    assert [r.key.question_id for r in read_journal(tmp_path, "f", Failure, problems.append)] == ["1", "2"]
+    assert [problem.split(": ")[0].rpartition(":")[2] for problem in problems] == ["2", "3"]
+
+
+def _append_for_ever(folder: str, start: int) -> None:
+    with JournalWriter(Path(folder), "f") as writer:
+        number = start
+        while True:
+            writer.append(record(number, reason="y" * 3000))
+            print(number, flush=True)
+            number += 1
+
+
+def test_kill_9_loses_no_stored_record(tmp_path: Path) -> None:
+    """Every record whose append had returned is there after a kill at a random moment."""
+    start = 0
+    for _ in range(8):
+        code = f"from tests.core.test_journal import _append_for_ever as f; f({str(tmp_path)!r}, {start})"
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
+        assert child.stdout is not None
+        stored = int(child.stdout.readline())
+        time.sleep(random.random() * 0.1)
+        child.send_signal(signal.SIGKILL)
+        rest = child.stdout.read().split("\n")
+        child.wait()
+        stored = max([stored, *(int(line) for line in rest[:-1])])
+        found = ids(tmp_path)
+        assert found == list(range(len(found)))
+        assert stored < len(found) <= stored + 2
+        start = len(found)
+    assert len(journal_files(tmp_path, "f")) == 1
+
+
+def _append_some(folder: str, start: int) -> None:
+    with JournalWriter(Path(folder), "f") as writer:
+        for number in range(start, start + 300):
+            writer.append(record(number))
+
+
+def test_many_writers_at_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    children = [context.Process(target=_append_some, args=(str(tmp_path), 300 * n)) for n in range(4)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    assert sorted(ids(tmp_path)) == list(range(1200))
+
+
+def test_a_full_disk_is_one_clear_line_and_loses_nothing(small_disk: Path) -> None:
+    stored = 0
+    with JournalWriter(small_disk, "f") as writer, pytest.raises(UserError, match="No space left"):
+        for stored in range(10_000):
+            writer.append(record(stored, reason="z" * 5000))
+    assert ids(small_disk) == list(range(stored))
+    (small_disk / "ballast").unlink()
+    with JournalWriter(small_disk, "f") as writer:
+        writer.append(record(stored))
+    assert ids(small_disk) == list(range(stored + 1))
+
+
+def test_a_full_disk_keeps_the_old_file(small_disk: Path) -> None:
+    write_atomically(small_disk / "run.json", "old")
+    with pytest.raises(UserError, match="No space left"):
+        write_atomically(small_disk / "run.json", "new" * 10_000_000)
+    assert (small_disk / "run.json").read_text() == "old"
+    assert {path.name for path in small_disk.iterdir()} == {"run.json", "ballast"}
