@@ -1,0 +1,98 @@
+"""The sample exam that ships inside the package: five groups of questions, their papers and pages.
+
+Contract: `load(name)` gives the questions of a group with the bytes of their images filled in, `pages()` every
+page picture of every paper, `pdf(paper_id)` the typeset paper. All are read from the package itself; a name or a
+file that is not there raises UserError. The sources are the jsonl, figures.typ and paper.typ; see `render`.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.records import Image, Language, Page, Question
+
+PAPERS: dict[str, str] = {
+    "livek12_zh": "sample_zh",
+    "livek12_en": "sample_en",
+    "kmmmu": "kmmmu",
+    "cfe": "cfe",
+    "mdk12": "mdk12",
+}
+"""Group of questions to the paper that holds them."""
+
+LANGUAGES: dict[str, Language] = {"sample_zh": "zh", "sample_en": "en", "kmmmu": "ko", "cfe": "en"}
+"""Language of a paper; mdk12 mixes two."""
+
+RELEASE = "sample"
+_IMAGE_FIELDS = ("images", "answer_images", "solution_images")
+
+
+def load(name: str) -> list[Question]:
+    """The questions of one group, in the order of the paper.
+
+    Args:
+        name: livek12_zh, livek12_en, kmmmu, cfe or mdk12.
+
+    Raises:
+        UserError: no such group, or an image that is not in the package.
+    """
+    if name not in PAPERS:
+        raise UserError(f"sample has no group {name!r}; take one of {', '.join(PAPERS)}")
+    return [_question(json.loads(line)) for line in _read(f"{name}.jsonl").decode().splitlines()]
+
+
+def pages() -> list[Page]:
+    """Every page of every paper, as PNG, by paper and page number (from 1)."""
+    found = []
+    for paper_id in PAPERS.values():
+        names = (file.name for file in (resources.files(__package__) / "pages").iterdir())
+        numbers = sorted(int(name[len(paper_id) + 1 : -4]) for name in names if name.startswith(f"{paper_id}_"))
+        found += [
+            Page(
+                paper_id=paper_id,
+                page_number=number,
+                image=_image(f"pages/{paper_id}_{number}.png"),
+                language=LANGUAGES.get(paper_id),
+                release=RELEASE,
+            )
+            for number in numbers
+        ]
+    return found
+
+
+def pdf(paper_id: str) -> Path:
+    """Where the typeset paper lies.
+
+    Args:
+        paper_id: sample_zh, sample_en, kmmmu, cfe or mdk12.
+
+    Raises:
+        UserError: no such paper.
+    """
+    if paper_id not in PAPERS.values():
+        raise UserError(f"sample has no paper {paper_id!r}; take one of {', '.join(PAPERS.values())}")
+    return Path(str(resources.files(__package__) / "papers" / f"{paper_id}.pdf"))
+
+
+def _question(row: dict[str, Any]) -> Question:
+    pictures = {field: [_image(path) for path in row[field]] for field in _IMAGE_FIELDS if field in row}
+    return Question.model_validate({**row, **pictures})
+
+
+def _image(path: str) -> Image:
+    return Image(bytes=_read(path), path=PurePosixPath(path).name)
+
+
+def _read(path: str) -> bytes:
+    """A file of the package; a path that leads out of it, or nowhere, is the user's to mend."""
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts:
+        raise UserError(f"sample: the path {path!r} leads out of the package; give one inside it")
+    try:
+        return resources.files(__package__).joinpath(*pure.parts).read_bytes()
+    except OSError as error:
+        raise UserError(f"sample: no file {path!r} in the package; install it again") from error
