@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BLOCK = 4096
 """Clusters (or resamples) worked on at once: bounds the memory, changes no result."""
 
-_MAX_DRAWS = 2**28
+_MAX_DRAWS = 2**26
 """Most bytes of resample counts held at once."""
 
 
@@ -80,7 +80,7 @@ def resample_counts(clusters: int, resamples: int, seed: int) -> Draws:
 
     Args:
         clusters: how many there are.
-        resamples: how often to draw; lowered where the counts would take more than 256 MiB.
+        resamples: how often to draw; lowered where the counts would take more than 64 MiB.
         seed: of the draw.
 
     Returns:

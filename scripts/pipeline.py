@@ -31,11 +31,12 @@ class Exam:
     """The questions of each task, with pictures, and the page images."""
 
     data: str
-    questions: dict[Task, list[Question]]
+    tasks: list[Task]
+    questions: dict[str, list[Question]]
     pages: Pages
 
 
-def load_exam(data: str, tasks: Iterable[Task], limit: int | None) -> Exam:
+def load_exam(data: str, tasks: list[Task], limit: int | None) -> Exam:
     """Reads what the tasks ask from a built data set.
 
     Args:
@@ -51,14 +52,14 @@ def load_exam(data: str, tasks: Iterable[Task], limit: int | None) -> Exam:
 
     if not data:
         raise UserError("no data set: give --data FOLDER (made by `livek12 build`) or --data ORG/NAME (on the Hub)")
-    questions: dict[Task, list[Question]] = {}
+    questions: dict[str, list[Question]] = {}
     for task in tasks:
         found = load_questions(data, task.configs, task.benchmark, task.language)
         if not found:
             raise UserError(f"{data}: no questions for task {task.name}")
-        questions[task] = asking_order(task, found)[:limit]
-    pages = load_pages(data) if any(task.modality == "image_only" for task in questions) else {}
-    return Exam(data, questions, pages)
+        questions[task.name] = asking_order(task, found)[:limit]
+    pages = load_pages(data) if any(task.modality == "image_only" for task in tasks) else {}
+    return Exam(data, tasks, questions, pages)
 
 
 def make_spec(
@@ -84,11 +85,11 @@ def make_spec(
                 modality=task.modality,
                 prompt_sha256=task.prompt_sha256,
                 data=exam.data,
-                data_sha256=fingerprint(questions, _pages_asked(questions, exam.pages)),
-                questions=len(questions),
+                data_sha256=fingerprint(exam.questions[task.name], _pages_asked(exam.questions[task.name], exam.pages)),
+                questions=len(exam.questions[task.name]),
                 sampling=Sampling(**{**task.sampling.model_dump(), **sampling}),
             )
-            for task, questions in exam.questions.items()
+            for task in exam.tasks
         ],
         trials=trials,
         limit=limit,
@@ -144,6 +145,7 @@ def judge(run: RunFolder, *, again: bool = False) -> None:
     """
     from livek12.judges.cascade import default_cascade
     from livek12.judges.grade import GradingConfig, judge_version
+    from livek12.tasks.marking import mark_response
     from livek12.tasks.registry import get_task
 
     spec = run.spec()
@@ -159,8 +161,8 @@ def judge(run: RunFolder, *, again: bool = False) -> None:
     cascade = default_cascade()
 
     def mark(response: Response) -> Verdict:
-        question = questions[response.key.task][response.key.question_id]
-        return mark_response(question, response, configs[response.key.task], cascade)
+        task, question_id = response.key.task, response.key.question_id
+        return mark_response(questions[task][question_id], response, configs[task], cascade)
 
     with (
         run.writer("verdicts") as writer,
@@ -200,7 +202,7 @@ def reload_exam(run: RunFolder, data: str = "") -> Exam:
         if data:
             raise
         warn(f"the report has no pictures: {error}; say where the data is with `livek12 report --data`")
-        return Exam(place, {task: [] for task in tasks}, {})
+        return Exam(place, tasks, {}, {})
     now = make_spec(exam, spec.model, spec.engine, spec.engine_args, spec.trials, spec.limit, {})
     for was, found in zip(spec.tasks, now.tasks, strict=True):
         if was.data_sha256 != found.data_sha256:
@@ -210,7 +212,7 @@ def reload_exam(run: RunFolder, data: str = "") -> Exam:
 
 def illustrated(run: RunFolder, exam: Exam) -> list[Row]:
     """The rows of a run with the pictures of their questions."""
-    pictures = {(task.name, q.id): q for task, questions in exam.questions.items() for q in questions}
+    pictures = {(task, q.id): q for task, questions in exam.questions.items() for q in questions}
     return [replace(row, question=pictures.get((row.task, row.question.id), row.question)) for row in run.rows()]
 
 
@@ -256,8 +258,8 @@ def _all_requests(exam: Exam, spec: RunSpec, done: set[str]) -> Iterator[Request
     from livek12.tasks.prompting import requests
 
     samplings = {task.name: task.sampling for task in spec.tasks}
-    for task, questions in exam.questions.items():
-        yield from requests(task, questions, spec.trials, samplings[task.name], exam.pages, done)
+    for task in exam.tasks:
+        yield from requests(task, exam.questions[task.name], spec.trials, samplings[task.name], exam.pages, done)
 
 
 def _askable(outcomes: Iterable[Request | Failure], unaskable: list[Failure]) -> Iterator[Request]:

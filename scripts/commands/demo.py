@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -34,7 +35,7 @@ def demo(
     data = out / "data"
     build("sample", "", data)
     step(f"fetching the model {MODEL} (93 MB, once)")
-    gguf = fetch_small_model()
+    gguf = fetch_small_model(_cache())
     step("asking: it reads text only, so questions with figures will be marked unsupported")
     with serve_gguf(gguf) as base_url:
         args = f"base_url={base_url},images=false"
@@ -45,6 +46,10 @@ def demo(
     step("reporting")
     finish(folder, "paper", exam=exam, as_json=False)
     typer.echo(f"the main job took {step.seconds():.0f} s")
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "livek12"
 
 
 class _Steps:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -62,8 +60,7 @@ def ask(
     # A recorded file is cheap to open and knows whose answers it holds.
     recorded = make_engine(name, model, args) if name == "replay" else None
     spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, limit, sampling)
-    questions = {task.name: asked for task, asked in exam.questions.items()}
-    folder = RunFolder.create_or_resume(out, spec, questions, warn)
+    folder = RunFolder.create_or_resume(out, spec, exam.questions, warn)
     if outstanding(folder):
         live = recorded or make_engine(name, model, args)
         try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from livek12.scripts import options
 
 app = options.command()

@@ -1,0 +1,210 @@
+"""The metrics' formulas, each over all answers at once (BENCHMARKS: LiveK12Bench 2.3, CFE-Bench 4, Chen et al. 2021).
+
+Contract: `exam_terms` takes an `Answers` and gives each metric as a `Term`, that is as a ratio of sums,
+scale · Σ numerator / Σ weight, with a numerator at the answer's worst and one at its best. All metrics rise
+with points, correctness and a cleaner process, so the two are bounds over every completion of what is
+undecided, and equal where nothing is. A metric that cannot be had is a string: the reason.
+
+With V points of the question, O points awarded, x mean presence over the critics of CIE, LAE, DRE (0 to 1
+each), l completion tokens with thinking, S = 1 when fully correct, sums over all N answers:
+
+profile `paper`:
+    process score P = max(0, V - 3·Σx),  exam score ES = 0.5·P·(O/V) + 0.5·O
+    OES = 100·ΣES/ΣV,  PES = 100·ΣP·(O/V)/ΣV,  OCS = 100·ΣO/ΣV
+    ARL = (1/N)·ΣS·(1 + 0.15·ln(4096/l)),  Acc≤r = (1/N)·#(S = 1 and l ≤ r·32768)
+profile `release`: e = number of error types with x ≥ 0.5 (a majority; one type counts once, however many
+    errors of it the critics list)
+    process half = O/2 if e = 0 else 0,  outcome half = O/2 if e ≤ 1 else 0
+    PES = 100·Σ(process half)/(ΣV/2),  OES = 100·Σ(outcome half + process half)/ΣV,  OCS and Acc≤r as above
+    ARL = (1/N)·ΣS·(1 + 0.1·ln(l̄/l)), l̄ = mean tokens of the compared models on the question: `release_arl`
+
+A missing token count makes ARL and Acc≤r "not available"; none is invented, not even where S = 0. An answer
+that never came (failed, unsupported) has no count to miss: its bounds are 0 and a correct answer of one token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from livek12.core.scoring.schema import Parameters, Profile
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Bools, Floats, Indices
+
+Presence = tuple[float, float, float]
+"""Mean presence of CIE, LAE and DRE over the critics of one answer, 0 to 1 each."""
+
+RATIOS = tuple(f"{tenth / 10:.1f}" for tenth in range(1, 11))
+NO_PROCESS = "no process verdicts"
+RELEASE_ARL = "the release profile's ARL compares models: see livek12 compare"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the formulas need of n answers, as arrays of length n.
+
+    Attributes:
+        points: V, the points of the question; None where `points_note` says why they are not known.
+        share: (2, n), O/V at worst and at best.
+        correct: (2, n), S at worst and at best, 0 or 1.
+        presence: (2, n, 3), presence of CIE, LAE, DRE at worst (high) and at best (low); None: no audit at all.
+        tokens: l; not a number where it is not known.
+        came: whether there is an answer (False: failed, unsupported).
+        points_note: remark on the points, or why they are None.
+    """
+
+    points: Floats | None
+    share: Floats
+    correct: Floats
+    presence: Floats | None
+    tokens: Floats
+    came: Bools
+    points_note: str | None = None
+
+    @property
+    def tokens_missing(self) -> Bools:
+        """Answers that came without a token count."""
+        import numpy as np
+
+        return np.asarray(self.came & np.isnan(self.tokens))
+
+    @cached_property
+    def ones(self) -> Floats:
+        """The weights of a mean over answers."""
+        import numpy as np
+
+        return np.ones(len(self.tokens))
+
+
+@dataclass(frozen=True)
+class Term:
+    """A metric as a ratio of sums over answers.
+
+    Attributes:
+        low: numerators at worst.
+        high: numerators at best; the same array where nothing is undecided.
+        weight: denominators.
+        scale: 1, or 100 for marks out of 100.
+        missing: answers that make the metric unavailable, if any.
+        by_trial: whether the metric of one trial alone exists.
+        note: remark for the estimate.
+    """
+
+    low: Floats
+    high: Floats
+    weight: Floats
+    scale: float = 1.0
+    missing: Bools | None = None
+    by_trial: bool = True
+    note: str | None = None
+
+    def absence(self, picked: Indices | None = None) -> str | None:
+        """Why the metric cannot be had over the picked answers (indices; None: all), if it cannot."""
+        if self.missing is None:
+            return None
+        missing = int((self.missing if picked is None else self.missing[picked]).sum())
+        return f"not available ({missing} missing)" if missing else None
+
+
+Terms = dict[str, Term | str]
+
+
+def presence_bounds(audits: Sequence[Presence | None]) -> Floats | None:
+    """(2, n, 3) presence of each error type, at worst and at best; without an audit any may be there.
+
+    None where no answer was audited at all.
+    """
+    import numpy as np
+
+    if all(audit is None for audit in audits):
+        return None
+    worst, best = ([unknown if audit is None else audit for audit in audits] for unknown in ((1.0,) * 3, (0.0,) * 3))
+    return np.array([worst, best])
+
+
+def ratio_term(bounds: Floats, weight: Floats, scale: float = 1.0, note: str | None = None) -> Term:
+    """Σ value / Σ weight of a value with its (2, n) bounds."""
+    low, high = bounds
+    if (low == high).all():
+        high = low
+    return Term(low, high, weight, scale=scale, note=note)
+
+
+def mean_term(bounds: Floats, answers: Answers, *, needs_tokens: bool = False) -> Term:
+    """The mean over all answers of a value with its (2, n) bounds."""
+    missing = answers.tokens_missing if needs_tokens else None
+    return replace(ratio_term(bounds, answers.ones), missing=missing)
+
+
+def exam_terms(answers: Answers, profile: Profile, parameters: Parameters) -> Terms:
+    """Accuracy, mark, OCS, PES, OES, ARL and Acc≤r of one task's answers."""
+    terms: Terms = {"accuracy": mean_term(answers.correct, answers)}
+    terms |= _point_terms(answers, profile, parameters)
+    arl = arl_term(answers, parameters.reference_tokens, parameters.length_weight)
+    terms["ARL"] = arl if profile == "paper" else RELEASE_ARL
+    for ratio in RATIOS:
+        terms[f"Acc≤{ratio}"] = _budget_term(answers, float(ratio) * parameters.token_limit)
+    return terms
+
+
+def arl_term(answers: Answers, reference: float | Floats, length_weight: float) -> Term:
+    """Accuracy weighted by response length; `reference` is 4096 (paper) or a length for each answer (release)."""
+    import numpy as np
+
+    # What never came is bounded by an answer of one token; a missing count is `missing`.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = 1 + length_weight * np.log(reference / np.where(answers.tokens > 0, answers.tokens, 1.0))
+    both = np.where(answers.correct > 0, answers.correct * factor, 0.0)
+    # An immensely long answer has a negative factor: then a correct one is the worse completion.
+    bounds = np.stack([np.minimum(both[0], both[1]), np.maximum(both[0], both[1])])
+    return mean_term(bounds, answers, needs_tokens=True)
+
+
+def _budget_term(answers: Answers, limit: float) -> Term:
+    """Share of answers that are correct within `limit` completion tokens."""
+    import numpy as np
+
+    # What never came is bounded by an answer of no length; a missing count is `missing`.
+    within = np.nan_to_num(answers.tokens) <= limit
+    return mean_term(answers.correct * within, answers, needs_tokens=True)
+
+
+def _point_terms(answers: Answers, profile: Profile, parameters: Parameters) -> Terms:
+    """Everything that is counted in points."""
+    points, note = answers.points, answers.points_note
+    if points is None:
+        return dict.fromkeys(("mark", "OCS", "PES", "OES"), note or "the questions state no points")
+    if not points.sum() > 0:
+        return dict.fromkeys(("mark", "OCS", "PES", "OES"), "the questions are worth no points")
+
+    def term(earned: Floats) -> Term:
+        return ratio_term(earned, points, scale=100.0, note=note)
+
+    outcome = points * answers.share
+    terms: Terms = {"mark": term(outcome)}
+    terms["OCS"] = terms["mark"]
+    if answers.presence is None:
+        return terms | dict.fromkeys(("PES", "OES"), NO_PROCESS)
+    half: Callable[..., tuple[Floats, Floats]] = _paper_scores if profile == "paper" else _release_scores
+    process, overall = half(points, answers.share, answers.presence, parameters)
+    return terms | {"PES": term(process), "OES": term(overall)}
+
+
+def _paper_scores(points: Floats, share: Floats, presence: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
+    """P·(O/V) and ES of each answer, at worst and at best."""
+    import numpy as np
+
+    kept = np.maximum(0.0, points - parameters.process_penalty * presence.sum(axis=2))
+    process, weight = kept * share, parameters.process_weight
+    return process, weight * process + (1 - weight) * (points * share)
+
+
+def _release_scores(points: Floats, share: Floats, presence: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
+    """Process half over V/2 (that is, O where there is no error) and both halves together."""
+    outcome = points * share
+    errors = (presence >= parameters.error_threshold).sum(axis=2)
+    process = outcome * (errors == 0)
+    return process, 0.5 * process + 0.5 * outcome * (errors <= 1)

@@ -1,0 +1,105 @@
+"""`score`: the report of one run, task by task, group by group. The package's docstring shows the shape."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+
+from livek12.core.errors import UserError
+from livek12.core.scoring.answers import Table, tabulate
+from livek12.core.scoring.estimates import Resampler, draw, estimates
+from livek12.core.scoring.groups import IMAGE_ONLY, answers_of, group_deltas, question_groups
+from livek12.core.scoring.pairs import modality_delta
+from livek12.core.scoring.schema import (
+    Estimate,
+    Group,
+    Parameters,
+    Profile,
+    Report,
+    Row,
+    TaskReport,
+    parameters_of,
+)
+from livek12.core.scoring.summaries import count, decided_by, points, process_errors, token_use
+from livek12.core.scoring.terms import task_terms
+
+
+def score(
+    rows: Iterable[Row],
+    profile: Profile = "paper",
+    parameters: Parameters | None = None,
+    modalities: Mapping[str, str] | None = None,
+) -> Report:
+    """Scores a run.
+
+    Args:
+        rows: one for every answer the run asked for, of any number of tasks, in any order.
+        profile: `paper` or `release` (see `formulas`).
+        parameters: constants; None: the profile's own.
+        modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
+
+    Raises:
+        UserError: unknown profile; no rows; rows that occur twice, lack a verdict, or award more points than there are.
+    """
+    parameters = parameters or parameters_of(profile)
+    modalities = modalities or {}
+    by_task: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_task[row.task].append(row)
+    if not by_task:
+        raise UserError("there are no answers to score: run or import some first")
+    return Report(
+        profile=profile,
+        parameters=asdict(parameters),
+        tasks={
+            task: _score_task(tabulate(by_task[task]), profile, parameters, modalities.get(task))
+            for task in sorted(by_task)
+        },
+        deltas=_task_deltas(by_task, profile, parameters, modalities),
+    )
+
+
+def _score_task(table: Table, profile: Profile, parameters: Parameters, modality: str | None) -> TaskReport:
+    terms = task_terms(table, profile, parameters)
+    resampler = Resampler(table.questions, parameters)
+    everything = estimates(draw(terms, table, resampler), parameters.level)
+
+    def group(questions: Sequence[int]) -> Group:
+        picked = answers_of(table, questions)
+        whole = len(questions) == len(table.questions)
+        return Group(
+            questions=len(questions),
+            points=points(table, questions),
+            counts=count(table, picked),
+            metrics=everything if whole else estimates(draw(terms, table, resampler, picked), parameters.level),
+        )
+
+    groups = question_groups(table.questions, modality)
+    return TaskReport(
+        counts=count(table),
+        points=points(table, range(len(table.questions))),
+        metrics=everything,
+        groups={axis: {value: group(found) for value, found in values.items()} for axis, values in groups.items()},
+        deltas=group_deltas(groups, terms, table, resampler),
+        process_errors=process_errors(table.rows, parameters.error_threshold),
+        tokens=token_use(table.rows),
+        decided_by=decided_by(table.rows),
+    )
+
+
+def _task_deltas(
+    by_task: Mapping[str, list[Row]], profile: Profile, parameters: Parameters, modalities: Mapping[str, str]
+) -> dict[str, Estimate]:
+    """Δ modality of each image-only task against the other tasks of its benchmark."""
+    deltas: dict[str, Estimate] = {}
+    subset = "complex_layout"
+    for task in sorted(by_task):
+        if modalities.get(task) != IMAGE_ONLY:
+            continue
+        benchmark = by_task[task][0].question.benchmark
+        others = [name for name in by_task if modalities.get(name) != IMAGE_ONLY]
+        standard = [row for name in others for row in by_task[name] if row.question.benchmark == benchmark]
+        found = modality_delta(standard, by_task[task], subset, profile, parameters)
+        deltas |= {f"{task}/{name}/modality/image_only-standard/{subset}": value for name, value in found.items()}
+    return deltas

@@ -1,0 +1,210 @@
+"""The shapes that scoring takes and gives: rows and parameters in, typed JSON objects out (see the package)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+from livek12.core.errors import UserError
+from livek12.core.records import Question, Response, State, Verdict
+
+Profile = Literal["paper", "release"]
+Unit = Literal["paper", "question"]
+STATES: tuple[State, ...] = ("graded", "no_answer", "ungraded", "failed", "unsupported")
+OUT_OF_100 = frozenset({"mark", "OCS", "PES", "OES"})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One answer that a run asked for, in whatever state it ended (`verdict` None: failed or unsupported)."""
+
+    task: str
+    question: Question
+    trial: int
+    state: State
+    response: Response | None
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Constants of the formulas (LiveK12Bench, sections 2.3 and 3.1) and of the uncertainty.
+
+    Attributes:
+        process_penalty: points taken off for each process error present.
+        process_weight: share of the process in the overall exam score.
+        length_weight: weight of brevity in ARL.
+        reference_tokens: completion length at which ARL equals accuracy (profile `paper`).
+        token_limit: completion tokens that Acc≤1.0 allows.
+        error_threshold: mean presence from which an error type counts as present (profile `release`).
+        resamples: bootstrap resamples; fewer beyond 33,000 clusters, so that counts stay within 64 MiB.
+        seed: of the bootstrap.
+        level: of the confidence intervals.
+        min_papers: papers from which on intervals are clustered by paper.
+    """
+
+    process_penalty: float = 3.0
+    process_weight: float = 0.5
+    length_weight: float = 0.15
+    reference_tokens: float = 4096
+    token_limit: float = 32_768
+    error_threshold: float = 0.5
+    resamples: int = 2000
+    seed: int = 0
+    level: float = 0.95
+    min_papers: int = 10
+
+
+PARAMETERS: dict[str, Parameters] = {"paper": Parameters(), "release": Parameters(length_weight=0.1)}
+
+
+def parameters_of(profile: str) -> Parameters:
+    """The constants of a profile.
+
+    Raises:
+        UserError: there is no such profile.
+    """
+    if profile not in PARAMETERS:
+        raise UserError(f"unknown profile {profile!r}: choose one of {', '.join(PARAMETERS)}")
+    return PARAMETERS[profile]
+
+
+class Estimate(TypedDict):
+    """A number with all that is unsure about it."""
+
+    low: float | None
+    high: float | None
+    value: float | None
+    ci: list[float] | None
+    unit: Unit | None
+    clusters: int | None
+    n: int
+    std: float | None
+    note: str | None
+
+
+class Counts(TypedDict):
+    """Questions, distinct trials, answers, and in which state the answers ended."""
+
+    questions: int
+    trials: int
+    answers: int
+    graded: int
+    no_answer: int
+    ungraded: int
+    failed: int
+    unsupported: int
+
+
+class Group(TypedDict):
+    """One value of one axis."""
+
+    questions: int
+    points: float | None
+    counts: Counts
+    metrics: dict[str, Estimate]
+
+
+class ErrorCount(TypedDict):
+    """One process error type: answers where a majority of critics saw it, and its mean presence."""
+
+    answers: int
+    mean_presence: float
+
+
+class ProcessErrors(TypedDict):
+    """Process errors over the audited answers."""
+
+    audited: int
+    CIE: ErrorCount
+    LAE: ErrorCount
+    DRE: ErrorCount
+
+
+class TokenUse(TypedDict):
+    """Tokens of one kind over the responses that state them; `missing` responses do not."""
+
+    sum: int
+    mean: float | None
+    median: float | None
+    missing: int
+
+
+class Tokens(TypedDict):
+    """Token use by kind. `completion` includes the thinking tokens; `reasoning` is that part alone."""
+
+    prompt: TokenUse
+    cached: TokenUse
+    completion: TokenUse
+    reasoning: TokenUse
+
+
+class TaskReport(TypedDict):
+    """All of one task."""
+
+    counts: Counts
+    points: float | None
+    metrics: dict[str, Estimate]
+    groups: dict[str, dict[str, Group]]
+    deltas: dict[str, Estimate]
+    process_errors: ProcessErrors | None
+    tokens: Tokens
+    decided_by: dict[str, int]
+
+
+class Report(TypedDict):
+    """The content of `report.json`."""
+
+    profile: Profile
+    parameters: dict[str, float]
+    tasks: dict[str, TaskReport]
+    deltas: dict[str, Estimate]
+
+
+class PairedTest(TypedDict):
+    """A paired test on the shared questions that are decided in both runs; `undecided` were left out.
+
+    `p_holm` is adjusted over all pairs of runs of the same task and metric.
+    """
+
+    name: Literal["mcnemar_exact", "sign_flip"]
+    p: float | None
+    p_holm: float | None
+    unit: Unit
+    questions: int
+    undecided: int
+
+
+class PairMetric(TypedDict):
+    """b - a on the shared questions, and its test."""
+
+    difference: Estimate
+    test: PairedTest
+
+
+class Pair(TypedDict):
+    """Two runs on one task; `only_a` and `only_b` count the questions that the other run lacks."""
+
+    a: str
+    b: str
+    shared: int
+    only_a: int
+    only_b: int
+    metrics: dict[str, PairMetric]
+
+
+class TaskComparison(TypedDict):
+    """One task over the runs that have it."""
+
+    counts: dict[str, Counts]
+    metrics: dict[str, dict[str, Estimate]]
+    pairs: list[Pair]
+
+
+class Comparison(TypedDict):
+    """What `livek12 compare` prints: metric by run, then pair by pair."""
+
+    profile: Profile
+    parameters: dict[str, float]
+    runs: list[str]
+    tasks: dict[str, TaskComparison]

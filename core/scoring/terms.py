@@ -1,0 +1,41 @@
+"""Which metrics a table of answers has: the exam's, the variables' and pass@k."""
+
+from __future__ import annotations
+
+from livek12.core.scoring.answers import Table
+from livek12.core.scoring.formulas import Term, Terms, exam_terms, mean_term
+from livek12.core.scoring.schema import Parameters, Profile
+from livek12.core.statistics import pass_at_k
+
+
+def task_terms(table: Table, profile: Profile, parameters: Parameters) -> Terms:
+    """All metrics of a table: the exam's, CFE-Bench's two where there are variables, and pass@k."""
+    terms = exam_terms(table.answers, profile, parameters)
+    if table.variables is not None:
+        terms["variable_accuracy"] = mean_term(table.variables, table.answers)
+        terms["question_accuracy"] = terms["accuracy"]
+    return terms | _pass_terms(table)
+
+
+def _pass_terms(table: Table) -> Terms:
+    """pass@k of each question, k up to the fewest trials of any question, averaged over questions."""
+    import numpy as np
+
+    samples = np.bincount(table.question)
+    # Each question counts once: with its first answer.
+    first = np.concatenate([[True], table.question[1:] != table.question[:-1]])
+    low, high = (np.bincount(table.question, correct).astype(int) for correct in table.answers.correct)
+    weight = first.astype(np.float64)
+    terms: Terms = {}
+    for k in range(1, int(samples.min()) + 1):
+        chance = {
+            (n, c): pass_at_k(n, c, k)
+            for n, c in {*zip(samples.tolist(), low.tolist(), strict=True)}
+            | {*zip(samples.tolist(), high.tolist(), strict=True)}
+        }
+        bounds = np.zeros((2, len(table.rows)))
+        for side, correct in enumerate((low, high)):
+            bounds[side, first] = [chance[key] for key in zip(samples.tolist(), correct.tolist(), strict=True)]
+        same = bool((bounds[0] == bounds[1]).all())
+        terms[f"pass@{k}"] = Term(bounds[0], bounds[0] if same else bounds[1], weight, by_trial=False)
+    return terms

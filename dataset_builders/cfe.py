@@ -1,0 +1,134 @@
+"""Reads CFE-Bench: university questions with typed answer variables and reasoning flows.
+
+Contract: the source is the release's folder (JSON files of rows, the images they name, PROVENANCE.csv where
+there is one) or one of its files. `answer` holds the values of the variables, in their order; steps keep the
+order of the file, whatever their step_id says.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from livek12.core.records import Attributes, FlowStep, Question, Source, Variable
+from livek12.dataset_builders.base import BadRow, Log, Records
+from livek12.dataset_builders.images import ImageLoader
+from livek12.dataset_builders.rows import Row, read_rows, source_root, to_questions
+from livek12.dataset_builders.text import parse_list, place_marks
+
+_VARIABLE_TYPES = get_args(Variable.model_fields["type"].annotation)
+_NO_LICENCE = "no licence stated"
+Provenance = Mapping[tuple[str, str], Mapping[str, str]]
+
+
+def read(source: Path, log: Log) -> Records:
+    """The questions of a CFE-Bench source.
+
+    Raises:
+        UserError: the source is not there or holds no rows of this form.
+    """
+    root = source_root(source)
+    provenance = _provenance(root / "PROVENANCE.csv", log)
+    loader = ImageLoader(root)
+    yield from to_questions(read_rows(source, log), lambda row: _question(row, provenance, loader, log), log)
+
+
+def _question(row: Row, provenance: Provenance, loader: ImageLoader, log: Log) -> Question:
+    data = row.data
+    text, refs = _body(data, "question")
+    if not text and not refs:
+        raise BadRow("it has no question")
+    solution, solution_refs = _body(data, "answer")
+    folder = row.file.parent
+    text, _, images, change = place_marks(text, [], [loader.load(ref, folder) for ref in refs])
+    solution_images = [loader.load(ref, folder) for ref in solution_refs]
+    solution, _, solution_images, solution_change = place_marks(solution, [], solution_images)
+    for what in filter(None, (change, solution_change and f"solution: {solution_change}")):
+        log.note(row.where, row.id, what)
+    variables = _variables(data, row, log)
+    origin = provenance.get(("mm" if images else "text", row.id), {})
+    topic = origin.get("topic") or None
+    return Question(
+        id=row.id,
+        benchmark="cfe",
+        language="en",
+        subject=(topic or "").lower(),
+        question_type="short_answer",
+        question_type_raw=origin.get("question_type") or None,
+        question=text,
+        images=images,
+        answer=[variable.value for variable in variables],
+        solution=solution or None,
+        solution_images=solution_images,
+        variables=variables,
+        reasoning_flow=_flow(data, row, log),
+        attributes=Attributes(topic=topic),
+        source=Source(
+            url=origin.get("source_url") or None,
+            licence=None if origin.get("license") in (None, "", _NO_LICENCE) else origin["license"],
+            upstream_id=str(data["id"]) if data.get("id") else None,
+        ),
+    )
+
+
+def _body(data: Mapping[str, Any], key: str) -> tuple[str, list[Any]]:
+    """Text and image references of `question` or `answer`, which are {text, images}."""
+    body = data.get(key)
+    if body is None:
+        return "", []
+    if not isinstance(body, Mapping) or not isinstance(body.get("text") or "", str):
+        raise BadRow(f"{key} is not {{text, images}}")
+    return (body.get("text") or "").strip(), parse_list(body.get("images"))
+
+
+def _variables(data: Mapping[str, Any], row: Row, log: Log) -> list[Variable]:
+    values = [_as_text(value) for value in parse_list(data.get("short_answer_value"))]
+    columns = {}
+    for part in ("variable", "description", "type"):
+        column = parse_list(data.get(f"short_answer_{part}"))
+        if column and len(column) != len(values):
+            raise BadRow(f"short_answer_{part} has {len(column)} entries for {len(values)} values")
+        columns[part] = [_as_text(entry) for entry in column] or [""] * len(values)
+    unknown = {kind for kind in columns["type"] if kind and kind not in _VARIABLE_TYPES}
+    if unknown:
+        log.note(row.where, row.id, f"short_answer_type {', '.join(sorted(unknown))} is not known: taken as other")
+    return [
+        Variable(
+            name=name,
+            description=description,
+            type=kind if kind in _VARIABLE_TYPES else "other",
+            value=value,
+        )
+        for value, name, description, kind in zip(values, *columns.values(), strict=True)
+    ]
+
+
+def _flow(data: Mapping[str, Any], row: Row, log: Log) -> list[FlowStep]:
+    steps = data.get("reasoning_flow") or []
+    if not isinstance(steps, list) or not all(isinstance(step, Mapping) for step in steps):
+        raise BadRow("reasoning_flow is not a list of steps")
+    counts = Counter(str(step["step_id"]) for step in steps if "step_id" in step)
+    repeated = [step_id for step_id, count in counts.items() if count > 1]
+    if repeated:
+        log.note(row.where, row.id, f"step_id {', '.join(repeated)} is repeated: steps stay in the file's order")
+    return [FlowStep(step=_as_text(step.get("step")), answer=_as_text(step.get("verifiable_answer"))) for step in steps]
+
+
+def _as_text(value: object) -> str:
+    """A text as it is; null as no text; anything else as JSON spells it (0.008, true)."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _provenance(file: Path, log: Log) -> Provenance:
+    """The rows of PROVENANCE.csv by subset ("text", "mm") and id; empty where the source has none."""
+    if not file.is_file():
+        log.note(file.name, None, "not beside the rows: topics, addresses and licences stay empty")
+        return {}
+    with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
+        return {(entry.get("subset") or "", entry.get("id") or ""): entry for entry in csv.DictReader(lines)}

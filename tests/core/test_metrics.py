@@ -1,0 +1,128 @@
+"""The `evaluate` modules, loaded offline from the repository by a process of its own, from another folder."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+METRICS = Path(__file__).resolve().parents[2] / "core" / "metrics"
+EXAM = METRICS / "livek12_exam"
+PASS_AT_K = METRICS / "pass_at_k_unbiased" / "pass_at_k_unbiased.py"
+
+# evaluate works without transformers, and starts without it even where torchvision does not fit torch.
+PROGRAM = """
+import json, sys
+sys.modules["transformers"] = None
+import evaluate
+del sys.modules["transformers"]
+results = []
+for path, calls in json.load(sys.stdin):
+    metric = evaluate.load(path, cache_dir="cache")
+    try:
+        for name, arguments in calls:
+            result = getattr(metric, name)(**arguments)
+        results.append(result)
+    except Exception as error:
+        results.append(f"{type(error).__name__}: {error}")
+print(json.dumps(results))
+"""
+
+POINTS = {"predictions": [10, 2.5, 4], "references": [10, 5, 4]}
+LENGTHS = {"tokens": [4096, 50, 8192]}
+PROCESS = {"cie": [1, 0, 1], "lae": [0, 1, 1], "dre": [2 / 3, 0, 0]}
+CASES: dict[str, tuple[Path, list[tuple[str, dict[str, Any]]]]] = {
+    "all": (EXAM, [("compute", {**POINTS, **LENGTHS, **PROCESS})]),
+    "release": (EXAM, [("compute", {**POINTS, **LENGTHS, **PROCESS, "profile": "release"})]),
+    "points": (EXAM, [("compute", POINTS)]),
+    "undecided": (EXAM, [("compute", {"predictions": [10, None], "references": [10, 5], "cie": [0, 0]})]),
+    "correct": (EXAM, [("compute", {**POINTS, "correct": [True, False, False]})]),
+    "batches": (
+        EXAM,
+        [
+            ("add", {"prediction": 10, "reference": 10}),
+            ("add_batch", {"predictions": [2.5, 4], "references": [5, 4]}),
+            ("compute", {}),
+        ],
+    ),
+    "profile": (EXAM, [("compute", {**POINTS, "profile": "papers"})]),
+    "too many points": (EXAM, [("compute", {"predictions": [6], "references": [5]})]),
+    "pass": (PASS_AT_K, [("compute", {"predictions": [[True, True, False], [False, False, True]]})]),
+    "pass@2": (PASS_AT_K, [("compute", {"predictions": [[1, 0], [0, 0, 1]], "k": [2]})]),
+    "pass@3": (PASS_AT_K, [("compute", {"predictions": [[1, 0], [0, 0, 1]], "k": [3]})]),
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("elsewhere")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input=json.dumps([(str(path), calls) for path, calls in CASES.values()]),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "home")},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(zip(CASES, json.loads(done.stdout.splitlines()[-1]), strict=True))
+
+
+def test_all_columns_give_all_metrics(results: dict[str, Any]) -> None:
+    found = results["all"]
+    # ΣV = 19.  P: 10 - 5 = 5; 5 - 3 = 2; max(0, 4 - 6) = 0.  P·O/V: 5; 1; 0
+    assert found["OCS"] == found["mark"] == pytest.approx(100 * 16.5 / 19)
+    assert found["PES"] == pytest.approx(100 * 6 / 19)
+    assert found["OES"] == pytest.approx(100 * (6 + 16.5) / 2 / 19)
+    assert found["accuracy"] == pytest.approx(2 / 3)
+    assert found["ARL"] == pytest.approx((1 + 1 - 0.15 * math.log(2)) / 3)
+    assert [found[f"Acc≤{r}"] for r in ("0.1", "0.2", "0.3")] == pytest.approx([0, 1 / 3, 2 / 3])
+    assert not [name for name in found if name.endswith(("_note", "_low", "_high"))]
+
+
+def test_the_release_profile(results: dict[str, Any]) -> None:
+    # error types: 2, 1, 2.  process halves 0; outcome halves 0, 1.25, 0
+    assert results["release"]["PES"] == 0
+    assert results["release"]["OES"] == pytest.approx(100 * 1.25 / 19)
+    assert "compare" in results["release"]["ARL_note"]
+
+
+def test_what_is_not_given_is_not_invented(results: dict[str, Any]) -> None:
+    found = results["points"]
+    assert found["OCS"] == pytest.approx(100 * 16.5 / 19)
+    assert (found["PES"], found["PES_note"]) == (None, "no process verdicts")
+    assert (found["ARL"], found["ARL_note"]) == (None, "not available (3 missing)")
+
+
+def test_undecided_points_are_an_interval(results: dict[str, Any]) -> None:
+    found = results["undecided"]
+    assert (found["OCS"], found["OCS_low"], found["OCS_high"]) == (None, pytest.approx(100 * 10 / 15), 100)
+    assert (found["accuracy_low"], found["accuracy_high"]) == (0.5, 1)
+    assert found["PES_note"] == "no process verdicts"  # one column of three is no audit
+
+
+def test_full_points_need_not_be_correct(results: dict[str, Any]) -> None:
+    assert results["correct"]["accuracy"] == pytest.approx(1 / 3)
+
+
+def test_answers_can_be_added_in_batches(results: dict[str, Any]) -> None:
+    assert results["batches"] == results["points"]
+
+
+def test_bad_input_is_refused(results: dict[str, Any]) -> None:
+    assert results["profile"].startswith("UserError: unknown profile 'papers'")
+    assert results["too many points"].startswith("UserError: answer 0 has 6.0 of 5.0 points")
+    assert results["pass@3"].startswith("UserError: pass@k needs k from 1 to 2")
+
+
+def test_unbiased_pass_at_k(results: dict[str, Any]) -> None:
+    # pass@1: (2/3 + 1/3)/2; pass@2: (1 + 2/3)/2; pass@3: 1
+    assert results["pass"] == pytest.approx({"pass@1": 1 / 2, "pass@2": 5 / 6, "pass@3": 1})
+    assert results["pass@2"] == pytest.approx({"pass@2": (1 + 2 / 3) / 2})

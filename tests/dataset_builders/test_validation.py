@@ -1,0 +1,133 @@
+"""Data sets with something wrong: one clear line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from livek12.core.errors import UserError
+from livek12.core.features import schema
+from livek12.core.records import Question
+from livek12.dataset_builders import build, validate
+from tests.dataset_builders.pictures import BAD
+
+FILE = "text_image/zh_sample-00000-of-00001.parquet"
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """A fresh sample data set."""
+    build("sample", "", tmp_path / "data")
+    return tmp_path / "data"
+
+
+def rewrite(file: Path, change: Callable[[Rows], object], columns: pa.Schema | None = None) -> None:
+    rows = pq.read_table(file).to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, schema=columns or pq.read_schema(file)), file)
+
+
+def test_a_sound_data_set(built: Path) -> None:
+    assert validate(built) == []
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_pictures(built: Path, name: str) -> None:
+    data, said = BAD[name]
+    rewrite(built / FILE, lambda rows: rows[1]["images"][0].update(bytes=data))
+    (problem,) = validate(built)
+    id = pq.read_table(built / FILE, columns=["id"])["id"][1].as_py()
+    assert problem.startswith(f"{FILE} row 2 ({id}): image ")
+    assert said in problem
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows: rows[0].update(question=rows[0]["question"] + " <image>"), "image marks for"),
+        (lambda rows: rows[0].update(question_type="essay"), "question_type: Input should be"),
+        (lambda rows: rows[0].update(question=None), "question: Field required"),
+        (lambda rows: rows[0]["images"][0].update(bytes=None), "has no bytes"),
+    ],
+)
+def test_bad_rows(built: Path, change: Callable[[Rows], object], said: str) -> None:
+    rewrite(built / FILE, change)
+    (problem,) = validate(built)
+    assert problem.startswith(f"{FILE} row 1 (")
+    assert said in problem
+
+
+def test_one_id_twice(built: Path) -> None:
+    rewrite(built / FILE, lambda rows: rows[1].update(id=rows[0]["id"]))
+    id = pq.read_table(built / FILE, columns=["id"])["id"][0].as_py()
+    assert validate(built) == [f"config text_image: id {id} is there 2 times"]
+
+
+def test_a_page_that_is_not_there(built: Path) -> None:
+    file = built / "image_only" / "zh_sample-00000-of-00001.parquet"
+    rewrite(file, lambda rows: rows[0].update(page_numbers=[99]))
+    rewrite(file, lambda rows: rows[1].update(page_numbers=[]))
+    first, second = validate(built)
+    assert "its page sample_zh 99 is not in config pages" in first
+    assert "its page (none named) is not in config pages" in second
+
+
+def test_a_page_twice(built: Path) -> None:
+    rewrite(built / "pages" / "zh_sample-00000-of-00001.parquet", lambda rows: rows.append(rows[0]))
+    assert validate(built) == ["config pages: page 1 of sample_zh is there 2 times"]
+
+
+def test_a_truncated_file_costs_a_line_and_the_rest_is_checked(built: Path) -> None:
+    (built / FILE).write_bytes((built / FILE).read_bytes()[:-30])
+    other = built / "default" / "zh_sample-00000-of-00001.parquet"
+    rewrite(other, lambda rows: rows[0].update(question_type="essay"))
+    problems = validate(built)
+    assert len(problems) == 2
+    assert any(FILE in problem and "damaged or not Parquet" in problem for problem in problems)
+
+
+def test_a_missing_and_a_foreign_file(built: Path) -> None:
+    (built / FILE).rename(built / "text_image" / "ko_sample-00000-of-00001.parquet")
+    assert validate(built) == [
+        "README.md: config text_image, split zh_sample: no file matches text_image/zh_sample-*.parquet",
+        "text_image/ko_sample-00000-of-00001.parquet: in no config of README.md",
+    ]
+
+
+def test_columns_that_differ(built: Path) -> None:
+    columns = schema(Question)
+    without = columns.remove(columns.get_field_index("review"))
+    odd = without.set(without.get_field_index("points"), pa.field("points", pa.string()))
+    rewrite(built / FILE, lambda rows: [row.update(points=None) for row in rows], odd.remove_metadata())
+    assert validate(built) == [
+        f"{FILE}: column points is string, not double",
+        f"{FILE}: has no column review",
+        f"{FILE}: says nothing of its features: `datasets` would not know images for images",
+    ]
+
+
+def test_a_card_edited_by_hand(built: Path) -> None:
+    card = built / "README.md"
+    text = card.read_text()
+    card.write_text(text.replace('split: "zh_sample"', 'split: "zh sample"', 1))
+    assert validate(built) == ["README.md: config default: 'zh sample' is no name for a split"]
+    for broken in (text.replace("configs:", "configs: ]["), text.replace("config_name", "name"), "no front matter"):
+        card.write_text(broken)
+        with pytest.raises(UserError, match="names no readable configs"):
+            validate(built)
+    card.write_text(text.replace("default/zh_sample-", "../zh_sample-"))
+    with pytest.raises(UserError, match="outside the data set"):
+        validate(built)
+
+
+def test_not_a_data_set(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="has no README"):
+        validate(tmp_path)
+    with pytest.raises(UserError, match="no such folder"):
+        validate(tmp_path / "none")

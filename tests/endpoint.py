@@ -1,0 +1,73 @@
+"""A deterministic OpenAI-compatible endpoint on loopback: the same prompt always gets the same answer.
+
+Run as a program (`python -m tests.endpoint LOG`) it prints its base URL and logs one line a request, so that a
+test can kill and restart whatever talks to it and count what was asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+SECONDS_AN_ANSWER = 0.02
+
+
+def answer(prompt: str) -> dict[str, Any]:
+    """A chat completion whose text and token counts follow from the prompt alone."""
+    digest = hashlib.sha256(prompt.encode()).digest()
+    kinds = [rf"So \boxed{{{'ABCD'[digest[1] % 4]}}}.", rf"\boxed{{{digest[1] % 10}}}", "I do not know.", "答案是 B"]
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "oracle",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": kinds[digest[0] % 4]},
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": {"prompt_tokens": 10, "completion_tokens": digest[2], "total_tokens": 10 + digest[2]},
+    }
+
+
+class Oracle(BaseHTTPRequestHandler):
+    """Answers every chat completion and logs a hash of what was asked."""
+
+    protocol_version = "HTTP/1.1"
+    log: ClassVar[Path]
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = json.dumps([body["messages"], body.get("seed")], sort_keys=True)
+        with self.log.open("a") as log:
+            log.write(hashlib.sha256(prompt.encode()).hexdigest() + "\n")
+        time.sleep(SECONDS_AN_ANSWER)
+        self._send(answer(prompt))
+
+    def do_GET(self) -> None:
+        self._send({"object": "list", "data": [{"id": "oracle", "object": "model", "created": 0, "owned_by": "us"}]})
+
+    def _send(self, value: dict[str, Any]) -> None:
+        payload = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Says nothing on stderr."""
+
+
+if __name__ == "__main__":
+    Oracle.log = Path(sys.argv[1])
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Oracle)
+    print(f"http://127.0.0.1:{server.server_port}/v1", flush=True)
+    server.serve_forever()

@@ -1,0 +1,155 @@
+"""`kill -9` at twenty random moments: nothing stored is lost, nothing is asked twice, the report is the same."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livek12.core.run_folder import RunFolder
+
+ROOT = Path(__file__).resolve().parents[2]
+KILLS = 20
+TASKS = "livek12,kmmmu,cfe_text,mdk12"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from livek12.dataset_builders import build
+
+    folder = tmp_path_factory.mktemp("data") / "sample"
+    build("sample", "", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    log = tmp_path_factory.mktemp("oracle") / "log"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.endpoint", str(log)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert child.stdout is not None
+    try:
+        yield child.stdout.readline().strip(), log
+    finally:
+        child.kill()
+        child.wait()
+
+
+def livek12(*args: object) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "livek12.scripts.cli", *map(str, args)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def finish(*args: object) -> None:
+    child = livek12(*args)
+    _, errors = child.communicate(timeout=300)
+    assert child.returncode == 0, errors.decode()
+
+
+def killed_often(*args: object, longest: float) -> int:
+    """Starts the command KILLS times and kills it at a random moment; returns how often it was still running."""
+    hits = 0
+    for _ in range(KILLS):
+        child = livek12(*args)
+        time.sleep(random.uniform(0.3, longest))
+        hits += child.poll() is None
+        child.kill()
+        child.communicate()
+    return hits
+
+
+def keys(folder: Path, stem: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for file in folder.glob(f"{stem}-*.jsonl"):
+        for line in file.read_bytes().splitlines():
+            key = json.loads(line)["key"]
+            found[f"{key['task']}/{key['question_id']}/{key['trial']}"] += 1
+    return found
+
+
+def timeless(folder: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    del report["run"]["started_at"]
+    return report
+
+
+@pytest.mark.parametrize("engine", ["openai", "replay"])
+def test_generation_survives_kills(engine: str, data: Path, oracle: tuple[str, Path], tmp_path: Path) -> None:
+    url, log = oracle
+    asked = ["run", "--task", TASKS, "--data", data, "--trials", 4]
+    calm = tmp_path / "calm"
+    finish(
+        *asked,
+        "--model",
+        "oracle",
+        "--engine",
+        "openai",
+        "--engine-args",
+        f"base_url={url},concurrency=2",
+        "--out",
+        calm,
+    )
+    if engine == "openai":
+        how: list[object] = [
+            "--model",
+            "oracle",
+            "--engine",
+            "openai",
+            "--engine-args",
+            f"base_url={url},concurrency=2",
+        ]
+    else:
+        how = ["--model", calm, "--engine", "replay"]
+        finish(*asked, *how, "--out", tmp_path / "replayed")
+        calm = tmp_path / "replayed"
+    log.write_text("")
+    rough = tmp_path / "rough"
+    hits = killed_often(*asked, *how, "--out", rough, longest=2.0)
+    stored = keys(rough, "responses") if rough.exists() else Counter()
+    before = len(log.read_text().split())
+    finish(*asked, *how, "--out", rough)
+
+    spec = RunFolder.open(rough).spec()
+    wanted = sum(task.questions for task in spec.tasks) * spec.trials
+    responses = keys(rough, "responses")
+    assert hits > KILLS // 4, "the kills came too late to prove anything"
+    assert set(responses.values()) == {1}
+    assert len(responses) == wanted
+    assert stored.keys() <= responses.keys()
+    if engine == "openai":
+        after = len(log.read_text().split()) - before
+        assert after == wanted - len(stored), "asked again what was stored"
+    assert timeless(rough) == timeless(calm)
+
+
+def test_judging_survives_kills(data: Path, oracle: tuple[str, Path], tmp_path: Path) -> None:
+    url, _ = oracle
+    out = tmp_path / "run"
+    finish(
+        *("generate", "--task", TASKS, "--data", data, "--trials", 4, "--out", out),
+        *("--model", "oracle", "--engine", "openai", "--engine-args", f"base_url={url},concurrency=8"),
+    )
+    copies = []
+    for name in ("calm", "rough"):
+        copies.append(tmp_path / name)
+        copies[-1].mkdir()
+        for file in out.iterdir():
+            (copies[-1] / file.name).write_bytes(file.read_bytes())
+    calm, rough = copies
+    killed_often("judge", rough, longest=1.5)
+    for folder in copies:
+        finish("judge", folder)
+        finish("score", folder)
+    assert keys(rough, "verdicts") == keys(calm, "verdicts")
+    assert set(keys(rough, "verdicts").values()) == {1}
+    assert timeless(rough) == timeless(calm)
