@@ -27,7 +27,6 @@ COMMANDS = {
     "score": "Compute the scores of a run folder.",
     "report": "Write and print the report of a run folder.",
     "import-responses": "Make a run folder from recorded responses.",
-    "judge-pairs": "Judge rows of gold and response, one decision a row.",
     "compare": "Compare runs: table, intervals, paired tests.",
 }
 

@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.errors import UserError
+from livek12.core.records import Question
 from livek12.scripts import options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.table import Table
 
-    from livek12.core.scoring import Comparison
+    from livek12.core.scoring import Comparison, Row
     from livek12.core.scoring.schema import Estimate, Pair, TaskComparison
 
 app = options.command()
 
 _FIRST = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy")
+_FEW = 6
 
 
 @app.command()
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, two or more.")],
+    where: Annotated[str, typer.Option("--where", help="Only some questions: FIELD=VALUE[,VALUE].")] = "",
     profile: options.Profile = "paper",
     as_json: options.Json = False,
 ) -> None:
@@ -34,8 +40,12 @@ def compare(
     from livek12.scripts.progress import warn
 
     formulas = profile_of(profile)
+    wanted = _filter(where)
     folders = {name: RunFolder.open(path, warn) for name, path in _names(runs).items()}
-    result = compare_rows({name: folder.rows() for name, folder in folders.items()}, formulas)
+    rows = {name: [row for row in folder.rows() if wanted(row)] for name, folder in folders.items()}
+    if not all(rows.values()):
+        raise UserError(f"no questions where {where} in {', '.join(name for name in rows if not rows[name])}")
+    result = compare_rows(rows, formulas)
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False, indent=1))
     else:
@@ -46,6 +56,17 @@ def _names(runs: list[Path]) -> dict[str, Path]:
     """The shortest names that tell the folders apart."""
     short = {path.resolve().name: path for path in runs}
     return short if len(short) == len(runs) else {str(path): path for path in runs}
+
+
+def _filter(where: str) -> Callable[[Row], bool]:
+    """The test that `--where` names, on a field of the question."""
+    if not where:
+        return lambda row: True
+    field, _, listed = where.partition("=")
+    values = {value.strip() for value in listed.split(",")}
+    if field not in Question.model_fields or not listed:
+        raise UserError(f"--where {where!r}: write FIELD=VALUE[,VALUE] with a field of a question, such as subject")
+    return lambda row: str(getattr(row.question, field)) in values
 
 
 def _show(result: Comparison) -> None:
@@ -73,15 +94,25 @@ def _table(title: str, comparison: TaskComparison) -> Table:
 
 
 def _pairs(metric: str, pairs: list[Pair]) -> Table:
+    """All pairs, or where there are many those that differ; `--json` has them all."""
     from rich.table import Table
 
-    table = Table("a", "b", "b - a", "p", "p (Holm)", "shared", "undecided", title=f"{metric}, pair by pair")
-    for pair in pairs:
+    shown = pairs if len(pairs) <= _FEW else [pair for pair in pairs if _differ(pair, metric)]
+    title = f"{metric}, pair by pair"
+    if len(shown) < len(pairs):
+        title += f": the {len(shown)} of {len(pairs)} that differ (p < 0.05 after Holm); --json has all"
+    table = Table("a", "b", "b - a", "p", "p (Holm)", "shared", "undecided", title=title)
+    for pair in shown:
         found = pair["metrics"][metric]
         test = found["test"]
         values = (_p(test["p"]), _p(test["p_holm"]), str(pair["shared"]), str(test["undecided"]))
         table.add_row(pair["a"], pair["b"], _estimate(found["difference"]), *values)
     return table
+
+
+def _differ(pair: Pair, metric: str) -> bool:
+    p = pair["metrics"][metric]["test"]["p_holm"]
+    return p is not None and p < 0.05
 
 
 def _known(estimate: Estimate) -> bool:
