@@ -1,0 +1,46 @@
+"""Runs the `livek12` command the way a user does: a process of its own, its two outputs, its exit code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-m", "livek12.scripts.cli"]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def errors(self) -> list[str]:
+        """The lines on stderr that are errors."""
+        return [line for line in self.err.splitlines() if line.startswith("error:")]
+
+    @property
+    def warnings(self) -> list[str]:
+        """The lines on stderr that are warnings."""
+        return [line for line in self.err.splitlines() if line.startswith("warning:")]
+
+
+def livek12(*args: object, cwd: Path | None = None, **environment: str) -> Ended:
+    """Runs a command to its end."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, args)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        cwd=cwd,
+        env={**os.environ, **environment},
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return Ended(done.returncode, done.stdout, done.stderr)
