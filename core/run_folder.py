@@ -251,7 +251,9 @@ def _row(
     verdict: Verdict | None,
 ) -> Row:
     if response is None:
-        return Row(task, question, trial, failure.state if failure else "failed", None, None)
+        if failure is None:
+            return Row(task, question, trial, "failed", None, None, "not asked yet")
+        return Row(task, question, trial, failure.state, None, None, failure.reason)
     verdict = verdict or _unmarked(question, response)
     return Row(task, question, trial, verdict.state, response, verdict)
 

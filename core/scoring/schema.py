@@ -16,7 +16,7 @@ OUT_OF_100 = frozenset({"mark", "OCS", "PES", "OES"})
 
 @dataclass(frozen=True)
 class Row:
-    """One answer that a run asked for, in whatever state it ended (`verdict` None: failed or unsupported)."""
+    """One answer that a run asked for, in whatever state it ended (`verdict` None: failed or unsupported, `why`)."""
 
     task: str
     question: Question
@@ -24,6 +24,7 @@ class Row:
     state: State
     response: Response | None
     verdict: Verdict | None
+    why: str = ""
 
 
 @dataclass(frozen=True)

@@ -61,11 +61,12 @@ def _piece(found: re.Match[str]) -> str:
     if kind == "arrow":
         return _arrow(ARROWS[text], found["above"], found["below"])
     if kind == "raised":
-        return "^{%s}" % (found["group"] if found["group"] is not None else found["charge"])
+        charge = found["group"] if found["group"] is not None else found["charge"]
+        return f"^{{{charge}}}"
     if kind in ("lowered", "low", "count"):
-        return "_{%s}" % text
+        return f"_{{{text}}}"
     if kind == "sign":
-        return "^{%s}" % text
+        return f"^{{{text}}}"
     if kind == "bond":
         return BONDS[text]
     if kind in ("letters", "state"):

@@ -1,8 +1,8 @@
-"""Finds the formulas in a text: `find_spans(text)` gives them in order, without overlap.
+r"""Finds the formulas in a text: `find_spans(text)` gives them in order, without overlap.
 
 Contract: nothing of the text is changed or lost; a span names the piece `text[start:end]`, the LaTeX in it
-and whether it stands on a line of its own. Understood are $…$, $$…$$, \\(…\\), \\[…\\], environments and
-\\boxed{…}, \\ce{…}, \\pu{…} outside any delimiter, and bare LaTeX between other writing ("得 \\frac{1}{2}。").
+and whether it stands on a line of its own. Understood are $…$, $$…$$, \(…\), \[…\], environments and
+\boxed{…}, \ce{…}, \pu{…} outside any delimiter, and bare LaTeX between other writing ("得 \frac{1}{2}。").
 Code (`…`, ```…```) and amounts of money ("$5 and $6") are left alone. Time is bounded by the length of the
 text, except for a factor of at most `MAX_FORMULA`.
 """
@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from livek12.scripts.report.bare import bare_formulas
 
 MAX_FORMULA = 4000
 """Longest formula looked for, in characters."""
@@ -25,45 +27,35 @@ OPENER = re.compile(
     r"|(?P<bracket>\\\[)|(?P<paren>\\\()|(?P<double>\$\$)|(?P<single>\$)"
     rf"|\\begin\{{(?P<begin>(?:{ENVIRONMENTS})\*?)\}}|(?P<macro>\\(?:boxed|fbox|ce|pu)\s*\{{)"
 )
-CLOSERS = {
-    "bracket": re.compile(r"(?<!\\)(?:\\\\)*(\\\])"),
-    "paren": re.compile(r"(?<!\\)(?:\\\\)*(\\\))"),
-    "double": re.compile(r"(?<!\\)(?:\\\\)*(\$\$)"),
-    "single": re.compile(r"(?<!\\)(?:\\\\)*(\$)"),
-}
+CLOSERS = {"bracket": r"\]", "paren": r"\)", "double": "$$", "single": "$"}
 BLANK_LINE = re.compile(r"\n[ \t]*\n")
-MONEY = re.compile(r"\s*\d[\d.,]*(?:\s*(?:[-–—]|to|and|or|per)\s*|[^\\^_=+*/<>{}|]*(?:[A-Za-z]{3}|[^\x00-\u02ff]).*)", re.S)
-RUN = re.compile(r"[\x20-\x22\x25-\x29\x2b-\x5f\x61-\x7e°±²³·×÷\u0391-\u03c9\u2032\u2070-\u22ff]+")
-COMMAND = re.compile(r"\\(?:[A-Za-z]+|[{}|,;:! %])")
-KNOWN = re.compile(
-    r"\\(?:[dtc]?frac|sqrt|pi|theta|alpha|beta|gamma|lambda|mu|omega|times|cdot|pm|mp|leq?|geq?|neq?|infty|vec|sum|int"
-    r"|in|cup|cap|sin|cos|tan|ln|log|lim|left|overline|overrightarrow|text|mathrm|mathbb|approx|circ|Delta|rightarrow)"
-    r"(?![A-Za-z])"
+MONEY = re.compile(
+    r"\s*\d[\d.,]*+(?:\s*(?:[-–—]|to|and|or|per)\s*|[^\\^_=+*/<>{}|]*(?:[A-Za-z]{3}|[^\x00-\u02ff]).*)", re.S
 )
+PROSE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")
 TEXT_ARGUMENT = re.compile(r"\\(?:text\w*|mathrm|operatorname|mbox)\s*\{[^{}]*\}")
-LINE_START = re.compile(r"[ \t]*(?:(?:[-+>]|\d{1,3}[.)]|[A-H][.)])[ \t]+)*")
-TAG = re.compile(r"</?[A-Za-z]{1,20}>")
 
 
 @dataclass(frozen=True)
 class Span:
-    """One formula (or, with `code`, one piece of code to leave alone)."""
+    """One formula, or with `code` a piece of code to leave alone; `bare` where no delimiter marked it."""
 
     start: int
     end: int
     latex: str
     display: bool = False
     code: bool = False
+    bare: bool = False
 
 
 def find_spans(text: str) -> list[Span]:
     """All formulas and code pieces of a text, in order."""
-    marked = list(_delimited(text))
-    return sorted([*marked, *_bare(text, marked)], key=lambda span: span.start)
-
-
-def _delimited(text: str) -> Iterator[Span]:
     braces = _matching_braces(text)
+    marked = list(_delimited(text, braces))
+    return sorted([*marked, *_bare(text, marked, braces)], key=lambda span: span.start)
+
+
+def _delimited(text: str, braces: dict[int, int]) -> Iterator[Span]:
     position = 0
     while opener := OPENER.search(text, position):
         span = _span_at(text, opener, braces)
@@ -91,18 +83,28 @@ def _span_at(text: str, opener: re.Match[str], braces: dict[int, int]) -> Span |
 
 
 def _between(text: str, opener: re.Match[str], kind: str) -> Span | None:
-    closer = CLOSERS[kind].search(text, opener.end(), opener.end() + MAX_FORMULA)
-    if closer is None:
+    start, closer = opener.end(), CLOSERS[kind]
+    closing = _closing(text, closer, start)
+    latex, end = text[start:closing], closing + len(closer)
+    if closing < 0 or not latex.strip() or (kind == "single" and not _is_inline(latex, text[end : end + 1])):
         return None
-    latex = text[opener.end() : closer.start(1)]
-    if not latex.strip() or (kind == "single" and not _is_inline(latex, text[closer.end() : closer.end() + 1])):
-        return None
-    return Span(opener.start(), closer.end(), latex.strip(), display=kind in ("bracket", "double"))
+    return Span(opener.start(), end, latex.strip(), display=kind in ("bracket", "double"))
+
+
+def _closing(text: str, closer: str, start: int) -> int:
+    """Where the closer stands that no backslash escapes, or -1."""
+    found = text.find(closer, start, start + MAX_FORMULA)
+    while found >= 0:
+        before = text[max(start, found - 40) : found]
+        if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
+            return found
+        found = text.find(closer, found + 1, start + MAX_FORMULA)
+    return -1
 
 
 def _is_inline(latex: str, following: str) -> bool:
-    """Whether what stands between two dollar signs is a formula and not prose between two prices."""
-    if BLANK_LINE.search(latex) or MONEY.fullmatch(latex):
+    """Whether what stands between two dollar signs is a formula and not prose between two others or two prices."""
+    if BLANK_LINE.search(latex) or MONEY.fullmatch(latex) or PROSE.search(TEXT_ARGUMENT.sub("", latex)):
         return False
     return not (following.isdigit() and latex.lstrip()[:1].isdigit())
 
@@ -131,31 +133,10 @@ def _matching_braces(text: str) -> dict[int, int]:
     return matches
 
 
-def _bare(text: str, marked: list[Span]) -> Iterator[Span]:
-    """LaTeX without delimiters: a run of signs with a known command and without words."""
+def _bare(text: str, marked: list[Span], braces: dict[int, int]) -> Iterator[Span]:
     position = 0
     for span in [*marked, Span(len(text), len(text), "")]:
-        for line in re.finditer(r"[^\n]+", text[position : span.start]):
-            if KNOWN.search(line[0]) and not line[0].lstrip().startswith("|"):
-                at_start = position + line.start() == 0 or text[position + line.start() - 1] == "\n"
-                yield from _bare_in_line(line[0], position + line.start(), at_start)
+        for start, end in bare_formulas(text, position, span.start, braces):
+            if 0 < end - start <= MAX_FORMULA:
+                yield Span(start, end, text[start:end], bare=True)
         position = span.end
-
-
-def _bare_in_line(line: str, offset: int, at_start: bool) -> Iterator[Span]:
-    prefix = LINE_START.match(line) if at_start else None
-    cursor = prefix.end() if prefix else 0
-    for edge in [*TAG.finditer(line, cursor), None]:
-        for run in RUN.finditer(line, cursor, edge.start() if edge else len(line)):
-            latex = run[0].strip(" ,.;:")
-            if len(latex) <= MAX_FORMULA and _is_bare(latex):
-                start = offset + run.start() + run[0].index(latex)
-                yield Span(start, start + len(latex), latex)
-        cursor = edge.end() if edge else cursor
-
-
-def _is_bare(latex: str) -> bool:
-    if not KNOWN.search(latex) or latex.count("{") != latex.count("}"):
-        return False
-    words = COMMAND.sub(" ", TEXT_ARGUMENT.sub(" ", latex))
-    return re.search(r"[A-Za-z]{3}|[A-Za-z]{2}\s+[A-Za-z]{2}", words) is None

@@ -1,0 +1,278 @@
+"""The graded paper: rows of a run as the questions and answers that the page shows, in asking order.
+
+Contract: a question of a task is one `Entry`, its trials below each other; text is turned into safe HTML here,
+so that templates only place it. What is cut for size is said in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Image, PartVerdict, Question, Response
+from livek12.core.scoring import Row
+from livek12.scripts.report.marks import UNDECIDED, Mark, mark_of, points
+from livek12.scripts.report.markup import clean, render, render_answer, render_blocks
+from livek12.scripts.report.pictures import PAGE_WIDTH, Pictures
+
+Pages = Mapping[tuple[str, int], Image]
+FOLDED_FROM = 1500
+"""Characters from which an answer is folded, all but its end."""
+LONG = 90
+"""Characters from which a compared answer is folded."""
+MAX_THINKING = 12_000
+MAX_RAW = 4000
+
+EMPTY: dict[str, Any] = {"folded": [], "blocks": [], "thinking": ""}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One question of one task, with all its rows."""
+
+    task: str
+    question: Question
+    rows: list[Row]
+    image_only: bool
+
+    @property
+    def images(self) -> list[Image]:
+        """The pictures that the entry itself shows (pages are shown with their paper)."""
+        figures = [] if self.image_only else self.question.images
+        return [*figures, *self.question.answer_images, *self.question.solution_images]
+
+
+def entries(rows: Iterable[Row], modalities: Mapping[str, str]) -> list[Entry]:
+    """The questions of a run in the order of the rows, a task after the other."""
+    found: dict[str, dict[str, Entry]] = {}
+    for row in rows:
+        image_only = modalities.get(row.task) == "image_only"
+        task = found.setdefault(row.task, {})
+        task.setdefault(row.question.id, Entry(row.task, row.question, [], image_only)).rows.append(row)
+    for task in found.values():
+        for entry in task.values():
+            entry.rows.sort(key=lambda row: row.trial)
+    return [entry for task in found.values() for entry in task.values()]
+
+
+def selection(all_entries: Sequence[Entry], limit: int) -> list[Entry]:
+    """At most `limit` entries, the first of each task, every task having its share."""
+    by_task: dict[str, list[Entry]] = {}
+    for entry in all_entries:
+        by_task.setdefault(entry.task, []).append(entry)
+    shares: dict[str, int] = {}
+    left = limit
+    for rank, task in enumerate(sorted(by_task, key=lambda name: len(by_task[name]))):
+        shares[task] = min(len(by_task[task]), left // (len(by_task) - rank))
+        left -= shares[task]
+    return [entry for task, found in by_task.items() for entry in found[: shares[task]]]
+
+
+def question_view(entry: Entry, anchor: str, place: int, pictures: Pictures) -> dict[str, Any]:
+    """Everything the template shows of one question, the `place`-th of its task."""
+    question = entry.question
+    marks = [mark_of(row) for row in entry.rows]
+    figures = [] if entry.image_only else _figures(question, pictures)
+    in_text = question.question.count(IMAGE_MARK)
+    in_options = sum(option.text.count(IMAGE_MARK) for option in question.options)
+    own, later = figures[:in_text], figures[in_text : in_text + in_options]
+    return {
+        "anchor": anchor,
+        "number": question.number or str(place),
+        "id": question.id,
+        "task": entry.task,
+        "language": question.language,
+        "subject": question.subject,
+        "type": question.question_type.replace("_", " "),
+        "points": None if question.points is None else points(question.points),
+        "states": sorted({_state(row, mark) for row, mark in zip(entry.rows, marks, strict=True)}),
+        "text": render(_text_of(question, entry.image_only), [*own, *figures[in_text + in_options :]]),
+        "image_only": entry.image_only,
+        "options": _options(entry, later),
+        "short_options": all(len(option.text) <= 24 for option in question.options),
+        "answers": [_answer_view(row, mark) for row, mark in zip(entry.rows, marks, strict=True)],
+        "kind": marks[0].kind if len({mark.kind for mark in marks}) == 1 else "part",
+        "key": _key_view(question, pictures),
+    }
+
+
+def page_views(entry: Entry, pages: Pages, pictures: Pictures, shown: set[tuple[str, int]]) -> list[Markup]:
+    """The pages an image-only question is on and that were not shown with an earlier question."""
+    question = entry.question
+    if not entry.image_only or question.paper_id is None:
+        return []
+    new = [number for number in question.page_numbers if (question.paper_id, number) not in shown]
+    shown.update((question.paper_id, number) for number in new)
+    return [
+        pictures.show(
+            pages.get((question.paper_id, number), Image()), f"{question.paper_id}, page {number}", PAGE_WIDTH
+        )
+        for number in new
+    ]
+
+
+def _state(row: Row, mark: Mark) -> str:
+    if row.state in (*UNDECIDED, "no_answer"):
+        return row.state
+    return "ungraded" if mark.kind == "open" else mark.kind
+
+
+def _figures(question: Question, pictures: Pictures) -> list[Markup]:
+    return [pictures.show(image, f"figure {number}") for number, image in enumerate(question.images, 1)]
+
+
+def _text_of(question: Question, image_only: bool) -> str:
+    """The text; of an image-only question, whose figures are on the page, without the marks."""
+    return question.question.replace(IMAGE_MARK, " ") if image_only else question.question
+
+
+def _options(entry: Entry, figures: Sequence[Markup]) -> list[dict[str, Any]]:
+    views = []
+    labels = {option.label for option in entry.question.options}
+    key = _letters(" ".join(entry.question.answer), labels)
+    chosen = _chosen(entry, labels)
+    for option in entry.question.options:
+        used = option.text.count(IMAGE_MARK)
+        text = option.text.replace(IMAGE_MARK, " ") if entry.image_only else option.text
+        views.append(
+            {
+                "label": option.label,
+                "text": render(text, figures[:used]),
+                "right": option.label in key,
+                "chosen": option.label in chosen,
+            }
+        )
+        figures = figures[used:]
+    return views
+
+
+def _chosen(entry: Entry, labels: set[str]) -> set[str]:
+    """The options a single answer picked; with several trials, no one choice can be shown."""
+    verdict = entry.rows[0].verdict
+    if len(entry.rows) != 1 or verdict is None or len(verdict.parts) != 1:
+        return set()
+    return _letters(verdict.parts[0].answer or "", labels)
+
+
+def _letters(answer: str, labels: set[str]) -> set[str]:
+    signs = set(re.sub(r"[\s,，、;]+", "", answer))
+    return signs if signs <= labels else set()
+
+
+def _answer_view(row: Row, mark: Mark) -> dict[str, Any]:
+    verdict, response = row.verdict, row.response
+    process = verdict.process if verdict else None
+    return {
+        "trial": row.trial + 1,
+        "state": row.state,
+        "mark": mark,
+        **EMPTY,
+        **(_response_view(response) if response else {}),
+        "facts": _facts(response),
+        "parts": [_part_view(part, index, row.question) for index, part in enumerate(verdict.parts)] if verdict else [],
+        "several_parts": verdict is not None and len(verdict.parts) > 1,
+        "reason": verdict.reason if verdict else row.why,
+        "judge": verdict.judge if verdict else "",
+        "process": process,
+        "process_ungraded": verdict.process_ungraded if verdict else None,
+    }
+
+
+def _response_view(response: Response) -> dict[str, Any]:
+    blocks = render_blocks(response.text)
+    folded = blocks[: _ending(blocks)] if len(response.text) > FOLDED_FROM else []
+    thinking = response.reasoning or ""
+    return {
+        "folded": folded,
+        "blocks": blocks[len(folded) :],
+        "characters": len(response.text),
+        "thinking": clean(thinking[:MAX_THINKING]),
+        "thinking_characters": len(thinking),
+        "thinking_cut": max(0, len(thinking) - MAX_THINKING),
+    }
+
+
+def _ending(blocks: Sequence[Markup]) -> int:
+    """Where the end of an answer begins that stays in sight: its last blocks, up to some size."""
+    size, start = 0, len(blocks)
+    while start > 0 and (size == 0 or size + len(blocks[start - 1].striptags()) < FOLDED_FROM // 4):
+        start -= 1
+        size += len(blocks[start].striptags())
+    while start < len(blocks) - 1 and blocks[start].startswith("<hr"):
+        start += 1
+    return start
+
+
+def _facts(response: Response | None) -> list[str]:
+    """What is known of how the answer came, in a few words each."""
+    if response is None:
+        return []
+    facts = []
+    if response.completion_tokens is not None:
+        thinking = f", {response.reasoning_tokens:,} of them thinking" if response.reasoning_tokens else ""
+        facts.append(f"{response.completion_tokens:,} tokens{thinking}")
+    if response.seconds is not None:
+        facts.append(f"{response.seconds:.1f} s")
+    if response.finish_reason == "length":
+        facts.append("cut off at the token budget")
+    elif response.finish_reason not in (None, "stop"):
+        facts.append(f"ended by {response.finish_reason}")
+    return facts
+
+
+def _part_view(part: PartVerdict, index: int, question: Question) -> dict[str, Any]:
+    worth = question.part_points[index] if index < len(question.part_points) else None
+    score = part.score
+    return {
+        "name": part.name or f"({index + 1})",
+        "found": None if part.answer is None else _compared(part.answer),
+        "gold": _compared(part.gold),
+        "kind": "open" if score is None else "full" if score >= 1 else "wrong" if score <= 0 else "part",
+        "score": _part_score(score, worth),
+        "by": part.decided_by,
+        "reason": part.reason,
+        "votes": [
+            {
+                "judge": vote.judge,
+                "decision": vote.decision,
+                "score": "" if vote.score is None else points(vote.score),
+                "raw": (vote.raw or "")[:MAX_RAW],
+                "cut": max(0, len(vote.raw or "") - MAX_RAW),
+            }
+            for vote in part.votes
+        ],
+    }
+
+
+def _compared(text: str) -> dict[str, Any]:
+    """An answer or key beside the other: on the line, or folded where it is long."""
+    long = len(text) > LONG or "\n\n" in text.strip()
+    return {"long": len(text) if long else 0, "html": render(text) if long else render_answer(text)}
+
+
+def _part_score(score: float | None, worth: float | None) -> str:
+    if worth is None:
+        return "" if score is None or score in (0, 1) else points(score)
+    return f"0–{points(worth)} / {points(worth)}" if score is None else f"{points(score * worth)} / {points(worth)}"
+
+
+def _key_view(question: Question, pictures: Pictures) -> dict[str, Any]:
+    named = question.variables
+    return {
+        "answers": [render_answer(answer) for answer in question.answer],
+        "variables": [(v.name, v.description, render_answer(v.value)) for v in named],
+        "images": [pictures.show(image, f"key, picture {n}") for n, image in enumerate(question.answer_images, 1)],
+        "solution": render(question.solution, list(_solution_images(question, pictures))) if question.solution else "",
+        "loose_images": [] if question.solution else list(_solution_images(question, pictures)),
+        "flow": [(render(step.step), render_answer(step.answer)) for step in question.reasoning_flow],
+        "choice": question.question_type in CHOICE_TYPES,
+    }
+
+
+def _solution_images(question: Question, pictures: Pictures) -> Iterator[Markup]:
+    for number, image in enumerate(question.solution_images, 1):
+        yield pictures.show(image, f"solution, picture {number}")
