@@ -1,0 +1,1 @@
+"""Who decides: rules, symbolic equality, and the verdict they add up to."""

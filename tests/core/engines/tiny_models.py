@@ -54,12 +54,12 @@ def _tokenizer() -> Any:
 def _text_config(vocabulary: int, **more: Any) -> dict[str, Any]:
     return {
         "vocab_size": vocabulary,
-        "hidden_size": 64,
+        "hidden_size": 128,
         "intermediate_size": 128,
         "num_hidden_layers": 2,
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
-        "head_dim": 16,
+        "head_dim": 32,
         "max_position_embeddings": 2048,
         "tie_word_embeddings": False,
         "eos_token_id": 2,
@@ -101,13 +101,13 @@ def build_qwen25_vl(folder: Path) -> Path:
 
     tokenizer = _tokenizer()
     config = Qwen2_5_VLConfig(
-        text_config=_text_config(len(tokenizer), rope_parameters=_rope([2, 3, 3])),
+        text_config=_text_config(len(tokenizer), rope_parameters=_rope([4, 6, 6])),
         vision_config={
             "depth": 2,
             "hidden_size": 64,
             "intermediate_size": 128,
             "num_heads": 4,
-            "out_hidden_size": 64,
+            "out_hidden_size": 128,
             "patch_size": 14,
             "spatial_merge_size": 2,
             "window_size": 112,
@@ -129,13 +129,13 @@ def build_qwen3_vl(folder: Path) -> Path:
 
     tokenizer = _tokenizer()
     config = Qwen3VLConfig(
-        text_config=_text_config(len(tokenizer), rope_parameters=_rope([4, 2, 2], mrope_interleaved=True)),
+        text_config=_text_config(len(tokenizer), rope_parameters=_rope([8, 4, 4], mrope_interleaved=True)),
         vision_config={
             "depth": 2,
             "hidden_size": 64,
             "intermediate_size": 128,
             "num_heads": 4,
-            "out_hidden_size": 64,
+            "out_hidden_size": 128,
             "patch_size": 16,
             "spatial_merge_size": 2,
             "num_position_embeddings": 256,
@@ -147,6 +147,21 @@ def build_qwen3_vl(folder: Path) -> Path:
     torch.manual_seed(0)
     Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
     _save_processor(Qwen3VLProcessor, tokenizer, 16, folder)
+    return folder
+
+
+def convert_small(gguf: Path, folder: Path) -> Path:
+    """The genuine small model as safetensors; a fresh model is saved, for one read from GGUF refuses to be."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    read = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.bfloat16)
+    read.config.quantization_config = None
+    del read.config.quantization_config
+    fresh = AutoModelForCausalLM.from_config(read.config, dtype=torch.bfloat16)
+    fresh.load_state_dict(read.state_dict())
+    fresh.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name).save_pretrained(folder)
     return folder
 
 

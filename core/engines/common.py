@@ -1,0 +1,88 @@
+"""Small things every engine needs: one-line reasons, grouped trials, message conversion, library versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import metadata
+from typing import Any, Literal
+
+from livek12.core.records import Failure, Message, Part, Request
+
+Json = dict[str, Any]
+
+
+def one_line(error: object, limit: int = 300) -> str:
+    """What went wrong on a single line of at most `limit` characters; an exception without words names its type."""
+    text = " ".join(str(error).split())
+    if isinstance(error, BaseException) and not text:
+        text = type(error).__name__
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def failure(request: Request, reason: object, state: Literal["failed", "unsupported"] = "failed") -> Failure:
+    """The outcome of a request that got no response."""
+    return Failure(key=request.key, state=state, reason=one_line(reason))
+
+
+def cannot_see(request: Request, model: str) -> Failure:
+    """The outcome of an image request on a model that reads text only."""
+    return failure(request, f"{model} reads text only, and the question has images", "unsupported")
+
+
+def has_images(request: Request) -> bool:
+    """Whether any message shows an image."""
+    return any(part.type == "image" for message in request.messages for part in message.content)
+
+
+def seed_of(request: Request) -> int:
+    """The seed of one sample: the request's own plus its trial, however trials are sent (core.engines.base)."""
+    return request.sampling.seed + request.key.trial
+
+
+def same_prompt(a: Request, b: Request) -> bool:
+    """Whether two requests differ in their trial only."""
+    return (
+        (a.key.task, a.key.question_id) == (b.key.task, b.key.question_id)
+        and a.sampling == b.sampling
+        and a.messages == b.messages
+    )
+
+
+def grouped(requests: Iterable[Request], limit: int = 64) -> Iterator[list[Request]]:
+    """Runs of at most `limit` consecutive requests for successive trials of one prompt, lazily."""
+    group: list[Request] = []
+    for request in requests:
+        follows = group and request.key.trial == group[-1].key.trial + 1 and len(group) < limit
+        if group and not (follows and same_prompt(group[0], request)):
+            yield group
+            group = []
+        group.append(request)
+    if group:
+        yield group
+
+
+def parts_of(message: Message) -> str | list[Part]:
+    """A text-only message as one string (its parts joined as they stand), else its parts in order."""
+    if all(part.type == "text" for part in message.content):
+        return "".join(part.text or "" for part in message.content)
+    return list(message.content)
+
+
+def clean(text: str) -> str:
+    """Lone surrogates, which JSON can spell and UTF-8 cannot, become question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
+@cache
+def versions_of(*distributions: str) -> dict[str, str]:
+    """Installed versions by distribution name, with livek12's own; what is not installed is left out."""
+    import livek12
+
+    found = {"livek12": livek12.__version__}
+    for name in distributions:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

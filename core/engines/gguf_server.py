@@ -1,0 +1,45 @@
+"""The process that `small_model.serve_gguf` starts: `python gguf_server.py PARENT MODEL NAME CONTEXT SLOTS`.
+
+Prints the server's address as its only line on stdout, and ends when the process PARENT is no longer its
+parent. It runs as a plain file and imports nothing of ours, so that it starts in a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+
+def leave_with(parent: int) -> None:
+    """Ends this process, without ceremony, once its parent is another: the old one was killed."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(0)
+
+
+def main(parent: str, model: str, name: str, context: str, slots: str) -> None:
+    """Serves until the parent goes or a signal comes."""
+    threading.Thread(target=leave_with, args=(int(parent),), daemon=True).start()
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = model
+    params.model_alias = {name}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.n_parallel = int(slots)
+    params.n_ctx = int(context) * int(slots)
+    # Its threads wait for each other spinning: with as many as cores, any other busy process slows it tenfold.
+    threads = max(1, len(os.sched_getaffinity(0)) - 1)
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.verbosity = -1
+    params.ui = False
+    server = xllamacpp.Server(params)
+    print(server.listening_address, flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,371 @@
+"""Any OpenAI-compatible endpoint: many requests in flight, retries that back off, one outcome a request.
+
+Retried: 429, 5xx, 408, 409, 425, time-outs and broken connections, with exponential backoff and jitter, or after
+what Retry-After says. Not retried: any other 4xx, and an answer that is not a chat completion (it may have been
+paid for). An endpoint that nothing ever reached, or whose first word is 401, 403 or 404, raises UserError; one
+that goes away later is asked once every few seconds, and the requests in between fail at once.
+Trials of one prompt are sent as requests of their own, with seed + trial.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import random
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from email.utils import parsedate_to_datetime
+from queue import SimpleQueue
+from typing import Any, Literal
+
+from livek12.core.engines.base import Outcome
+from livek12.core.engines.common import Json, cannot_see, failure, has_images, one_line, seed_of, versions_of
+from livek12.core.engines.images import BadImage, Pictures
+from livek12.core.engines.openai_format import BadCompletion, Completion, messages_json, read_completion
+from livek12.core.engines.thinking import Thinking
+from livek12.core.errors import UserError
+from livek12.core.records import Request, Response
+
+RETRIED = frozenset({408, 409, 425, 429})
+REFUSED = frozenset({401, 403, 404})
+MAX_ANSWER_BYTES = 64 * 2**20
+FIRST_CONTACT_RETRIES = 2
+PROBE_SECONDS = 5.0
+LONGEST_BACKOFF = 30.0
+LONGEST_RETRY_AFTER = 300.0
+
+
+class _Trouble(Exception):
+    """An attempt that may be repeated: the endpoint was busy, slow, or not there."""
+
+    def __init__(self, kind: Literal["busy", "slow", "gone"], reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.wait = wait
+
+
+class _Refused(Exception):
+    """An attempt that another would not mend."""
+
+
+class OpenAIEngine:
+    """Talks to `/chat/completions` under `base_url`.
+
+    Args:
+        model: the model's name at the endpoint.
+        base_url: address up to and with `/v1`; default OPENAI_BASE_URL.
+        api_key: default OPENAI_API_KEY, else "EMPTY", which local servers take.
+        concurrency: requests in flight.
+        timeout: seconds one attempt may take, from sending to the last byte.
+        max_retries: attempts after the first.
+        backoff: seconds before the first retry; doubles each time, up to 30, times 0.5 to 1.5.
+        images: false for an endpoint that reads text only.
+        extra_body: more fields of the request body.
+        chat_template_kwargs: for servers that take it (vLLM, SGLang, llama.cpp).
+        reasoning_effort: for models that take it.
+        max_tokens_field: "max_completion_tokens" for models that refuse "max_tokens".
+        omit: names of body fields not to send, as a JSON list, for endpoints that refuse seed or temperature.
+        think_start: tag that opens thinking, where it is an unusual one and the endpoint leaves it in the text.
+        think_end: tag that closes it.
+        think_opened: the endpoint's template opens thinking in the prompt and no tag comes back.
+
+    Raises:
+        UserError: no address.
+    """
+
+    name = "openai"
+    revision: str | None = None
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        concurrency: int = 16,
+        timeout: float = 600.0,
+        max_retries: int = 5,
+        backoff: float = 1.0,
+        images: bool = True,
+        extra_body: dict[str, Any] | None = None,
+        chat_template_kwargs: dict[str, Any] | None = None,
+        reasoning_effort: str | None = None,
+        max_tokens_field: str = "max_tokens",
+        omit: list[str] | None = None,
+        think_start: str | None = None,
+        think_end: str | None = None,
+        think_opened: bool = False,
+    ) -> None:
+        address = base_url or os.environ.get("OPENAI_BASE_URL") or ""
+        if not address.startswith(("http://", "https://")):
+            raise UserError(
+                f"the openai engine needs an address, as --engine-args base_url=http://… or in OPENAI_BASE_URL"
+                f" (it has {address!r})"
+            )
+        if concurrency < 1:
+            raise UserError(f"concurrency={concurrency}: at least one request must be in flight")
+        self.model = model
+        self.images = images
+        self.address = address
+        self.concurrency = concurrency
+        self._timeout = timeout
+        self._max_retries = max_retries
+        self._backoff = backoff
+        self._fields: Json = dict(extra_body or {})
+        if chat_template_kwargs:
+            self._fields["chat_template_kwargs"] = chat_template_kwargs
+        if reasoning_effort:
+            self._fields["reasoning_effort"] = reasoning_effort
+        self._max_tokens_field = max_tokens_field
+        self._omit = frozenset(omit or [])
+        self._thinking = Thinking(think_start, think_end)
+        self._opened = think_opened
+        self._pictures = Pictures()
+        self._line = _Line()
+        self._client = _client(address, api_key)
+        self._slots = asyncio.Semaphore(concurrency)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="openai-engine", daemon=True)
+        self._thread.start()
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        """Keeps `concurrency` requests in flight, and as many again ready to follow."""
+        done: SimpleQueue[Future[Outcome]] = SimpleQueue()
+        pending: set[Future[Outcome]] = set()
+        try:
+            for request in requests:
+                future = asyncio.run_coroutine_threadsafe(self._in_turn(request), self._loop)
+                pending.add(future)
+                future.add_done_callback(done.put)
+                while len(pending) >= 2 * self.concurrency or not done.empty():
+                    yield _taken(done, pending)
+            while pending:
+                yield _taken(done, pending)
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def versions(self) -> dict[str, str]:
+        """The client's version; what runs behind the endpoint is not known."""
+        return versions_of("openai")
+
+    def close(self) -> None:
+        """Closes the connections and ends the thread."""
+        if self._loop.is_closed():
+            return
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(timeout=10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=10)
+        self._loop.close()
+
+    async def _end(self) -> None:
+        await self._client.close()
+        await self._loop.shutdown_default_executor()
+
+    async def _in_turn(self, request: Request) -> Outcome:
+        async with self._slots:
+            return await self._outcome(request)
+
+    async def _outcome(self, request: Request) -> Outcome:
+        if has_images(request):
+            if not self.images:
+                return cannot_see(request, self.model)
+            try:
+                await asyncio.to_thread(self._pictures.of, request)
+            except BadImage as error:
+                return failure(request, error)
+        try:
+            body = await asyncio.to_thread(self._body, request)
+            completion, seconds = await self._answer(body)
+            return self._response(request, completion, seconds)
+        except (_Refused, BadCompletion) as error:
+            return failure(request, error)
+
+    async def _answer(self, body: Json) -> tuple[Completion, float]:
+        """Attempts until there is an answer, its seconds (of the last attempt), or no sense in another."""
+        began = time.monotonic()
+        for attempt in range(self._max_retries + 1):
+            if not self._line.open():
+                raise _Refused(f"{self.address} stopped answering: {self._line.reason}")
+            sent = time.monotonic()
+            try:
+                data = await self._post(body)
+                return read_completion(data), time.monotonic() - sent
+            except _Trouble as trouble:
+                if not self._again(attempt, trouble, began):
+                    raise _Refused(f"{trouble} (given up after {attempt + 1} attempts)") from None
+                await asyncio.sleep(self._pause(attempt, trouble))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _again(self, attempt: int, trouble: _Trouble, began: float) -> bool:
+        """Whether to try again; notes an endpoint that is gone, and raises when it never was there."""
+        never_there = self._line.last_answer == 0.0
+        allowed = self._max_retries
+        if never_there and trouble.kind == "gone":
+            allowed = min(allowed, FIRST_CONTACT_RETRIES)
+        if attempt < allowed:
+            return True
+        if trouble.kind != "busy" and never_there:
+            raise UserError(f"nothing answers at {self.address} ({trouble}): is the address right and the server up?")
+        if trouble.kind != "busy" and self._line.last_answer < began:
+            self._line.lost(str(trouble))
+        return False
+
+    def _pause(self, attempt: int, trouble: _Trouble) -> float:
+        if trouble.wait is not None:
+            return trouble.wait
+        return float(min(self._backoff * 2**attempt, LONGEST_BACKOFF)) * random.uniform(0.5, 1.5)
+
+    async def _post(self, body: Json) -> bytes:
+        """One attempt: the bytes of a 200 answer.
+
+        Raises:
+            _Trouble: worth another attempt.
+            _Refused: not.
+            UserError: the endpoint's first word was that it does not serve us.
+        """
+        import openai
+
+        try:
+            async with asyncio.timeout(self._timeout):
+                data = await self._read(body)
+        except openai.APIStatusError as error:
+            self._line.heard()
+            raise self._status_trouble(error.status_code, error.response.headers, _message(error)) from None
+        except (TimeoutError, openai.APITimeoutError):
+            raise _Trouble("slow", f"timed out after {self._timeout:g} s") from None
+        except openai.APIConnectionError as error:
+            raise _Trouble("gone", f"no connection: {one_line(error.__cause__ or error, 120)}") from None
+        self._line.heard(answered=True)
+        return data
+
+    async def _read(self, body: Json) -> bytes:
+        import openai
+
+        create = self._client.chat.completions.with_streaming_response.create
+        async with create(model=self.model, messages=body["messages"], extra_body=body) as answer:
+            data = bytearray()
+            try:
+                async for chunk in answer.iter_bytes():
+                    data += chunk
+                    if len(data) > MAX_ANSWER_BYTES:
+                        raise _Refused(f"the endpoint's answer is longer than {MAX_ANSWER_BYTES} bytes")
+            except (_Refused, TimeoutError, openai.OpenAIError):
+                raise
+            except Exception as error:  # the transport's own errors: the body broke off
+                raise _Trouble("gone", f"the answer broke off: {one_line(error, 120)}") from None
+            return bytes(data)
+
+    def _status_trouble(self, status: int, headers: Any, message: str) -> Exception:
+        reason = f"the endpoint answered {status}: {message}"
+        if status in REFUSED and not self._line.served:
+            return UserError(f"{self.address} does not serve {self.model}: {reason}")
+        if (status in RETRIED or status >= 500) and "insufficient_quota" not in message:
+            return _Trouble("busy", reason, _retry_after(headers.get("retry-after")))
+        return _Refused(reason)
+
+    def _body(self, request: Request) -> Json:
+        sampling = request.sampling
+        fields: Json = {
+            "model": self.model,
+            "messages": messages_json(request),
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "top_k": sampling.top_k,
+            self._max_tokens_field: sampling.max_tokens,
+            "seed": seed_of(request),
+            "stop": sampling.stop or None,
+        }
+        sent = {name: value for name, value in fields.items() if value is not None and name not in self._omit}
+        return sent | self._fields
+
+    def _response(self, request: Request, completion: Completion, seconds: float) -> Response:
+        own = completion.reasoning
+        split = self._thinking.split(completion.text, self._opened and not own)
+        return Response(
+            key=request.key,
+            text=split.text,
+            reasoning="\n".join(filter(None, (own, split.reasoning))) or None,
+            finish_reason=completion.finish_reason,
+            prompt_tokens=completion.prompt_tokens,
+            cached_tokens=completion.cached_tokens,
+            completion_tokens=completion.completion_tokens,
+            reasoning_tokens=completion.reasoning_tokens,
+            seconds=seconds,
+            engine=self.name,
+            model=self.model,
+            model_revision=completion.model if completion.model != self.model else None,
+            prompt_sha256=request.prompt_sha256,
+            versions=self.versions(),
+        )
+
+
+class _Line:
+    """Whether the endpoint can be reached: what is known of it, for all requests together."""
+
+    def __init__(self) -> None:
+        self.served = False
+        self.last_answer = 0.0
+        self.reason = ""
+        self._next_probe: float | None = None
+
+    def heard(self, answered: bool = False) -> None:
+        """Some HTTP answer came; `answered` when it was a 200."""
+        self.last_answer = time.monotonic()
+        self.served = self.served or answered
+        self._next_probe = None
+
+    def lost(self, reason: str) -> None:
+        """A request used up its attempts and nobody else got through meanwhile."""
+        self.reason = reason
+        self._next_probe = time.monotonic() + PROBE_SECONDS
+
+    def open(self) -> bool:
+        """Whether to send: always while it answers, else once every few seconds to see whether it is back."""
+        now = time.monotonic()
+        if self._next_probe is None:
+            return True
+        if now < self._next_probe:
+            return False
+        self._next_probe = now + PROBE_SECONDS
+        return True
+
+
+def _client(address: str, api_key: str | None) -> Any:
+    try:
+        import openai
+    except ImportError:
+        raise UserError("the openai engine needs the openai package: pip install openai") from None
+    key = api_key or os.environ.get("OPENAI_API_KEY") or "EMPTY"
+    return openai.AsyncOpenAI(base_url=address, api_key=key, max_retries=0, timeout=None)
+
+
+def _taken(done: SimpleQueue[Future[Outcome]], pending: set[Future[Outcome]]) -> Outcome:
+    future = done.get()
+    pending.discard(future)
+    return future.result()
+
+
+def _message(error: Any) -> str:
+    body = error.body
+    inner = body.get("message") if isinstance(body, dict) else None
+    code = body.get("code") if isinstance(body, dict) else None
+    text = inner if isinstance(inner, str) else error.response.text
+    return one_line(f"{text} ({code})" if isinstance(code, str) else text, 160)
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds to wait by a Retry-After header, which holds seconds or a date; None without a usable one."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, TypeError):
+            return None
+    return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST_RETRY_AFTER)

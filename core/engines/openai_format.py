@@ -1,0 +1,138 @@
+"""The chat-completions format: a Request as messages, and an answer's bytes as a checked Completion.
+
+The answer comes from outside: every field is looked at before it is believed, and whatever is not the format
+ends in a one-line BadCompletion.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from livek12.core.engines.common import Json, clean, one_line, parts_of
+from livek12.core.engines.images import mime_of
+from livek12.core.records import Image, Message, Request
+
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
+
+
+class BadCompletion(Exception):
+    """An answer that is not a chat completion; the message says why on one line."""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What an endpoint said, with what it counted; a count it did not give is None."""
+
+    text: str
+    reasoning: str | None
+    finish_reason: str | None
+    model: str | None
+    prompt_tokens: int | None
+    cached_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+
+
+def messages_json(request: Request) -> list[Json]:
+    """The conversation; images become data URLs of exactly their bytes."""
+    return [{"role": message.role, "content": _content(message, request.images)} for message in request.messages]
+
+
+def _content(message: Message, images: Mapping[str, Image]) -> str | list[Json]:
+    parts = parts_of(message)
+    if isinstance(parts, str):
+        return parts
+    return [
+        {"type": "text", "text": part.text or ""}
+        if part.type == "text"
+        else {"type": "image_url", "image_url": {"url": data_url(images[part.image or ""])}}
+        for part in parts
+    ]
+
+
+def data_url(image: Image) -> str:
+    """`data:` URL of a checked picture."""
+    return f"data:{mime_of(image)};base64,{base64.b64encode(image.bytes or b'').decode()}"
+
+
+def read_completion(data: bytes) -> Completion:
+    """The first choice of a chat completion.
+
+    Raises:
+        BadCompletion: not JSON, an error object, no choice, no text at all, or a field of another type.
+    """
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        raise BadCompletion(f"the endpoint did not answer in JSON: {_glimpse(data)}") from None
+    if not isinstance(body, dict):
+        raise BadCompletion(f"the endpoint answered no object: {_glimpse(data)}")
+    if body.get("error"):
+        raise BadCompletion(f"the endpoint answered with an error: {one_line(body['error'], 200)}")
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise BadCompletion(f"the answer has no choice with a message: {_glimpse(data)}")
+    finish = choice.get("finish_reason")
+    text, reasoning = (clean(said) if said else said for said in _text_of(message, finish))
+    usage = body.get("usage")
+    return Completion(
+        text=text or "",
+        reasoning=reasoning,
+        finish_reason=finish if isinstance(finish, str) else None,
+        model=body["model"] if isinstance(body.get("model"), str) else None,
+        **_counts(usage if isinstance(usage, dict) else {}),
+    )
+
+
+def _text_of(message: Json, finish: Any) -> tuple[str, str | None]:
+    reasoning = next((v for f in _REASONING_FIELDS if isinstance(v := message.get(f), str) and v), None)
+    content = message.get("content")
+    if isinstance(content, list):
+        thoughts = _typed_texts(content, "thinking")
+        return _typed_texts(content, "text"), reasoning or thoughts or None
+    if isinstance(content, str):
+        return content, reasoning
+    if content is not None:
+        raise BadCompletion(f"the answer's content is neither text nor parts but {type(content).__name__}")
+    if isinstance(message.get("refusal"), str):
+        return message["refusal"], reasoning
+    # Cut while it was thinking: there is a response, and it holds no answer.
+    if reasoning or finish == "length":
+        return "", reasoning
+    raise BadCompletion(f"the answer has no content (finish_reason {one_line(finish, 60)})")
+
+
+def _typed_texts(parts: list[Any], kind: str) -> str:
+    """Text parts joined; the thinking parts of some providers hold a list of text parts themselves."""
+    found = []
+    for part in parts:
+        if isinstance(part, dict) and part.get("type") == kind:
+            value = part.get(kind)
+            found.append(_typed_texts(value, "text") if isinstance(value, list) else value)
+    return "".join(text for text in found if isinstance(text, str))
+
+
+def _counts(usage: Json) -> dict[str, int | None]:
+    prompt = usage.get("prompt_tokens_details")
+    completion = usage.get("completion_tokens_details")
+    cached = _count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None
+    return {
+        "prompt_tokens": _count(usage.get("prompt_tokens")),
+        "cached_tokens": _count(usage.get("prompt_cache_hit_tokens")) if cached is None else cached,
+        "completion_tokens": _count(usage.get("completion_tokens")),
+        "reasoning_tokens": _count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
+    }
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _glimpse(data: bytes) -> str:
+    return repr(one_line(data[:400].decode("utf-8", "replace"), 80))

@@ -1,0 +1,85 @@
+"""What every stage of the cascade promises, and what passes between them.
+
+A stage compares one answer with one key and says accept, reject or undecided. It never raises on what a model
+or a data set wrote, never guesses, and rejects only what it can show to be wrong. Text in an answer is data: it
+is parsed within bounds, never run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+from livek12.core.records import CHOICE_TYPES, Language, Option, QuestionType
+
+PartialCredit = Literal["exact", "half", "proportional"]
+PARTIAL_CREDITS: tuple[PartialCredit, ...] = get_args(PartialCredit)
+VariableType = Literal["numeric", "formula", "other"]
+Outcome = Literal["accept", "reject", "undecided"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One answer beside its key; hashable, and everything a decision may depend on.
+
+    Attributes:
+        gold: the key, as the data set writes it.
+        answer: what was extracted from the response.
+        question_type: the canonical type.
+        options: the choices, where the record has them.
+        language: of the question.
+        unit: the unit that the question itself prints beside the blank, where the data set says so.
+        variable_type: of a CFE variable.
+        partial_credit: the rule for multiple choice.
+        question_id: for reasons and logs.
+    """
+
+    gold: str
+    answer: str
+    question_type: QuestionType
+    options: tuple[Option, ...] = ()
+    language: Language = "en"
+    unit: str | None = None
+    variable_type: VariableType | None = None
+    partial_credit: PartialCredit = "exact"
+    question_id: str = ""
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether the key is option labels, which no stage but that for choices may read."""
+        return self.question_type in CHOICE_TYPES
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a stage says. `score` is the share of the part's points, 0 to 1; None exactly when undecided."""
+
+    decision: Outcome
+    score: float | None
+    by: str
+    reason: str = ""
+
+
+class Stage(Protocol):
+    """One step of the cascade."""
+
+    name: str
+
+    def decide(self, comparison: Comparison) -> Decision:
+        """Accepts, rejects or leaves the comparison to the next stage."""
+        ...
+
+
+def accept(by: str, reason: str = "") -> Decision:
+    """The answer is right."""
+    return Decision("accept", 1.0, by, reason)
+
+
+def reject(by: str, reason: str = "", score: float = 0.0) -> Decision:
+    """The answer is wrong; `score` carries partial credit."""
+    return Decision("reject", score, by, reason)
+
+
+def undecided(by: str, reason: str = "") -> Decision:
+    """This stage cannot say."""
+    return Decision("undecided", None, by, reason)

@@ -1,0 +1,126 @@
+"""Choice questions: the set of labels, in any order and script, beside the key's.
+
+Partial credit for multiple choice is a named rule, given when the answer is a non-empty proper part of the key
+without a wrong label: `exact` gives nothing, `half` half the points, `proportional` the share of the key's labels
+(gaokao since 2024). The decision is accept only when the sets are equal.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.judges.base import Comparison, Decision, PartialCredit, accept, reject, undecided
+from livek12.judges.labels import labelled_option, read_labels
+from livek12.judges.latex import parse
+from livek12.judges.notation import bare
+from livek12.judges.numeric import read_number
+from livek12.judges.text import normal_form
+from livek12.judges.tokens import Unparsable
+from livek12.judges.trees import unnamed
+
+NAME = "choice"
+
+
+class ChoiceStage:
+    """Decides choice questions whose key is labels."""
+
+    name = NAME
+
+    def decide(self, comparison: Comparison) -> Decision:
+        """Accept or reject with partial credit; undecided when key or answer is not readable as labels."""
+        if not comparison.is_choice:
+            return _statements(comparison)
+        gold = read_labels(comparison.gold)
+        if gold is None:
+            return undecided(NAME, "the key is not option labels")
+        answer, doubt = _chosen(comparison)
+        if answer is None:
+            return undecided(NAME, doubt)
+        if not _same_script(gold, answer):
+            return undecided(NAME, "key and answer use different labels")
+        return _judge(comparison, gold, answer)
+
+
+_STATEMENTS = re.compile(r"[①-⑩㉠-㉧](?:[\s,，、;；和与及]*[①-⑩㉠-㉧])*")
+
+
+def _statements(comparison: Comparison) -> Decision:
+    """A blank whose key is the numbers of statements ("②③"): their set, however it is written."""
+    gold, answer = bare(comparison.gold), bare(comparison.answer)
+    if not _STATEMENTS.fullmatch(gold):
+        return undecided(NAME)
+    wanted, given = read_labels(gold), read_labels(answer)
+    if wanted is None or given is None:
+        return undecided(NAME, "the answer is not statement numbers")
+    if wanted == given:
+        return accept(NAME, "the same statements")
+    if _STATEMENTS.fullmatch(answer):
+        return reject(NAME, "other statements")
+    return undecided(NAME, "perhaps not statement numbers")
+
+
+def _judge(comparison: Comparison, gold: frozenset[str], answer: frozenset[str]) -> Decision:
+    chosen = "".join(sorted(answer))
+    if answer == gold:
+        return accept(NAME, f"chose {chosen}")
+    score = partial_score(comparison.partial_credit, gold, answer) if len(gold) > 1 else 0.0
+    return reject(NAME, f"chose {chosen}", score)
+
+
+def partial_score(rule: PartialCredit, gold: frozenset[str], answer: frozenset[str]) -> float:
+    """The share of the points for an answer that is not the whole key (see the module's text)."""
+    if rule == "exact" or not answer or not answer < gold:
+        return 0.0
+    return 0.5 if rule == "half" else len(answer) / len(gold)
+
+
+def _chosen(comparison: Comparison) -> tuple[frozenset[str] | None, str]:
+    """The labels an answer chooses, or None and why not."""
+    known = {label for option in comparison.options for label in read_labels(option.label) or ()}
+    answer = comparison.answer
+    labels = read_labels(answer)
+    if labels is not None and (not known or labels <= known):
+        by_text = _by_text(comparison, answer)
+        if by_text and by_text != labels:
+            return None, "the answer is both a label and another option's text"
+        return labels, ""
+    pair = labelled_option(answer)
+    if pair is not None and (not known or pair[0] in known):
+        by_text = _by_text(comparison, pair[1])
+        if by_text and by_text != {pair[0]}:
+            return None, "the label and the text are of different options"
+        return frozenset({pair[0]}), ""
+    by_text = _by_text(comparison, answer)
+    if by_text is not None:
+        return by_text, ""
+    return None, "the answer is not option labels"
+
+
+def _by_text(comparison: Comparison, answer: str) -> frozenset[str] | None:
+    """The one option whose text the answer is."""
+    found = [option for option in comparison.options if _same_text(option.text, answer)]
+    return read_labels(found[0].label) if len(found) == 1 else None
+
+
+def _same_text(text: str, answer: str) -> bool:
+    if not answer.strip() or not text.strip():
+        return False
+    if normal_form(text) == normal_form(answer):
+        return True
+    numbers = read_number(text), read_number(answer)
+    if numbers[0] is not None and numbers[1] is not None:
+        return numbers[0].value == numbers[1].value and numbers[0].unit == numbers[1].unit
+    try:
+        return unnamed(parse(text)) == unnamed(parse(answer))
+    except Unparsable:
+        return False
+
+
+def _same_script(gold: frozenset[str], answer: frozenset[str]) -> bool:
+    return len({_script(label) for label in gold | answer}) == 1
+
+
+def _script(label: str) -> str:
+    if label.isascii():
+        return "digit" if label.isdigit() else "latin"
+    return "jamo" if label in "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊㅋㅌㅍㅎ" else "syllable"

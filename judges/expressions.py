@@ -1,0 +1,369 @@
+"""Trees as sympy expressions, and whether two of them are equal. Runs only inside a worker process.
+
+Two expressions are equal when they agree, to 15 digits, at every one of a fixed set of points (between 0 and 1,
+above 1, negative, whole) where both are defined and real, at least four of them: for the functions that the
+reader knows, identity on open sets is identity. They differ when they disagree at every such point. When they
+agree at some points only (the root of x² and x, a sequence equal at whole n) nothing is decided.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from livek12.judges.base import Outcome
+from livek12.judges.numeric import Number, compare
+from livek12.judges.reader import Node
+
+Expr = Any  # a sympy expression; sympy has no types
+
+MAX_BITS = 4096
+MAX_POWER = 1000
+MAX_FACTORIAL = 200
+DIGITS = 25
+TOLERANCE = sympy.Float("1e-15")
+SIGNIFICANT_BITS = 30
+WHOLE_POINTS = 5
+ENOUGH = 4
+WHOLE_NAMES = frozenset({"k", "l", "m", "n", "N"})
+
+
+class Unsupported(Exception):
+    """The tree is no expression, or too big a one."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """An expression and how it was written.
+
+    `plain` is the same without degrees turned into radians. `quantum` and `digits` are those of a decimal;
+    `loose` means that a decimal stands somewhere inside; `vague` that a logarithm has no base.
+    """
+
+    expr: Expr
+    plain: Expr
+    quantum: Fraction | None = None
+    digits: int = 0
+    marked: bool = False
+    percent: bool = False
+    loose: bool = False
+    vague: bool = False
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it is a matrix and no scalar."""
+        return isinstance(self.expr, sympy.MatrixBase)
+
+    def renamed(self, old: Expr, new: Expr) -> Value:
+        """The value with another symbol."""
+        return replace(self, expr=self.expr.xreplace({old: new}), plain=self.plain.xreplace({old: new}))
+
+
+def value_of(node: Node) -> Value:
+    """The value of a tree.
+
+    Raises:
+        Unsupported: see there.
+    """
+    marked = node[0] == "approx"
+    if marked:
+        node = node[1]
+    quantum, digits = _written(node)
+    degrees = _contains(node, "const", "deg")
+    expr = build(node, sympy.pi / 180)
+    plain = build(node, sympy.Integer(1)) if degrees else expr
+    if expr.has(sympy.nan, sympy.zoo):
+        raise Unsupported("undefined")
+    loose = quantum is None and any("." in str(text) for text in _numbers(node))
+    return Value(expr, plain, quantum, digits, marked, node[0] == "percent", loose, _contains(node, "call", "log"))
+
+
+def _contains(node: Any, kind: str, text: str) -> bool:
+    if not isinstance(node, list):
+        return False
+    return node[:2] == [kind, text] or any(_contains(child, kind, text) for child in node)
+
+
+def _numbers(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        if node[:1] == ["num"]:
+            yield node[1]
+        else:
+            for child in node:
+                yield from _numbers(child)
+
+
+def _written(node: Node) -> tuple[Fraction | None, int]:
+    """Quantum and significant digits of a tree that is a decimal, with sign, per cent or a power of ten."""
+    if node[0] == "neg":
+        return _written(node[1])
+    if node[0] == "percent":
+        quantum, digits = _written(node[1])
+        return quantum / 100 if quantum else None, digits
+    if node[0] == "mul" and len(node[1]) == 2 and node[1][1][:2] == ["pow", ["num", "10"]]:
+        quantum, digits = _written(node[1][0])
+        power = build(node[1][1], sympy.Integer(1))
+        if quantum and power.is_Rational:
+            return quantum * Fraction(int(power.p), int(power.q)), digits
+    if node[0] == "num" and "." in node[1]:
+        return Fraction(1, 10 ** len(node[1].partition(".")[2])), len(node[1].replace(".", "").lstrip("0"))
+    return None, 0
+
+
+# --- building -----------------------------------------------------------------------------------------------------
+
+_FUNCTIONS = {
+    "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "cot": sympy.cot, "sec": sympy.sec, "csc": sympy.csc,
+    "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh, "coth": sympy.coth,
+    "arcsin": sympy.asin, "arccos": sympy.acos, "arctan": sympy.atan, "arccot": sympy.acot,
+    "arsinh": sympy.asinh, "arcosh": sympy.acosh, "artanh": sympy.atanh,
+    "ln": sympy.log, "log": sympy.log, "exp": sympy.exp,
+}  # fmt: skip
+_CONSTANTS = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "oo": sympy.oo}
+
+
+def build(node: Node, degree: Expr) -> Expr:
+    """The expression of a tree, with every step bounded before it is taken.
+
+    Raises:
+        Unsupported: see there.
+    """
+    kind, rest = node[0], node[1:]
+    if kind == "num":
+        return sympy.Rational(rest[0])
+    if kind == "sym":
+        return sympy.Symbol(rest[0])
+    if kind == "const":
+        if rest[0] != "deg" and rest[0] not in _CONSTANTS:
+            raise Unsupported(rest[0])
+        return degree if rest[0] == "deg" else _CONSTANTS[rest[0]]
+    if kind == "apply":
+        names = [sympy.sstr(build(argument, degree)) for argument in rest[1]]
+        return sympy.Symbol(f"{rest[0]}({','.join(names)})")
+    if kind in {"add", "mul"}:
+        return _combine(kind, [build(item, degree) for item in rest[0]])
+    if kind == "matrix":
+        return sympy.ImmutableMatrix([[build(entry, degree) for entry in row] for row in rest[0]])
+    if kind == "call":
+        argument = build(rest[1], degree)
+        return sympy.log(argument, 10) if rest[0] == "lg" else _call(_FUNCTIONS[rest[0]], argument)
+    if kind == "neg":
+        return -build(rest[0], degree)
+    if kind in _BINARY or kind in _UNARY:
+        return _operate(kind, [build(item, degree) for item in rest])
+    raise Unsupported(str(kind))
+
+
+def _call(function: Any, argument: Expr) -> Expr:
+    if isinstance(argument, sympy.MatrixBase):
+        raise Unsupported("function of a matrix")
+    return function(argument)
+
+
+def _combine(kind: str, items: list[Expr]) -> Expr:
+    if not any(isinstance(item, sympy.MatrixBase) for item in items):
+        return sympy.Add(*items) if kind == "add" else sympy.Mul(*items)
+    total = items[0]
+    try:
+        for item in items[1:]:
+            total = total + item if kind == "add" else total * item
+    except (TypeError, ValueError) as error:
+        raise Unsupported("matrices that do not fit") from error
+    return total
+
+
+def _operate(kind: str, items: list[Expr]) -> Expr:
+    if any(isinstance(item, sympy.MatrixBase) for item in items):
+        raise Unsupported("operation on a matrix")
+    return (_BINARY[kind] if kind in _BINARY else _UNARY[kind])(*items)
+
+
+def _divide(top: Expr, bottom: Expr) -> Expr:
+    if bottom == 0:
+        raise Unsupported("division by zero")
+    return top / bottom
+
+
+def _power(base: Expr, exponent: Expr) -> Expr:
+    """Base to the exponent, refused before it becomes too big to hold."""
+    if exponent.is_Number and not (abs(exponent) <= MAX_POWER and (exponent.q <= MAX_POWER)):
+        raise Unsupported("an exponent too big")
+    if base.is_Rational and exponent.is_Rational:
+        bits = max(abs(int(base.p)).bit_length(), int(base.q).bit_length())
+        if bits * abs(int(exponent.p)) > MAX_BITS * int(exponent.q):
+            raise Unsupported("a power too big")
+    if base == 0 and exponent.is_negative:
+        raise Unsupported("division by zero")
+    return sympy.Pow(base, exponent)
+
+
+def _root(radicand: Expr, index: Expr) -> Expr:
+    if not (index.is_Integer and 2 <= index <= 100):
+        raise Unsupported("a root of that kind")
+    if radicand.is_Number and radicand.is_negative and index % 2 == 1:
+        return -sympy.root(-radicand, index)
+    return sympy.root(radicand, index)
+
+
+def _factorial(argument: Expr) -> Expr:
+    if argument.is_Number and not (argument.is_Integer and 0 <= argument <= MAX_FACTORIAL):
+        raise Unsupported("a factorial of that size")
+    return sympy.factorial(argument)
+
+
+def _binomial(n: Expr, k: Expr) -> Expr:
+    if any(item.is_Number and not abs(item) <= MAX_POWER for item in (n, k)):
+        raise Unsupported("a binomial of that size")
+    return sympy.binomial(n, k)
+
+
+_BINARY = {"div": _divide, "pow": _power, "root": _root, "binom": _binomial,
+           "log": lambda base, argument: sympy.log(argument, base)}  # fmt: skip
+_UNARY = {"fact": _factorial, "abs": sympy.Abs, "percent": lambda item: item / 100}
+
+
+# --- comparing ----------------------------------------------------------------------------------------------------
+
+
+def equal(gold: Value, answer: Value) -> tuple[Outcome, str]:
+    """Whether two scalar values are equal."""
+    outcome, reason = _equal(gold, gold.expr, answer, answer.expr)
+    degrees = gold.expr is not gold.plain, answer.expr is not answer.plain
+    if outcome != "accept" and degrees[0] != degrees[1]:
+        plain = _equal(gold, gold.plain, answer, answer.plain)
+        if plain[0] != "reject":
+            return plain[0], "but for the degree sign: " + plain[1]
+    if outcome == "reject" and (gold.vague != answer.vague):
+        return "undecided", "a logarithm without a base"
+    return outcome, reason
+
+
+def _equal(gold: Value, left: Expr, answer: Value, right: Expr) -> tuple[Outcome, str]:
+    if left == right:
+        return "accept", "same expression"
+    if not left.free_symbols and not right.free_symbols:
+        return _equal_constants(gold, left, answer, right)
+    foreign = left.free_symbols != right.free_symbols
+    outcome, reason = agree(left, right, only_equal=foreign)
+    if foreign and outcome != "accept":
+        return "undecided", "other symbols"
+    if outcome == "reject" and (gold.loose or answer.loose or gold.quantum or answer.quantum):
+        return ("undecided", "rounded coefficients") if _near(left, right) else (outcome, reason)
+    return outcome, reason
+
+
+def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tuple[Outcome, str]:
+    if left.is_infinite or right.is_infinite:
+        return "reject", "only one of them is finite, or the sign differs"
+    first, second = at(left, {}), at(right, {})
+    if first is None or second is None:
+        return "undecided", "no value"
+    if _close(first, second, sympy.Float("1e-20")) and gold.quantum is None and answer.quantum is None:
+        return "accept", "equal values"
+    if first[1] != 0 or second[1] != 0:
+        far = not _close(first, second, sympy.Float("0.01"))
+        return ("reject", "different values") if far or not _inexact(gold, answer) else ("undecided", "close")
+    one = Number(_fraction(left, first[0]), gold.quantum, gold.digits, gold.marked, gold.percent)
+    two = Number(_fraction(right, second[0]), answer.quantum, answer.digits, answer.marked, answer.percent)
+    low, high = sorted((abs(one.value), abs(two.value)))
+    if one.percent != two.percent and abs(100 * low - high) <= high / 10**12:
+        return "undecided", "only one of them is in per cent"
+    outcome, reason = compare(one, two)
+    if outcome == "reject" and (gold.loose or answer.loose) and _close(first, second, sympy.Float("0.01")):
+        return "undecided", "close"
+    return outcome, reason
+
+
+def _inexact(gold: Value, answer: Value) -> bool:
+    return bool(gold.loose or answer.loose or gold.quantum or answer.quantum)
+
+
+def _fraction(exact: Expr, approximate: Expr) -> Fraction:
+    if exact.is_Rational:
+        return Fraction(int(exact.p), int(exact.q))
+    rational = sympy.Rational(approximate)
+    return Fraction(int(rational.p), int(rational.q))
+
+
+def agree(left: Expr, right: Expr, only_equal: bool = False) -> tuple[Outcome, str]:
+    """Whether two expressions agree at the points; with `only_equal` one disagreement ends the search."""
+    imaginary = left.has(sympy.I) or right.has(sympy.I)
+    same = other = 0
+    for point in points(left.free_symbols | right.free_symbols):
+        first, second = at(left, point), at(right, point)
+        if first is None or second is None or (not imaginary and (first[1] != 0 or second[1] != 0)):
+            continue
+        if _close(first, second, TOLERANCE):
+            same += 1
+        else:
+            other += 1
+        if other and (same or only_equal):
+            return "undecided", "equal at some points only"
+    if same >= ENOUGH:
+        return "accept", "equal at all points"
+    if other >= ENOUGH:
+        return "reject", "different at all points"
+    return "undecided", "defined at too few points"
+
+
+def _near(left: Expr, right: Expr) -> bool:
+    """Whether two expressions are within one per cent at some point."""
+    for point in points(left.free_symbols | right.free_symbols):
+        first, second = at(left, point), at(right, point)
+        if first is not None and second is not None and _close(first, second, sympy.Float("0.01")):
+            return True
+    return False
+
+
+def points(symbols: set[Expr]) -> Iterator[Mapping[Expr, Expr]]:
+    """Fixed points, the same in every process: reals in four ranges, and whole numbers."""
+    names = sorted(symbols, key=str)
+    draw = random.Random(20260321)
+    for low, high, count in ((0.05, 0.95, 5), (1.1, 4.0, 4), (-3.0, -0.2, 3)):
+        for _ in range(count):
+            yield {name: sympy.Rational(str(round(draw.uniform(low, high), 6))) for name in names}
+    for _ in range(WHOLE_POINTS):
+        yield {name: sympy.Integer(draw.randint(2, 9)) for name in names}
+
+
+def at(expr: Expr, point: Mapping[Expr, Expr]) -> tuple[Expr, Expr] | None:
+    """Real and imaginary part at a point; None where it has no finite value. A rounding rest counts as 0."""
+    try:
+        value = expr.evalf(DIGITS, subs=dict(point), maxn=80)
+    except (ValueError, TypeError, ArithmeticError, AttributeError):
+        return None
+    if not value.is_number or value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+        return None
+    parts = [_settled(part) for part in value.as_real_imag()]
+    real, imaginary = parts
+    if real is None or imaginary is None:
+        return None
+    return real, sympy.Integer(0) if abs(imaginary) <= TOLERANCE * abs(real) else imaginary
+
+
+def _settled(part: Expr) -> Expr | None:
+    """A part with significant digits; 0 where cancellation left none and it is tiny; else None."""
+    if part.is_Float and part._prec < SIGNIFICANT_BITS:
+        return sympy.Integer(0) if abs(part) < TOLERANCE else None
+    return part if part.is_Float or part.is_Rational else None
+
+
+def _close(first: tuple[Expr, Expr], second: tuple[Expr, Expr], tolerance: Expr) -> bool:
+    scale = max(abs(first[0]) + abs(first[1]), abs(second[0]) + abs(second[1]))
+    apart = abs(first[0] - second[0]) + abs(first[1] - second[1])
+    return bool(apart <= tolerance * scale)
+
+
+def affine(expr: Expr, symbol: Expr) -> tuple[Expr, Expr] | None:
+    """Slope and constant of an expression that is linear in a symbol; None when it is not."""
+    slope = sympy.diff(expr, symbol)
+    if slope == 0 or slope.has(symbol):
+        slope = sympy.expand(slope)
+        if slope == 0 or slope.has(symbol):
+            return None
+    return slope, expr.xreplace({symbol: sympy.Integer(0)})

@@ -1,0 +1,188 @@
+"""From the answers of one response to its verdict: part by part, with partial credit and honest bounds.
+
+Contract: a part that no stage decides stays undecided and the verdict ungraded, with bounds: undecided parts count
+as 0 in `low` and as full in `high`. Nothing extracted is `no_answer`, worth 0. A question without a key, and one
+that must be read (open, proof), is ungraded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from livek12.core.records import CHOICE_TYPES, Key, PartVerdict, Question, Verdict, canonical_json
+from livek12.judges.base import Comparison, Decision, PartialCredit, undecided
+from livek12.judges.cascade import Cascade
+from livek12.judges.notation import split_values
+from livek12.judges.parts import READER_TYPES, GradedPart, blank_count, parts_of
+
+VERSION = 1
+"""Goes up whenever an equal answer could get another verdict."""
+RULES = "rules"
+
+
+@dataclass(frozen=True)
+class GradingConfig:
+    """What a verdict depends on besides question, key and answer."""
+
+    partial_credit: PartialCredit = "proportional"
+
+
+def judge_version(config: GradingConfig) -> str:
+    """Name, version and hash of the configuration: equal strings mark equally."""
+    digest = hashlib.sha256(canonical_json(asdict(config)).encode()).hexdigest()
+    return f"{RULES}-{VERSION}+{digest[:8]}"
+
+
+def grade(question: Question, key: Key, answers: Sequence[str], *, config: GradingConfig, cascade: Cascade) -> Verdict:
+    """Marks one response.
+
+    Args:
+        question: the question with its key.
+        key: of the response.
+        answers: one a part, as extracted; empty when there is none.
+        config: the rules in force.
+        cascade: the stages that decide.
+    """
+    parts = parts_of(question)
+    given = [answer if answer.strip() else None for answer in answers]
+    if not any(given):
+        nothing = [_verdict(part, None, Decision("reject", 0.0, "extraction", "no answer")) for part in parts]
+        return _total(question, key, nothing, config, state="no_answer", reason="no answer was found")
+    if question.question_type in READER_TYPES:
+        part = parts[0] if parts else GradedPart(gold="")
+        verdict = _verdict(part, "\n".join(filter(None, given)), undecided(RULES, "needs a reader"))
+        return _total(question, key, [verdict], config)
+    if not parts:
+        return _total(question, key, [], config, state="ungraded", reason="no key")
+    aligned = align(question, parts, given)
+    if aligned is None:
+        reason = f"{len(given)} answers for {len(parts)} parts"
+        return _total(question, key, [_verdict(part, None, undecided(RULES, reason)) for part in parts], config)
+    verdicts = [
+        _verdict(part, answer, _decide(question, part, answer, config, cascade))
+        for part, answer in zip(parts, aligned, strict=True)
+    ]
+    return _total(question, key, verdicts, config)
+
+
+def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str | None]) -> list[str | None] | None:
+    """One answer a part; None where their numbers differ and no reading of them agrees."""
+    if len(given) == len(parts):
+        return list(given)
+    if len(parts) == 1:
+        separator = ", " if question.question_type in CHOICE_TYPES else "; "
+        return [separator.join(filter(None, given))]
+    if len(given) == 1 and given[0]:
+        values = split_values(given[0], len(parts))
+        if len(values) == len(parts):
+            return list(values)
+    return None
+
+
+def _decide(
+    question: Question, part: GradedPart, answer: str | None, config: GradingConfig, cascade: Cascade
+) -> Decision:
+    if answer is None:
+        return Decision("reject", 0.0, "extraction", "no answer to this part")
+    if not part.gold.strip():
+        return undecided(RULES, "no key to this part")
+    whole = _comparison(question, part, part.gold, answer, config)
+    blanks = blank_count(question)
+    if blanks > 1 and len(parts_of(question)) == 1 and question.question_type not in CHOICE_TYPES:
+        golds, values = split_values(part.gold, blanks), split_values(answer, blanks)
+        if len(golds) == blanks != len(values):
+            return undecided(RULES, f"{len(values)} values for {blanks} blanks")
+        if len(golds) == blanks:
+            single = [_comparison(question, part, *pair, config) for pair in zip(golds, values, strict=True)]
+            return _blanks([cascade.decide(one) for one in single], cascade, whole)
+    return cascade.decide(whole)
+
+
+def _comparison(question: Question, part: GradedPart, gold: str, answer: str, config: GradingConfig) -> Comparison:
+    return Comparison(
+        gold=gold,
+        answer=answer,
+        question_type=question.question_type,
+        options=tuple(question.options),
+        language=question.language,
+        variable_type=part.type,
+        partial_credit=config.partial_credit,
+        question_id=question.id,
+    )
+
+
+def _blanks(decisions: Sequence[Decision], cascade: Cascade, whole: Comparison) -> Decision:
+    """The blanks of one key together, each an equal share. The right values in another order: undecided."""
+    by = "+".join(dict.fromkeys(decision.by for decision in decisions))
+    reasons = "; ".join(f"blank {number}: {decision.reason}" for number, decision in enumerate(decisions, 1))
+    if any(decision.decision == "undecided" for decision in decisions):
+        return undecided(RULES, reasons)
+    if all(decision.decision == "accept" for decision in decisions):
+        return Decision("accept", 1.0, by, reasons)
+    if cascade.decide(whole).decision == "accept":
+        return undecided(RULES, "the right values in another order")
+    return Decision("reject", sum(decision.score or 0.0 for decision in decisions) / len(decisions), by, reasons)
+
+
+def _verdict(part: GradedPart, answer: str | None, decision: Decision) -> PartVerdict:
+    return PartVerdict(
+        name=part.name,
+        answer=answer,
+        gold=part.gold,
+        decision=decision.decision,
+        score=decision.score,
+        decided_by=decision.by,
+        reason=decision.reason,
+    )
+
+
+def _total(
+    question: Question,
+    key: Key,
+    parts: list[PartVerdict],
+    config: GradingConfig,
+    state: str = "",
+    reason: str = "",
+) -> Verdict:
+    """The sum of the parts. Without a state it is graded, or ungraded when a part is undecided."""
+    full = _full_points(question)
+    worth = _worth(question, len(parts))
+    low = sum(points * part.score for points, part in zip(worth, parts, strict=True) if part.score is not None)
+    open_points = sum(points for points, part in zip(worth, parts, strict=True) if part.score is None)
+    ungraded = state == "ungraded" or open_points > 0 or any(part.score is None for part in parts)
+    doubts = [part.reason for part in parts if part.score is None]
+    version = judge_version(config)
+    return Verdict(
+        key=key,
+        state="no_answer" if state == "no_answer" else "ungraded" if ungraded else "graded",
+        parts=parts,
+        points=None if ungraded else low,
+        low=low,
+        high=(low + open_points if parts else full) if ungraded else low,
+        max_points=full,
+        correct=_correct(parts, state),
+        reason=reason or "; ".join(dict.fromkeys(doubts)),
+        judge=version,
+        versions={"judge": version},
+    )
+
+
+def _correct(parts: Sequence[PartVerdict], state: str) -> bool | None:
+    if state == "no_answer" or any(part.decision == "reject" for part in parts):
+        return False
+    return True if parts and all(part.decision == "accept" for part in parts) else None
+
+
+def _full_points(question: Question) -> float:
+    return question.points or sum(question.part_points) or 1.0
+
+
+def _worth(question: Question, count: int) -> list[float]:
+    """Points of each part: as stated where that fits, scaled to the question's points; else equal shares."""
+    full = _full_points(question)
+    stated = question.part_points
+    if len(stated) == count and sum(stated) > 0:
+        return [points * full / sum(stated) for points in stated]
+    return [full / count] * count if count else []

@@ -1,0 +1,71 @@
+"""Option labels in any script: A, Ａ, ④, (4), 4번, ㄱ, 가; alone or several ("A, C and D", "ACD", "A와 C").
+
+A label is canonical as "A", "4", "ㄱ" or "가". A text is read only when it is nothing but labels; "A or C" commits
+to neither and is not read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.judges.notation import bare
+
+_CIRCLED = {
+    **{char: str(index) for index, char in enumerate("①②③④⑤⑥⑦⑧⑨⑩", 1)},
+    **dict(zip("ⒶⒷⒸⒹⒺⒻⒼⒽ", "ABCDEFGH", strict=True)),
+    **dict(zip("㉠㉡㉢㉣㉤㉥㉦㉧", "ㄱㄴㄷㄹㅁㅂㅅㅇ", strict=True)),
+}
+_NARROW = str.maketrans({chr(ord("！") + index): chr(ord("!") + index) for index in range(94)})
+_JOINER = re.compile(r"\s*(?:[,，、;；/&+·]\s*(?:and\b)?|and\b|和|与|及|以及|와|과|및|그리고)\s*|\s+", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(?:[(\[【]\s*)?(?:option\s*|选项\s*)?"
+    r"(?:(?<![A-Za-z])(?P<letters>[A-J]{1,10}|[a-j])(?![A-Za-z])"
+    rf"|(?P<circled>[{''.join(_CIRCLED)}]+)|(?P<jamo>[ㄱ-ㅎ]+)"
+    r"|(?P<syllable>[가나다라마바사아])(?![가-힣])|(?<!\d)(?P<digits>[1-9]\d?)(?![\d.]))"
+    r"(?:\s*[)\]】])?(?:\s*번)?(?:\s*(?:选项|项))?"
+)
+_MARKUP = re.compile(r"\\(?:text|textbf|textrm|mathrm|mathbf|boldsymbol|bm|rm|bf|boxed|fbox|quad|[,;:! ])|[{}$*`\\~]")
+_AFFIXES = re.compile(
+    r"^(?:(?:the\s+)?(?:correct\s+)?(?:answers?|options?|choices?)(?:\s+(?:is|are))?|答案|选项|正确选项|选|정답|답)"
+    r"\s*:?\s*(?=\S)|(?:입니다|이다)$",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(r"\(?\s*(?:(?P<letter>[A-J])\s*[).、:]|(?P<circled>[①-⑩]))\s*(?P<text>\S.*)", re.DOTALL)
+MAX_CHARS = 120
+
+
+def read_labels(text: str) -> frozenset[str] | None:
+    """The labels that a text consists of; None when it is anything else.
+
+    Small letters and numbers count only with something between them ("b", "1, 3"); a label twice is none.
+    """
+    if len(text) > MAX_CHARS:
+        return None
+    plain = " ".join(_MARKUP.sub(" ", bare(text).translate(_NARROW)).split()).strip(" .。,，;；:：")
+    plain = _AFFIXES.sub("", plain).strip()
+    labels: list[str] = []
+    position = 0
+    while position < len(plain):
+        match = _LABEL.match(plain, position)
+        if match is None:
+            return None
+        labels += _labels_of(match)
+        joiner = _JOINER.match(plain, match.end())
+        position = joiner.end() if joiner else match.end()
+    return frozenset(labels) if labels and len(set(labels)) == len(labels) else None
+
+
+def _labels_of(match: re.Match[str]) -> list[str]:
+    if match["circled"]:
+        return [_CIRCLED[char] for char in match["circled"]]
+    if match["digits"]:
+        return [match["digits"]]
+    return list((match["letters"] or match["jamo"] or match["syllable"]).upper())
+
+
+def labelled_option(text: str) -> tuple[str, str] | None:
+    """Label and text of "B. 12 cm" or "④ 12"; None when the text does not begin with a label and its sign."""
+    match = _LABELLED.fullmatch(bare(text).translate(_NARROW))
+    if match is None or read_labels(text) is not None:
+        return None
+    return match["letter"] or _CIRCLED[match["circled"]], match["text"].strip()

@@ -1,0 +1,205 @@
+"""Mathematical answers as trees: a recursive-descent reader over a bounded list of tokens.
+
+Contract: `parse` returns a tree of plain lists (JSON) or raises Unparsable; it evaluates nothing and knows
+nothing of sympy. Where a text can be read in two ways that matter (1/2x), it is unparsable.
+
+Trees: ["num", digits] ["sym", name] ["const", pi|e|i|oo|deg|reals|empty] ["add", items] ["mul", items] ["neg", x]
+["div", a, b] ["pow", a, b] ["root", x, n] ["call", function, x] ["log", base, x] ["apply", name, args] ["abs", x]
+["fact", x] ["binom", n, k] ["pm", a, b, sign] ["percent", x] ["matrix", rows] ["tuple", items]
+["interval", low, high, low_closed, high_closed] ["set", items] ["union", items] ["ratio", items]
+["rel", operators, sides] ["named", name, side, value] ["builder", condition] ["approx", x]
+["unit", x, symbol, word] ["list", "list"|"and"|"or", items] ["family", parameter, x] (for every integer)
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.judges.notation import bare
+from livek12.judges.reader import CLOSING, OPENING, ExpressionReader, Node
+from livek12.judges.tokens import Token, Unparsable, tokenize
+from livek12.judges.units import read_unit
+
+MAX_ITEMS = 24
+_NOT_IN_NAMES = frozenset({"+", "-", "^", "pm", "mp", "*", "/", "!", "%", "sqrt", "deg"})
+_FOR_ALL = re.compile(r"\s*for (?:all|every|any|each)\b")
+_LETTERS_ONLY = re.compile(r"[A-Za-z]{2,}")
+_WORD_NAME = re.compile(r"^(?P<name>[\u4e00-\u9fff]{1,16}|[\uac00-\ud7a3 ]{1,24})\s*(?:为|是|=|＝|:|：|은|는)\s*(?=\S)")
+_NOT_A_NAME = re.compile(r"[不非没无或]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
+
+
+def parse(text: str) -> Node:
+    """The tree of an answer.
+
+    Raises:
+        Unparsable: it is not mathematics of the kinds above, or beyond the bounds.
+    """
+    text = bare(text)
+    name = _WORD_NAME.match(text)
+    if name and not _NOT_A_NAME.search(name["name"]):
+        text = text[name.end() :]
+    if not text or _LETTERS_ONLY.fullmatch(text):
+        raise Unparsable("no expression")
+    remark = _INTEGER.search(text)
+    if remark:
+        text = text[: remark.start()]
+    tokens, source = tokenize(text)
+    node = _Reader(tokens, source).whole()
+    return ["family", remark["name"], node] if remark else node
+
+
+_INTEGER = re.compile(
+    r"(?:\\[ ,;:!]|\\q?quad(?![a-z])|[\s~,，;；])*(?:\\text\s*\{\s*(?:for|where)?\s*\}|其中)?\s*"
+    r"[(（]?\s*(?P<name>[klmnN])\s*(?:\\in|∈)\s*(?:\\math(?:bb|bf|rm)\s*\{?\s*[ZN]\s*\}?|\{?[ZNℤℕ]\}?)(?:\^?\{?[*+]\}?)?\s*[)）]?\s*$"
+)
+
+
+class _Reader(ExpressionReader):
+    """Lists, items, relations and names."""
+
+    # --- lists, items and relations -----------------------------------------------------------------------------
+
+    def whole(self) -> Node:
+        node = self.items()
+        if self.at < self.end:
+            raise Unparsable(f"unexpected {self.peek().text!r}")
+        return node
+
+    def items(self) -> Node:
+        """Items with separators between them; a remark such as "k ∈ Z" beside others is left out."""
+        found: list[Node] = []
+        kinds: set[str] = set()
+        while True:
+            signs: set[str] = set()
+            while self.peek().kind in {"sep", "row"}:
+                signs.add(self.take().text)
+            if self.peek().kind == "end" or self.is_op("}", ")", "]", "set}"):
+                break
+            if found:
+                kinds.add(next((word for word in ("or", "and") if word in signs), "list"))
+            found.append(self.item())
+            if len(found) > MAX_ITEMS:
+                raise Unparsable("too many items")
+            if self.peek().kind not in {"sep", "row"}:
+                break
+        if {"and", "or"} <= kinds:
+            raise Unparsable("and beside or")
+        kept = [node for node in found if node[0] != "remark"]
+        if not kept:
+            raise Unparsable("no expression")
+        return kept[0] if len(kept) == 1 else ["list", kinds.pop() if len(kinds) == 1 else "list", kept]
+
+    def item(self) -> Node:
+        """One value, relation or named value, with a unit behind it."""
+        end, stop = self.end, self.boundary(frozenset({"sep", "row"}), self.at)
+        if self.peek().kind == "word" and (sign := self.after_words(stop)):
+            name = self.source[self.peek().start : self.tokens[sign - 1].start].strip()
+            self.at = sign
+            value = self.item()
+            return ["named", name, None, value]
+        self.end = word = min(stop, self.boundary(frozenset({"word"}), self.at))
+        if word == self.at:
+            raise Unparsable("a word")
+        node = self.relation()
+        if self.at < word:
+            raise Unparsable(f"unexpected {self.peek().text!r}")
+        self.end, self.at = end, stop
+        if word == stop:
+            return node
+        unit = read_unit(self.source[self.tokens[word].start : self.tokens[stop - 1].end])
+        if unit is None and _FOR_ALL.match(self.tokens[word].text):
+            return node
+        if unit is None:
+            raise Unparsable("words")
+        return ["unit", node, unit.symbol, unit.word]
+
+    def after_words(self, stop: int) -> int:
+        """Index behind the sign of "Minimum = …" or "Qing: …"; 0 when words are followed by anything else."""
+        for index in range(self.at, stop):
+            kind, text = self.tokens[index][:2]
+            if text in {"=", ":"} and kind in {"rel", "op"}:
+                return index + 1
+            if kind not in {"word", "id"}:
+                return 0
+        return 0
+
+    def relation(self) -> Node:
+        start = self.at
+        first = self.boundary(frozenset({"rel"}), start)
+        if first < self.end and self.tokens[first].kind == "rel":
+            operator = self.tokens[first].text
+            if operator in {"=", "~", "in"} and self.is_name(start, first):
+                return self.named(start, first)
+        sides, operators = [self.ratio()], list[str]()
+        while self.peek().kind == "rel":
+            operators.append(self.take().text)
+            sides.append(self.ratio())
+        if not operators:
+            return sides[0]
+        if operators[-1] == "~" and len(operators) == 1:
+            return sides[0]
+        if "~" in operators or "in" in operators or operators.count("=") not in {0, len(operators)}:
+            raise Unparsable("mixed relations")
+        return ["rel", operators, sides]
+
+    def is_name(self, start: int, end: int) -> bool:
+        """Whether the tokens only name a quantity: x, f(2), AB, cos A, P(X>k), (x, y), V_1 : V_2.
+
+        Numbers and sums may stand only in brackets behind a letter, and in subscripts.
+        """
+        within: list[bool] = []
+        for index in range(start, end):
+            kind, text = self.tokens[index][:2]
+            before = self.tokens[index - 1] if index > start else Token("", "", 0, 0)
+            if kind == "op" and text in OPENING:
+                arguments = text in {"(", "["} and before.kind in {"id", "const", "func", "op"} and before.text != "("
+                within.append(any(within) or before.text == "_" or (arguments and index > start))
+            elif kind == "op" and text in CLOSING:
+                within = within[:-1]
+            elif any(within):
+                if kind == "id" and self.tokens[start].text == text and self.tokens[start + 1].text == "(":
+                    return False
+            elif (kind == "num" and before.text != "_") or text in _NOT_IN_NAMES:
+                return False
+        return end > start
+
+    def named(self, start: int, first: int) -> Node:
+        """A name with its value: of a chain of equals the last, without an approximation behind an exact value."""
+        name = "".join(token.text for token in self.tokens[start:first] if token.text not in {"{", "}"})
+        side = self.attempt(start, first)
+        operator = self.tokens[first].text
+        self.at = first + 1
+        if operator == "in":
+            if self.peek().text in {"mathbb", "Z", "N", "R", "Q"}:
+                self.at = self.end
+                return ["remark"]
+            return self.ratio()
+        value = self.ratio()
+        if operator == "~":
+            value = ["approx", value]
+        while self.peek().kind == "rel":
+            operator = self.take().text
+            if operator not in {"=", "~"}:
+                raise Unparsable("mixed relations")
+            after = self.ratio()
+            value = value if operator == "~" else after
+        return ["named", name, side, value]
+
+    def attempt(self, start: int, end: int) -> Node | None:
+        """The tree of a name where it is an expression too."""
+        at, stop, depth = self.at, self.end, self.depth
+        self.at, self.end = start, end
+        try:
+            node = self.ratio()
+            return node if self.at == end else None
+        except Unparsable:
+            return None
+        finally:
+            self.at, self.end, self.depth, self.bars = at, stop, depth, 0
+
+    def ratio(self) -> Node:
+        sides = [self.union()]
+        while self.is_op(":"):
+            self.take()
+            sides.append(self.union())
+        return sides[0] if len(sides) == 1 else ["ratio", sides]

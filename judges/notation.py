@@ -1,0 +1,190 @@
+"""Surface forms of answers: what can be removed, unified or taken apart without changing what is meant.
+
+Pure functions, linear in the length of the text, that never raise.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
+_SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋", "0123456789+-", strict=True))
+_GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϕϵ",
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi "
+        "psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega phi epsilon".split(),
+        strict=True,
+    )
+)
+_SYMBOLS = {
+    **{letter: f"\\{name} " for letter, name in _GREEK.items()},
+    "µ": "\\mu ",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "‐": "-",
+    "×": "\\times ",
+    "✕": "\\times ",
+    "·": "\\cdot ",
+    "⋅": "\\cdot ",
+    "∙": "\\cdot ",
+    "•": "\\cdot ",
+    "÷": "\\div ",
+    "⁄": "/",
+    "∕": "/",
+    "√": "\\sqrt ",
+    "∞": "\\infty ",
+    "≤": "\\le ",
+    "≦": "\\le ",
+    "⩽": "\\le ",
+    "≥": "\\ge ",
+    "≧": "\\ge ",
+    "⩾": "\\ge ",
+    "≠": "\\ne ",
+    "≈": "\\approx ",
+    "≒": "\\approx ",
+    "±": "\\pm ",
+    "∓": "\\mp ",
+    "∪": "\\cup ",
+    "∩": "\\cap ",
+    "∈": "\\in ",
+    "∅": "\\emptyset ",
+    "ℝ": "\\mathbb{R}",
+    "ℤ": "\\mathbb{Z}",
+    "°": "^\\circ ",
+    "º": "^\\circ ",
+    "′": "'",
+    "’": "'",
+    "∶": ":",
+    "【": "[",
+    "】": "]",
+    "〈": "(",
+    "〉": ")",
+    "、": ",",
+    "。": ".",
+    "％": "%",
+    "∠": "\\angle ",
+    "△": "\\triangle ",
+    "Ω": "\\Omega ",
+    "ħ": "\\hbar ",
+}
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+_SCRIPT_RUN = re.compile(f"([{''.join(_SUPERSCRIPTS)}]+)|([{''.join(_SUBSCRIPTS)}]+)")
+_GROUPS = re.compile(r"(?:\{,\}|,\\!)\s*(?=\d{3}(?!\d))")
+_CIRCLED = re.compile("[①-⑳㉠-㉻Ⓐ-ⓩ]")
+
+
+def visible(text: str) -> str:
+    """The text without characters that leave no mark."""
+    return _INVISIBLE.sub("", text)
+
+
+def to_latex(text: str) -> str:
+    r"""Unicode mathematics and full-width forms as plain LaTeX: "√3/2" and "２π" as "\sqrt 3/2" and "2\pi "."""
+    text = _SCRIPT_RUN.sub(_script, _GROUPS.sub(",", visible(text)))
+    text = "".join(_SYMBOLS.get(char, char) for char in text)
+    text = "".join(char if _CIRCLED.match(char) else unicodedata.normalize("NFKC", char) for char in text)
+    return text.replace("⁄", "/")
+
+
+def _script(match: re.Match[str]) -> str:
+    if match[1]:
+        return "^{" + "".join(_SUPERSCRIPTS[char] for char in match[1]) + "}"
+    return "_{" + "".join(_SUBSCRIPTS[char] for char in match[2]) + "}"
+
+
+_DELIMITERS = re.compile(r"(?<!\\)(?:\\[()\[\]]|\$)")
+_EDGE = ' \t\r\n*`"“”'
+_END = _EDGE + ".。．,，;；:：！、"
+_WRAPPER = re.compile(
+    r"\\(?:boxed|fbox|text|textbf|textit|textrm|textup|textnormal|mathrm|mathbf|mathit|mathsf|boldsymbol|bm|mbox"
+    r"|operatorname|displaystyle|rm|bf|ensuremath|underline)(?![a-zA-Z])\s*"
+)
+
+
+def bare(text: str) -> str:
+    """An answer without what surrounds it: math delimiters, emphasis, boxes, a closing full stop."""
+    text = _DELIMITERS.sub("", visible(text)).strip(_EDGE)
+    for _ in range(8):
+        stripped = _unwrap(_without_end(text).lstrip(_EDGE + ":："))
+        if stripped == text:
+            break
+        text = stripped
+    return text
+
+
+def _without_end(text: str) -> str:
+    r"""Without closing punctuation; that of a spacing command ("\;") stays."""
+    short = text.rstrip(_END)
+    return text[: len(short) + 1] if short.endswith("\\") and short != text else short
+
+
+def _unwrap(text: str) -> str:
+    """Takes off one command or pair of braces that holds the whole text."""
+    command = _WRAPPER.match(text)
+    rest = text[command.end() :] if command else text
+    if rest.startswith("{") and closing_brace(rest, 0) == len(rest) - 1:
+        return rest[1:-1]
+    return rest if command and rest and not rest.startswith("{") else text
+
+
+def closing_brace(text: str, start: int) -> int:
+    """Where the brace that opens at `start` closes; -1 when it never does. Escaped braces do not count."""
+    depth = 0
+    for match in _BRACE.finditer(text, start):
+        if match[0] == "{":
+            depth += 1
+        elif match[0] == "}":
+            depth -= 1
+            if depth == 0:
+                return match.start()
+    return -1
+
+
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_WORDS = (
+    r"\\text(?:rm|bf|normal)?\s*\{\s*(?:and|or|和|或|且|与|及|및|또는)\s*\}"
+    r"|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z])|[和或且与及]|및|또는"
+)
+_SEPARATORS = ("[;；]", r"\n|\\\\", "[,，]", "、", rf"[,，、;；\n]|\\\\|\\q?quad(?![a-zA-Z])|{_WORDS}")
+_BRACKETS = (
+    r"(?P<open>\\left\s*\\?[(\[{{|]|\\?[{(\[（]|\\begin(?![a-zA-Z]))"
+    r"|(?P<close>\\right\s*\\?[)\]}|]|\\?[})\]）]|\\end(?![a-zA-Z]))"
+)
+_SPLITTERS = [re.compile(rf"{_BRACKETS}|(?P<sep>{separator})|\\.", re.DOTALL) for separator in _SEPARATORS]
+_THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:(?:,|\{,\})\d{3})+(?![\d,])")
+
+
+def split_values(text: str, count: int) -> list[str]:
+    r"""The `count` values of a list at its top level ("3\pi/2, 1" gives two); brackets keep theirs together.
+
+    Separators are tried from the strongest (";") to all together; a comma inside a number with thousands
+    separators parts it only where nothing else gives the count. Without a reading that gives the count, the
+    values between any separators.
+    """
+    text = _DELIMITERS.sub("", text)
+    numbers = [match.span() for match in _THOUSANDS.finditer(text)]
+    for splitter, whole in [*((splitter, numbers) for splitter in _SPLITTERS), (_SPLITTERS[-1], [])]:
+        pieces = _split(text, splitter, whole)
+        if len(pieces) == count:
+            return pieces
+    return _split(text, _SPLITTERS[-1], numbers)
+
+
+def _split(text: str, splitter: re.Pattern[str], whole: list[tuple[int, int]]) -> list[str]:
+    pieces: list[str] = []
+    depth = start = kept = 0
+    for match in splitter.finditer(text):
+        while kept < len(whole) and whole[kept][1] <= match.start():
+            kept += 1
+        if match["open"]:
+            depth += 1
+        elif match["close"]:
+            depth = max(0, depth - 1)
+        elif match["sep"] and depth == 0 and not (kept < len(whole) and whole[kept][0] <= match.start()):
+            pieces.append(text[start : match.start()])
+            start = match.end()
+    pieces.append(text[start:])
+    return [piece for piece in (bare(piece) for piece in pieces) if piece]

@@ -1,0 +1,241 @@
+"""Numbers, exactly: integers, decimals, fractions, percent, scientific notation, simple zh and ko numerals.
+
+No float ever stands between key and answer. How a number is written tells how exact it is: a decimal has a last
+digit (its quantum), an integer or a fraction is exact. The rule of precision:
+
+1. Equal values are equal.
+2. A key with three or more significant digits behind a point (or two, marked as approximate) stands for every
+   value that rounds to it: an exact answer, or one with more digits, within half a unit of the key's last digit.
+3. An exact key (1/3, the root of 2) accepts a decimal of four or more significant digits that it rounds to.
+4. Values within one per cent, or that agree at the coarser precision, where a decimal is involved: undecided.
+5. Everything else differs. Integers and fractions are equal or not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from livek12.judges.base import Comparison, Decision, Outcome, accept, reject, undecided
+from livek12.judges.notation import bare, to_latex
+from livek12.judges.units import NO_UNIT, Unit, read_unit
+
+NAME = "number"
+MAX_CHARS = 200
+MAX_DIGITS = 60
+MAX_EXPONENT = 400
+KEY_DIGITS, MARKED_KEY_DIGITS, ANSWER_DIGITS = 3, 2, 4
+NEAR = Fraction(1, 100)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number as written. `quantum` is the worth of its last digit, None when it is exact.
+
+    `digits` counts significant digits; `marked` says "about"; `percent` is already in the value; `name` is the
+    symbol before an equals sign.
+    """
+
+    value: Fraction
+    quantum: Fraction | None = None
+    digits: int = 0
+    marked: bool = False
+    percent: bool = False
+    unit: Unit = NO_UNIT
+    name: str = ""
+
+
+class NumberStage:
+    """Decides where key and answer are both plainly numbers."""
+
+    name = NAME
+
+    def decide(self, comparison: Comparison) -> Decision:
+        """Accept or reject by the rule of precision; undecided where units or marks leave a doubt."""
+        if comparison.is_choice:
+            return undecided(NAME)
+        gold, answer = read_number(comparison.gold), read_number(comparison.answer)
+        if gold is None or answer is None:
+            return undecided(NAME)
+        if gold.name and answer.name and gold.name != answer.name:
+            return undecided(NAME, "another name")
+        outcome, reason = compare(gold, answer)
+        doubt = _unit_doubt(gold, answer, comparison.unit) or _percent_doubt(gold, answer)
+        if outcome == "undecided" or doubt:
+            return undecided(NAME, doubt or reason)
+        return accept(NAME, reason) if outcome == "accept" else reject(NAME, reason)
+
+
+def compare(gold: Number, answer: Number) -> tuple[Outcome, str]:
+    """The rule of precision (see the module's text), without units."""
+    if gold.value == answer.value:
+        return "accept", "equal values"
+    apart = abs(gold.value - answer.value)
+    finer = answer.quantum is None or (gold.quantum is not None and answer.quantum < gold.quantum)
+    if gold.quantum is not None and finer and apart <= gold.quantum / 2:
+        if gold.digits >= (MARKED_KEY_DIGITS if gold.marked else KEY_DIGITS):
+            return "accept", "rounds to the key"
+        return "undecided", "rounds to the key, which has few digits"
+    if gold.quantum is None and answer.quantum is not None and apart <= answer.quantum / 2:
+        whole = gold.value.denominator == 1
+        if answer.digits >= ANSWER_DIGITS and not whole:
+            return "accept", "the key rounds to it"
+        return ("reject", "the key is whole") if whole else ("undecided", "a decimal of few digits for an exact key")
+    if gold.quantum is None and answer.quantum is None:
+        return "reject", "different exact values"
+    coarse = max(gold.quantum or 0, answer.quantum or 0)
+    if apart <= NEAR * abs(gold.value) or apart <= coarse / 2:
+        return "undecided", "close, but not within rounding"
+    return "reject", "different values"
+
+
+def _unit_doubt(gold: Number, answer: Number, printed: str | None) -> str:
+    """Why the units leave a doubt; empty when they do not. `printed` is the unit that the question shows."""
+    expected = gold.unit
+    if not expected.symbol and printed:
+        expected = read_unit(to_latex(printed)) or expected
+    if answer.unit.symbol and expected.symbol and answer.unit.symbol != expected.symbol:
+        return f"the units differ: {expected.symbol} and {answer.unit.symbol}"
+    if gold.unit.symbol and not answer.unit.symbol and not gold.unit.may_be_left_out and not printed:
+        return f"the key has the unit {gold.unit.symbol}, the answer none"
+    if gold.unit.word and answer.unit.word and gold.unit.word != answer.unit.word:
+        return "different words behind the number"
+    return ""
+
+
+def _percent_doubt(gold: Number, answer: Number) -> str:
+    """One of the two is in per cent and they agree but for that."""
+    if gold.percent != answer.percent and 100 * min(gold.value, answer.value) == max(gold.value, answer.value):
+        return "only one of them is in per cent"
+    return ""
+
+
+_DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?: \d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
+_POWER = r"(?:\\times|\\cdot|\*|[xX])\s*10\s*\^?\s*(?:\{\s*(?P<exp1>[+-]?\s*\d+)\s*\}|(?P<exp2>[+-]?\d+))"
+_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)\s*(?:"
+    rf"(?P<whole>\d+)?\s*\\frac\s*(?:\{{\s*(?P<fsign>[+-]?)\s*(?P<top>{_DIGITS})\s*\}}|(?P<top1>\d))"
+    rf"\s*(?:\{{\s*(?P<bottom>{_DIGITS})\s*\}}|(?P<bottom1>\d))"
+    r"|(?P<mixed>\d+) (?P<mtop>\d+)/(?P<mbottom>\d+)"
+    rf"|(?P<left>{_DIGITS})\s*/\s*(?P<right>{_DIGITS})(?![\d^])"
+    rf"|10\s*\^\s*(?:\{{\s*(?P<exp0>[+-]?\s*\d+)\s*\}}|(?P<exp00>[+-]?\d+))"
+    rf"|(?P<dec>{_DIGITS})(?:\s*{_POWER}|[eE](?P<exp3>[+-]?\d+)(?![\d.]))?"
+    r")(?!\.?\d|\s*(?:\^(?!\s*\{?\s*\\circ)|[!_/:<>=+])|\s*-\s*[\d\\]|\s*\\(?:frac|sqrt|pi|times|cdot|div|pm|mp)|\s*[\d(])"
+)
+_SPACING = re.compile(r"\\(?:[,;:! ]|q?quad(?![a-zA-Z])|left(?![a-zA-Z])|right(?![a-zA-Z])|displaystyle)|~")
+_LATIN_NAME = re.compile(
+    r"(?P<name>\|?\\?[A-Za-z]+(?:\s*_\s*(?:\{[^{}=]{1,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\approx)\s*(?=[^=])"
+)
+_WORD_NAME = re.compile(r"(?P<name>[\u4e00-\u9fff]{1,16}|[\uac00-\ud7a3 ]{1,24})\s*(?P<is>为|是|=|:|은|는|:)\s*")
+_NOT_A_NAME = re.compile(r"[不非没无或]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
+_ABOUT = re.compile(r"(?:约(?:为|等于|是)?|大约|近似为?|\\approx|\\sim|about|approximately|approx\.?|약|대략)\s*")
+_PERCENT = re.compile(r"\s*(?:\\?%|(?:percent(?:age)?|per cent|pct)\b|퍼센트)")
+_MAGNITUDES = {"万": 10**4, "亿": 10**8, "만": 10**4, "억": 10**8}
+_PAREN = re.compile(r"\(\s*([^(),]*)\s*\)")
+
+
+def read_number(text: str) -> Number | None:
+    """The number that a text is, with its unit; None when the text is anything else."""
+    if len(text) > MAX_CHARS:
+        return None
+    plain = _SPACING.sub(" ", to_latex(bare(text)).replace("\\dfrac", "\\frac"))
+    plain = " ".join(re.sub(r"\\[tc]frac(?![a-z])", r"\\frac", plain).split())
+    plain, name, marked = _drop_name(plain)
+    if inner := _PAREN.fullmatch(plain):
+        plain = inner[1].strip()
+    if about := _ABOUT.match(plain):
+        marked, plain = True, plain[about.end() :]
+    plain = re.sub(r"^(?:\\\$|[¥￥€£₩])\s*", "", plain)
+    match = _NUMBER.match(plain)
+    number = _parsed(match) if match else _numeral(plain)
+    if number is None:
+        return None
+    value, quantum, digits, end = number
+    rest = plain[end:]
+    if rest[:1] in _MAGNITUDES:
+        value *= _MAGNITUDES[rest[0]]
+        quantum = quantum * _MAGNITUDES[rest[0]] if quantum is not None else None
+        rest = rest[1:]
+    percent = _PERCENT.match(rest)
+    if percent:
+        value, quantum, rest = value / 100, quantum / 100 if quantum is not None else None, rest[percent.end() :]
+    unit = read_unit(rest)
+    if unit is None:
+        return None
+    if marked and quantum is None and value.denominator == 1:
+        quantum, digits = Fraction(1), len(str(abs(value.numerator)))
+    return Number(value, quantum, digits, marked, percent is not None, unit, name)
+
+
+def _drop_name(text: str) -> tuple[str, str, bool]:
+    """Without a leading "x = ", "f(2) = " or "离心率为"; the symbol, and whether the sign was "about equal".
+
+    A word that says more than a name ("至少为5") stays.
+    """
+    latin = _LATIN_NAME.match(text)
+    if latin:
+        return text[latin.end() :], re.sub(r"[\s{}]", "", latin["name"]), latin["is"] != "="
+    word = _WORD_NAME.match(text)
+    if word and not _NOT_A_NAME.search(word["name"]):
+        return text[word.end() :], "", False
+    return text, "", False
+
+
+def _parsed(match: re.Match[str]) -> tuple[Fraction, Fraction | None, int, int] | None:
+    """Value, quantum, significant digits and end of a match; None when it is beyond the bounds."""
+    groups = match.groupdict()
+    if any(len(group or "") > MAX_DIGITS for group in groups.values()):
+        return None
+    exponent = next((groups[name] for name in ("exp0", "exp00", "exp1", "exp2", "exp3") if groups[name]), "0")
+    power = int(exponent.replace(" ", ""))
+    if abs(power) > MAX_EXPONENT:
+        return None
+    negative = (match["sign"] == "-") != (match["fsign"] == "-")
+    if match["dec"]:
+        value, quantum, digits = _decimal(match["dec"], power)
+    elif groups["exp0"] or groups["exp00"]:
+        value, quantum, digits = Fraction(10) ** power, None, 0
+    else:
+        tops, bottoms = ("top", "top1", "mtop", "left"), ("bottom", "bottom1", "mbottom", "right")
+        top = next(_decimal(groups[name], 0)[0] for name in tops if groups[name])
+        bottom = next(_decimal(groups[name], 0)[0] for name in bottoms if groups[name])
+        if bottom == 0:
+            return None
+        value, quantum, digits = Fraction(match["whole"] or match["mixed"] or 0) + top / bottom, None, 0
+    return (-value if negative else value), quantum, digits, match.end()
+
+
+def _decimal(written: str, power: int) -> tuple[Fraction, Fraction | None, int]:
+    plain = written.replace(",", "").replace(" ", "")
+    value = Fraction(plain) * Fraction(10) ** power
+    _, point, places = plain.partition(".")
+    if not point and not power:
+        return value, None, 0
+    digits = len(plain.replace(".", "").lstrip("0"))
+    quantum = Fraction(10) ** (power - len(places))
+    exact = quantum >= 1 and point == "" and power == 0
+    return value, None if exact else quantum, digits
+
+
+_ZH_DIGITS = dict(zip("零一二三四五六七八九", range(10), strict=True)) | {"〇": 0, "两": 2}
+_KO_DIGITS = dict(zip("영일이삼사오육칠팔구", range(10), strict=True))
+_STEPS = {"十": 10, "百": 100, "千": 1000, "십": 10, "백": 100, "천": 1000}
+_NUMERAL = re.compile(f"[{''.join(_ZH_DIGITS)}十百千]{{1,7}}|[{''.join(_KO_DIGITS)}십백천]{{1,7}}")
+
+
+def _numeral(text: str) -> tuple[Fraction, Fraction | None, int, int] | None:
+    """A number below 10,000 in Chinese or Sino-Korean numerals at the start of a text."""
+    match = _NUMERAL.match(text)
+    if match is None:
+        return None
+    total = digit = 0
+    for char in match[0]:
+        if char in _STEPS:
+            total += (digit or 1) * _STEPS[char]
+            digit = 0
+        else:
+            if digit:
+                return None
+            digit = _ZH_DIGITS.get(char, _KO_DIGITS.get(char, 0))
+    return Fraction(total + digit), None, 0, match.end()

@@ -1,0 +1,60 @@
+"""Plain operations on trees: expanding ±, renaming, taking names off. No sympy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from livek12.judges.reader import Node
+
+HOLDERS = frozenset({"list", "set"})
+NOT_SCALAR = frozenset({"tuple", "interval", "list", "set", "rel", "named", "matrix", "union", "builder", "unit"})
+
+
+def expand(node: Node) -> list[Node]:
+    """The values that a tree stands for: the entries of a list or set, both signs of ±."""
+    if node[0] in HOLDERS:
+        entries = node[2] if node[0] == "list" else node[1]
+        return [value for entry in entries for value in expand(entry)]
+    if has_sign(node):
+        return [_signed(node, upper) for upper in (True, False)]
+    return [node]
+
+
+def has_sign(node: Any) -> bool:
+    """Whether ± stands anywhere in a tree."""
+    return isinstance(node, list) and (node[:1] == ["pm"] or any(has_sign(child) for child in node))
+
+
+def _signed(node: Any, upper: bool) -> Any:
+    """The tree with every ± read as its upper (or lower) sign."""
+    if not isinstance(node, list):
+        return node
+    if node[:1] != ["pm"]:
+        return [_signed(child, upper) for child in node]
+    left, right, sign = node[1], _signed(node[2], upper), node[3]
+    term = right if upper == (sign == "pm") else ["neg", right]
+    return term if left is None else ["add", [_signed(left, upper), term]]
+
+
+def bound_variable(name: str) -> tuple[str, str] | None:
+    """Head and variable of a name like f(x)."""
+    head, bracket, rest = name.partition("(")
+    return (head, rest[0]) if bracket and len(rest) == 2 and rest[1] == ")" and rest[0].isalpha() else None
+
+
+def rename(node: Any, old: str, new: str) -> Any:
+    """The tree with another symbol."""
+    if not isinstance(node, list):
+        return node
+    return ["sym", new] if node == ["sym", old] else [rename(child, old, new) for child in node]
+
+
+def unnamed(node: Node) -> Node:
+    """A tree without the name before its value."""
+    value: Node = node[3] if node[0] == "named" else node
+    return value
+
+
+def as_quotient(node: Node) -> Node:
+    """A ratio of two as a fraction."""
+    return ["div", *node[1]] if node[0] == "ratio" and len(node[1]) == 2 else node

@@ -1,0 +1,57 @@
+"""The answers in a response: pure functions of text, linear in its length, that never look at the key.
+
+Contract: `extract` returns one answer a part of the question, in order, or none at all. Only a commitment counts
+(a box, an answer tag, "the answer is", "故选B", "정답은 ④", or a response that is nothing but its answer); the
+last one wins. Nothing committed is no answer, never a guess; where a response commits to two things at once the
+text is handed on as it is, for the judges to leave undecided. For open questions and proofs the whole response is
+the answer. Thinking text is not read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from livek12.core.records import CHOICE_TYPES, Question
+from livek12.judges.parts import READER_TYPES
+from livek12.tasks.extraction.choices import find_choice
+from livek12.tasks.extraction.regions import final_text
+from livek12.tasks.extraction.truth import find_truth
+from livek12.tasks.extraction.values import find_values
+
+__all__ = ["Extraction", "extract"]
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What a response answers.
+
+    Attributes:
+        answers: one a part, in order; empty when there is no answer. An empty entry is a part left out.
+        method: how they were found: boxed, answer_tag, phrase, conclusion, labelled, named, line, whole or none.
+        truncated: the response was cut off at its token limit.
+    """
+
+    answers: list[str] = field(default_factory=list)
+    method: str = "none"
+    truncated: bool = False
+
+
+def extract(response_text: str, question: Question, finish_reason: str | None) -> Extraction:
+    """Finds the answers of one response.
+
+    Args:
+        response_text: the text as the engine returned it; thinking tags may still be in it.
+        question: its type, options, number of parts and printed blanks are used; its key is not.
+        finish_reason: "length" marks a truncated response, in which only explicit commitments count.
+    """
+    truncated = finish_reason == "length"
+    text = final_text(response_text)
+    if question.question_type in READER_TYPES:
+        answers, method = ([text.strip()], "whole") if text.strip() else ([], "none")
+    elif question.question_type in CHOICE_TYPES:
+        answers, method = find_choice(text, question, truncated)
+    elif question.question_type == "true_false":
+        answers, method = find_truth(text, truncated)
+    else:
+        answers, method = find_values(text, question, truncated)
+    return Extraction(answers, method if answers else "none", truncated)

@@ -1,0 +1,219 @@
+"""Values that a response commits to: blanks, sub-questions, named variables.
+
+In order of strength: boxes and answer tags (the later wins), "the answer is", labelled parts, names, a concluding
+sentence, a last line that is only the value, a response that is only the value. The last three do not count in a
+truncated response. A short answer, or several, given as prose is handed on whole: a reader must judge it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from livek12.core.records import Question
+from livek12.judges.notation import bare, split_values
+from livek12.judges.parts import blank_count, part_count
+from livek12.tasks.extraction.labelled import labelled_parts, named_values
+from livek12.tasks.extraction.regions import MAX_ANSWER, Region, answer_tags, boxes, tail
+
+Found = tuple[list[str], str]
+NOTHING: Found = ([], "none")
+SENTENCE_CHARS = 400
+_NEAR_CHARS = 300
+_GAP_CHARS = 60
+_LAST_PHRASES = 20
+_AFTER_CHARS = 8_000
+
+_GAP = re.compile(r"\\(?:text|quad|qquad|[()\[\],;! ])|[\s${}.,，、;；*:：]|\band\b|\bor\b|[和与及或且]")
+_NAME_BEFORE = re.compile(r"(?:\\?[A-Za-z]{1,8}(?:_\w{1,4})?(?:\([^()=]{0,30}\))?=)?")
+_SAID = re.compile(
+    r"(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+"
+    r"|(?:故|所以|因此)?(?:答案)?应?填(?:写|入|的是)?\s*[:：]|(?:故|所以|因此)答案\s*"
+    r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|would be|[:：=])+(?:\s*approximately)?"
+    r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이|[:：])+)\s*[:：]?",
+    re.IGNORECASE,
+)
+_CONCLUSION = re.compile(
+    r"(?:^|[。.!\n])\s*(?:综上(?:所述)?|因此|所以|故|于是|从而|∴|总之|따라서|그러므로"
+    r"|therefore|thus|hence|so|in conclusion|consequently)[，,:： ]",
+    re.IGNORECASE,
+)
+_MATH = re.compile(
+    r"\$\$(.{1,400}?)\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]",
+    re.DOTALL,
+)
+_STATED = re.compile(
+    r"(?:为|是|等于|得|\bis|\bare|\bequals?)\s*[:：]?\s*"
+    r"(?P<value>\$[^$\n]{1,300}\$|\\\((?:(?!\\\)).){1,300}\\\)|-?\d[\d,.]{0,30}\d|\d)\s*[.。]?\s*$"
+)
+_EMPTY = re.compile(r"\\(?:boxed|fbox)\s?\{\s?\}|<answer>\s?</answer>")
+_BOLD = re.compile(r"\*\*([^*]{1,80})\*\*[.。]?")
+
+
+def find_values(text: str, question: Question, truncated: bool, committed_only: bool = False) -> Found:
+    """One value a part, or nothing; fewer or more than parts only where the response commits to that many."""
+    count = part_count(question)
+    found = _marked(text, count, blank_count(question) if count == 1 else 0)
+    if not found[0] and question.variables:
+        found = named_values(tail(text), [variable.name for variable in question.variables]), "named"
+    if not found[0]:
+        found = _said(text, count)
+    if not found[0] and count > 1:
+        found = _labelled(tail(text), count), "labelled"
+    if not found[0] and not (truncated or committed_only):
+        text = _EMPTY.sub("", text).strip()
+        found = _unmarked(text) if count == 1 else NOTHING
+        if not found[0] and text and (count > 1 or question.question_type == "short_answer"):
+            found = [text], "whole"
+    return found
+
+
+# --- boxes and tags -----------------------------------------------------------------------------------------------
+
+
+def _marked(text: str, count: int, blanks: int) -> Found:
+    """What boxes and answer tags hold, unless "the answer is" comes after them."""
+    tags, found = answer_tags(text)[-1:], boxes(text)
+    if not tags and not found:
+        return NOTHING
+    end = max(region.end for region in [*tags, *found])
+    later = _said(text[end:], 1) if count == 1 and blanks < 2 else NOTHING
+    if later[0] and any(char.isdigit() or char in "$\\" for char in later[0][0]):
+        return later
+    if tags and tags[0].end >= end:
+        return _tagged(tags[0].content, count, blanks), "answer_tag"
+    return _boxed(text, found, count, blanks), "boxed"
+
+
+def _tagged(content: str, count: int, blanks: int) -> list[str]:
+    """The values in an answer tag, which may hold a whole solution."""
+    inner = boxes(content)
+    if inner and (count > 1 or len(inner) == 1 or len(content) > SENTENCE_CHARS):
+        return _boxed(content, inner, count, blanks)
+    if count > 1:
+        values = _labelled(content, count) or split_values(content, count)
+        return values if len(values) == count else [content[:MAX_ANSWER]]
+    if len(content) > SENTENCE_CHARS:
+        return _said(content, 1)[0] or _unmarked(content)[0] or [content[:MAX_ANSWER]]
+    return [content]
+
+
+def _boxed(text: str, found: Sequence[Region], count: int, blanks: int) -> list[str]:
+    """The contents of the boxes that answer `count` parts; of one part with several blanks, all of them."""
+    contents = [box.content for box in found]
+    if count == 1:
+        if blanks > 1 and len(contents) >= blanks and len(split_values(contents[-1], blanks)) != blanks:
+            return ["; ".join(_last_distinct(contents, blanks))]
+        return [", ".join(dict.fromkeys(box.content for box in final_run(text, found)))]
+    if len(contents) == count:
+        return contents
+    whole = split_values(contents[-1], count)
+    if len(contents) > count:
+        gaps = [after.start - before.end for before, after in pairwise(found[-count:])]
+        apart = max(gaps) > _NEAR_CHARS
+        return whole if apart and len(whole) == count else _last_distinct(contents, count)
+    if len(contents) == 1 and len(whole) == count:
+        return whole
+    return _labelled(tail(text), count) or contents
+
+
+def _last_distinct(contents: Sequence[str], count: int) -> list[str]:
+    """The last `count` contents; a value boxed twice running counts once where enough remain."""
+    distinct = [content for index, content in enumerate(contents) if index == 0 or contents[index - 1] != content]
+    return list(distinct if len(distinct) >= count else contents)[-count:]
+
+
+def final_run(text: str, found: Sequence[Region]) -> list[Region]:
+    """The last box, with those before it that only a connector ("and", a comma, "y =") parts from it."""
+    run = list(found[-1:])
+    for after, before in pairwise(reversed(found)):
+        gap = text[before.end : after.start]
+        if len(gap) > _GAP_CHARS or "\n\n" in gap or not _NAME_BEFORE.fullmatch(_GAP.sub("", gap)):
+            break
+        run.insert(0, before)
+    return run
+
+
+# --- words --------------------------------------------------------------------------------------------------------
+
+
+def _said(text: str, count: int) -> Found:
+    """What follows the last "the answer is" that states as many values as there are parts."""
+    ending = tail(text).replace("**", "")
+    for match in reversed(list(_SAID.finditer(ending))[-_LAST_PHRASES:]):
+        rest = ending[match.end() : match.end() + _AFTER_CHARS]
+        if count > 1:
+            values = _labelled(rest, count) or split_values(_sentence(rest), count)
+            if len(values) == count:
+                return values, "phrase"
+        elif value := _value_in(_sentence(rest)):
+            return [value], "phrase"
+    return NOTHING
+
+
+def _sentence(text: str) -> str:
+    """The first sentence or display of a text; points inside numbers and formulas do not end it."""
+    text = text.lstrip(" \t\r\n:：")[: 2 * SENTENCE_CHARS]
+    inside = False
+    for index, char in enumerate(text):
+        if char == "$" or text.startswith(("\\(", "\\)", "\\[", "\\]"), index):
+            inside = not inside
+        elif not inside and (char in "。．\n" or (char in ".!" and text[index + 1 : index + 2] in {"", " ", "\n"})):
+            return text[:index]
+    return text
+
+
+def _value_in(sentence: str) -> str | None:
+    """The value that a sentence states; None when it is prose."""
+    sentence = sentence.strip().lstrip("为是 ")
+    if not sentence or len(sentence) > SENTENCE_CHARS:
+        return None
+    if stated := _STATED.search(sentence):
+        return stated["value"].strip()
+    prose = bare(_MATH.sub("", sentence))
+    return sentence if len(prose) <= (120 if prose == bare(sentence) else 40) else None
+
+
+def _unmarked(text: str) -> Found:
+    """A text that is only a value, a concluding sentence with one formula, a last line that is only a value."""
+    ending = tail(text)
+    lines = [line.strip() for line in ending.splitlines() if line.strip()]
+    if not lines:
+        return NOTHING
+    if len(ending) <= 200:
+        formulas = _formulas(ending)
+        if len(formulas) == 1 and not re.search(r"\d", _MATH.sub("", ending)):
+            return [formulas[0]], "whole"
+        if len(lines) == 1 and len(lines[0]) <= 100 and not re.search(r"[。！？!?]|[.] \w", lines[0]):
+            return [lines[0]], "whole"
+    last_lines = "\n".join(lines[-3:])
+    for conclusion in list(_CONCLUSION.finditer(last_lines))[-1:]:
+        rest = last_lines[conclusion.end() :]
+        if len(_formulas(rest)) == 1 and len(bare(_MATH.sub("", rest))) <= 60:
+            return _formulas(rest), "conclusion"
+    if stated := _STATED.search(lines[-1]):
+        return [stated["value"].strip()], "conclusion"
+    if _MATH.fullmatch(lines[-1].rstrip(".。 ")):
+        return _formulas(lines[-1])[:1], "line"
+    bold = _BOLD.fullmatch(lines[-1])
+    return ([bold[1].strip()], "line") if bold else NOTHING
+
+
+def _formulas(text: str) -> list[str]:
+    return [next(filter(None, match.groups())).strip() for match in _MATH.finditer(text)]
+
+
+def _labelled(text: str, count: int) -> list[str]:
+    """One value a labelled part: its last box, what it says is the answer, or all of it."""
+    return [_piece(piece) for piece in labelled_parts(text, count)]
+
+
+def _piece(text: str) -> str:
+    found = boxes(text)
+    if found:
+        return found[-1].content
+    stripped = text.strip().strip(";；,，").strip()
+    if len(stripped) <= 120 and "\n" not in stripped:
+        return stripped
+    return (_said(text, 1)[0] or _unmarked(text)[0] or [stripped[:MAX_ANSWER]])[0]

@@ -1,0 +1,88 @@
+"""The models that the engine tests run, made or fetched once; a test that cannot have its model is skipped."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from livek12.core.engines.small_model import fetch_small_model, serve_gguf
+from livek12.core.engines.torch_builds import mend_torch_builds
+from livek12.core.errors import UserError
+from tests.core.engines import tiny_models
+
+
+def needs(*modules: str) -> None:
+    """Skips the test, naming what is missing."""
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+
+
+def needs_transformers(*more: str) -> None:
+    """Skips the test where transformers is missing; readies torch's companions where it is there."""
+    needs("torch", "transformers", *more)
+    mend_torch_builds()
+
+
+@pytest.fixture(scope="session")
+def cache() -> Path:
+    """Where fetched models stay between test runs: LIVEK12_TEST_CACHE, else a folder of the user's cache."""
+    return Path(os.environ.get("LIVEK12_TEST_CACHE") or Path.home() / ".cache" / "livek12-tests")
+
+
+@pytest.fixture(scope="session")
+def small_gguf(cache: Path) -> Path:
+    """The genuine small model."""
+    try:
+        return fetch_small_model(cache)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def served(small_gguf: Path) -> Iterator[str]:
+    """Address of an OpenAI-compatible server that runs the genuine small model."""
+    needs("xllamacpp")
+    with serve_gguf(small_gguf, context=1024, slots=2) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def small_folder(small_gguf: Path, cache: Path) -> Path:
+    """The genuine small model as safetensors, converted once."""
+    needs_transformers("gguf")
+    folder = cache / "SmolLM2-135M-Instruct"
+    if not folder.is_dir():
+        part = cache / f"converting-{os.getpid()}"
+        tiny_models.convert_small(small_gguf, part)
+        if folder.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.rename(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model that reads text only."""
+    needs_transformers()
+    return tiny_models.build_text(tmp_path_factory.mktemp("text"))
+
+
+@pytest.fixture(scope="session")
+def tiny_qwen25_vl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny Qwen2.5-VL."""
+    needs_transformers("torchvision")
+    return tiny_models.build_qwen25_vl(tmp_path_factory.mktemp("qwen25_vl"))
+
+
+@pytest.fixture(scope="session")
+def tiny_qwen3_vl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny Qwen3-VL."""
+    needs_transformers("torchvision")
+    return tiny_models.build_qwen3_vl(tmp_path_factory.mktemp("qwen3_vl"))

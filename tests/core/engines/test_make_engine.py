@@ -1,0 +1,67 @@
+"""Which engine `auto` is, and what goes wrong before there is one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from livek12.core.engines import _vllm_runs_here as vllm_runs_here
+from livek12.core.engines import choose_engine, make_engine
+from livek12.core.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def _no_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+def test_recorded_responses_replay(tmp_path: Path) -> None:
+    file = tmp_path / "recorded.jsonl"
+    file.write_text('{"id": "a", "text": "4"}\n')
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "responses-0.jsonl").write_text(file.read_text())
+    assert choose_engine(str(file), {"base_url": "http://x"}) == "replay"
+    assert choose_engine(str(tmp_path / "run"), {}) == "replay"
+    engine = make_engine("auto", str(file), {})
+    assert (engine.name, engine.model) == ("replay", "recorded")
+
+
+def test_an_address_means_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choose_engine("m", {"base_url": "http://127.0.0.1:9/v1"}) == "openai"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert choose_engine("m", {}) == "openai"
+
+
+def test_a_served_vllm_is_an_openai_endpoint() -> None:
+    engine = make_engine("vllm", "m", {"base_url": "http://127.0.0.1:9/v1"})
+    assert engine.name == "openai"
+    engine.close()
+
+
+def test_a_model_runs_in_vllm_where_that_runs_else_in_transformers() -> None:
+    assert choose_engine("org/model", {}) == ("vllm" if vllm_runs_here() else "transformers")
+    assert choose_engine("model.gguf", {}) == "transformers"
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "says"),
+    [
+        ("vlllm", "m", "there is no engine 'vlllm'; there are auto, vllm"),
+        ("openai", "m", "needs an address"),
+        ("replay", "nowhere", "nowhere: is neither a file of recorded responses nor a folder"),
+    ],
+)
+def test_what_cannot_be_built_says_so_in_one_line(name: str, model: str, says: str) -> None:
+    with pytest.raises(UserError) as error:
+        make_engine(name, model, {})
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_package_imports_no_heavy_library() -> None:
+    heavy = ("torch", "vllm", "transformers", "openai", "PIL", "numpy", "datasets")
+    code = f"import sys, livek12.core.engines as e; print([m for m in {heavy} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

