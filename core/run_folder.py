@@ -35,7 +35,9 @@ from livek12.core.records import (
 )
 from livek12.core.scoring import Row
 
-OPERATIONAL_ARGS = frozenset({"base_url", "api_key", "concurrency", "timeout", "max_retries"})
+OPERATIONAL_ARGS = frozenset(
+    {"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"}
+)
 """Engine arguments that say how requests travel, not what the model answers; they may change on resuming."""
 
 

@@ -1,0 +1,1 @@
+"""Dataset-card templates, one a data set."""

@@ -106,7 +106,9 @@ def _written(node: Node) -> tuple[Fraction | None, int]:
         quantum, digits = _written(node[1])
         return quantum / 100 if quantum else None, digits
     if node[0] == "mul" and len(node[1]) == 2 and node[1][1][:2] == ["pow", ["num", "10"]]:
-        quantum, digits = _written(node[1][0])
+        number = node[1][0]
+        whole = number[0] == "num" and "." not in number[1]
+        quantum, digits = (Fraction(1), len(number[1])) if whole else _written(number)
         power = build(node[1][1], sympy.Integer(1))
         if quantum and power.is_Rational:
             return quantum * Fraction(int(power.p), int(power.q)), digits

@@ -7,7 +7,8 @@ digit (its quantum), an integer or a fraction is exact. The rule of precision:
 2. A key with three or more significant digits behind a point (or two, marked as approximate) stands for every
    value that rounds to it: an exact answer, or one with more digits, within half a unit of the key's last digit.
 3. An exact key (1/3, the root of 2) accepts a decimal of four or more significant digits that it rounds to.
-4. Values within one per cent, or that agree at the coarser precision, where a decimal is involved: undecided.
+4. Where a decimal is involved: values within one per cent, or within rounding at the coarser precision (one unit of
+   the last digit between two decimals), are undecided.
 5. Everything else differs. Integers and fractions are equal or not.
 """
 
@@ -85,7 +86,8 @@ def compare(gold: Number, answer: Number) -> tuple[Outcome, str]:
     if gold.quantum is None and answer.quantum is None:
         return "reject", "different exact values"
     coarse = max(gold.quantum or 0, answer.quantum or 0)
-    if apart <= NEAR * abs(gold.value) or apart <= coarse / 2:
+    one_exact = gold.quantum is None or answer.quantum is None
+    if apart <= NEAR * abs(gold.value) or apart <= (coarse / 2 if one_exact else coarse):
         return "undecided", "close, but not within rounding"
     return "reject", "different values"
 

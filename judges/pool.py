@@ -56,7 +56,7 @@ class _Worker:
         deadline = time.monotonic() + seconds
         while b"\n" not in self.buffer:
             left = deadline - time.monotonic()
-            if left <= 0 or not wait([self.process.stdout], left):
+            if left <= 0 or not wait([self.process.stdout.fileno()], left):
                 return None
             chunk = os.read(self.process.stdout.fileno(), 65536)
             if not chunk:

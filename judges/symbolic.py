@@ -27,7 +27,7 @@ class SymbolicStage:
 
     def decide(self, comparison: Comparison) -> Decision:
         """Accept, reject, or undecided with the reason."""
-        if comparison.is_choice:
+        if comparison.is_choice or _are_numbers(comparison):
             return undecided(NAME)
         try:
             gold, answer = parse(comparison.gold), parse(comparison.answer)
@@ -42,6 +42,11 @@ class SymbolicStage:
         if reply["decision"] == "accept":
             return accept(NAME, reply["reason"])
         return reject(NAME, reply["reason"]) if reply["decision"] == "reject" else undecided(NAME, reply["reason"])
+
+
+def _are_numbers(comparison: Comparison) -> bool:
+    """Whether both are plainly numbers: what the rule for them leaves open stays open."""
+    return read_number(comparison.gold) is not None and read_number(comparison.answer) is not None
 
 
 _COMMA = re.compile(r"[+-]?\d+,\d+")

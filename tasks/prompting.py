@@ -70,7 +70,7 @@ def build_request(task: Task, question: Question, key: Key, sampling: Sampling, 
         key=key,
         messages=[Message(role="user", content=_merge(parts))],
         images={picture.sha256: picture for picture in pictures},
-        sampling=sampling.model_copy(update={"seed": sampling.seed + key.trial}),
+        sampling=sampling,
     )
 
 

@@ -4,7 +4,7 @@ An engine takes all requests of a task at once, lazily, and yields an outcome fo
 order: a Response, or a Failure for that request alone. It raises UserError only when nothing can run at all
 (no such model, no such endpoint). It keeps a bounded number of requests in hand, so a long iterable of
 requests needs no more memory than a short one. Consecutive requests that differ in their trial only may be
-sent as one prompt with n samples; sample i of a prompt uses seed + i, so the outcome does not depend on it.
+sent as one prompt with n samples; trial t is drawn with `sampling.seed` + t either way, and only engines add t.
 """
 
 from __future__ import annotations

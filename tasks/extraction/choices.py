@@ -62,11 +62,12 @@ _STRONG_DIGITS = [re.compile(before + _DIGIT, re.IGNORECASE) for before in (_ZH,
 ]
 
 _SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"
+_SUM_UP_ZH = r"(?:综上|因此|所以|总之|可知|可见)[^。；;\n故]{0,40}?"
 _REMARK = r"(?:[(（][^()（）\n]{0,20}[)）])?"
 _WEAK = [
     re.compile(pattern)
     for pattern in (
-        rf"{_SO_ZH}(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:都|均|才|是|为)*\s*最?"
+        rf"{_SUM_UP_ZH}(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:都|均|才|是|为)*\s*最?"
         r"(?:正确|符合|合适|恰当|成立|满足|对)",
         rf"{_SO_ZH}[是为]\s*(?:选项)?\s*[:：]?\s*{_RUN}\s*(?:选项|项)?\s*(?:$|[。.．:：,，(（])",
         rf"对应(?:的)?(?:是|着|于)?\s*(?:选项|答案)\s*{_RUN}",

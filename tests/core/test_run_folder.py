@@ -141,7 +141,7 @@ def test_questions_are_kept_by_hash_not_by_bytes(run: RunFolder) -> None:
 @pytest.mark.parametrize("text", ["", "{", '{"model": 3}', "\x00"])
 def test_a_damaged_run_json_is_one_line(run: RunFolder, text: str) -> None:
     (run.path / "run.json").write_text(text)
-    with pytest.raises(UserError, match="run.json: cannot be read"):
+    with pytest.raises(UserError, match=r"run\.json: cannot be read"):
         RunFolder.open(run.path)
 
 

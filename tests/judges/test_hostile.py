@@ -34,7 +34,8 @@ HOSTILE = {
     "lambda": "(lambda: open('{marker}','w'))()",
     "sympify": "Symbol('x').func(open('{marker}','w'))",
     "zero bytes": "\x00" * 1000, "controls": "\u202e5\u2066" * 300,
-    "tags": "<answer>" * 10**5, "dollars": "$" * 10**5, "spaces": "答案是" + " " * 10**6, "newlines": "\n" * 10**6 + "B",
+    "tags": "<answer>" * 10**5, "dollars": "$" * 10**5, "spaces": "答案是" + " " * 10**6,
+    "newlines": "\n" * 10**6 + "B",
     "formulas": r"\(" * 10**5,
     "letters": "A" * 10**5, "labels": "答案是" + "A和" * 10**5, "words": "the answer is " * 10**4,
 }  # fmt: skip

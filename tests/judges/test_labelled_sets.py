@@ -31,8 +31,14 @@ def rows(path: Path) -> list[dict[str, object]]:
 
 def asked(question_type: QuestionType, gold: list[str], text: str = "", language: str = "en") -> Question:
     return Question(
-        id="q", benchmark="livek12", language=language, subject="x", question_type=question_type, question=text, answer=gold
-    )  # fmt: skip
+        id="q",
+        benchmark="livek12",
+        language=language,
+        subject="x",
+        question_type=question_type,
+        question=text,
+        answer=gold,
+    )
 
 
 def tally(results: list[tuple[bool, bool | None]]) -> tuple[float, int, int]:

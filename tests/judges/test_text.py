@@ -11,7 +11,7 @@ from tests.judges.helpers import outcome
 @pytest.mark.parametrize(
     ("gold", "answer"),
     [
-        ("取代反应", "取代反应。"), ("负极、正极", "负极，正极"), (r"\text{Evelyn}", "evelyn"), 
+        ("取代反应", "取代反应。"), ("负极、正极", "负极，正极"), (r"\text{Evelyn}", "evelyn"),
         ("H₂O", r"$\mathrm{H_2O}$"), ("Ｎa", "Na"),
         ("黑刺：白刺 $=1:1$", "黑刺:白刺=1:1"), ("红光和蓝紫光", "红光 和 蓝紫光"),
         (r"3\text{Co}^{2+}", r"3\mathrm{Co}^{2+}"),

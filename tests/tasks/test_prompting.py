@@ -139,7 +139,7 @@ def test_a_bad_question_fails_alone_and_done_ones_are_left_out() -> None:
         (Failure, "bad", 1),
         (Request, "done", 1),
     ]
-    assert [one.sampling.seed for one in got if isinstance(one, Request)] == [5, 6, 6]
+    assert {one.sampling.seed for one in got if isinstance(one, Request)} == {5}  # engines add the trial
 
 
 def test_image_only_asks_paper_by_paper() -> None:
