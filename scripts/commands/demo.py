@@ -38,7 +38,7 @@ def demo(
     gguf = fetch_small_model(_cache())
     step("asking: it reads text only, so questions with figures will be marked unsupported")
     with serve_gguf(gguf) as base_url:
-        args = f"base_url={base_url},images=false"
+        args = f"base_url={base_url},images=false,concurrency=2"
         sampling = {"max_tokens": MAX_TOKENS, "temperature": 0.0}
         folder, exam = ask(TASKS, MODEL, out / "run", str(data), "openai", args, limit, 1, sampling)
     step("judging")
