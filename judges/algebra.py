@@ -1,7 +1,7 @@
 """Whether two trees say the same: values, lists, sets, tuples, regions, equations, matrices. Worker only.
 
-- A bare list is a set of values; tuples keep their order. An answer that gives one value of the key's list, or more
-  than the key's single value, is undecided.
+- A bare list is a set of values, unless one side names them; tuples keep their order. An answer that gives one value
+  of the key's list, or more than the key's single value, is undecided.
 - Intervals, inequalities and set-builders are regions; the same ends with other brackets are undecided.
 - A name before a value ("x =") is dropped when only one side has it; other names are undecided.
 - A parameter that runs over the whole numbers may have another name; families shifted by whole steps are the same
@@ -145,6 +145,9 @@ class Comparer:
             by_name = {node[1]: node for node in answers}
             return self._in_order(golds, [by_name[name] for name in names[0]])
         outcome, reason = self._as_sets(golds, answers)
+        one_named = any(len(set(mine)) == len(nodes) > 1 for mine, nodes in zip(names, (golds, answers), strict=True))
+        if outcome == "accept" and one_named and not all(names) and self._in_order(golds, answers)[0] != "accept":
+            return "undecided", "the right values, perhaps of the wrong names"
         if outcome == "reject" and any(node[0] == "rel" and node[1][0] != "=" for node in [*golds, *answers]):
             return "undecided", "several conditions"
         return outcome, reason

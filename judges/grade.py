@@ -84,20 +84,32 @@ def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str |
 def _decide(
     question: Question, part: GradedPart, answer: str | None, config: GradingConfig, cascade: Cascade
 ) -> Decision:
+    """One part.
+
+    The values of several blanks in one key keep their order; where no blank is marked, the right values in another
+    order are left undecided.
+    """
     if answer is None:
         return Decision("reject", 0.0, "extraction", "no answer to this part")
     if not part.gold.strip():
         return undecided(RULES, "no key to this part")
-    whole = _comparison(question, part, part.gold, answer, config)
+    whole = cascade.decide(_comparison(question, part, part.gold, answer, config))
     blanks = blank_count(question)
-    if blanks > 1 and len(parts_of(question)) == 1 and question.question_type not in CHOICE_TYPES:
-        golds, values = split_values(part.gold, blanks), split_values(answer, blanks)
-        if len(golds) == blanks != len(values):
-            return undecided(RULES, f"{len(values)} values for {blanks} blanks")
-        if len(golds) == blanks:
-            single = [_comparison(question, part, *pair, config) for pair in zip(golds, values, strict=True)]
-            return _blanks([cascade.decide(one) for one in single], cascade, whole)
-    return cascade.decide(whole)
+    if question.question_type != "fill_in_blank" or len(parts_of(question)) > 1 or blanks == 1:
+        return whole
+    golds = split_values(part.gold, blanks)
+    if len(golds) == 1 or (blanks and len(golds) != blanks):
+        return whole
+    values = split_values(answer, len(golds))
+    if len(values) != len(golds):
+        return undecided(RULES, f"{len(values)} values for {blanks} blanks") if blanks else whole
+    pairs = zip(golds, values, strict=True)
+    single = [cascade.decide(_comparison(question, part, *pair, config)) for pair in pairs]
+    if all(decision.decision == "accept" for decision in single):
+        return _blanks(single)
+    if whole.decision == "accept":
+        return undecided(RULES, "the right values in another order")
+    return _blanks(single) if blanks else whole
 
 
 def _comparison(question: Question, part: GradedPart, gold: str, answer: str, config: GradingConfig) -> Comparison:
@@ -113,16 +125,14 @@ def _comparison(question: Question, part: GradedPart, gold: str, answer: str, co
     )
 
 
-def _blanks(decisions: Sequence[Decision], cascade: Cascade, whole: Comparison) -> Decision:
-    """The blanks of one key together, each an equal share. The right values in another order: undecided."""
+def _blanks(decisions: Sequence[Decision]) -> Decision:
+    """The blanks of one key together, each an equal share; undecided as long as one of them is."""
     by = "+".join(dict.fromkeys(decision.by for decision in decisions))
     reasons = "; ".join(f"blank {number}: {decision.reason}" for number, decision in enumerate(decisions, 1))
     if any(decision.decision == "undecided" for decision in decisions):
         return undecided(RULES, reasons)
     if all(decision.decision == "accept" for decision in decisions):
         return Decision("accept", 1.0, by, reasons)
-    if cascade.decide(whole).decision == "accept":
-        return undecided(RULES, "the right values in another order")
     return Decision("reject", sum(decision.score or 0.0 for decision in decisions) / len(decisions), by, reasons)
 
 

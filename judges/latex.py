@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from livek12.judges.notation import bare
+from livek12.judges.notation import bare, without_labels
 from livek12.judges.reader import CLOSING, OPENING, ExpressionReader, Node
 from livek12.judges.tokens import Token, Unparsable, tokenize
 from livek12.judges.units import read_unit
@@ -34,7 +34,7 @@ def parse(text: str) -> Node:
     Raises:
         Unparsable: it is not mathematics of the kinds above, or beyond the bounds.
     """
-    text = bare(text)
+    text = without_labels(bare(text))
     name = _WORD_NAME.match(text)
     if name and not _NOT_A_NAME.search(name["name"]):
         text = text[name.end() :]
@@ -92,7 +92,7 @@ class _Reader(ExpressionReader):
     def item(self) -> Node:
         """One value, relation or named value, with a unit behind it."""
         end, stop = self.end, self.boundary(frozenset({"sep", "row"}), self.at)
-        if self.peek().kind == "word" and (sign := self.after_words(stop)):
+        if (self.peek().kind == "word" or self.is_op("(")) and (sign := self.after_words(stop)):
             name = self.source[self.peek().start : self.tokens[sign - 1].start].strip()
             self.at = sign
             value = self.item()
@@ -114,13 +114,16 @@ class _Reader(ExpressionReader):
         return ["unit", node, unit.symbol, unit.word]
 
     def after_words(self, stop: int) -> int:
-        """Index behind the sign of "Minimum = …" or "Qing: …"; 0 when words are followed by anything else."""
+        """Index behind the sign of "Minimum = …", "Qing: …" or "(A): …"; 0 when anything else stands here."""
+        first = self.tokens[self.at : self.at + 4]
+        if [token.text for token in first[::2]] == ["(", ")"]:
+            return self.at + 4 if len(first) == 4 and first[1].kind == "id" and first[3].text == ":" else 0
         for index in range(self.at, stop):
             kind, text = self.tokens[index][:2]
             if text in {"=", ":"} and kind in {"rel", "op"}:
                 return index + 1
             if kind not in {"word", "id"}:
-                return 0
+                break
         return 0
 
     def relation(self) -> Node:

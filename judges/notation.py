@@ -157,6 +157,19 @@ _SPLITTERS = [re.compile(rf"{_BRACKETS}|(?P<sep>{separator})|\\.", re.DOTALL) fo
 _THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:(?:,|\{,\})\d{3})+(?![\d,])")
 
 
+_PART_LABEL = re.compile(
+    r"(?P<before>^|[;；,，\n]|\\q?quad(?![a-zA-Z]))\s*[(（](?P<number>\d)[)）]\s*[.、．:：]?(?=\s*\S)"
+)
+
+
+def without_labels(text: str) -> str:
+    """A list without the labels of its parts: "(1) 3; (2) 5" as "3; 5"."""
+    numbers = [int(match["number"]) for match in _PART_LABEL.finditer(text)]
+    if len(numbers) < 2 or numbers != list(range(1, len(numbers) + 1)):
+        return text
+    return _PART_LABEL.sub(lambda match: match["before"] + " ", text)
+
+
 def split_values(text: str, count: int) -> list[str]:
     r"""The `count` values of a list at its top level ("3\pi/2, 1" gives two); brackets keep theirs together.
 
@@ -164,7 +177,7 @@ def split_values(text: str, count: int) -> list[str]:
     separators parts it only where nothing else gives the count. Without a reading that gives the count, the
     values between any separators.
     """
-    text = _DELIMITERS.sub("", text)
+    text = without_labels(_DELIMITERS.sub("", text))
     numbers = [match.span() for match in _THOUSANDS.finditer(text)]
     for splitter, whole in [*((splitter, numbers) for splitter in _SPLITTERS), (_SPLITTERS[-1], [])]:
         pieces = _split(text, splitter, whole)

@@ -29,7 +29,7 @@ _GAP = re.compile(r"\\(?:text|quad|qquad|[()\[\],;! ])|[\s${}.,，、;；*:：]|
 _NAME_BEFORE = re.compile(r"(?:\\?[A-Za-z]{1,8}(?:_\w{1,4})?(?:\([^()=]{0,30}\))?=)?")
 _SAID = re.compile(
     r"(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+"
-    r"|(?:故|所以|因此)?(?:答案)?应?填(?:写|入|的是)?\s*[:：]|(?:故|所以|因此)答案\s*"
+    r"|(?:故|所以|因此)?(?:答案)?应?填(?:写|入|的是)?\s*[:：]|(?:故|所以|因此)答案\s*(?:应)?(?:为|是)?"
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|would be|[:：=])+(?:\s*approximately)?"
     r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이|[:：])+)\s*[:：]?",
     re.IGNORECASE,
@@ -166,7 +166,7 @@ def _sentence(text: str) -> str:
 
 def _value_in(sentence: str) -> str | None:
     """The value that a sentence states; None when it is prose."""
-    sentence = sentence.strip().lstrip("为是 ")
+    sentence = sentence.strip().lstrip("为是:： ")
     if not sentence or len(sentence) > SENTENCE_CHARS:
         return None
     if stated := _STATED.search(sentence):

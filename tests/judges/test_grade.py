@@ -140,6 +140,10 @@ def test_without_marked_blanks_a_list_is_a_set() -> None:
     asked = question("short_answer", question="Solve x^2-3x+2=0.", answer=["1, 2"])
     assert mark(asked, "2, 1").correct is True
     assert mark(asked, "2, 3").correct is False
+    unmarked = asked.model_copy(update={"question_type": "fill_in_blank"})
+    assert mark(unmarked, "1, 2").correct is True
+    assert mark(unmarked, "2, 1").correct is None
+    assert mark(unmarked.model_copy(update={"question": "x=____"}), "2, 1").correct is True
 
 
 def test_variables_are_parts_with_their_names() -> None:
