@@ -204,7 +204,7 @@ def test_batches_stream(tiny_text: Path) -> None:
 
 
 def test_a_gguf_file_is_a_model(small_gguf: Path) -> None:
-    needs("gguf")
+    needs("torch", "transformers", "gguf")
     engine = make_engine("transformers", str(small_gguf), {})
     assert "hello" in response(next(engine.generate([ask("q", "Say hello.", max_tokens=12)]))).text.lower()
     engine.close()
