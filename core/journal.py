@@ -85,17 +85,26 @@ def read_journal(
 
     An unfinished last line is passed over. Any other line that holds no valid record is reported to
     `on_problem` in one line naming file and line, and passed over.
+
+    Raises:
+        UserError: a file cannot be read.
     """
     for path in journal_files(folder, stem):
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
+        for number, line in enumerate(_lines(path), 1):
+            if line.strip():
                 try:
                     yield model.model_validate_json(line)
                 except ValueError as error:
                     if line.endswith(b"\n") and on_problem is not None:
                         on_problem(f"{path}:{number}: not a {model.__name__} record, passed over ({_first(error)})")
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as lines:
+            yield from lines
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def journal_files(folder: Path, stem: str) -> list[Path]:

@@ -232,6 +232,11 @@ class Response(Record):
     prompt_sha256: str | None = None
     versions: dict[str, str] = {}
 
+    @property
+    def sha256(self) -> str:
+        """Hash of what is marked: the text and how it ended."""
+        return hashlib.sha256(canonical_json([self.text, self.finish_reason]).encode()).hexdigest()
+
 
 class Failure(Record):
     """A request that ended without a response; sent again when the run goes on."""
@@ -294,10 +299,12 @@ class Verdict(Record):
 
     `state` is graded, no_answer (worth 0) or ungraded (with the reason). `points` is what was awarded out
     of `max_points`; with undecided parts it is None and [`low`, `high`] are the bounds, which are equal to
-    `points` otherwise. `correct` is None while it depends on an undecided part.
+    `points` otherwise. `correct` is None while it depends on an undecided part. `response_sha256` names the very
+    response that was marked.
     """
 
     key: Key
+    response_sha256: str | None = None
     state: Literal["graded", "no_answer", "ungraded"]
     parts: list[PartVerdict] = []
     points: float | None

@@ -14,6 +14,7 @@ spec that differs in anything that could change an answer or a mark, and says wh
 from __future__ import annotations
 
 import datetime
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,7 @@ class RunSpec(Record):
     trials: int = 1
     limit: int | None = None
     judges: dict[str, str] = {}
+    questions_sha256: str | None = None
 
 
 class RunQuestion(Record):
@@ -117,8 +119,8 @@ class RunFolder:
                     "old command in its old environment to go on"
                 )
         else:
-            run._write_questions(questions)
-            run.write_spec(spec)
+            digest = run._write_questions(questions)
+            run.write_spec(spec.model_copy(update={"questions_sha256": digest}))
         return run
 
     @classmethod
@@ -148,15 +150,18 @@ class RunFolder:
 
     def questions(self) -> dict[str, list[Question]]:
         """The questions of each task, in the order they are asked; pictures without bytes."""
-        found: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
+        spec = self.spec()
+        found: dict[str, list[Question]] = {task.name: [] for task in spec.tasks}
         file = self._file("questions.jsonl")
         try:
-            with file.open("rb") as lines:
-                for line in lines:
-                    item = RunQuestion.model_validate_json(line)
-                    found[item.task].append(item.question)
+            content = file.read_bytes()
+            for line in content.splitlines():
+                item = RunQuestion.model_validate_json(line)
+                found[item.task].append(item.question)
         except (OSError, ValueError, KeyError) as error:
             raise UserError(f"{file}: cannot be read: {str(error).splitlines()[0]}; start a new run") from error
+        if spec.questions_sha256 not in (None, hashlib.sha256(content).hexdigest()):
+            raise UserError(f"{file}: is not what the run began with; put the file back or start a new run")
         return found
 
     def writer(self, stem: str) -> JournalWriter:
@@ -164,12 +169,27 @@ class RunFolder:
         return JournalWriter(self.path, stem)
 
     def responses(self) -> Iterator[Response]:
-        """All responses, one a key: the first that was stored."""
+        """The responses to what the run asks, one a key: the first that was stored."""
+        trials = self.spec().trials
+        asked = {(task, question.id) for task, questions in self.questions().items() for question in questions}
         seen: set[str] = set()
         for response in read_journal(self.path, "responses", Response, self._on_problem):
-            if str(response.key) not in seen:
-                seen.add(str(response.key))
+            key = response.key
+            if (key.task, key.question_id) not in asked or key.trial >= trials:
+                if self._on_problem:
+                    self._on_problem(f"{self.path}: a response to {key}, which this run does not ask, is passed over")
+            elif str(key) not in seen:
+                seen.add(str(key))
                 yield response
+
+    def answered(self) -> set[str]:
+        """The keys that have a response."""
+        return {str(response.key) for response in self.responses()}
+
+    def marked(self) -> set[str]:
+        """The keys that have a verdict of the present judges on their response."""
+        verdicts = self.verdicts()
+        return {str(r.key) for r in self.responses() if _fits(verdicts.get(str(r.key)), r)}
 
     def failures(self) -> dict[str, Failure]:
         """The last failure of each key."""
@@ -192,13 +212,16 @@ class RunFolder:
                     key = f"{task}/{question.id}/{trial}"
                     yield _row(task, question, trial, responses.get(key), failures.get(key), verdicts.get(key))
 
-    def _write_questions(self, questions: dict[str, list[Question]]) -> None:
+    def _write_questions(self, questions: dict[str, list[Question]]) -> str:
+        """Writes questions.jsonl; returns its hash."""
         lines = (
             RunQuestion(task=task, question=without_bytes(question)).model_dump_json()
             for task, asked in questions.items()
             for question in asked
         )
-        write_atomically(self._file("questions.jsonl"), "".join(line + "\n" for line in lines))
+        text = "".join(line + "\n" for line in lines)
+        write_atomically(self._file("questions.jsonl"), text)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def _file(self, name: str) -> Path:
         return self.path / name
@@ -256,8 +279,14 @@ def _row(
         if failure is None:
             return Row(task, question, trial, "failed", None, None, "not asked yet")
         return Row(task, question, trial, failure.state, None, None, failure.reason)
-    verdict = verdict or _unmarked(question, response)
+    if verdict is None or not _fits(verdict, response):
+        verdict = _unmarked(question, response)
     return Row(task, question, trial, verdict.state, response, verdict)
+
+
+def _fits(verdict: Verdict | None, response: Response) -> bool:
+    """Whether the verdict is on this very response."""
+    return verdict is not None and verdict.response_sha256 in (None, response.sha256)
 
 
 def _unmarked(question: Question, response: Response) -> Verdict:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -80,13 +80,23 @@ def main() -> None:
     from livek12.core.errors import UserError
 
     try:
-        app(prog_name="livek12")
+        result = app(prog_name="livek12", standalone_mode=False)
     except UserError as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
+        _fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
         print("stopped; run the same command again to go on", file=sys.stderr)
         sys.exit(130)
+    except Exception as error:
+        # Wrong options: typer's own exceptions say it in one line, but its handler would print four.
+        if not hasattr(error, "format_message"):
+            raise
+        _fail(f"{error.format_message().rstrip('.')}; see `livek12 --help`, `livek12 COMMAND --help`")
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)
 
 
 if __name__ == "__main__":

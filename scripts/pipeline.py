@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
+from livek12.core.claims import Claims
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.records import Failure, Image, Question, Request, Response, Sampling, Verdict
@@ -85,7 +87,7 @@ def make_spec(
                 modality=task.modality,
                 prompt_sha256=task.prompt_sha256,
                 data=exam.data,
-                data_sha256=fingerprint(exam.questions[task.name], _pages_asked(exam.questions[task.name], exam.pages)),
+                data_sha256=fingerprint(exam.questions[task.name], _pages_asked(task, exam)),
                 questions=len(exam.questions[task.name]),
                 sampling=Sampling(**{**task.sampling.model_dump(), **sampling}),
             )
@@ -107,15 +109,12 @@ def generate(run: RunFolder, exam: Exam, engine: Engine) -> None:
     if different := differences(spec, now):
         raise UserError(f"{run.path}: holds another run: {'; '.join(different)}; choose a new --out")
     run.write_spec(now)
-    done = {str(response.key) for response in run.responses()}
     total = sum(map(len, exam.questions.values())) * spec.trials
-    with (
-        run.writer("responses") as responses,
-        run.writer("failures") as failures,
-        Progress("asking", total, done=len(done)) as progress,
-    ):
-        versions = {**now.engine_versions, "livek12": spec.package_version}
-        unaskable: list[Failure] = []
+    versions = {**now.engine_versions, "livek12": spec.package_version}
+    unaskable: list[Failure] = []
+    with run.writer("responses") as responses, run.writer("failures") as failures, ExitStack() as stack:
+        claims = Claims(responses.path, "responses", run.answered)
+        progress = stack.enter_context(Progress("asking", total, done=len(claims.done)))
 
         def store(outcome: Response | Failure) -> None:
             if isinstance(outcome, Failure):
@@ -125,7 +124,7 @@ def generate(run: RunFolder, exam: Exam, engine: Engine) -> None:
                 responses.append(outcome.model_copy(update={"versions": versions}))
             progress.step()
 
-        for outcome in engine.generate(_askable(_all_requests(exam, spec, done), unaskable)):
+        for outcome in engine.generate(_askable(_all_requests(exam, spec, claims), unaskable)):
             store(outcome)
             while unaskable:
                 store(unaskable.pop())
@@ -138,7 +137,7 @@ def judge(run: RunFolder, *, again: bool = False) -> None:
 
     Args:
         run: the run folder.
-        again: replace the judges the run has been marked with, if they are others.
+        again: mark everything anew, whoever marked it.
 
     Raises:
         UserError: the run was marked by other judges, and `again` is not set.
@@ -155,23 +154,20 @@ def judge(run: RunFolder, *, again: bool = False) -> None:
         was, now = sorted(set(spec.judges.values())), sorted(set(judges.values()))
         raise UserError(f"{run.path}: was marked by {was}, now {now}; `livek12 judge --again` marks it anew")
     run.write_spec(spec.model_copy(update={"judges": judges}))
-    verdicts = run.verdicts()
     questions = {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
-    waiting = [response for response in run.responses() if str(response.key) not in verdicts]
     cascade = default_cascade()
 
     def mark(response: Response) -> Verdict:
         task, question_id = response.key.task, response.key.question_id
         return mark_response(questions[task][question_id], response, configs[task], cascade)
 
-    with (
-        run.writer("verdicts") as writer,
-        Progress("judging", len(waiting)) as progress,
-        ThreadPoolExecutor(max_workers=4) as threads,
-    ):
-        for verdict in threads.map(mark, waiting):
-            writer.append(verdict)
-            progress.step()
+    with run.writer("verdicts") as writer, ThreadPoolExecutor(max_workers=4) as threads:
+        claims = Claims(writer.path, "verdicts", set if again else run.marked)
+        waiting = [response for response in run.responses() if claims.take(str(response.key))]
+        with Progress("judging", len(waiting)) as progress:
+            for verdict in threads.map(mark, waiting):
+                writer.append(verdict)
+                progress.step()
 
 
 def outstanding(run: RunFolder) -> int:
@@ -254,12 +250,12 @@ def score(run: RunFolder, profile: Profile = "paper") -> dict[str, Any]:
     return report
 
 
-def _all_requests(exam: Exam, spec: RunSpec, done: set[str]) -> Iterator[Request | Failure]:
+def _all_requests(exam: Exam, spec: RunSpec, claims: Claims) -> Iterator[Request | Failure]:
     from livek12.tasks.prompting import requests
 
     samplings = {task.name: task.sampling for task in spec.tasks}
     for task in exam.tasks:
-        yield from requests(task, exam.questions[task.name], spec.trials, samplings[task.name], exam.pages, done)
+        yield from requests(task, exam.questions[task.name], spec.trials, samplings[task.name], exam.pages, claims.take)
 
 
 def _askable(outcomes: Iterable[Request | Failure], unaskable: list[Failure]) -> Iterator[Request]:
@@ -271,6 +267,11 @@ def _askable(outcomes: Iterable[Request | Failure], unaskable: list[Failure]) ->
             yield outcome
 
 
-def _pages_asked(questions: Iterable[Question], pages: Pages) -> list[Image]:
-    keys = {(q.paper_id, number) for q in questions if q.paper_id for number in q.page_numbers}
-    return [pages[key] for key in sorted(keys) if key in pages]
+def _pages_asked(task: Task, exam: Exam) -> list[Image]:
+    if task.modality != "image_only":
+        return []
+    questions = exam.questions[task.name]
+    keys = {(question.paper_id, number) for question in questions for number in question.page_numbers}
+    return [
+        exam.pages[paper, number] for paper, number in sorted(keys, key=str) if paper and (paper, number) in exam.pages
+    ]

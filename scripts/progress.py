@@ -9,6 +9,7 @@ from types import TracebackType
 _EVERY_SECONDS = 10.0
 _SHOWN_WARNINGS = 5
 _warned: dict[str, int] = {}
+_said: set[str] = set()
 
 
 class Progress:
@@ -61,7 +62,10 @@ class Progress:
 
 
 def warn(line: str, kind: str = "") -> None:
-    """One line on stderr; of each kind only the first few (every one stands in the run folder)."""
+    """One line on stderr, once; of each kind only the first few (every one stands in the run folder)."""
+    if line in _said:
+        return
+    _said.add(line)
     _warned[kind] = _warned.get(kind, 0) + 1
     if not kind or _warned[kind] <= _SHOWN_WARNINGS:
         print(f"warning: {' '.join(line.split())}", file=sys.stderr, flush=True)

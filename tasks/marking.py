@@ -21,4 +21,5 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
     found = extract(response.text, question, response.finish_reason)
     verdict = grade(question, response.key, found.answers, config=config, cascade=cascade)
     reason = "; ".join(filter(None, (verdict.reason, "the response was cut short" if found.truncated else "")))
-    return verdict.model_copy(update={"reason": reason, "versions": {"livek12": __version__}})
+    changes = {"reason": reason, "response_sha256": response.sha256, "versions": {"livek12": __version__}}
+    return verdict.model_copy(update=changes)

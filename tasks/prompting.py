@@ -8,7 +8,7 @@ by the hash of its bytes. Nothing in a question's text is a directive: braces in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from livek12.core.errors import UserError
 from livek12.core.records import IMAGE_MARK, Failure, Image, Key, Message, Part, Question, Request, Sampling
@@ -24,9 +24,9 @@ def requests(
     trials: int,
     sampling: Sampling,
     pages: Pages,
-    done: Collection[str],
+    wanted: Callable[[str], bool],
 ) -> Iterator[Request | Failure]:
-    """The requests of a task in asking order, but for the keys in `done`.
+    """The requests of a task in asking order, those whose keys are wanted.
 
     A question that cannot be asked gives a Failure in its place. Trials of a question follow each other (an engine
     may draw them from one prompt).
@@ -34,7 +34,7 @@ def requests(
     for question in asking_order(task, questions):
         for trial in range(trials):
             key = Key(task=task.name, question_id=question.id, trial=trial)
-            if str(key) in done:
+            if not wanted(str(key)):
                 continue
             try:
                 yield build_request(task, question, key, sampling, pages)

@@ -45,7 +45,9 @@ def check_image(image: Image, max_pixels: int = MAX_PIXELS) -> Picture:
                 raise BadImage(f"is too large: {width} x {height} pixels, at most {max_pixels} are read")
             return _on_white(ImageOps.exif_transpose(picture))
     except UnidentifiedImageError:
-        raise BadImage(f"is not a {'/'.join(FORMATS)} picture (it begins with {image.bytes[:16]!r})") from None
+        raise BadImage(
+            f"is not a {'/'.join(FORMATS)} picture: its bytes are no readable one (they begin with {image.bytes[:16]!r})"
+        ) from None
     except PIL.DecompressionBombError as error:
         raise BadImage(f"is too large: {error}") from None
     except BadImage:

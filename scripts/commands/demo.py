@@ -27,7 +27,7 @@ def demo(
     from livek12.core.engines.small_model import fetch_small_model, serve_gguf
     from livek12.dataset_builders import build
     from livek12.scripts.commands.generate import ask
-    from livek12.scripts.commands.report import finish
+    from livek12.scripts.commands.report import end, finish
     from livek12.scripts.pipeline import judge
 
     step = _Steps()
@@ -44,8 +44,9 @@ def demo(
     step("judging")
     judge(folder)
     step("reporting")
-    finish(folder, "paper", exam=exam, as_json=False)
+    failed = finish(folder, "paper", exam=exam, as_json=False)
     typer.echo(f"the main job took {step.seconds():.0f} s")
+    end(failed)
 
 
 def _cache() -> Path:

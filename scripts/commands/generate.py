@@ -47,12 +47,15 @@ def ask(
 ) -> tuple[RunFolder, Exam]:
     """Opens the run folder for these options and asks what is missing."""
     from livek12.core.engines import ENGINES, choose_engine, make_engine, parse_engine_args
+    from livek12.core.errors import UserError
     from livek12.core.run_folder import RunFolder
     from livek12.scripts.pipeline import generate as fill
     from livek12.scripts.pipeline import load_exam, make_spec, one_of, outstanding
     from livek12.scripts.progress import warn
     from livek12.tasks.registry import get_tasks
 
+    if not model.strip():
+        raise UserError("no model: give --model a folder, a Hub name, the name at an endpoint, or a recorded file")
     tasks = get_tasks(task)
     args = parse_engine_args(engine_args)
     name = choose_engine(model, args) if engine == "auto" else one_of("--engine", engine, ENGINES)

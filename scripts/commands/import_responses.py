@@ -26,7 +26,7 @@ def import_responses(
 ) -> None:
     """Make a run folder from recorded responses."""
     from livek12.scripts.commands.generate import ask
-    from livek12.scripts.commands.report import finish
+    from livek12.scripts.commands.report import end, finish
     from livek12.scripts.pipeline import judge as mark
     from livek12.scripts.pipeline import one_of, profile_of
 
@@ -34,4 +34,4 @@ def import_responses(
     formulas = profile_of(profile)
     folder, exam = ask(task, str(file), out, data, "replay", "", limit, trials, {})
     mark(folder)
-    finish(folder, formulas, exam=exam, as_json=as_json)
+    end(finish(folder, formulas, exam=exam, as_json=as_json))

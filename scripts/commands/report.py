@@ -34,8 +34,8 @@ def report(
     finish(folder, formulas, exam=pipeline.reload_exam(folder, data), as_json=as_json)
 
 
-def finish(folder: RunFolder, profile: Profile, exam: Exam, as_json: bool) -> None:
-    """Scores, writes both reports, prints the summary; exits 1 while requests have failed."""
+def finish(folder: RunFolder, profile: Profile, exam: Exam, as_json: bool) -> int:
+    """Scores, writes both reports, prints the summary; returns how many requests have no response."""
     from livek12.scripts import pipeline
     from livek12.scripts.report.html import write_html
     from livek12.scripts.report.terminal import print_summary
@@ -47,7 +47,11 @@ def finish(folder: RunFolder, profile: Profile, exam: Exam, as_json: bool) -> No
     else:
         print_summary(scores)
         typer.echo(f"report: {folder.path / 'report.html'}")
-    failed = sum(task["counts"]["failed"] for task in scores["tasks"].values())
+    return sum(int(task["counts"]["failed"]) for task in scores["tasks"].values())
+
+
+def end(failed: int) -> None:
+    """Ends a command that asks: exit code 1 while requests have no response."""
     if failed:
         typer.echo(f"{failed} requests have no response; the same command asks them again", err=True)
         raise typer.Exit(1)

@@ -26,7 +26,7 @@ def run(
 ) -> None:
     """Ask, judge, score and report in one go."""
     from livek12.scripts.commands.generate import ask
-    from livek12.scripts.commands.report import finish
+    from livek12.scripts.commands.report import end, finish
     from livek12.scripts.pipeline import judge as mark
     from livek12.scripts.pipeline import judge_of, profile_of
 
@@ -35,4 +35,4 @@ def run(
     sampling = options.sampling(max_tokens, temperature, seed)
     folder, exam = ask(task, model, out, data, engine, engine_args, limit, trials, sampling)
     mark(folder)
-    finish(folder, formulas, exam=exam, as_json=as_json)
+    end(finish(folder, formulas, exam=exam, as_json=as_json))
