@@ -47,6 +47,7 @@ def ask(
 ) -> tuple[RunFolder, Exam]:
     """Opens the run folder for these options and asks what is missing."""
     from livek12.core.engines import ENGINES, choose_engine, make_engine, parse_engine_args
+    from livek12.core.engines.replay import ReplayEngine
     from livek12.core.errors import UserError
     from livek12.core.run_folder import RunFolder
     from livek12.scripts.pipeline import generate as fill
@@ -70,4 +71,8 @@ def ask(
             fill(folder, exam, live)
         finally:
             live.close()
+    if isinstance(recorded, ReplayEngine):
+        asked = {question.id for questions in exam.questions.values() for question in questions}
+        if strangers := sorted(recorded.question_ids() - asked):
+            warn(f"{model}: {len(strangers)} recorded questions are not in this run, the first: {strangers[0]!r}")
     return folder, exam

@@ -154,6 +154,24 @@ def test_generation_survives_kills(engine: str, data: Path, oracle: tuple[str, P
     assert timeless(rough) == timeless(calm)
 
 
+def test_two_processes_on_one_folder_share_the_work(data: Path, oracle: tuple[str, Path], tmp_path: Path) -> None:
+    url, log = oracle
+    log.write_text("")
+    out = tmp_path / "shared"
+    asked = ("generate", "--task", TASKS, "--data", data, "--trials", 4, "--out", out)
+    how = ("--model", "oracle", "--engine", "openai", "--engine-args", f"base_url={url},concurrency=2")
+    children = [livek12(*asked, *how) for _ in range(2)]
+    for child in children:
+        _, errors = child.communicate(timeout=300)
+        assert child.returncode == 0, errors.decode()
+    spec = RunFolder.open(out).spec()
+    wanted = sum(task.questions for task in spec.tasks) * spec.trials
+    responses = keys(out, "responses")
+    assert len(responses) == wanted and set(responses.values()) == {1}
+    assert len(log.read_text().split()) == wanted
+    assert len(list(out.glob("responses-*.jsonl"))) == 2
+
+
 def test_judging_survives_kills(data: Path, oracle: tuple[str, Path], tmp_path: Path) -> None:
     url, _ = oracle
     out = tmp_path / "run"

@@ -83,7 +83,6 @@ def test_damaged_lines_are_named_and_passed_over(tmp_path: Path, caplog: pytest.
         "{half a line",
         {"text": "no id"},
         {"id": "b"},
-        {"id": "c", "text": "x", "completion_tokens": -1},
         {"id": "d", "text": "x", "trial": "0"},
         "[1]",
         "[" * 100_000,
@@ -91,10 +90,16 @@ def test_damaged_lines_are_named_and_passed_over(tmp_path: Path, caplog: pytest.
     )
     with caplog.at_level(logging.WARNING):
         engine = ReplayEngine(str(file))
-    assert [line.split(": ")[0].removeprefix(str(file)) for line in engine.damaged] == [f":{n}" for n in range(2, 9)]
-    assert len(caplog.records) == 7
-    assert "completion_tokens is -1" in engine.damaged[3]
+    assert [line.split(": ")[0].removeprefix(str(file)) for line in engine.damaged] == [f":{n}" for n in range(2, 8)]
+    assert len(caplog.records) == 6
     assert [response(o).text for o in engine.generate([ask("a"), ask("e")])] == ["4", "5"]
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "many", True, [3]])
+def test_a_count_that_cannot_be_is_missing_and_the_answer_stands(tmp_path: Path, count: object) -> None:
+    file = _write(tmp_path / "r.jsonl", {"id": "a", "text": "4", "completion_tokens": count, "prompt_tokens": 7})
+    found = response(next(ReplayEngine(str(file)).generate([ask("a")])))
+    assert (found.text, found.completion_tokens, found.prompt_tokens) == ("4", None, 7)
 
 
 def test_the_same_recording_twice_is_one(tmp_path: Path) -> None:
