@@ -26,6 +26,7 @@ from livek12.dataset_builders.layouts import (
     Layout,
     as_stored,
     merged,
+    not_from_pages,
     page_keys,
     split_of,
 )
@@ -116,8 +117,7 @@ def build(benchmark: str, source: str, out: Path) -> BuildReport:
                 raise UserError(f"{source or benchmark}: no question could be read{_first(log.skipped)}")
             configs = _configs(builder.layout, tables)
             log.notes += [
-                f"config {config}: left out, "
-                + ("the source has no page images" if config == IMAGE_ONLY else "no question belongs to it")
+                f"config {config}: left out, {_why_empty(config, tables)}"
                 for config in builder.layout.configs
                 if config not in configs
             ]
@@ -152,11 +152,12 @@ def _write(records: Records, layout: Layout, folder: Path, log: Log) -> tuple[Co
                 writers.write(table, split, as_stored(table, record))
             if pages and record.benchmark == "livek12" and IMAGE_ONLY not in tables:
                 unpaged[split] += 1
-                missing = [f"{paper} {number}" for paper, number in page_keys(record) if (paper, number) not in pages]
-                if missing:
-                    log.note(split, record.id, f"no image of page {', '.join(missing)}: not in {IMAGE_ONLY}")
+                if page_keys(record):
+                    log.note(split, record.id, f"{not_from_pages(record, pages)}: not in {IMAGE_ONLY}")
         counts = writers.counts
-    log.notes += [f"{IMAGE_ONLY} {split}: {count} questions without page images" for split, count in unpaged.items()]
+    log.notes += [
+        f"{IMAGE_ONLY} {split}: {count} questions cannot be asked from page images" for split, count in unpaged.items()
+    ]
     return counts, statistics
 
 
@@ -166,6 +167,11 @@ def _configs(layout: Layout, tables: Counts) -> dict[str, tuple[str, ...]]:
     if PAGES in tables:
         present[PAGES] = (PAGES,)
     return {config: parts for config, parts in present.items() if parts}
+
+
+def _why_empty(config: str, tables: Counts) -> str:
+    no_pages = config == IMAGE_ONLY and PAGES not in tables
+    return "the source has no page images" if no_pages else "no question belongs to it"
 
 
 def _sum(tables: list[dict[str, int]]) -> dict[str, int]:

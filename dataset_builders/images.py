@@ -105,6 +105,7 @@ def check_image(data: bytes, name: str, *, decode: bool = False) -> None:
         BadRow: they are not.
     """
     from PIL import Image as Pillow
+    from PIL import UnidentifiedImageError
 
     shown = f"image {one_line(name, 120)}"
     Pillow.init()  # otherwise it knows only some of the formats
@@ -131,7 +132,9 @@ def check_image(data: bytes, name: str, *, decode: bool = False) -> None:
             raise BadRow(f"{shown} is an HTML page, not a picture") from None
         if not data.startswith(_MAGIC):
             raise BadRow(f"{shown} is not a picture ({', '.join(FORMATS)})") from None
-        raise BadRow(f"{shown} is damaged: {error}") from None
+        # Pillow names the object it read from, which says nothing to a person.
+        why = "" if isinstance(error, UnidentifiedImageError) else f" ({error or type(error).__name__})"
+        raise BadRow(f"{shown} is damaged: its bytes are no readable picture{why}") from None
 
 
 def _is_base64(text: str) -> bool:

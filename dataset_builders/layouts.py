@@ -51,11 +51,22 @@ def page_keys(question: Question) -> list[PageKey]:
     return [(question.paper_id, number) for number in question.page_numbers] if question.paper_id else []
 
 
+def not_from_pages(question: Question, pages: Collection[PageKey]) -> str:
+    """Why a question cannot be asked from page images: a page is not among `pages`, or it has no number there.
+
+    Empty where it can.
+    """
+    keys = page_keys(question)
+    missing = [f"{paper} {number}" for paper, number in keys if (paper, number) not in pages]
+    if missing or not keys:
+        return f"no image of page {', '.join(missing) or '(none named)'}"
+    return "" if (question.number or "").strip() else "no number to find it by on its page"
+
+
 def _livek12(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
     yield "default"
     yield "text_image" if question.images else "text_only"
-    keys = page_keys(question)
-    if keys and all(key in pages for key in keys):
+    if not not_from_pages(question, pages):
         yield IMAGE_ONLY
     yield from (subset for subset in LIVEK12_SUBSETS if subset in question.subsets)
 

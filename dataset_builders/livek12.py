@@ -22,12 +22,15 @@ from livek12.dataset_builders.pages import find_pages
 from livek12.dataset_builders.rows import Row, read_rows, source_root, to_questions
 from livek12.dataset_builders.text import (
     count_blanks,
+    has_parts,
     parse_list,
     place_marks,
+    plain_width,
     restore_newlines,
     split_blanks,
     split_options,
     split_parts,
+    trim_part,
 )
 
 KEYS = {
@@ -117,7 +120,9 @@ def _question(data: Mapping[str, Any], row: Row, loader: ImageLoader, log: Log) 
     raw_type = _text(data, "question_type") or None
     text = restore_newlines(_text(data, "question"))
     images = [loader.load(ref, row.file.parent) for ref in parse_list(data.get("images"))]
-    if not (text or images or data.get("page_numbers")):
+    number = str(value).strip() if (value := data.get("number")) is not None else ""
+    on_pages = data.get("paper_id") and data.get("page_numbers") and number
+    if not (text or images or on_pages):
         raise BadRow("it has no question")
     answer = [restore_newlines(entry) for entry in _texts(data, "answer")]
     letters = [_letters(entry) for entry in answer]
@@ -128,14 +133,17 @@ def _question(data: Mapping[str, Any], row: Row, loader: ImageLoader, log: Log) 
     if kind is None:
         kind = _CHOICE if options and any(letters) else _FREE
         log.note(row.where, row.id, f"question_type {raw_type!r} is not known: taken as {kind}")
+    if kind in (_CHOICE, "multiple_choice") and _one_set(kind, letters) and not has_parts(text, options, len(letters)):
+        letters = ["".join(letters)]
     question_type = _question_type(kind, answer, letters)
     if question_type in CHOICE_TYPES and all(letters):
-        # Several entries are several sub-questions, except where the type says that several letters are right.
-        answer = ["".join(letters)] if kind == "multiple_choice" and answer else letters
+        answer = letters
     elif question_type == "fill_in_blank" and len(answer) == 1:
         answer = split_blanks(answer[0], count_blanks(text))
     elif question_type == "short_answer" and len(answer) == 1:
         answer = split_parts(text, answer[0])
+    if len(answer) > 1:
+        answer = [trim_part(entry) or entry for entry in answer]
     text, options, images, change = place_marks(text, options, images)
     if change:
         log.note(row.where, row.id, change)
@@ -154,7 +162,7 @@ def _question(data: Mapping[str, Any], row: Row, loader: ImageLoader, log: Log) 
         question=text,
         options=options,
         images=images,
-        number=None if data.get("number") is None else str(data["number"]),
+        number=number or None,
         answer=answer,
         solution=restore_newlines(_text(data, "solution")) or None,
         points=_points(data.get("point_value")),
@@ -210,7 +218,18 @@ def _type_name(raw: str | None) -> str:
 
 def _letters(entry: str) -> str:
     """The letters of an entry of a choice key, however it is written ("ACD", "A, C", "(b)"); else nothing."""
+    entry = plain_width(entry)
     return "".join(re.findall(r"[A-Za-z]", entry)).upper() if _CHOICE_KEY.fullmatch(entry) else ""
+
+
+def _one_set(kind: str, letters: list[str]) -> bool:
+    """Whether the entries of a choice key can be the letters of one answer.
+
+    No letter comes twice, and each entry is one letter unless the type itself says that several are right.
+    """
+    joined = "".join(letters)
+    singles = kind == "multiple_choice" or all(len(entry) == 1 for entry in letters)
+    return len(letters) > 1 and all(letters) and singles and len({*joined}) == len(joined)
 
 
 def _question_type(kind: str, answer: list[str], letters: list[str]) -> QuestionType:

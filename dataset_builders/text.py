@@ -37,10 +37,11 @@ _LETTERS, _CIRCLED = "ABCDEFGHIJ", "①②③④⑤⑥⑦⑧⑨⑩"
 _NUMBERS = [str(number) for number in range(1, 21)]
 _OPTION_LABELS = [
     *(
-        (re.compile(rf"(?<![A-Za-z0-9\\])([A-J])\s?{mark}"), list(_LETTERS))
-        for mark in ("[.．]", "、", "[:：]", "(?<![(（][A-J])[)）]")
+        (re.compile(rf"((?<![A-Za-z0-9\\])[A-J]|[Ａ-Ｊ])\s?{mark}"), list(_LETTERS))
+        for mark in ("[.．]", "、", "[:：]")
     ),
-    (re.compile(r"[(（]\s?([A-J])\s?[)）]"), list(_LETTERS)),
+    (re.compile(r"(?<![(（])(?<![(（]\s)((?<![A-Za-z0-9\\])[A-J]|[Ａ-Ｊ])\s?[)）]"), list(_LETTERS)),
+    (re.compile(r"[(（]\s?([A-JＡ-Ｊ])\s?[)）]"), list(_LETTERS)),
     (re.compile(rf"([{_CIRCLED}])"), list(_CIRCLED)),
     (re.compile(r"[(（](\d{1,2})[)）]"), _NUMBERS),
 ]
@@ -49,6 +50,11 @@ _PART_LABELS = [
     (re.compile(rf"([{_CIRCLED}])"), list(_CIRCLED)),
     (re.compile(r"[(（]\s?([a-j])\s?[)）]"), list(_LETTERS.lower())),
 ]
+_NUMBERED_LINE = re.compile(r"^[ \t]*(\d{1,3})\s?[.．、](?!\d)", re.MULTILINE)
+_ASKS = re.compile(r"[?？]|[(（]\s*[)）]|[是为：:]\s*$")
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF10, 0xFF5B) if chr(code).isalnum()}
+"""Full-width digits and letters to plain ones."""
+_TRAILING = "；;，,、。 \t\r\n"
 _MAX_LABELS = 400
 """Texts with more label-like marks than this are not taken apart: the search is quadratic in them."""
 _BLANK = re.compile(
@@ -113,10 +119,36 @@ def split_parts(question: str, answer: str) -> list[str]:
         run = _labels(answer, pattern, labels)
         if len(run) < 2 or answer[: run[0][1]].strip():
             continue
-        pieces = _pieces(answer, run)
+        pieces = [trim_part(piece) for piece in _pieces(answer, run)]
         if len(_labels(question, pattern, labels)) == len(run) and all(pieces):
             return pieces
     return [answer]
+
+
+def plain_width(text: str) -> str:
+    """The text with its full-width digits and letters as plain ones; as long as it was."""
+    return text.translate(_FULL_WIDTH)
+
+
+def trim_part(part: str) -> str:
+    r"""A part of a key without the separators or the full stop it ends in; LaTeX's spaces `\,` and `\;` stay."""
+    bare = part.rstrip(_TRAILING)
+    return part[: len(bare) + 1] if bare.endswith("\\") else bare
+
+
+def has_parts(stem: str, options: Sequence[Option], count: int) -> bool:
+    """Whether a choice question asks `count` things: as many numbered sub-questions, or sets of options.
+
+    Before one common set of options, numbers count only where every piece asks something: a list of statements
+    or steps does not.
+    """
+    sets = ["".join(_found(stem, pattern)).count("ABC") for pattern, labels in _OPTION_LABELS if labels[0] == "A"]
+    if count in sets:
+        return True
+    for run in (*(_labels(stem, pattern, labels) for pattern, labels in _PART_LABELS), _numbered_lines(stem)):
+        if len(run) == count and (not options or all(map(_asks, _pieces(stem, run)))):
+            return True
+    return False
 
 
 def count_blanks(text: str) -> int:
@@ -134,10 +166,11 @@ def split_blanks(answer: str, blanks: int) -> list[str]:
         return [answer]
     for pattern, labels in _PART_LABELS:
         run = _labels(answer, pattern, labels)
-        if len(run) == blanks and not answer[: run[0][1]].strip() and all(_pieces(answer, run)):
-            return _pieces(answer, run)
+        pieces = [trim_part(piece) for piece in _pieces(answer, run)]
+        if len(run) == blanks and not answer[: run[0][1]].strip() and all(pieces):
+            return pieces
     for separators in ("\n", ";；", "，", "、", ","):
-        pieces = [piece.strip() for piece in _split_top_level(answer, separators)]
+        pieces = [trim_part(piece.strip()) for piece in _split_top_level(answer, separators)]
         if len(pieces) == blanks and all(pieces):
             return pieces
     return [answer]
@@ -203,7 +236,7 @@ def _parse_python(text: str) -> object:
 def _labels(text: str, pattern: re.Pattern[str], labels: Sequence[str]) -> list[tuple[str, int, int]]:
     """The longest run of consecutive labels from the first on, the last such run when several are as long."""
     masked = _mask_formulas(text)
-    marks = [(m[1], m.start(), m.end()) for m in pattern.finditer(masked)]
+    marks = [(plain_width(m[1]), m.start(), m.end()) for m in pattern.finditer(masked)]
     best: list[tuple[str, int, int]] = []
     if len(marks) > _MAX_LABELS:
         return best
@@ -217,6 +250,21 @@ def _labels(text: str, pattern: re.Pattern[str], labels: Sequence[str]) -> list[
         if len(run) >= len(best):
             best = run
     return best
+
+
+def _found(text: str, pattern: re.Pattern[str]) -> list[str]:
+    return [plain_width(match[1]) for match in pattern.finditer(_mask_formulas(text))]
+
+
+def _numbered_lines(text: str) -> list[tuple[str, int, int]]:
+    """The lines that begin with a number, when each is one more than the one before; the first may be any."""
+    marks = [(m[1], m.start(), m.end()) for m in _NUMBERED_LINE.finditer(_mask_formulas(text))]
+    follow = all(int(mark[0]) == int(marks[0][0]) + place for place, mark in enumerate(marks))
+    return marks if follow else []
+
+
+def _asks(piece: str) -> bool:
+    return bool(_ASKS.search(piece) or count_blanks(piece))
 
 
 def _mask_formulas(text: str) -> str:

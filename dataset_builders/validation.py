@@ -20,7 +20,7 @@ from livek12.core.questions import CARD, data_files, read_card, read_rows
 from livek12.core.records import IMAGE_MARK, Image, Page, Question, Record
 from livek12.dataset_builders.base import BadRow, PageKey, one_line
 from livek12.dataset_builders.images import check_image
-from livek12.dataset_builders.layouts import IMAGE_ONLY, PAGES, page_keys
+from livek12.dataset_builders.layouts import IMAGE_ONLY, PAGES, not_from_pages
 
 R = TypeVar("R", bound=Record)
 _SPLIT = re.compile(r"\w+(\.\w+)*")
@@ -89,7 +89,8 @@ class _Validator:
         """The ids of a file, as its questions are checked."""
         for where, question in self._records(Question, file):
             if file.parent.name == IMAGE_ONLY:
-                self._check_pages_of(where, question)
+                if problem := not_from_pages(question, self._pages):
+                    self._say(where, f"{problem}: it cannot be asked from config {PAGES}")
             else:
                 texts = [question.question, *(option.text for option in question.options)]
                 marks = sum(text.count(IMAGE_MARK) for text in texts)
@@ -97,12 +98,6 @@ class _Validator:
                     self._say(where, f"{marks} image marks for {len(question.images)} images")
             self._check_pictures(where, [*question.images, *question.answer_images, *question.solution_images])
             yield question.id
-
-    def _check_pages_of(self, where: str, question: Question) -> None:
-        keys = page_keys(question)
-        missing = [f"{paper} {number}" for paper, number in keys if (paper, number) not in self._pages]
-        if missing or not keys:
-            self._say(where, f"its page {', '.join(missing) or '(none named)'} is not in config {PAGES}")
 
     def _check_pictures(self, where: str, images: Collection[Image]) -> None:
         for image in images:

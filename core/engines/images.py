@@ -45,15 +45,16 @@ def check_image(image: Image, max_pixels: int = MAX_PIXELS) -> Picture:
                 raise BadImage(f"is too large: {width} x {height} pixels, at most {max_pixels} are read")
             return _on_white(ImageOps.exif_transpose(picture))
     except UnidentifiedImageError:
-        raise BadImage(
-            f"is not a {'/'.join(FORMATS)} picture: its bytes are no readable one (they begin with {image.bytes[:16]!r})"
-        ) from None
+        head = f"its bytes are no readable one (they begin with {image.bytes[:16]!r})"
+        raise BadImage(f"is not a {'/'.join(FORMATS)} picture: {head}") from None
     except PIL.DecompressionBombError as error:
         raise BadImage(f"is too large: {error}") from None
     except BadImage:
         raise
     except Exception as error:  # Pillow's decoders raise OSError, SyntaxError, ValueError, struct.error, ...
-        raise BadImage(f"cannot be decoded: {error or type(error).__name__}") from None
+        raise BadImage(
+            f"cannot be decoded: its bytes are no readable picture ({error or type(error).__name__})"
+        ) from None
 
 
 def _on_white(picture: Picture) -> Picture:

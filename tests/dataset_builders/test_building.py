@@ -146,8 +146,8 @@ def test_pages_of_one_language_only(tmp_path: Path) -> None:
     (folder / "pages").mkdir(parents=True)
     (folder / "pages" / "zh_1_1.png").write_bytes(picture())
     rows = [
-        {"id": "zh_2603_math_1", "question": "求", "paper_id": "zh_1", "page_numbers": [1]},
-        {"id": "zh_2603_math_2", "question": "求", "paper_id": "zh_1", "page_numbers": [1, 2]},
+        {"id": "zh_2603_math_1", "question": "求", "paper_id": "zh_1", "page_numbers": [1], "number": 1},
+        {"id": "zh_2603_math_2", "question": "求", "paper_id": "zh_1", "page_numbers": [1, 2], "number": 2},
         {"id": "en_2603_math_1", "question": "Find"},
     ]
     (folder / "rows.json").write_text(json.dumps(rows))
@@ -156,9 +156,31 @@ def test_pages_of_one_language_only(tmp_path: Path) -> None:
     assert report.configs["pages"] == {"zh_2603": 1}
     notes = "\n".join(report.notes)
     assert "zh_2603 (zh_2603_math_2): no image of page zh_1 2: not in image_only" in notes
-    assert "image_only en_2603: 1 questions without page images" in notes
+    assert "image_only en_2603: 1 questions cannot be asked from page images" in notes
     assert "config complex_layout: left out, no question belongs to it" in report.notes
     assert validate(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("number", ["ABSENT", None, "", " "])
+def test_a_question_without_a_number_is_not_asked_from_its_page(tmp_path: Path, number: str | None) -> None:
+    folder = tmp_path / "source"
+    (folder / "pages").mkdir(parents=True)
+    (folder / "pages" / "zh_1_1.png").write_bytes(picture())
+    place = {"question": "求", "question_type": "解答题", "paper_id": "zh_1", "page_numbers": [1]}
+    numberless = {} if number == "ABSENT" else {"number": number}
+    rows = [{"id": "zh_2603_1", **place, "number": 1}, {"id": "zh_2603_2", **place, **numberless}]
+    (folder / "rows.json").write_text(json.dumps(rows))
+    report = build("livek12", str(folder), tmp_path / "out")
+    assert [q.id for q in load_questions(tmp_path / "out", ["image_only"], "livek12")] == ["zh_2603_1"]
+    assert report.configs["default"] == {"zh_2603": 2}
+    said = [note for note in report.notes if "zh_2603_2" in note]
+    assert said == ["zh_2603 (zh_2603_2): no number to find it by on its page: not in image_only"]
+    assert validate(tmp_path / "out") == []
+
+    (folder / "rows.json").write_text(json.dumps(rows[1:]))
+    report = build("livek12", str(folder), tmp_path / "out")
+    assert "image_only" not in report.configs
+    assert "config image_only: left out, no question belongs to it" in report.notes
 
 
 def test_no_pages_at_all_leaves_the_config_out(tmp_path: Path) -> None:

@@ -86,7 +86,11 @@ def test_row_with_chinese_keys(tmp_path: Path) -> None:
         ("选择题", ["BD"], "multiple_choice", ["BD"]),
         ("选择题", "A, C", "multiple_choice", ["AC"]),
         ("选择题", "['C']", "single_choice", ["C"]),
-        ("选择题", ["A", "C"], "single_choice", ["A", "C"]),  # two sub-questions
+        ("选择题", ["A", "C"], "multiple_choice", ["AC"]),  # one set of options
+        ("Multiple Choice", ["A", "C", "D"], "multiple_choice", ["ACD"]),
+        ("Multiple Choice", ["Ａ", "（Ｃ）"], "multiple_choice", ["AC"]),
+        ("Multiple Choice", ["A", "A"], "single_choice", ["A", "A"]),  # no set holds a letter twice
+        ("单选题", ["A", "C"], "single_choice", ["A", "C"]),
         ("多选题", ["A", "C"], "multiple_choice", ["AC"]),
         ("多选题", ["B"], "multiple_choice", ["B"]),
         ("单选题", ["(b)"], "single_choice", ["B"]),
@@ -107,6 +111,53 @@ def test_types(tmp_path: Path, raw: str, answer: Any, kind: str, key: list[str])
     question = one(tmp_path, question_type=raw, answer=answer)
     assert (question.question_type, question.answer, question.question_type_raw) == (kind, key, raw)
     assert bool(question.options) == (kind in CHOICE_TYPES)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "kind", "key"),
+    [
+        ("Which hold?", ["A", "C", "D"], "multiple_choice", ["ACD"]),
+        ("(1) first (2) second", ["A", "C"], "single_choice", ["A", "C"]),
+        ("(1) first (2) second", ["A", "C", "D"], "multiple_choice", ["ACD"]),
+        ("(1) first (2) second", ["AB", "C"], "multiple_choice", ["AB", "C"]),
+        ("1. p?\nA. 1 B. 2 C. 3\n2. q?\nA. 4 B. 5 C. 6", ["A", "C"], "single_choice", ["A", "C"]),
+        ("p?\nA. 1 B. 2 C. 3\nq?\nA. 4 B. 5 C. 6", ["A", "C"], "single_choice", ["A", "C"]),
+        ("Read.\n21. p?\n22. q?\nA. 1 B. 2 C. 3", ["C", "A"], "single_choice", ["C", "A"]),
+        ("（1）甲为（ ）（2）乙为（ ）\nA．1 B．2 C．3", ["C", "A"], "single_choice", ["C", "A"]),
+        ("①加酸 ②加热 ③冷却，正确的是\nA．1 B．2 C．3 D．4", ["A", "C", "D"], "multiple_choice", ["ACD"]),
+        ("(1) heat (2) cool. Which hold?\nA. 1\nB. 2\nC. 3", ["A", "C"], "multiple_choice", ["AC"]),
+    ],
+)
+def test_several_letters_are_one_answer_unless_several_things_are_asked(
+    tmp_path: Path, text: str, answer: list[str], kind: str, key: list[str]
+) -> None:
+    question = one(tmp_path, question=text, answer=answer)
+    assert (question.question_type, question.answer) == (kind, key)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "key"),
+    [
+        ("（1）求a；（2）求b", ["(1) 2；(2) 3"], ["2", "3"]),
+        ("（1）求a；（2）求b", ["2；", "3。"], ["2", "3"]),
+        ("（1）求a；（2）求b", ["（１）2，（２）3"], ["2", "3"]),
+        ("Find a.", ["so a. b;"], ["so a. b;"]),  # one answer is as it was
+    ],
+)
+def test_keys_of_parts_keep_no_separators(tmp_path: Path, text: str, answer: list[str], key: list[str]) -> None:
+    assert one(tmp_path, question_type="解答题", question=text, answer=answer).answer == key
+
+
+@pytest.mark.parametrize("form", ["{}. ", "{}) ", "({}) ", "( {} ) ", "（{}）", "{}．", "{}、", "{}: "])
+@pytest.mark.parametrize("letters", ["ABCD", "ＡＢＣＤ"])
+@pytest.mark.parametrize("between", ["\n", "  "])
+def test_every_usual_form_of_options(tmp_path: Path, form: str, letters: str, between: str) -> None:
+    texts = ["walks home", "has walked", "$f(A)$ holds", "none of them"]
+    options = between.join(form.format(letter) + text for letter, text in zip(letters, texts, strict=True))
+    question = one(tmp_path, subject="english", question=f"Mary ____ every day.\n{options}", answer=letters[1])
+    assert question.question == "Mary ____ every day."
+    assert [(option.label, option.text) for option in question.options] == list(zip("ABCD", texts, strict=True))
+    assert (question.question_type, question.answer) == ("single_choice", ["B"])
 
 
 @pytest.mark.parametrize(
@@ -181,6 +232,7 @@ def test_what_a_row_lacks_stays_empty(tmp_path: Path) -> None:
     [
         ({"question": None}, "no question"),
         ({"question": "  "}, "no question"),
+        ({"question": "", "paper_id": "p", "page_numbers": [1]}, "no question"),
         ({"question": ["a"]}, "question is list"),
         ({"point_value": "many"}, "point_value 'many'"),
         ({"point_value": True}, "point_value True"),

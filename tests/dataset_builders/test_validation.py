@@ -74,8 +74,17 @@ def test_a_page_that_is_not_there(built: Path) -> None:
     rewrite(file, lambda rows: rows[0].update(page_numbers=[99]))
     rewrite(file, lambda rows: rows[1].update(page_numbers=[]))
     first, second = validate(built)
-    assert "its page sample_zh 99 is not in config pages" in first
-    assert "its page (none named) is not in config pages" in second
+    assert "no image of page sample_zh 99: it cannot be asked" in first
+    assert "no image of page (none named): it cannot be asked" in second
+
+
+@pytest.mark.parametrize("number", [None, "", " "])
+def test_a_question_without_a_number_on_its_page(built: Path, number: str | None) -> None:
+    name = "image_only/zh_sample-00000-of-00001.parquet"
+    rewrite(built / name, lambda rows: rows[1].update(number=number))
+    (problem,) = validate(built)
+    assert problem.startswith(f"{name} row 2 (")
+    assert problem.endswith("no number to find it by on its page: it cannot be asked from config pages")
 
 
 def test_a_page_twice(built: Path) -> None:

@@ -41,19 +41,35 @@ NOISE = PIL.effect_noise((64, 64), 90)
         (b"", "has no bytes"),
         (b"<!doctype html><p>404", "is not a PNG/JPEG"),
         (WHOLE[: len(WHOLE) // 2], "cannot be decoded"),
-        (WHOLE[:60], "cannot be decoded"),
+        (WHOLE[:60], "cannot be decoded: its bytes are no readable picture"),
+        (WHOLE[:30], "its bytes are no readable one"),
+        (b"\xff\xd8\xff" + bytes(40), "its bytes are no readable one"),
         ((_saved(NOISE, "JPEG").bytes or b"")[:700], "cannot be decoded"),
         (_png_header(30_000, 5_000), "is too large: 30000 x 5000"),
         (_png_header(60_000, 60_000), "is too large"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n", "is not a PNG/JPEG"),
         (_saved(NOISE, "TIFF").bytes, "is not a PNG/JPEG"),
     ],
-    ids=["absent", "empty", "html", "half a png", "png head", "half a jpeg", "large", "bomb", "eps", "tiff"],
+    ids=[
+        "absent",
+        "empty",
+        "html",
+        "half a png",
+        "png head",
+        "png name",
+        "jpeg name",
+        "half a jpeg",
+        "large",
+        "bomb",
+        "eps",
+        "tiff",
+    ],
 )
 def test_what_is_no_picture_says_why(data: bytes | None, says: str) -> None:
     with pytest.raises(BadImage, match=says) as error:
         check_image(Image(bytes=data))
     assert "\n" not in str(error.value)
+    assert "object at 0x" not in str(error.value)
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP", "GIF", "BMP"])
