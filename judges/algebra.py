@@ -20,7 +20,7 @@ from livek12.judges.equations import as_equation, compare_equations, equation_an
 from livek12.judges.expressions import WHOLE_NAMES, Unsupported, Value, affine, at, equal, value_of
 from livek12.judges.reader import Node
 from livek12.judges.regions import Region, Span, region_of
-from livek12.judges.trees import HOLDERS, as_quotient, bound_variable, expand, rename, unnamed
+from livek12.judges.trees import HOLDERS, as_quotient, bound_variable, expand, is_nested, numbered, rename, unnamed
 
 Said = tuple[Outcome, str]
 MAX_VALUES = 12
@@ -44,6 +44,8 @@ class Comparer:
         kinds = {gold[0], answer[0]}
         if gold == answer:
             return "accept", "same expression"
+        if is_nested(gold) or is_nested(answer):
+            return "undecided", "a set within a set"
         if "family" in kinds:
             self.family = True
             return self._compare(*(node[2] if node[0] == "family" else node for node in (gold, answer)))
@@ -73,7 +75,11 @@ class Comparer:
             return equation_and_value(gold, answer)
         if kinds & {"rel", "tuple", "interval", "union", "builder"}:
             return "undecided", "another kind of answer"
-        return self._scalars(value_of(as_quotient(gold)), value_of(as_quotient(answer)))
+        values = value_of(as_quotient(gold)), value_of(as_quotient(answer))
+        said = self._scalars(*values)
+        if "ratio" in kinds and said[0] == "accept" and any(value.expr.is_Integer for value in values):
+            return "undecided", "a ratio beside a whole number"
+        return said
 
     # --- scalars ------------------------------------------------------------------------------------------------
 
@@ -143,7 +149,10 @@ class Comparer:
         distinct = len(set(names[0])) == len(golds) == len(answers)
         if distinct and sorted(names[0]) == sorted(names[1]):
             by_name = {node[1]: node for node in answers}
-            return self._in_order(golds, [by_name[name] for name in names[0]])
+            said = self._in_order(golds, [by_name[name] for name in names[0]])
+            if said[0] == "reject" and numbered(names[0]) and self._other_numbers(golds, answers):
+                return "undecided", "the right values, numbered otherwise"
+            return said
         outcome, reason = self._as_sets(golds, answers)
         one_named = any(len(set(mine)) == len(nodes) > 1 for mine, nodes in zip(names, (golds, answers), strict=True))
         if outcome == "accept" and one_named and not all(names) and self._in_order(golds, answers)[0] != "accept":
@@ -151,6 +160,10 @@ class Comparer:
         if outcome == "reject" and any(node[0] == "rel" and node[1][0] != "=" for node in [*golds, *answers]):
             return "undecided", "several conditions"
         return outcome, reason
+
+    def _other_numbers(self, golds: list[Node], answers: list[Node]) -> bool:
+        """Whether the values agree without their names: which root is x_1 is anyone's choice."""
+        return self._as_sets(*([unnamed(node) for node in nodes] for nodes in (golds, answers)))[0] != "reject"
 
     def _as_sets(self, golds: list[Node], answers: list[Node]) -> Said:
         """Every value of one side found on the other; a value of each side found nowhere is a difference."""

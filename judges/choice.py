@@ -74,10 +74,17 @@ def partial_score(rule: PartialCredit, gold: frozenset[str], answer: frozenset[s
     return 0.5 if rule == "half" else len(answer) / len(gold)
 
 
+_SMALL_LETTERS = re.compile(r"a?b?c?d?e?f?g?h?(?<=..)")
+"""Several option letters in small print, in their order: "acd"."""
+
+
 def _chosen(comparison: Comparison) -> tuple[frozenset[str] | None, str]:
     """The labels an answer chooses, or None and why not."""
     known = {label for option in comparison.options for label in read_labels(option.label) or ()}
     answer = comparison.answer
+    small = _SMALL_LETTERS.fullmatch(bare(answer)) if comparison.question_type == "multiple_choice" else None
+    if small and known >= set(small[0].upper()):
+        answer = small[0].upper()
     labels = read_labels(answer)
     if labels is not None and (not known or labels <= known):
         by_text = _by_text(comparison, answer)

@@ -11,7 +11,18 @@ from typing import Any
 import sympy
 
 from livek12.judges.base import Outcome
-from livek12.judges.expressions import ENOUGH, Unsupported, Value, affine, agree, at, equal, points, value_of
+from livek12.judges.expressions import (
+    ENOUGH,
+    Unsupported,
+    Value,
+    affine,
+    agree,
+    at,
+    equal,
+    one_is_real,
+    points,
+    value_of,
+)
 from livek12.judges.reader import Node
 
 Said = tuple[Outcome, str]
@@ -89,6 +100,8 @@ def _factor(left: Any, right: Any) -> Any:
     found: list[Any] = []
     for point in points(left.free_symbols):
         first, second = at(left, point), at(right, point)
+        if first is not None and second is not None and one_is_real(first, second, point):
+            return None
         if first is None or second is None or first[1] != 0 or second[1] != 0 or 0 in (first[0], second[0]):
             continue
         found.append(second[0] / first[0])

@@ -3,7 +3,8 @@
 Two expressions are equal when they agree, to 15 digits, at every one of a fixed set of points (between 0 and 1,
 above 1, negative, whole) where both are defined and real, at least four of them: for the functions that the
 reader knows, identity on open sets is identity. They differ when they disagree at every such point. When they
-agree at some points only (the root of x² and x, a sequence equal at whole n) nothing is decided.
+agree at some points only (the root of x² and x, a sequence equal at whole n), or only one of them is real at a
+point (ln|x| and ln x), nothing is decided.
 """
 
 from __future__ import annotations
@@ -295,10 +296,13 @@ def _fraction(exact: Expr, approximate: Expr) -> Fraction:
 def agree(left: Expr, right: Expr, only_equal: bool = False) -> tuple[Outcome, str]:
     """Whether two expressions agree at the points; with `only_equal` one disagreement ends the search."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
-    same = other = 0
+    same = other = alone = 0
     for point in points(left.free_symbols | right.free_symbols):
         first, second = at(left, point), at(right, point)
-        if first is None or second is None or (not imaginary and (first[1] != 0 or second[1] != 0)):
+        if first is None or second is None:
+            continue
+        if not imaginary and (first[1] != 0 or second[1] != 0):
+            alone += one_is_real(first, second, point)
             continue
         if _close(first, second, TOLERANCE):
             same += 1
@@ -306,11 +310,19 @@ def agree(left: Expr, right: Expr, only_equal: bool = False) -> tuple[Outcome, s
             other += 1
         if other and (same or only_equal):
             return "undecided", "equal at some points only"
+    if same and alone:
+        return "undecided", "equal where both are real, but only one is real elsewhere"
     if same >= ENOUGH:
         return "accept", "equal at all points"
     if other >= ENOUGH:
         return "reject", "different at all points"
     return "undecided", "defined at too few points"
+
+
+def one_is_real(first: tuple[Expr, Expr], second: tuple[Expr, Expr], point: Mapping[Expr, Expr]) -> bool:
+    """Whether one of two values is real and the other is not, where parameters named as whole numbers are whole."""
+    whole = all(value.is_Integer for name, value in point.items() if str(name) in WHOLE_NAMES)
+    return whole and (first[1] == 0) != (second[1] == 0)
 
 
 def _near(left: Expr, right: Expr) -> bool:

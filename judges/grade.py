@@ -15,9 +15,9 @@ from livek12.core.records import CHOICE_TYPES, Key, PartVerdict, Question, Verdi
 from livek12.judges.base import Comparison, Decision, PartialCredit, undecided
 from livek12.judges.cascade import Cascade
 from livek12.judges.notation import split_values
-from livek12.judges.parts import READER_TYPES, GradedPart, blank_count, parts_of
+from livek12.judges.parts import READER_TYPES, GradedPart, answer_name, blank_count, blank_names, parts_of
 
-VERSION = 1
+VERSION = 2
 """Goes up whenever an equal answer could get another verdict."""
 RULES = "rules"
 
@@ -60,11 +60,26 @@ def grade(question: Question, key: Key, answers: Sequence[str], *, config: Gradi
     if aligned is None:
         reason = f"{len(given)} answers for {len(parts)} parts"
         return _total(question, key, [_verdict(part, None, undecided(RULES, reason)) for part in parts], config)
+    if _misnamed(question, aligned):
+        doubt = undecided(RULES, _OTHER_BLANK)
+        return _total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, aligned, strict=True)], config)
     verdicts = [
         _verdict(part, answer, _decide(question, part, answer, config, cascade))
         for part, answer in zip(parts, aligned, strict=True)
     ]
     return _total(question, key, verdicts, config)
+
+
+_OTHER_BLANK = "the answers name the blanks in another order"
+
+
+def _misnamed(question: Question, answers: Sequence[str | None]) -> bool:
+    """Whether an answer begins with the name that the question prints before another blank."""
+    printed = blank_names(question)
+    if len(printed) != len(answers) or len(answers) < 2:
+        return False
+    given = [answer_name(answer or "") for answer in answers]
+    return any(name and name != own and name in printed for name, own in zip(given, printed, strict=True))
 
 
 def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str | None]) -> list[str | None] | None:
@@ -103,6 +118,8 @@ def _decide(
     values = split_values(answer, len(golds))
     if len(values) != len(golds):
         return undecided(RULES, f"{len(values)} values for {blanks} blanks") if blanks else whole
+    if _misnamed(question, values):
+        return undecided(RULES, _OTHER_BLANK)
     pairs = zip(golds, values, strict=True)
     single = [cascade.decide(_comparison(question, part, *pair, config)) for pair in pairs]
     if all(decision.decision == "accept" for decision in single):

@@ -20,6 +20,7 @@ from fractions import Fraction
 
 from livek12.judges.base import Comparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.notation import bare, to_latex
+from livek12.judges.numerals import read_numeral
 from livek12.judges.units import NO_UNIT, Unit, read_unit
 
 NAME = "number"
@@ -101,6 +102,8 @@ def _unit_doubt(gold: Number, answer: Number, printed: str | None) -> str:
         return f"the units differ: {expected.symbol} and {answer.unit.symbol}"
     if gold.unit.symbol and not answer.unit.symbol and not gold.unit.may_be_left_out and not printed:
         return f"the key has the unit {gold.unit.symbol}, the answer none"
+    if answer.unit.symbol and not expected.symbol and not answer.unit.may_be_added:
+        return f"the answer has the unit {answer.unit.symbol}, the key none"
     if gold.unit.word and answer.unit.word and gold.unit.word != answer.unit.word:
         return "different words behind the number"
     return ""
@@ -134,6 +137,8 @@ _NOT_A_NAME = re.compile(r"[不非没无或]|[大小高低多少]于|至[多少]
 _ABOUT = re.compile(r"(?:约(?:为|等于|是)?|大约|近似为?|\\approx|\\sim|about|approximately|approx\.?|약|대략)\s*")
 _PERCENT = re.compile(r"\s*(?:\\?%|(?:percent(?:age)?|per cent|pct)\b|퍼센트)")
 _MAGNITUDES = {"万": 10**4, "亿": 10**8, "만": 10**4, "억": 10**8}
+_LEAD = re.compile(r"^\\(?:text|mathrm|mbox)\s*\{([\u4e00-\u9fff\uac00-\ud7a3:：=， ]{1,24})\}")
+_NEGATIVE = re.compile(r"^(?:负|마이너스)\s*(?=[\d.\\])")
 _PAREN = re.compile(r"\(\s*([^(),]*)\s*\)")
 
 
@@ -141,16 +146,19 @@ def read_number(text: str) -> Number | None:
     """The number that a text is, with its unit; None when the text is anything else."""
     if len(text) > MAX_CHARS:
         return None
-    plain = _SPACING.sub(" ", to_latex(bare(text)).replace("\\dfrac", "\\frac"))
+    plain = _SPACING.sub(" ", to_latex(_LEAD.sub(r"\1", bare(text))).replace("\\dfrac", "\\frac"))
     plain = " ".join(re.sub(r"\\[tc]frac(?![a-z])", r"\\frac", plain).split())
     plain, name, marked = _drop_name(plain)
     if inner := _PAREN.fullmatch(plain):
         plain = inner[1].strip()
     if about := _ABOUT.match(plain):
         marked, plain = True, plain[about.end() :]
-    plain = re.sub(r"^(?:\\\$|[¥￥€£₩])\s*", "", plain)
+    plain = _NEGATIVE.sub("-", re.sub(r"^(?:\\\$|[¥￥€£₩])\s*", "", plain))
+    if numeral := read_numeral(plain):
+        unit = read_unit(numeral.rest) or NO_UNIT
+        return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, unit, name)
     match = _NUMBER.match(plain)
-    number = _parsed(match) if match else _numeral(plain)
+    number = _parsed(match) if match else None
     if number is None:
         return None
     value, quantum, digits, end = number
@@ -218,26 +226,3 @@ def _decimal(written: str, power: int) -> tuple[Fraction, Fraction | None, int]:
     quantum = Fraction(10) ** (power - len(places))
     exact = quantum >= 1 and point == "" and power == 0
     return value, None if exact else quantum, digits
-
-
-_ZH_DIGITS = dict(zip("零一二三四五六七八九", range(10), strict=True)) | {"〇": 0, "两": 2}
-_KO_DIGITS = dict(zip("영일이삼사오육칠팔구", range(10), strict=True))
-_STEPS = {"十": 10, "百": 100, "千": 1000, "십": 10, "백": 100, "천": 1000}
-_NUMERAL = re.compile(f"[{''.join(_ZH_DIGITS)}十百千]{{1,7}}|[{''.join(_KO_DIGITS)}십백천]{{1,7}}")
-
-
-def _numeral(text: str) -> tuple[Fraction, Fraction | None, int, int] | None:
-    """A number below 10,000 in Chinese or Sino-Korean numerals at the start of a text."""
-    match = _NUMERAL.match(text)
-    if match is None:
-        return None
-    total = digit = 0
-    for char in match[0]:
-        if char in _STEPS:
-            total += (digit or 1) * _STEPS[char]
-            digit = 0
-        else:
-            if digit:
-                return None
-            digit = _ZH_DIGITS.get(char, _KO_DIGITS.get(char, 0))
-    return Fraction(total + digit), None, 0, match.end()

@@ -48,3 +48,24 @@ def part_count(question: Question) -> int:
 def blank_count(question: Question) -> int:
     """How many blanks are printed in the question; 0 when none is marked."""
     return len(_BLANK.findall(question.question))
+
+
+def blank_names(question: Question) -> list[str]:
+    """What the question prints before the equals sign of each blank ("x=____"); "" where it prints no name."""
+    text = question.question
+    names = (_BEFORE_BLANK.search(text[max(0, match.start() - 60) : match.start()]) for match in _BLANK.finditer(text))
+    return [_symbols(name[1]) if name else "" for name in names]
+
+
+def answer_name(answer: str) -> str:
+    """What stands before the first equals sign of an answer; "" where there is none."""
+    name, sign, _ = answer.partition("=")
+    return _symbols(name) if sign else ""
+
+
+_BEFORE_BLANK = re.compile(r"([^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=\s*(?:\\[()]|\$)*\s*$")
+_NO_SYMBOL = re.compile(r"\\(?:left|right|q?quad)(?![a-zA-Z])|\\[()\[\],;:! ]|[\s$]")
+
+
+def _symbols(name: str) -> str:
+    return _NO_SYMBOL.sub("", name).replace("\\dfrac", "\\frac").strip("{}")

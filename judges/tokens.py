@@ -58,6 +58,7 @@ _TRANSPARENT = frozenset(
 )
 _AND = frozenset({"and", "和", "且", "与", "及", "以及", "및", "그리고"})
 _OR = frozenset({"or", "或", "或者", "또는"})
+_EMPTY_SET = frozenset({"空集", "공집합"})
 _STOP_WORDS = frozenset("if is as at to of in no on by for all not the yes any are odd end mod sum max min lim".split())
 
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{2,}|[(){}\[\]])")
@@ -169,6 +170,8 @@ def _word(text: str) -> list[tuple[str, str]]:
         return [("sep", "and")]
     if plain.lower() in _OR:
         return [("sep", "or")]
+    if plain in _EMPTY_SET:
+        return [("const", "empty")]
     if plain in FUNCTIONS or plain in _ALIASES:
         return [("func", _ALIASES.get(plain, plain))]
     if len(plain) == 1 and plain.isascii() and plain.isalpha():

@@ -11,13 +11,25 @@ NOT_SCALAR = frozenset({"tuple", "interval", "list", "set", "rel", "named", "mat
 
 
 def expand(node: Node) -> list[Node]:
-    """The values that a tree stands for: the entries of a list or set, both signs of ±."""
+    """The values that a tree stands for: the entries of a list or set, both signs of ±. A set within stays one."""
     if node[0] in HOLDERS:
         entries = node[2] if node[0] == "list" else node[1]
-        return [value for entry in entries for value in expand(entry)]
+        return [value for entry in entries for value in ([entry] if is_set(entry) else expand(entry))]
     if has_sign(node):
         return [_signed(node, upper) for upper in (True, False)]
     return [node]
+
+
+def is_set(node: Node) -> bool:
+    """Whether a tree is a set by its braces, or the empty set."""
+    return node[0] == "set" or node == ["const", "empty"]
+
+
+def is_nested(node: Any) -> bool:
+    """Whether a set stands within a set anywhere in a tree."""
+    if not isinstance(node, list):
+        return False
+    return (node[:1] == ["set"] and any(map(is_set, node[1]))) or any(map(is_nested, node))
 
 
 def has_sign(node: Any) -> bool:
@@ -40,6 +52,11 @@ def bound_variable(name: str) -> tuple[str, str] | None:
     """Head and variable of a name like f(x)."""
     head, bracket, rest = name.partition("(")
     return (head, rest[0]) if bracket and len(rest) == 2 and rest[1] == ")" and rest[0].isalpha() else None
+
+
+def numbered(names: list[str]) -> bool:
+    """Whether names are one letter with different indices: x_1, x_2."""
+    return len({name.partition("_")[0] for name in names}) == 1 and all("_" in name for name in names)
 
 
 def rename(node: Any, old: str, new: str) -> Any:

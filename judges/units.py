@@ -6,7 +6,9 @@ No conversion: kilometres are not metres here. A counting word ("3 apples", "5�
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from livek12.judges.numerals import COUNTED
 
 _NAMES = """
 m: meter meters metre metres 米 미터
@@ -107,27 +109,35 @@ _STYLE = re.compile(
 _BETWEEN = re.compile(r"\s*(?:\\cdot|\\times|\*|\.|-)?\s*")
 _MONEY = {"yuan", "dollar", "dollars", "元", "圆", "원", "won", "euro", "euros", "€", "¥", "￥", "£", "\\$", "₩"}
 _PLAIN_UNITS = {"unit", "units", "square units", "square unit", "cubic units", "cubic unit", "单位", "平方单位"}
-_COUNTED = re.compile(
-    r"(?:[A-Za-z]{3,}(?:[ -][A-Za-z]+){0,3}|(?:st|nd|rd|th)(?: [A-Za-z]+)?|[\u4e00-\u9fff]{1,4}|[\uac00-\ud7a3]{1,4})"
-)
+_COUNTED = re.compile(rf"(?:[A-Za-z]{{3,}}(?:[ -][A-Za-z]+){{0,3}}|(?:st|nd|rd|th)(?: [A-Za-z]+)?|{COUNTED})")
 _QUANTIFIED = re.compile(
     r"\b(?:or|and|more|less|least|most|than|not|no|half|double|times|dozen|hundred|thousand|million|billion|trillion|"
     r"mod|if|when|where|for|to|over|pi|percent|pct|base|plus|minus|at|up|about|per)\b|square|cubic"
-    r"|[万亿千百十半倍不非或且至到以约多余零的]|만|억|천|백|이상|이하|초과|미만|또는|배"
+    r"|[万亿千百十一二两三四五六七八九半倍成折之不非或且至到以约多余零的]|左右|上下|만|억|천|백|이상|이하|초과|미만|또는|배"
 )
+_PLAINEST = frozenset(f"{name}^1" for name in "m cm mm km mi ft in g kg mg t lb s ms min h d y".split())
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What stands behind a number. `symbol` is canonical ("m^1 s^-1"), or "" for a counting word or nothing."""
+    """What stands behind a number. `symbol` is canonical ("m^1 s^-1"), or "" for a counting word or nothing.
+
+    `letter` says that it is one letter directly behind the number: "3d" may be three days or three times d.
+    """
 
     symbol: str
     word: str = ""
+    letter: bool = field(default=False, compare=False)
 
     @property
     def may_be_left_out(self) -> bool:
         """Counting words, money and degrees add nothing to the number in a key."""
         return self.symbol in {"", "deg^1"}
+
+    @property
+    def may_be_added(self) -> bool:
+        """Behind a key without a unit only the plainest stand for themselves: no area, no letter of a product."""
+        return self.may_be_left_out or (self.symbol in _PLAINEST and not self.letter)
 
 
 NO_UNIT = Unit("")
@@ -141,7 +151,8 @@ def read_unit(text: str) -> Unit | None:
         return NO_UNIT
     powers = _powers(plain)
     if powers is not None:
-        return Unit(" ".join(f"{name}^{power}" for name, power in sorted(powers.items()) if power))
+        symbol = " ".join(f"{name}^{power}" for name, power in sorted(powers.items()) if power)
+        return Unit(symbol, letter=len(text) == 1 and text.isascii())
     if plain.lower() in _PLAIN_UNITS:
         return NO_UNIT
     if plain in _MONEY or (_COUNTED.fullmatch(plain) and not _QUANTIFIED.search(plain.lower())):

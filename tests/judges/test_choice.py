@@ -111,3 +111,12 @@ def test_order_and_separator_never_matter(letters: set[str], random: object, sep
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert read_labels(separator.join(shuffled)) == frozenset(letters)
     assert outcome("".join(sorted(letters)), separator.join(shuffled), "multiple_choice") == "accept"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"), [("acd", "accept"), (r"\boxed{acd}", "accept"), ("ab", "reject"), ("ace", "undecided"),
+    ("dca", "undecided"), ("bad", "undecided")]
+)  # fmt: skip
+def test_small_letters_are_labels_where_they_are_options_in_order(answer: str, expected: str) -> None:
+    four = tuple(options("5", "6", "7", "8"))
+    assert outcome("ACD", answer, "multiple_choice", options=four) == expected

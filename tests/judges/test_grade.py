@@ -136,6 +136,15 @@ def test_blanks_of_one_key_share_its_points_and_keep_their_order() -> None:
     assert mark(asked, r"\frac{3\pi}{2}", "1").points == 6
 
 
+def test_answers_that_name_the_blanks_in_another_order_are_undecided() -> None:
+    for fields in ({"answer": ["3", "5"]}, {"answer": ["3, 5"]}):
+        asked = question(question="则 $x=$____，$y=$____.", points=4, **fields)
+        assert mark(asked, "x=3, y=5").points == 4
+        assert mark(asked, "x=3, y=6").points == 2
+        for answers in (["y=5, x=3"], ["y=5", "x=3"], ["y=3, x=5"]):
+            assert (mark(asked, *answers).correct, mark(asked, *answers).state) == (None, "ungraded")
+
+
 def test_without_marked_blanks_a_list_is_a_set() -> None:
     asked = question("short_answer", question="Solve x^2-3x+2=0.", answer=["1, 2"])
     assert mark(asked, "2, 1").correct is True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -22,13 +23,24 @@ VALUES = [
     ("1.2e-3", Fraction(12, 10000)), ("10^{5}", 100000), ("28%", Fraction(28, 100)), (r"28\%", Fraction(28, 100)),
     ("28 percent", Fraction(28, 100)), ("$x=\\frac{1}{3}$", Fraction(1, 3)), ("f(2)=3", 3),
     ("离心率为3/2", Fraction(3, 2)),
-    ("最大值是 5", 5), ("三", 3), ("十二", 12), ("二百五十", 250), ("삼", 3), ("이십", 20), ("5个", 5),
-    ("15th Day", 15),
+    ("最大值是 5", 5), ("三", 3), ("十二", 12), ("二百五十", 250), ("이십", 20), ("5个", 5),
+    ("15th Day", 15), ("二分之一", Fraction(1, 2)), ("四分之三", Fraction(3, 4)), ("十分之一", Fraction(1, 10)),
+    ("三点五", Fraction(7, 2)), ("零点五", Fraction(1, 2)), ("五成", Fraction(1, 2)), ("百分之五", Fraction(1, 20)),
+    ("千分之三", Fraction(3, 1000)), ("百分之十二点五", Fraction(1, 8)), ("一又二分之一", Fraction(3, 2)),
+    ("삼분의 일", Fraction(1, 3)), ("4分之3", Fraction(3, 4)), ("负3", -3), ("负三", -3),
+    ("负二分之一", Fraction(-1, 2)),
+    ("三个", 3), ("两个", 2), ("3个交点", 3), ("5가지", 5), ("一千零五", 1005), ("九千九百九十九", 9999),
+    ("三万", 30000),
+    ("十", 10), ("십이", 12), ("\\text{答案是}12", 12), ("이십 개", 20),
     ("1.5万", 15000), (r"\boxed{35 cm}", 35), (r"\(\theta = 30^\circ\)", 30), ("**42**", 42), ("（5）", 5),
 ]  # fmt: skip
 NOT_NUMBERS = [
     "", "x", "5 or 7", "5或7", "1,2", "2^10", "3x", r"3\pi", "5以上", "至少5", "不是5", "大于5", "at least 5", "3!",
-    "1:2", "±3",
+    "1:2", "±3", "三角形", "삼각형", "一定", "一次函数", "일정", "오른쪽", "오답", "이상", "이온", "사람",
+    "구심력", "千米",
+    "二氧化碳", "两极", "两", "九折", "3折", "3次方", "3成", "3倍", "一百二", "삼", "천사", "3个三分之一",
+    "5분의", "분의",
+    "七八", "二零二四", "五千米", "三分", "百", "3个左右", "负",
     "1-2", "(1,234)", "1/0", "1e999", "9" * 100, "5 million", "10^{-16.7}", "2.2.2", "A5", "5 and more", "√5",
 ]  # fmt: skip
 
@@ -74,8 +86,32 @@ UNITS = [
     ("44^\\circ", "44", "accept"), ("44°", "45°", "reject"), ("5个", "5", "accept"), ("5 apples", "5 pears",
     "undecided"),
     ("15 yuan", "15", "accept"), ("37℃", "37 °C", "accept"), ("1.57 kΩ", r"1.57\ \text{k}\Omega", "accept"),
+    ("3", "3d", "undecided"), ("3", "3cm^2", "undecided"), ("5", "5cm", "accept"), ("6.46", "6.46 days",
+    "accept"), ("三角形", "3", "undecided"),
+    ("二氧化碳", "2", "undecided"), ("三分之一", "1/3", "accept"), ("百分之五", "5%", "accept"), ("5\\%",
+    "百分之五", "accept"),
+    ("三分之一", "3", "reject"), ("百分之五", "100", "reject"), ("2", "二分之一", "reject"), ("1000", "千米",
+    "undecided"),
     ("5 square units", "5", "accept"), ("5뉴턴", "5 N", "accept"),
 ]  # fmt: skip
+
+
+def _written_in_chinese(value: int) -> str:
+    digits = "零一二三四五六七八九"
+    written = "".join(
+        digits[int(digit)] + step if digit != "0" else "零"
+        for digit, step in zip(f"{value:04}", ["千", "百", "十", ""], strict=True)
+    )
+    return re.sub("零+", "零", written).strip("零")
+
+
+@given(st.integers(1, 9999))
+def test_every_chinese_numeral_has_its_value_and_only_as_a_whole(value: int) -> None:
+    written = _written_in_chinese(value)
+    number = read_number(written)
+    assert number is not None
+    assert number.value == value
+    assert read_number(written + "角形") is None
 
 
 @pytest.mark.parametrize(("gold", "answer", "expected"), UNITS)

@@ -33,7 +33,9 @@ ACCEPT = [
     (r"\begin{pmatrix}6&8\\10&12\end{pmatrix}",
     r"\begin{pmatrix}1&2\\3&4\end{pmatrix}+\begin{pmatrix}5&6\\7&8\end{pmatrix}"),
     (r"\cos ^{10}(\frac{\pi}{10})", "0.6054"), (r"\sqrt2", "1.4142"), (r"41.4\%", r"\sqrt{2}-1"),
-    (r"x=k\pi", r"n\pi"), (r"x = k\pi+\frac{\pi}{4}, k\in\mathbb{Z}", r"k\pi-\frac{3\pi}{4}\ (k\in Z)"),
+    (r"\varnothing", r"\emptyset"), (r"\varnothing", "空集"), ("공집합", "∅"), (r"(-1)^n", r"\cos n\pi"),
+    (r"\{1,2\},\{3\}", r"\{3\},\{2,1\}"), (r"x=k\pi", r"n\pi"),
+    (r"x = k\pi+\frac{\pi}{4}, k\in\mathbb{Z}", r"k\pi-\frac{3\pi}{4}\ (k\in Z)"),
     (r"\frac{\sqrt{3}}{2}\text{ m}", r"\frac{\sqrt{3}}{2}\,\mathrm{m}"), (r"\vec{a}+\vec{b}", r"\vec b+\vec a"),
     (r"\boldsymbol{\frac{1}{3}}", "1/3"), (r"\\frac{1}{3}", r"\frac13"), ("1.5 + 5.5(-1)^n",
     r"\dfrac{3 + 11(-1)^n}{2}"),
@@ -50,7 +52,8 @@ REJECT = [
     (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", r"\begin{pmatrix}1&2\\3&5\end{pmatrix}"), ("7:32", "7:33"),
     (r"\dfrac{3\pi}{4}", r"120^\circ"), ("1-i", "1+i"), (r"2^{k-n}", r"2^{k-n+1}"), (r"1.5+5.5(-1)^n",
     r"\frac{3n+11(-1)^{n+1}}{2}"),
-    (r"\sqrt2", "1.49"), ("(3,5)", "(-\\infty,5)"),
+    ("x_1=1,x_2=2", "x_1=2,x_2=3"), (r"\{1,2\},\{3\}", r"\{1,5\},\{2,3\}"), (r"\sqrt2", "1.49"),
+    ("(3,5)", "(-\\infty,5)"),
 ]  # fmt: skip
 UNDECIDED = [
     ("a=1, b=2", "2, 1"), ("(A): 3, (B): 5", "5, 3"), ("Paolo: 18, Qing: 14", "14, 18"),
@@ -62,7 +65,9 @@ UNDECIDED = [
     (r"\sqrt3", "1.7"), (r"\frac{1}{2x}", "1/2x"), (r"\int_0^1 x dx", "1/2"), ("free group", "abelian group"),
     ("sad", "das"),
     ("5 m", r"\sqrt{25}\text{ cm}"), (r"x^2=4", "x=2"), (r"2\sqrt3\text{ m}", r"2\sqrt3"), (r"\frac{x}{0}", "x"),
-    ("5", "5=5"),
+    ("5", "5=5"), (r"\ln|x|+C", r"\ln x+C"), (r"\ln|x|", r"\ln x"), (r"\ln x", r"\ln|x|"), (r"\sqrt{x}", r"\sqrt{|x|}"),
+    (r"y=\ln|x|", r"y=\ln x"), (r"y-\ln|x|=0", r"y=\ln x"), (r"\varnothing", r"\{\varnothing\}"),
+    (r"\{1,\{2\}\}", r"\{1,2\}"), ("3", "3:1"), ("x_1=1,x_2=2", "x_1=2,x_2=1"),
 ]  # fmt: skip
 
 

@@ -1,0 +1,137 @@
+"""Numbers written in Chinese or Sino-Korean characters, and the counting words that may stand behind a number.
+
+A text is a numeral only as a whole: a word that begins with one (三角形, 一定, 이상) is none. Read are whole numbers
+below 10,000 (times 万 or 亿), decimals (三点五), fractions (四分之三, 백분의 오) and tenths (五成). A single Korean
+syllable is no numeral, for nearly all are words too; neither is a discount (九折) nor a bare 百 or 千 (千米).
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import NamedTuple
+
+_ZH = dict(zip("零一二三四五六七八九", range(10), strict=True)) | {"〇": 0, "两": 2}
+_KO = dict(zip("영일이삼사오육칠팔구", range(10), strict=True))
+_DIGITS = _ZH | _KO
+_STEPS = {"十": 10, "百": 100, "千": 1000, "십": 10, "백": 100, "천": 1000}
+_LARGE = {"万": 10**4, "亿": 10**8, "만": 10**4, "억": 10**8}
+
+
+def _whole(digit: str, zero: str, steps: str) -> str:
+    """The pattern of whole numbers; "一百二" (120, not 102) is none."""
+    ten, hundred, thousand = steps
+    tens = f"{digit}{ten}{digit}?"
+    hundreds = f"{digit}{hundred}(?:{zero}{digit}|{tens})?"
+    return f"(?:{digit}{thousand}(?:{zero}{digit}|{zero}{tens}|{hundreds})?|{hundreds}|{digit}?{ten}{digit}?|{digit})"
+
+
+_ZH_WHOLE = f"(?:{_whole('[一二两三四五六七八九]', '[零〇]', '十百千')}|[零〇])"
+_KO_WHOLE = _whole("[일이삼사오육칠팔구]", "", "십백천")
+_COUNTERS = (
+    "个 種 种 次 人 条 本 名 位 只 张 件 块 片 支 枝 根 棵 株 颗 粒 座 栋 间 家 所 辆 艘 架 台 部 册 页 篇 首 句 段 行 "
+    "列 组 对 双 套 批 层 排 号 题 道 项 处 班 箱 袋 瓶 杯 碗 盒 包 桶 头 匹 口 户 幅 场 局 轮 回 遍 趟 步 圈 周 月 "
+    "个月 日 岁 届 期 类 份 门 集 章 节 分 星期 个单位 单位 单位长度 个单位长度 平方单位"
+).split()
+_KO_COUNTERS = (
+    "개 명 번 가지 개월 마리 권 장 살 대 회 번째 쌍 그루 송이 자루 켤레 곳 단계 점 칸 층 쪽 페이지 세트 조각 문제 사람 "
+    "인분 월 주 주일"
+).split()
+_NOUN = r"(?:(?:个|名|种|条)[\u4e00-\u9fff]{1,4})"
+COUNTED = rf"{'|'.join(sorted([*_COUNTERS, *_KO_COUNTERS], key=len, reverse=True))}|{_NOUN}"
+"""Pattern of the counting words of the two languages, and of a few of them with a noun ("3个交点")."""
+_BEHIND = {
+    "zh": "|".join(sorted({*_COUNTERS, *"天 年 元 米 厘米 毫米 公里 小时 分钟 秒 秒钟 公斤".split()} - {"分", "号"})),
+    "ko": "|".join(sorted({*_KO_COUNTERS, "년", "원"})),
+}
+
+
+class Numeral(NamedTuple):
+    """A value; the worth of its last digit, where it is a decimal, and its digits; what stands behind it."""
+
+    value: Fraction
+    quantum: Fraction | None
+    digits: int
+    percent: bool
+    rest: str
+
+
+_NUMERAL = re.compile(
+    r"(?P<sign>负|마이너스\s*)?(?:"
+    rf"(?:(?P<mixed>{_ZH_WHOLE}|\d+)又)?(?P<bottom>{_ZH_WHOLE}|[百千万]|\d+)分之(?P<top>{_ZH_WHOLE}|百|\d+)"
+    r"(?:(?P<topdot>点)(?P<topplaces>[零〇一二三四五六七八九]{1,9}))?"
+    rf"|(?P<kobottom>{_KO_WHOLE}|[백천만]|\d+)\s*분의\s*(?P<kotop>{_KO_WHOLE}|\d+)"
+    rf"|(?P<before>{_ZH_WHOLE})点(?P<places>[零〇一二三四五六七八九]{{1,9}})"
+    r"|(?P<tenths>[一二三四五六七八九])成(?P<more>[一二三四五六七八九])?"
+    rf"|(?P<zh>{_ZH_WHOLE})(?P<zhlarge>[万亿])?\s*(?P<zhrest>{_BEHIND['zh']})?"
+    rf"|(?P<ko>{_KO_WHOLE})(?P<kolarge>[만억])?\s*(?P<korest>{_BEHIND['ko']})?"
+    r")"
+)
+MAX_CHARS = 40
+
+
+def read_numeral(text: str) -> Numeral | None:
+    """The number that the whole of a text is, with the counting word or unit behind it; None when it is none."""
+    match = _NUMERAL.fullmatch(text) if len(text) <= MAX_CHARS else None
+    if match is None:
+        return None
+    found = _fraction(match) or _decimal(match) or _counted(match)
+    if found is None or not match["sign"]:
+        return found
+    return found._replace(value=-found.value)
+
+
+def _fraction(match: re.Match[str]) -> Numeral | None:
+    bottom, top = match["bottom"] or match["kobottom"], match["top"] or match["kotop"]
+    if bottom is None or _integer(bottom) == 0:
+        return None
+    value, below = Fraction(_integer(top)), _integer(bottom)
+    quantum, digits = None, 0
+    if match["topdot"]:
+        value, quantum, digits = _with_places(top, match["topplaces"])
+        quantum /= below
+    value = value / below + _integer(match["mixed"] or "0")
+    return Numeral(value, quantum, digits, bottom in {"百", "백", "100"}, "")
+
+
+def _decimal(match: re.Match[str]) -> Numeral | None:
+    if match["tenths"]:
+        return Numeral(Fraction(_integer(match["tenths"]), 10) + Fraction(_integer(match["more"] or "0"), 100),
+                       None, 0, False, "")  # fmt: skip
+    if match["before"] is None:
+        return None
+    return Numeral(*_with_places(match["before"], match["places"]), False, "")
+
+
+def _counted(match: re.Match[str]) -> Numeral | None:
+    written, large = match["zh"] or match["ko"], match["zhlarge"] or match["kolarge"]
+    rest = match["zhrest"] or match["korest"] or ""
+    if written is None:
+        return None
+    if len(written) == 1 and (written in _KO or written in "십" or (written == "两" and not rest)):
+        return None
+    if written[-1] in "百千" and rest in {"米", "克"}:
+        return None
+    return Numeral(Fraction(_integer(written) * _LARGE.get(large or "", 1)), None, 0, False, rest)
+
+
+def _with_places(whole: str, places: str) -> tuple[Fraction, Fraction, int]:
+    """Value, quantum and significant digits of a decimal."""
+    quantum = Fraction(1, 10 ** len(places))
+    written = f"{_integer(whole)}{''.join(str(_ZH[char]) for char in places)}"
+    return int(written) * quantum, quantum, len(written.lstrip("0"))
+
+
+def _integer(written: str) -> int:
+    if written.isascii():
+        return int(written)
+    if written in _LARGE:
+        return _LARGE[written]
+    total = digit = 0
+    for char in written:
+        if char in _STEPS:
+            total += (digit or 1) * _STEPS[char]
+            digit = 0
+        else:
+            digit = _DIGITS[char]
+    return total + digit
