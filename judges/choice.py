@@ -30,7 +30,7 @@ class ChoiceStage:
         """Accept or reject with partial credit; undecided when key or answer is not readable as labels."""
         if not comparison.is_choice:
             return _statements(comparison)
-        gold = read_labels(comparison.gold)
+        gold = _labels(comparison, comparison.gold)
         if gold is None:
             return undecided(NAME, "the key is not option labels")
         answer, doubt = _chosen(comparison)
@@ -74,18 +74,35 @@ def partial_score(rule: PartialCredit, gold: frozenset[str], answer: frozenset[s
     return 0.5 if rule == "half" else len(answer) / len(gold)
 
 
+_DIGITS = re.compile(r"[1-9]{2,9}")
+
+
+def _known(comparison: Comparison) -> set[str]:
+    return {label for option in comparison.options for label in read_labels(option.label) or ()}
+
+
+def _labels(comparison: Comparison, text: str) -> frozenset[str] | None:
+    """The labels a text names. Of several digits ("135") each is one, where no option bears them all together."""
+    digits, known = bare(text), _known(comparison)
+    if comparison.question_type == "multiple_choice" and _DIGITS.fullmatch(digits) and digits not in known:
+        labels = frozenset(digits)
+        if len(labels) == len(digits) and labels <= (known or set("12345")):
+            return labels
+    return read_labels(text)
+
+
 _SMALL_LETTERS = re.compile(r"a?b?c?d?e?f?g?h?(?<=..)")
 """Several option letters in small print, in their order: "acd"."""
 
 
 def _chosen(comparison: Comparison) -> tuple[frozenset[str] | None, str]:
     """The labels an answer chooses, or None and why not."""
-    known = {label for option in comparison.options for label in read_labels(option.label) or ()}
+    known = _known(comparison)
     answer = comparison.answer
     small = _SMALL_LETTERS.fullmatch(bare(answer)) if comparison.question_type == "multiple_choice" else None
     if small and known >= set(small[0].upper()):
         answer = small[0].upper()
-    labels = read_labels(answer)
+    labels = _labels(comparison, answer)
     if labels is not None and (not known or labels <= known):
         by_text = _by_text(comparison, answer)
         if by_text and by_text != labels:

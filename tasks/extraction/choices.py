@@ -8,58 +8,92 @@ line that is only labels) count when there is no strong one and they agree. A ba
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from livek12.core.records import Question
 from livek12.judges.labels import read_labels
 from livek12.tasks.extraction.regions import Region, answer_tags, boxes, tail
-from livek12.tasks.extraction.values import final_run, find_values
+from livek12.tasks.extraction.remarks import RETRACTION, is_correction, is_remark, retraction, settled
+from livek12.tasks.extraction.values import NOTHING, final_run, find_values
 
 Found = tuple[list[str], str]
 Labels = frozenset[str]
 _TAIL_CHARS = 30_000
 
-# A run of labels in running text: "A", "(C)", "A、C 和 D", "①③", "ㄱ, ㄴ"; behind it perhaps "or B".
+# Joints between labels are atomic groups: with one way to read each, a text of many labels stays cheap.
+# A run of labels in running text: "A", "(C)", "A、C 和 D", "①③", "1번, 4번", "ㄱ, ㄴ"; behind it perhaps "or B".
+_NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同"
 _LATIN = (
-    r"[A-J](?:\s?(?:[,，、;；/&+和与及]|以及)?\s?(?:and\s)?(?:选项\s?)?[A-J](?![a-z])){0,9}"
-    r"(?![A-Za-z0-9'′])(?!\s?[=＝∥⊥<>^_])"
+    r"[A-J](?:(?:(?>\s?(?:[,，、;；/&+和与及]|以及)?\s?(?:and\s)?(?:选项\s?)?)|\.)[A-J](?![a-z])(?![.．]\s*[^\s.。])){0,9}"
+    rf"(?![A-Za-z0-9'′])(?!\s?[=＝∥⊥<>^_])(?!\s?[{_NOUN_ZH}])"
 )
-_CIRCLED = r"[①-⑩](?:\s?[,，、;；和与及]?\s?[①-⑩]){0,9}"
-_JAMO = r"[ㄱ-ㅎ](?:\s?[,，、·]?\s?(?:와|과)?\s?[ㄱ-ㅎ]){0,9}(?![ㄱ-ㅎ가-힣])"
+_AND = r"(?>\s*(?:[,，、;；/·ㆍ・&+]|以及|그리고|[和与及과와및])?\s*)"
+_CIRCLED = rf"[①-⑩](?:\s?번)?(?:[)）]?{_AND}[(（]?[①-⑩](?:\s?번)?){{0,9}}"
+_JAMO = r"[ㄱ-ㅎ](?:(?>\s?[,，、·]?\s?(?:와|과)?\s?)[ㄱ-ㅎ]){0,9}(?![ㄱ-ㅎ가-힣])"
 _RUN = (
     rf"(?P<run>[(（【\[]?\s*(?:{_LATIN}|{_CIRCLED}|{_JAMO}|(?<=[(（])[a-j](?=[)）]))\s*[)）】\]]?)"
-    r"(?P<or>\s*(?:或者?|or\b|또는)\s*(?:选项|option\s*)?\s*[(（]?\s*[A-J①-⑩])?"
+    r"(?P<or>\s*(?:或者?|还是|or\b|또는)\s*(?:选项|option\s*)?\s*[(（]?\s*[A-J①-⑩])?"
 )
-_DIGIT = r"(?P<run>[(（]\s*[1-9]\s*[)）]|[1-9]\s*번|[1-9](?![\d.,/^:]\d|\d|\s*[-+*=^_/\\a-zA-Z%°]))(?P<or>(?!))?"
+_ONE_DIGIT = r"(?:[(（]\s*[1-9]\s*[)）]|[1-9]\s*번|[1-9](?!\d|[./^:]\d|,\d{2}|\s*[-+*=^_/\\a-zA-Z%°]))"
+_DIGIT = rf"(?P<run>{_ONE_DIGIT}(?:\s*(?:[,，、·ㆍ・]|[과와및])\s*{_ONE_DIGIT}){{0,9}})(?P<or>(?!))?"
 
 _SELECT_ZH = (
-    r"(?<![不别勿误未错若单多排])(?<!不能)(?<!不可)(?<!不应)(?<!如果)选(?:择|出|取)?\s*(?:的是|项为|项是|项应为)?"
+    r"(?<![不别勿误未错若单多排])(?<!不能)(?<!不可)(?<!不应)(?<!如果)(?<!假如)(?<!假设)(?<!要是)[选選]"
+    r"(?:择|擇|出|取)?\s*(?:的是|项为|项是|项应为)?"
 )
-_ANSWER_ZH = r"(?:答案|答)\s*(?:应该|应当|应|只能|显然|就|即)*\s*(?:是|为|选)?"
+_ANSWER_ZH = r"(?:答案|答)\s*[】\]]?\s*(?:应该|应当|应|只能|显然|就|即)*\s*(?:是|为|选)?"
 _IS_ZH = (
     r"(?:选项|结论|说法|判断|叙述|正确的|符合题意的|合适的|恰当的|成立的)\s*"
     r"(?:应该|应当|应|只能|只有|分别|就|即)*\s*(?:是|为|有)"
 )
 _RIGHT_ZH = r"(?:正确|最终|最佳|合适|恰当|符合题意|所选)的?(?:选项|项|说法|结论|判断|叙述|选择)\s*(?=[:：])"
-_ZH = rf"(?:{_SELECT_ZH}|{_ANSWER_ZH}|{_IS_ZH}|{_RIGHT_ZH})\s*[:：]?\s*(?:选项|第)?\s*"
+_OPTION_ZH = r"\s*[:：]?\s*(?:选项|第)?\s*"
 _EN = (
-    r"\b(?:answers?|choices?|options?|statements?|ones?)\s*(?:is|are|would be|should be|must be|will be|:|：|=)+\s*"
+    r"\b{}\s*(?:is|are|would be|should be|must be|will be|:|：|=)+\s*"
     r"(?:therefore|thus|clearly|simply|indeed)?\s*[:：]?\s*(?:(?:the\s+)?(?:options?|choices?|letters?))?\s*[:：]?\s*"
 )
+_ANSWER_EN = _EN.format("answers?")
+_CHOICE_EN = _EN.format("(?:choices?|options?|statements?|ones?)")
 _PICK_EN = r"\b(?:choose|pick|select|answer)\s+(?:(?:the\s+)?(?:option|choice|answer)\s+)?"
 _KO = r"(?<!오)(?:정답|최종\s*답|답안|답)\s*(?:은|는|이|:|：|=)*\s*(?:선택지|보기)?\s*"
 _RIGHT_KO = r"\s*(?:번)?\s*(?:이|가)\s*(?:정답|답|옳|맞|적절)"
 _RIGHT_EN = r"\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|best)\s+(?:answer|choice|option)s?"
+_NOW = (
+    r"[,，.:：\s]*(?:应该?)?(?:是|选|为)?\s*(?i:(?:the\s+answer|it|that)?(?:\s*is|'s|\s+should\s+be|\s+must\s+be)?)\s*"
+)
+_REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|because|since|왜냐)"
 
+# How strongly a form commits: a weaker one does not replace a stronger one, unless as a correction.
+_MARKED, _FINAL, _EXPLICIT, _LOOSE = 4, 4, 3, 2
+_CORRECTED = 5
 _REGION = re.compile(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
-_STRONG = [re.compile(before + _RUN) for before in (_ZH, f"(?i:{_EN})", _PICK_EN, _KO)] + [
-    re.compile(_RUN + _RIGHT_KO),
-    re.compile(_RUN + _RIGHT_EN),
+_FINALLY = re.compile(r"final\s*$|最终(?:的)?(?:正确)?\s*$|최종\s*$", re.IGNORECASE)
+_CONCLUDING = r"(?:故|所以|因此|应|应该|本题|综上|因而|于是|从而|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
+_FORMS = [
+    (_MARKED, _REGION),
+    (_EXPLICIT, re.compile(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN)),
+    (_EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _RUN)),
+    (_EXPLICIT, re.compile(f"(?i:{_ANSWER_EN})" + _RUN)),
+    (_EXPLICIT, re.compile(_KO + _RUN)),
+    (_LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)),
+    (_LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN)),
+    (_LOOSE, re.compile(_PICK_EN + _RUN)),
+    (_LOOSE, re.compile(_RUN + _RIGHT_KO)),
+    (_LOOSE, re.compile(_RUN + _RIGHT_EN)),
+    (_LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),
+    (_CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN)),
 ]
-_STRONG_DIGITS = [re.compile(before + _DIGIT, re.IGNORECASE) for before in (_ZH, _EN, _KO)] + [
-    re.compile(_DIGIT + _RIGHT_KO)
+_DIGIT_FORMS = [
+    (_EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _DIGIT)),
+    (_EXPLICIT, re.compile(_ANSWER_EN + _DIGIT, re.IGNORECASE)),
+    (_EXPLICIT, re.compile(_KO + _DIGIT)),
+    (_LOOSE, re.compile(_DIGIT + _RIGHT_KO)),
+    (_LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT)),
+    (_LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE)),
 ]
+_RIGHT_ONES_KO = re.compile(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN)
 
 _SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"
 _SUM_UP_ZH = r"(?:综上|因此|所以|总之|可知|可见)[^。；;\n故]{0,40}?"
@@ -76,6 +110,10 @@ _WEAK = [
         rf"选项\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:是|为|都|均)*\s*(?:正确|符合题意|符合条件)",
         rf"\b(?i:options?|choices?|statements?)\s+{_RUN}\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|true)",
         rf"\b(?:match(?:es)?|corresponds? to)\s+(?:the\s+)?(?i:option|choice)\s+{_RUN}",
+        rf"(?:^|[.!?\n]\s?|\b(?i:so|thus|hence|therefore|option),?\s+){_RUN}\s+(?:is|are)\s+(?:correct|right)"
+        r"\s*(?:[.!,]|$|because|since)",
+        r"\b(?i:so|thus|hence|therefore|it'?s|it\s+is|it\s+must\s+be|go(?:ing)?\s+with)[,:]?\s+(?i:option|choice)?\s*"
+        rf"{_RUN}\s*(?:[.!]\s|[.!]?$)",
         rf"따라서[^.\n]{{0,20}}?{_RUN}\s*(?:번)?\s*(?:이다|입니다|이므로)?\s*\.?\s*$",
     )
 ]
@@ -89,12 +127,23 @@ _ASKS_WRONG = re.compile(
     r"|않|틀린|없는",
     re.IGNORECASE,
 )
+_ASKED = re.compile(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
+_LIST_SIGN = re.compile(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
+_LIST_GAP = re.compile(r"[$\s*.。,，、;；]*(?:[-•]|[(（]?\d{1,2}[.．、)）])?[$\s*]*")
+_ABOUT_SOMETHING = re.compile(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{_NOUN_ZH}])")
+_JUDGED = re.compile(
+    r"(?<![A-Za-z])(?P<label>[A-J])\s*(?:选项|项)?\s*(?:的?说法|叙述)?\s*(?:是|为|均|都)?\s*"
+    r"(?P<word>不正确|不符合题意|不对|错误|正确|符合题意|错|对)(?![应称])"
+)
+_WRONG_WORDS = frozenset(["不正确", "不符合题意", "不对", "错误", "错"])
+_JUDGED_CHARS = 4_000
 _ARTICLE = re.compile(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
 _MARKUP = re.compile(
     r"\\(?:text|textbf|textrm|mathrm|mathbf|mathit|boldsymbol|bm|rm|bf|displaystyle|quad|qquad|left|right)(?![a-zA-Z])"
     r"|\\[,;:! ()\[\]]|[{}$*`~]"
 )
 _NARROW = str.maketrans({chr(ord("Ａ") + index): chr(ord("A") + index) for index in range(26)})
+_CIRCLED_OPTION = re.compile(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
 _OPTION_LINE = re.compile(r"\s*[(（]?([A-J])[)）]?\s*(?:[.．:：]|、(?!\s*[A-J]))\s*\S[^\n]*(?:\n|$)")
 
 
@@ -102,14 +151,18 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
     """The labels of the last commitment; else a committed value, which the judges may match to an option."""
     known = _known(question)
     several = question.question_type == "multiple_choice"
-    cleaned = _cleaned(text)
-    found = _strong(cleaned, known, several)
+    cleaned = settled(_cleaned(text, several))
+    found = _strong(cleaned, known, several, _asks_for_wrong(question))
     if found is None and not truncated:
-        asked_for_wrong = not several and (not question.question or bool(_ASKS_WRONG.search(question.question)))
-        found = _weak(cleaned, known, asked_for_wrong)
+        asked_for_wrong = not several and (not question.question or _asks_for_wrong(question))
+        found = (_judged(cleaned, question) if several else None) or _weak(cleaned, known, asked_for_wrong)
+        found = found or _judged(cleaned, question)
     if found is not None:
         return [found[0]], found[1]
-    return find_values(text, question, truncated, committed_only=True)
+    values, method = find_values(text, question, truncated, committed_only=True)
+    if values and _ABOUT_SOMETHING.match(values[0]) and values[0].strip() not in {o.text for o in question.options}:
+        return NOTHING
+    return values, method
 
 
 def _known(question: Question) -> Labels:
@@ -118,13 +171,18 @@ def _known(question: Question) -> Labels:
     return known or (frozenset() if question.language == "ko" else frozenset("ABCDEFGHIJ"))
 
 
-def _cleaned(text: str) -> str:
+def _asks_for_wrong(question: Question) -> bool:
+    return bool(_ASKS_WRONG.search(question.question))
+
+
+def _cleaned(text: str, several: bool) -> str:
     """The end of the text without mark-up, with its boxes and answer tags marked."""
     tags = answer_tags(text)
     outside = [box for box in boxes(text) if not any(tag.start <= box.start < tag.end for tag in tags)]
-    run = final_run(text, outside)
+    listed = _listed(text, outside) if several else []
+    run = listed or final_run(text, outside)
     if len(run) > 1 and all(read_labels(box.content) for box in run):
-        together = "".join(text[a.end : b.start] + b.content for a, b in pairwise(run))
+        together = "".join((", " if listed else text[a.end : b.start]) + b.content for a, b in pairwise(run))
         outside[-len(run) :] = [Region(run[0].start, run[-1].end, run[0].content + " " + together)]
     pieces: list[str] = []
     position = 0
@@ -134,40 +192,85 @@ def _cleaned(text: str) -> str:
         pieces += [text[position : region.start], f"〖{content}〗" if region in tags else f"〘{content}〙"]
         position = max(position, region.end)
     pieces.append(text[position:])
-    return tail(_MARKUP.sub("", "".join(pieces)[-_TAIL_CHARS:]).translate(_NARROW))
+    return _squeezed(tail(_MARKUP.sub("", "".join(pieces)[-_TAIL_CHARS:]).translate(_NARROW)))
 
 
-def _strong(cleaned: str, known: Labels, several: bool) -> tuple[str, str] | None:
-    """Text and method of the last explicit commitment."""
+def _squeezed(text: str) -> str:
+    """The text with single spaces and without empty lines: no pattern has to try the ways to split a wide gap."""
+    return "\n".join(" ".join(line.split()) for line in text.splitlines() if not line.isspace() and line)
+
+
+def _listed(text: str, found: Sequence[Region]) -> list[Region]:
+    """The last boxes where each holds one other letter and only numbers of a list stand between them."""
+    run = list(found[-1:])
+    for after, before in pairwise(reversed(found)):
+        if not _LIST_GAP.fullmatch(text[before.end : after.start]):
+            break
+        run.insert(0, before)
+    labels = [read_labels(box.content) for box in run]
+    singles = [next(iter(label)) for label in labels if label is not None and len(label) == 1]
+    return run if len(run) > 1 and len(set(singles)) == len(run) else []
+
+
+@dataclass(frozen=True)
+class _Commitment:
+    start: int
+    end: int
+    rank: int
+    said: str
+    method: str
+    labels: Labels
+
+
+def _strong(cleaned: str, known: Labels, several: bool, asked_for_wrong: bool) -> tuple[str, str] | None:
+    """Text and method of the explicit commitment that holds: the last one that is no weaker and no remark."""
     digits = not known or any(label.isdigit() for label in known)
-    best: tuple[int, str, str] | None = None
-    for match in _commitments(cleaned, digits):
-        groups = match.groupdict()
-        if "content" in groups:
-            said, method = match["content"], "answer_tag" if match["open"] == "〖" else "boxed"
-            labels = frozenset() if _offers_several(said) else read_labels(said)
-        else:
-            said, method = match["run"] + (match["or"] or ""), "phrase"
-            labels = _labels_in_prose(cleaned, match)
-            said = _with_following_lines(cleaned, match.start("run"), said) if several and labels else said
-        acceptable = labels is not None and (not known or labels <= known)
-        if acceptable and (best is None or match.end() > best[0]):
-            best = (match.end(), said.strip(), method)
-    return (best[1], best[2]) if best else None
+    best: _Commitment | None = None
+    for new in sorted(_commitments(cleaned, known, several, digits, asked_for_wrong), key=lambda found: found.end):
+        if best is None or (new.labels == best.labels and new.rank > best.rank):
+            best = new
+        elif new.rank < _MARKED and is_remark(cleaned, new.start, new.end):
+            continue
+        elif new.rank >= best.rank or is_correction(cleaned[best.end : new.start]):
+            best = new
+    if best is None:
+        return None
+    if best.rank < _CORRECTED and (taken_back := retraction(cleaned, best.end)) is not None:
+        return cleaned[best.start : taken_back + 100].strip(), best.method
+    return best.said, best.method
 
 
-def _commitments(cleaned: str, digits: bool) -> Iterator[re.Match[str]]:
-    for pattern in [_REGION, *_STRONG, *(_STRONG_DIGITS if digits else [])]:
-        yield from pattern.finditer(cleaned)
+def _commitments(
+    cleaned: str, known: Labels, several: bool, digits: bool, asked_for_wrong: bool
+) -> Iterator[_Commitment]:
+    """All explicit commitments to known labels, or to none of those offered ("A or B")."""
+    right_ones = [(_LOOSE, _RIGHT_ONES_KO)] if digits and not asked_for_wrong else []
+    for rank, pattern in [*_FORMS, *(_DIGIT_FORMS if digits else []), *right_ones]:
+        for match in pattern.finditer(cleaned):
+            groups = match.groupdict()
+            if "content" in groups:
+                said, method = match["content"], "answer_tag" if match["open"] == "〖" else "boxed"
+                labels = frozenset() if _offers_several(said) else read_labels(said)
+            else:
+                said, method = _LIST_SIGN.sub(", ", match["run"]) + (match["or"] or ""), "phrase"
+                labels = _labels_in_prose(cleaned, match)
+                said = _with_following_lines(cleaned, match.start("run"), said) if several and labels else said
+            if labels is None or (known and not labels <= known):
+                continue
+            final = rank == _EXPLICIT and _FINALLY.search(cleaned[max(0, match.start() - 10) : match.start("run")][:10])
+            strength = _FINAL if final else rank
+            yield _Commitment(match.start(), match.end(), strength, said.strip(), method, labels)
 
 
 def _labels_in_prose(cleaned: str, match: re.Match[str]) -> Labels | None:
-    """The labels of a match in running text; None when they are refused there or an article, none after "or"."""
+    """The labels of a match in running text; None when refused, asked or an article, none after "or"."""
     if _REFUSAL.search(cleaned[max(0, match.start() - 12) : match.start("run")]):
         return None
-    if match["run"].strip() == "A" and _ARTICLE.match(cleaned, match.end("run")):
+    if match["run"].strip() == "A" and _ARTICLE.match(cleaned, match.start("run") + len(match["run"].rstrip())):
         return None
-    return frozenset() if match["or"] else read_labels(match["run"])
+    if _ASKED.match(cleaned, match.end()):
+        return None
+    return frozenset() if match["or"] else read_labels(_LIST_SIGN.sub(", ", match["run"]))
 
 
 def _offers_several(said: str) -> bool:
@@ -185,6 +288,22 @@ def _with_following_lines(cleaned: str, position: int, said: str) -> str:
     return ", ".join(labels) if len(labels) > 1 and len(set(labels)) == len(labels) else said
 
 
+def _judged(cleaned: str, question: Question) -> tuple[str, str] | None:
+    """The right ones where every option is called right or wrong, once; all of it where that is not what is asked."""
+    verdicts: dict[str, set[bool]] = {}
+    said = list(_JUDGED.finditer(cleaned[-_JUDGED_CHARS:]))
+    for match in said:
+        verdicts.setdefault(match["label"], set()).add(match["word"] not in _WRONG_WORDS)
+    known = {label for option in question.options for label in read_labels(option.label) or ()}
+    if set(verdicts) != (known or set("ABCD")) or any(len(values) > 1 for values in verdicts.values()):
+        return None
+    right = sorted(label for label, values in verdicts.items() if values == {True})
+    several = question.question_type == "multiple_choice"
+    if _asks_for_wrong(question) or not right or (len(right) > 1 and not several):
+        return "；".join(match[0] for match in said), "conclusion"
+    return ", ".join(right), "conclusion"
+
+
 def _weak(cleaned: str, known: Labels, asked_for_wrong: bool) -> tuple[str, str] | None:
     """Labels of a concluding sentence, of label-only lines, or of the one option quoted on a line of its own.
 
@@ -197,6 +316,8 @@ def _weak(cleaned: str, known: Labels, asked_for_wrong: bool) -> tuple[str, str]
             return (concluded[0][0], "conclusion") if len(concluded) == 1 else None
     method = "whole" if len(lines) == 1 else "line"
     alone = _agreed(((read_labels(line), line) for line in lines), known)
+    if len(lines) == 1 and _CIRCLED_OPTION.fullmatch(lines[0]) and (not known or known & set("12345")):
+        return lines[0], method
     quoted = {option[1]: line for line in lines if (option := _OPTION_LINE.fullmatch(line))}
     if not alone and len(quoted) == 1 and known >= set(quoted):
         label, line = quoted.popitem()

@@ -6,6 +6,7 @@ import re
 
 from livek12.judges.true_false import read_truth
 from livek12.tasks.extraction.regions import answer_tags, boxes, tail
+from livek12.tasks.extraction.remarks import RETRACTION, retraction
 
 Found = tuple[list[str], str]
 _WORD = (
@@ -17,6 +18,7 @@ _COMMITMENT = re.compile(
     rf"\s*(?:应为|应该是|是|为|은|는|이|가|is|:|：|=)*\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}",
     re.IGNORECASE,
 )
+_CORRECTED = re.compile(rf"(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}", re.IGNORECASE)
 
 
 def find_truth(text: str, truncated: bool) -> Found:
@@ -27,8 +29,13 @@ def find_truth(text: str, truncated: bool) -> Found:
         if read_truth(region.content, signs=True, reasoned=True) is not None:
             return [region.content], method
     ending = tail(text)
+    corrected = list(_CORRECTED.finditer(ending))
+    if corrected:
+        return [corrected[-1]["word"]], "phrase"
     said = list(_COMMITMENT.finditer(ending))
     if said:
+        if retraction(ending, said[-1].end()) is not None:
+            return [ending[said[-1].start() :][:200].strip()], "phrase"
         return [said[-1]["word"]], "phrase"
     if marked:
         return [marked[-1][0].content], marked[-1][1]

@@ -16,6 +16,7 @@ from livek12.judges.notation import bare, split_values
 from livek12.judges.parts import blank_count, part_count
 from livek12.tasks.extraction.labelled import labelled_parts, named_values
 from livek12.tasks.extraction.regions import MAX_ANSWER, Region, answer_tags, boxes, tail
+from livek12.tasks.extraction.remarks import is_remark, retraction, settled
 
 Found = tuple[list[str], str]
 NOTHING: Found = ([], "none")
@@ -28,7 +29,7 @@ _AFTER_CHARS = 8_000
 _GAP = re.compile(r"\\(?:text|quad|qquad|[()\[\],;! ])|[\s${}.,，、;；*:：]|\band\b|\bor\b|[和与及或且]")
 _NAME_BEFORE = re.compile(r"(?:\\?[A-Za-z]{1,8}(?:_\w{1,4})?(?:\([^()=]{0,30}\))?=)?")
 _SAID = re.compile(
-    r"(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+"
+    r"(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*[】\]]?\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+|【答案】|(?:故|所以|因此)填"
     r"|(?:故|所以|因此)?(?:答案)?应?填(?:写|入|的是)?\s*[:：]|(?:故|所以|因此)答案\s*(?:应)?(?:为|是)?"
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|would be|[:：=])+(?:\s*approximately)?"
     r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이|[:：])+)\s*[:：]?",
@@ -47,6 +48,7 @@ _STATED = re.compile(
     r"(?:为|是|等于|得|\bis|\bare|\bequals?)\s*[:：]?\s*"
     r"(?P<value>\$[^$\n]{1,300}\$|\\\((?:(?!\\\)).){1,300}\\\)|-?\d[\d,.]{0,30}\d|\d)\s*[.。]?\s*$"
 )
+_BOX_LABEL = re.compile(r"[(（](\d)[)）]\s*\$*\s*$")
 _EMPTY = re.compile(r"\\(?:boxed|fbox)\s?\{\s?\}|<answer>\s?</answer>")
 _BOLD = re.compile(r"\*\*([^*]{1,80})\*\*[.。]?")
 
@@ -78,7 +80,7 @@ def _marked(text: str, count: int, blanks: int) -> Found:
     if not tags and not found:
         return NOTHING
     end = max(region.end for region in [*tags, *found])
-    later = _said(text[end:], 1) if count == 1 and blanks < 2 else NOTHING
+    later = _said(text[end:], 1, answered=True) if count == 1 and blanks < 2 else NOTHING
     if later[0] and any(char.isdigit() or char in "$\\" for char in later[0][0]):
         return later
     if tags and tags[0].end >= end:
@@ -107,7 +109,9 @@ def _boxed(text: str, found: Sequence[Region], count: int, blanks: int) -> list[
             return ["; ".join(_last_distinct(contents, blanks))]
         return [", ".join(dict.fromkeys(box.content for box in final_run(text, found)))]
     if len(contents) == count:
-        return contents
+        numbers = [_BOX_LABEL.search(text[max(0, box.start - 20) : box.start]) for box in found]
+        placed = {int(number[1]): content for number, content in zip(numbers, contents, strict=True) if number}
+        return [placed[key] for key in sorted(placed)] if sorted(placed) == list(range(1, count + 1)) else contents
     whole = split_values(contents[-1], count)
     if len(contents) > count:
         gaps = [after.start - before.end for before, after in pairwise(found[-count:])]
@@ -138,16 +142,21 @@ def final_run(text: str, found: Sequence[Region]) -> list[Region]:
 # --- words --------------------------------------------------------------------------------------------------------
 
 
-def _said(text: str, count: int) -> Found:
+def _said(text: str, count: int, answered: bool = False) -> Found:
     """What follows the last "the answer is" that states as many values as there are parts."""
-    ending = tail(text).replace("**", "")
-    for match in reversed(list(_SAID.finditer(ending))[-_LAST_PHRASES:]):
+    ending = settled(tail(text).replace("**", ""))
+    matches = list(_SAID.finditer(ending))[-_LAST_PHRASES:]
+    for index, match in reversed(list(enumerate(matches))):
+        if (index or answered) and is_remark(ending, match.start(), match.end()):
+            continue
         rest = ending[match.end() : match.end() + _AFTER_CHARS]
         if count > 1:
             values = _labelled(rest, count) or split_values(_sentence(rest), count)
             if len(values) == count:
                 return values, "phrase"
         elif value := _value_in(_sentence(rest)):
+            if retraction(rest, rest.find(value) + len(value)) is not None:
+                return [rest[:SENTENCE_CHARS].strip()], "phrase"
             return [value], "phrase"
     return NOTHING
 
@@ -159,7 +168,9 @@ def _sentence(text: str) -> str:
     for index, char in enumerate(text):
         if char == "$" or text.startswith(("\\(", "\\)", "\\[", "\\]"), index):
             inside = not inside
-        elif not inside and (char in "。．\n" or (char in ".!" and text[index + 1 : index + 2] in {"", " ", "\n"})):
+        elif not inside and (
+            char in "。．\n" or (char in ".!" and text[index + 1 : index + 2] in {"", " ", "\n", "."})
+        ):
             return text[:index]
     return text
 

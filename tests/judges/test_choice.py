@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from livek12.core.records import Option
+from livek12.judges.base import Comparison
+from livek12.judges.choice import ChoiceStage
 from livek12.judges.labels import read_labels
 from tests.judges.helpers import decide, options, outcome
 
@@ -120,3 +123,19 @@ def test_order_and_separator_never_matter(letters: set[str], random: object, sep
 def test_small_letters_are_labels_where_they_are_options_in_order(answer: str, expected: str) -> None:
     four = tuple(options("5", "6", "7", "8"))
     assert outcome("ACD", answer, "multiple_choice", options=four) == expected
+
+
+@pytest.mark.parametrize("answer", ["135", "1, 3, 5", "①③⑤", "5번, 3번, 1번", "531"])
+@pytest.mark.parametrize("labels", ["12345", ""])
+def test_digits_of_a_multiple_choice_are_labels_each(answer: str, labels: str) -> None:
+    options = tuple(Option(label=label, text=f"option {label}") for label in labels)
+    comparison = Comparison(gold="135", answer=answer, question_type="multiple_choice", options=options)
+    assert ChoiceStage().decide(comparison).decision == "accept"
+    wrong = Comparison(gold="135", answer="13", question_type="multiple_choice", options=options)
+    assert ChoiceStage().decide(wrong).decision == "reject"
+
+
+def test_a_label_of_two_digits_stays_one() -> None:
+    options = tuple(Option(label=str(number), text=f"option {number}") for number in range(1, 16))
+    comparison = Comparison(gold="14", answer="1, 4", question_type="multiple_choice", options=options)
+    assert ChoiceStage().decide(comparison).decision == "reject"

@@ -1,0 +1,82 @@
+"""What is said about answers without giving one: hypotheses, other people's mistakes, negations, corrections.
+
+A remark never replaces an answer given before it. A correction does, whatever the form of what it corrects.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HYPOTHETICAL = re.compile(
+    r"若|假如|如果|假设|假使|倘|要是|即使|万一|만약|만일|다면|\b(?:if|suppose|assuming|unless|were|would)\b",
+    re.IGNORECASE,
+)
+_ATTRIBUTED = re.compile(
+    r"易错|易误|常见错|常错|误[选认以区填写解答]|错[选填解认]|错误(?:地|的)?(?:答案|选项|结果|解法|原因)"
+    r"|(?:很多|许多|不少|部分|有些|有的|某些|大多数?)(?:同学|学生|人|考生|资料|书|答案|网站)|有的|有人|有同学"
+    r"|(?:학생|사람)(?:들)?[은이]|흔한|오답|실수"
+    r"|\b(?:students?|people|those|someone|others|many|some|few)\s+(?:\w+\s+)?(?:who|may|might|will|would|often|choose"
+    r"|pick|select|get|think|say|answer|find|obtain|write|put|mistakenly)\b"
+    r"|\b(?:common(?:ly)?|typical|frequent)\s+(?:mistake|error|wrong|pitfall|trap|incorrect)"
+    r"|\b(?:mistakenly|incorrectly|wrongly|tempting|distractor|trap|wrong answer|incorrect answer)\b",
+    re.IGNORECASE,
+)
+_CONDITION_BEHIND = re.compile(
+    r"\s*(?:选项|项|option|choice)?\s*(?:是|就|则|的|会|显然|is|are|would be)?\s*(?:\w+\s+){0,4}?"
+    r"(?:不对|不正确|不符|错误|错的|错了|有误|矛盾|only\s+if|only\s+when|is\s+wrong|would\s+be|오답|틀)",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"易错|常见错|误区|陷阱|common (?:mistake|error|pitfall)|오답|흔한", re.IGNORECASE)
+_BOUNDARY = re.compile(r"[。！？!?\n；;]|[.](?=\s)")
+_SO = re.compile(r"故|所以|因此|综上|따라서|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
+_WINDOW = 300
+_HEADING_CHARS = 20
+
+RETRACTION = (
+    r"(?:\b(?:no|oh|hmm|ah)[,.]?\s*wait\b|\bwait[,.]?\s*no\b|\bsorry\b|\bcorrection\b|\bscratch that\b"
+    r"|(?<=[.。…!！,，\s])no,|(?<=[.。…!！,，;；\s])(?:不对?|不是|错了|说错了|写错了)[，,。：:！!]|更正|订正|改正为|修正为|아니[,，]|정정)"
+)
+_CORRECTION = re.compile(
+    rf"{RETRACTION}|\bwait\b|\bactually\b|等等|等一下|重新|change my mind|on second thought|double[- ]check|recheck"
+    r"|i made (?:a|an) (?:mistake|error)|mistake|잠깐|다시",
+    re.IGNORECASE,
+)
+_DIRECT = re.compile(rf"[\s.。…,，;；!！〗〙$)*）]*{RETRACTION}", re.IGNORECASE)
+_NOT_BUT = (
+    (re.compile(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),
+    (re.compile(r"((?:정답|답)\s*(?:은|는)?)\s*[^.\n]{1,30}?\s*(?:이|가)?\s*아니(?:라|고|며)[,，]?"), r"\1"),
+    (re.compile(r"(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?", re.IGNORECASE), r"\1"),
+    (re.compile(r"[,，]?\s*(?:而不是|而非|而不为)[^。\n，,；;]{1,40}"), ""),
+    (re.compile(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+[^,;\n]{1,20}?(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
+)  # fmt: skip
+
+
+def settled(text: str) -> str:
+    """The text with "not X but Y" as "Y" and "Y, not X" as "Y"."""
+    for pattern, kept in _NOT_BUT:
+        text = pattern.sub(kept, text)
+    return text
+
+
+def is_remark(text: str, start: int, end: int) -> bool:
+    """Whether what stands at `start` to `end` is a hypothesis, a mistake told of, or said to be wrong."""
+    before = text[max(0, start - _WINDOW) : start]
+    boundaries = list(_BOUNDARY.finditer(before))
+    sentence = before[boundaries[-1].end() if boundaries else 0 :] + text[start:end]
+    if _ATTRIBUTED.search(sentence) or _HYPOTHETICAL.search(_SO.split(sentence)[-1]):
+        return True
+    lines = [line for line in before.split("\n")[:-1] if line.strip()]
+    if lines and len(lines[-1].strip()) <= _HEADING_CHARS and _HEADING.search(lines[-1]):
+        return True
+    return bool(_CONDITION_BEHIND.match(text, end, end + 60))
+
+
+def is_correction(between: str) -> bool:
+    """Whether what stands between two answers takes the first one back."""
+    return bool(_CORRECTION.search(between))
+
+
+def retraction(text: str, end: int) -> int | None:
+    """Where the words that take back the answer ending at `end` end; None where none directly follow."""
+    found = _DIRECT.match(text, end)
+    return found.end() if found else None
