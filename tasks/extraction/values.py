@@ -106,7 +106,8 @@ def _boxed(text: str, found: Sequence[Region], count: int, blanks: int) -> list[
     contents = [box.content for box in found]
     if count == 1:
         if blanks > 1 and len(contents) >= blanks and len(split_values(contents[-1], blanks)) != blanks:
-            return ["; ".join(_last_distinct(contents, blanks))]
+            distinct = _distinct(contents)
+            return ["; ".join((distinct if len(distinct) >= blanks else contents)[-blanks:])]
         return [", ".join(dict.fromkeys(box.content for box in final_run(text, found)))]
     if len(contents) == count:
         numbers = [_BOX_LABEL.search(text[max(0, box.start - 20) : box.start]) for box in found]
@@ -114,18 +115,23 @@ def _boxed(text: str, found: Sequence[Region], count: int, blanks: int) -> list[
         return [placed[key] for key in sorted(placed)] if sorted(placed) == list(range(1, count + 1)) else contents
     whole = split_values(contents[-1], count)
     if len(contents) > count:
-        gaps = [after.start - before.end for before, after in pairwise(found[-count:])]
-        apart = max(gaps) > _NEAR_CHARS
-        return whole if apart and len(whole) == count else _last_distinct(contents, count)
+        if len(final_run(text, found)) == count:
+            return contents[-count:]
+        gaps = [after.start - before.end for before, after in pairwise(found)]
+        if max(gaps[-count + 1 :]) > _NEAR_CHARS and len(whole) == count:
+            return whole
+        # The last boxes are a set of answers where they stand together and apart from those before them. Else (one
+        # was checked, or taken back) all go on, for the judges to leave open; a value boxed twice running is one.
+        together = max(gaps[-count + 1 :]) <= _NEAR_CHARS < gaps[-count]
+        return contents[-count:] if together else _distinct(contents)
     if len(contents) == 1 and len(whole) == count:
         return whole
     return _labelled(tail(text), count) or contents
 
 
-def _last_distinct(contents: Sequence[str], count: int) -> list[str]:
-    """The last `count` contents; a value boxed twice running counts once where enough remain."""
-    distinct = [content for index, content in enumerate(contents) if index == 0 or contents[index - 1] != content]
-    return list(distinct if len(distinct) >= count else contents)[-count:]
+def _distinct(contents: Sequence[str]) -> list[str]:
+    """The contents without those that repeat the one before."""
+    return [content for index, content in enumerate(contents) if index == 0 or contents[index - 1] != content]
 
 
 def final_run(text: str, found: Sequence[Region]) -> list[Region]:

@@ -24,7 +24,7 @@ def test_several_korean_labels(response: str) -> None:
 
 ONE = [
     ("\\boxed{B}\n易错点：很多同学会选C。", "B"), ("\\boxed{B}\n很多人选A，因为忘了符号。", "B"),
-    ("故选B。（注：有的资料答案为C，是错误的）", "B"), ("答案：B。假如选 C 则矛盾", "B"), ("答案：B\n…\nC. 选C不对", "B"),
+    ("故选B。（注：有的资料答案为C，是错误的）", "B"), ("答案：B。假如选 C 则矛盾", "B"), ("答案：B\n…\nC. 选C不对", "B"),  # noqa: E501
     ("Answer: B. Students who choose C forget friction.", "B"),
     ("\\boxed{B}\nOption C is the best choice only if x>0.", "B"), ("My answer is B... no wait, C", "C"),
     ("答案是B。不，应该是C。", "C"), ("【答案】B", "B"), ("[答案] B", "B"), ("選B", "B"), ("選擇(B)", "B"),
