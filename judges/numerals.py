@@ -20,7 +20,7 @@ _LARGE = {"万": 10**4, "亿": 10**8, "만": 10**4, "억": 10**8}
 
 def _whole(digit: str, zero: str, steps: str) -> str:
     """The pattern of whole numbers; "一百二" (120, not 102) is none."""
-    ten, hundred, thousand = steps
+    ten, hundred, thousand = tuple(steps)
     tens = f"{digit}{ten}{digit}?"
     hundreds = f"{digit}{hundred}(?:{zero}{digit}|{tens})?"
     return f"(?:{digit}{thousand}(?:{zero}{digit}|{zero}{tens}|{hundreds})?|{hundreds}|{digit}?{ten}{digit}?|{digit})"

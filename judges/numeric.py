@@ -155,8 +155,8 @@ def read_number(text: str) -> Number | None:
         marked, plain = True, plain[about.end() :]
     plain = _NEGATIVE.sub("-", re.sub(r"^(?:\\\$|[¥￥€£₩])\s*", "", plain))
     if numeral := read_numeral(plain):
-        unit = read_unit(numeral.rest) or NO_UNIT
-        return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, unit, name)
+        counted = read_unit(numeral.rest) or NO_UNIT
+        return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, counted, name)
     match = _NUMBER.match(plain)
     number = _parsed(match) if match else None
     if number is None:
