@@ -32,7 +32,8 @@ _SAID = re.compile(
     r"(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*[】\]]?\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+|【答案】|(?:故|所以|因此)填"
     r"|(?:故|所以|因此)?(?:答案)?应?填(?:写|入|的是)?\s*[:：]|(?:故|所以|因此)答案\s*(?:应)?(?:为|是)?"
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|would be|[:：=])+(?:\s*approximately)?"
-    r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이|[:：])+)\s*[:：]?",
+    r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이|[:：])+"
+    r"|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))\s*[:：]?",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(
@@ -40,6 +41,7 @@ _CONCLUSION = re.compile(
     r"|therefore|thus|hence|so|in conclusion|consequently)[，,:： ]",
     re.IGNORECASE,
 )
+_EQUATION = re.compile(r"\s*(?P<value>[A-Za-z]\w{0,3} ?= ?[^\s，,。；;=]{1,40}?)[。.]?\s*")
 _MATH = re.compile(
     r"\$\$(.{1,400}?)\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]",
     re.DOTALL,
@@ -202,13 +204,16 @@ def _unmarked(text: str) -> Found:
         formulas = _formulas(ending)
         if len(formulas) == 1 and not re.search(r"\d", _MATH.sub("", ending)):
             return [formulas[0]], "whole"
-        if len(lines) == 1 and len(lines[0]) <= 100 and not re.search(r"[。！？!?]|[.] \w", lines[0]):
-            return [lines[0]], "whole"
+        only = lines[0] if "，" in lines[0] else lines[0].rstrip("。 ")
+        if len(lines) == 1 and len(only) <= 100 and not re.search(r"[。！？!?]|[.] \w", only):
+            return [only], "whole"
     last_lines = "\n".join(lines[-3:])
     for conclusion in list(_CONCLUSION.finditer(last_lines))[-1:]:
         rest = last_lines[conclusion.end() :]
         if len(_formulas(rest)) == 1 and len(bare(_MATH.sub("", rest))) <= 60:
             return _formulas(rest), "conclusion"
+        if equation := _EQUATION.fullmatch(rest):
+            return [equation["value"]], "conclusion"
     if stated := _STATED.search(lines[-1]):
         return [stated["value"].strip()], "conclusion"
     if _MATH.fullmatch(lines[-1].rstrip(".。 ")):

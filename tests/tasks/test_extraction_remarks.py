@@ -69,3 +69,20 @@ def test_a_retracted_value_is_not_the_answer() -> None:
 
 def test_part_labels_before_boxes_give_their_order() -> None:
     assert answers("(2)\\boxed{5}\n(1)\\boxed{3}", ask(parts=2)) == ["3", "5"]
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("First, 5 + 7.\n\n### Final Answer\n12", "12"),
+        ("We add.\n**Answer**\n12", "12"),
+        ("先相加。\n答案\n12", "12"),
+        ("5。", "5"),
+        ("先求和，再化简。综上，x=12。", "x=12"),
+        ("We divide both sides by 3. Therefore x = 12", "x = 12"),
+        ("The answer sheet has room.\nIt is large.", None),
+        ("综上，两式都成立。", None),
+    ],
+)
+def test_headings_and_plain_conclusions(response: str, expected: str | None) -> None:
+    assert answers(response) == ([] if expected is None else [expected])
