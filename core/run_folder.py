@@ -86,6 +86,7 @@ class RunFolder:
     def __init__(self, path: Path, on_problem: Callable[[str], None] | None = None) -> None:
         self.path = path
         self._on_problem = on_problem
+        self._questions: dict[str, list[Question]] | None = None  # read once: they never change
 
     @classmethod
     def create_or_resume(
@@ -150,6 +151,11 @@ class RunFolder:
 
     def questions(self) -> dict[str, list[Question]]:
         """The questions of each task, in the order they are asked; pictures without bytes."""
+        if self._questions is None:
+            self._questions = self._read_questions()
+        return self._questions
+
+    def _read_questions(self) -> dict[str, list[Question]]:
         spec = self.spec()
         found: dict[str, list[Question]] = {task.name: [] for task in spec.tasks}
         file = self._file("questions.jsonl")

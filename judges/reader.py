@@ -5,6 +5,7 @@ The lower half of `judges.latex`, which adds lists, relations and names and stat
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from livek12.judges.tokens import Token, Unparsable
@@ -18,7 +19,7 @@ _PRIMES = frozenset({"'", "*", "+", "-"})
 _MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "vmatrix", "Bmatrix", "smallmatrix", "array"})
 
 
-class ExpressionReader:
+class ExpressionReader(ABC):
     """A position in a list of tokens, and the rules that read an expression from there."""
 
     def __init__(self, tokens: list[Token], source: str) -> None:
@@ -67,9 +68,9 @@ class ExpressionReader:
                 return index
         return self.end
 
+    @abstractmethod
     def items(self) -> Node:
         """What stands between brackets; read by the upper half."""
-        raise NotImplementedError
 
     def union(self) -> Node:
         """Sums with ∪ between them."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from typing import Any, Literal
 
-from livek12.core.records import Failure, Message, Part, Request
+from livek12.core.records import Failure, Message, Request
 
 Json = dict[str, Any]
 
@@ -62,11 +62,19 @@ def grouped(requests: Iterable[Request], limit: int = 64) -> Iterator[list[Reque
         yield group
 
 
-def parts_of(message: Message) -> str | list[Part]:
+def content_of(message: Message, picture: Callable[[str], Json]) -> str | list[Json]:
     """A text-only message as one string (its parts joined as they stand), else its parts in order."""
     if all(part.type == "text" for part in message.content):
         return "".join(part.text or "" for part in message.content)
-    return list(message.content)
+    return content_parts(message, picture)
+
+
+def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json]:
+    """The parts of a message; `picture` gives the part for the sha256 of an image."""
+    return [
+        {"type": "text", "text": part.text or ""} if part.type == "text" else picture(part.image or "")
+        for part in message.content
+    ]
 
 
 def clean(text: str) -> str:

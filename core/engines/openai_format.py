@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from livek12.core.engines.common import Json, clean, one_line, parts_of
+from livek12.core.engines.common import Json, clean, content_of, one_line
 from livek12.core.engines.images import mime_of
-from livek12.core.records import Image, Message, Request
+from livek12.core.records import Image, Request
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
@@ -39,19 +38,11 @@ class Completion:
 
 def messages_json(request: Request) -> list[Json]:
     """The conversation; images become data URLs of exactly their bytes."""
-    return [{"role": message.role, "content": _content(message, request.images)} for message in request.messages]
 
+    def picture(sha256: str) -> Json:
+        return {"type": "image_url", "image_url": {"url": data_url(request.images[sha256])}}
 
-def _content(message: Message, images: Mapping[str, Image]) -> str | list[Json]:
-    parts = parts_of(message)
-    if isinstance(parts, str):
-        return parts
-    return [
-        {"type": "text", "text": part.text or ""}
-        if part.type == "text"
-        else {"type": "image_url", "image_url": {"url": data_url(images[part.image or ""])}}
-        for part in parts
-    ]
+    return [{"role": message.role, "content": content_of(message, picture)} for message in request.messages]
 
 
 def data_url(image: Image) -> str:

@@ -21,10 +21,11 @@ from livek12.core.engines.base import Outcome
 from livek12.core.engines.common import (
     Json,
     cannot_see,
+    content_of,
+    content_parts,
     failure,
     has_images,
     one_line,
-    parts_of,
     seed_of,
     versions_of,
 )
@@ -174,19 +175,13 @@ class TransformersEngine:
 
     def _conversation(self, request: Request) -> list[Json]:
         pictures = self._pictures.of(request)
-        conversation: list[Json] = []
-        for message in request.messages:
-            content: Any = parts_of(message)
-            # A processor's template reads parts, a tokenizer's a string.
-            if self.images:
-                content = [
-                    {"type": "text", "text": part.text or ""}
-                    if part.type == "text"
-                    else {"type": "image", "image": pictures[part.image or ""]}
-                    for part in message.content
-                ]
-            conversation.append({"role": message.role, "content": content})
-        return conversation
+
+        def picture(sha256: str) -> Json:
+            return {"type": "image", "image": pictures[sha256]}
+
+        # A processor's template reads parts, a tokenizer's a string.
+        content = content_parts if self.images else content_of
+        return [{"role": message.role, "content": content(message, picture)} for message in request.messages]
 
     def _room(self, rows: int, width: int, wanted: int) -> int:
         """Tokens that may be generated: as many as wanted and the context holds."""

@@ -20,11 +20,11 @@ from livek12.core.engines.base import Outcome
 from livek12.core.engines.common import (
     Json,
     cannot_see,
+    content_of,
     failure,
     grouped,
     has_images,
     one_line,
-    parts_of,
     seed_of,
     versions_of,
 )
@@ -32,7 +32,7 @@ from livek12.core.engines.images import BadImage, Pictures
 from livek12.core.engines.thinking import Thinking
 from livek12.core.engines.torch_builds import mend_torch_builds
 from livek12.core.errors import UserError
-from livek12.core.records import Message, Request, Response
+from livek12.core.records import Request, Response
 
 BURST = 32
 """Requests rendered between two steps of the engine, so that the first results do not wait for a full window."""
@@ -193,18 +193,10 @@ class VLLMEngine:
     def _conversation(self, request: Request) -> list[Json]:
         pictures = self._pictures.of(request)
 
-        def content(message: Message) -> str | list[Json]:
-            parts = parts_of(message)
-            if isinstance(parts, str):
-                return parts
-            return [
-                {"type": "text", "text": part.text or ""}
-                if part.type == "text"
-                else {"type": "image_pil", "image_pil": pictures[part.image or ""], "uuid": part.image}
-                for part in parts
-            ]
+        def picture(sha256: str) -> Json:
+            return {"type": "image_pil", "image_pil": pictures[sha256], "uuid": sha256}
 
-        return [{"role": message.role, "content": content(message)} for message in request.messages]
+        return [{"role": message.role, "content": content_of(message, picture)} for message in request.messages]
 
     def _sampling(self, group: list[Request]) -> Any:
         from vllm import SamplingParams
