@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
 IMAGE_MARK = "<image>"
 """Stands in a text where the next image of the record belongs."""
 
@@ -95,9 +95,9 @@ class Attributes(Record):
 
 
 class Review(Record):
-    """Who accepted the question, and when (ISO 8601)."""
+    """Who accepted the question, and when (ISO 8601); `upstream`: published by its source, hence reviewed there."""
 
-    state: Literal["unreviewed", "accepted", "rejected"] = "unreviewed"
+    state: Literal["unreviewed", "accepted", "rejected", "upstream"] = "unreviewed"
     by: str | None = None
     at: str | None = None
 
@@ -114,6 +114,7 @@ class Question(Record):
     """One exam question with its key.
 
     `answer` has one entry a blank or sub-question; letters of a multiple choice are one entry ("ACD").
+    `part_units` is the unit printed after each blank, which an answer may leave out ("" where none is).
     Images are used in the order of their marks: those of `question` first, then those of the options.
     """
 
@@ -132,6 +133,7 @@ class Question(Record):
     number: str | None = None
     answer: list[str] = []
     part_points: list[float] = []
+    part_units: list[str] = []
     answer_images: list[Image] = []
     solution: str | None = None
     solution_images: list[Image] = []

@@ -21,6 +21,7 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
         "number": "its number on the paper",
         "answer": "the key: one entry a blank, sub-question or variable; the letters of a choice are one entry",
         "part_points": "the points of each entry of the key",
+        "part_units": "the unit printed after each blank, which an answer may leave out",
         "answer_images": "pictures that belong to the key",
         "solution": "the reference solution",
         "solution_images": "pictures of the solution, in the order of their marks",

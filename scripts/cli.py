@@ -21,12 +21,16 @@ COMMANDS = {
     "tasks": "List the tasks.",
     "build": "Build a data set (Parquet and a card) from a source.",
     "validate": "Check a built data set.",
+    "subsets": "Propose members of a subset for review.",
+    "publish": "Publish a data set to the Hub.",
     "run": "Ask, judge, score and report in one go; resumes a run folder.",
     "generate": "Only ask: fill a run folder with responses.",
     "judge": "Mark the responses of a run folder.",
     "score": "Compute the scores of a run folder.",
     "report": "Write and print the report of a run folder.",
     "import-responses": "Make a run folder from recorded responses.",
+    "judge-pairs": "Judge pairs of answer and key, with no run folder.",
+    "study": "Agreement, sensitivity and stability of the marks of run folders.",
     "compare": "Compare runs: table, intervals, paired tests.",
 }
 

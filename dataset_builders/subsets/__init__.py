@@ -1,0 +1,1 @@
+"""Proposes members of subsets for review, and reads the reviewed proposals back."""

@@ -1,0 +1,1 @@
+"""Judges that are models: prompts, votes, panels and the process audit."""

@@ -1,0 +1,1 @@
+"""Studies on run folders: how far marks agree, how stable they are."""
