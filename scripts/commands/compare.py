@@ -38,10 +38,11 @@ def compare(
     from livek12.core.scoring import compare as compare_rows
     from livek12.scripts.pipeline import profile_of
     from livek12.scripts.progress import warn
+    from livek12.scripts.run_names import run_names
 
     formulas = profile_of(profile)
     wanted = _filter(where)
-    folders = {name: RunFolder.open(path, warn) for name, path in _names(runs).items()}
+    folders = {name: RunFolder.open(path, warn) for name, path in run_names(runs).items()}
     rows = {name: [row for row in folder.rows() if wanted(row)] for name, folder in folders.items()}
     if not all(rows.values()):
         raise UserError(f"no questions where {where} in {', '.join(name for name in rows if not rows[name])}")
@@ -50,12 +51,6 @@ def compare(
         typer.echo(json.dumps(result, ensure_ascii=False, indent=1))
     else:
         _show(result)
-
-
-def _names(runs: list[Path]) -> dict[str, Path]:
-    """The shortest names that tell the folders apart."""
-    short = {path.resolve().name: path for path in runs}
-    return short if len(short) == len(runs) else {str(path): path for path in runs}
 
 
 def _filter(where: str) -> Callable[[Row], bool]:
