@@ -2,7 +2,9 @@
 
 Contract: a data set is a folder with a card (README.md whose YAML names configs, splits and Parquet files), or
 ORG/NAME[@REVISION] on the Hub, of which only the files of the wanted configs are fetched. Both are read the same
-way, row by row, with the image bytes as they were stored.
+way, row by row, with the image bytes as they were stored. One commit of a Hub data set is read, that which its name
+leads to when it is opened. Page images are joined to the questions on them by `join_pages`, and answers that are held
+back elsewhere by `with_answers`.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,18 +24,26 @@ from livek12.core.records import Benchmark, Image, Language, Page, Question, Rec
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 CARD = "README.md"
 PAGES_CONFIG = "pages"
 BATCH_ROWS = 32
 Configs = dict[str, dict[str, list[str]]]
 """Config → split → patterns of its files, relative to the data set."""
+Pages = Mapping[tuple[str, int], Any]
+"""Page images by paper and page number (from 1)."""
 R = TypeVar("R", bound=Record)
+Q = TypeVar("Q", Question, Mapping[str, Any])
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 
 
 def load_questions(
-    data: str | Path, configs: Sequence[str], benchmark: Benchmark, language: Language | None = None
+    data: str | Path,
+    configs: Sequence[str],
+    benchmark: Benchmark,
+    language: Language | None = None,
+    releases: Collection[str] | None = None,
 ) -> list[Question]:
     """The questions of the first of `configs` that the data set has and that holds this benchmark.
 
@@ -41,15 +52,20 @@ def load_questions(
         configs: names to look for, best first; a merged data set prefixes them with the benchmark.
         benchmark: whose questions are wanted.
         language: only questions in this language; None for all.
+        releases: only questions of these releases; None for all.
 
     Raises:
         UserError: there is no such data set or config, a file is damaged, or a row is not a question.
     """
-    return list(iter_questions(data, configs, benchmark, language))
+    return list(iter_questions(data, configs, benchmark, language, releases))
 
 
 def iter_questions(
-    data: str | Path, configs: Sequence[str], benchmark: Benchmark, language: Language | None = None
+    data: str | Path,
+    configs: Sequence[str],
+    benchmark: Benchmark,
+    language: Language | None = None,
+    releases: Collection[str] | None = None,
 ) -> Iterator[Question]:
     """The same as `load_questions`, one at a time."""
     opened = _Opened(data)
@@ -58,7 +74,9 @@ def iter_questions(
         first = next(rows, None)
         if first is None or first.benchmark != benchmark:
             continue
-        yield from (q for q in _chain(first, rows) if language in (None, q.language))
+        for question in chain([first], rows):
+            if language in (None, question.language) and (releases is None or question.release in releases):
+                yield question
         return
     raise UserError(
         f"{data} has no {benchmark} config {' or '.join(configs)}; it has: {', '.join(opened.configs) or 'none'};"
@@ -82,6 +100,68 @@ def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None
     pages = opened.records(Page, PAGES_CONFIG)
     found = (((page.paper_id, page.page_number), page.image) for page in pages)
     return {key: image for key, image in found if keys is None or key in keys}
+
+
+def join_pages(questions: Iterable[Q], pages: Pages | Iterable[Any]) -> Iterator[tuple[Q, list[Any]]]:
+    """Each question with the images of the pages it stands on, in page order.
+
+    Args:
+        questions: `Question` records, or rows of config `image_only` as `datasets` gives them.
+        pages: what `load_pages` gives, or `Page` records, or rows of config `pages` (one split, or a dict of splits).
+
+    Raises:
+        UserError: a question names no pages, or one of them is not among `pages`.
+    """
+    found = page_index(pages)
+    for question in questions:
+        yield question, pages_of(question, found)
+
+
+def pages_of(question: Question | Mapping[str, Any], pages: Pages) -> list[Any]:
+    """The images of the pages that a question stands on, in page order.
+
+    Raises:
+        UserError: it names no pages, or one of them is not among `pages`.
+    """
+    id, paper, numbers = (_field(question, name) for name in ("id", "paper_id", "page_numbers"))
+    if not paper or not numbers:
+        raise UserError(f"question {id} names no paper or pages; it cannot be asked from page images")
+    for number in numbers:
+        if (paper, number) not in pages:
+            raise UserError(f"question {id}: page {number} of paper {paper} is missing")
+    return [pages[paper, number] for number in sorted(numbers)]
+
+
+def page_index(pages: Pages | Iterable[Any]) -> Pages:
+    """Page images by paper and page number; see `join_pages` for what `pages` may be."""
+    if isinstance(pages, Mapping):
+        if all(isinstance(key, tuple) for key in pages):
+            return pages
+        pages = chain.from_iterable(pages.values())
+    return {(_field(page, "paper_id"), _field(page, "page_number")): _field(page, "image") for page in pages}
+
+
+def with_answers(questions: Iterable[Question], held: Iterable[Question]) -> list[Question]:
+    """The questions, those without an answer with that of the row of the same id in `held`.
+
+    Args:
+        questions: questions of a data set whose newest answers are held back.
+        held: the rows of the data set that holds them: the same ids, with everything filled in.
+
+    Raises:
+        UserError: a row of `held` is another question than that of its id.
+    """
+    rows = {question.id: question for question in held}
+    filled = []
+    for question in questions:
+        row = rows.get(question.id)
+        if row is not None and (row.benchmark, row.question) != (question.benchmark, question.question):
+            raise UserError(
+                f"question {question.id}: the held answer is of another text; give the answers of this data set"
+            )
+        known = bool(question.answer or any(variable.value for variable in question.variables))
+        filled.append(question if row is None or known else _answered(question, row))
+    return filled
 
 
 def fingerprint(questions: Iterable[Question], pages: Iterable[Image] = ()) -> str:
@@ -132,6 +212,8 @@ class _Opened:
     def __init__(self, data: str | Path) -> None:
         self._data = data
         self._on_hub = not Path(data).exists() and bool(_HUB_NAME.fullmatch(str(data)))
+        name, _, revision = str(data).partition("@")
+        self._name, self._revision = name, revision or None
         self._folder = self._fetch([CARD]) if self._on_hub else Path(data)
         self.configs = read_card(self._folder)
 
@@ -149,11 +231,13 @@ class _Opened:
     def _fetch(self, patterns: list[str]) -> Path:
         from huggingface_hub import snapshot_download
 
-        name, _, revision = str(self._data).partition("@")
         try:
-            folder = snapshot_download(name, repo_type="dataset", revision=revision or None, allow_patterns=patterns)
+            folder = snapshot_download(
+                self._name, repo_type="dataset", revision=self._revision, allow_patterns=patterns
+            )
         except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
             raise UserError(f"{self._data}: no such folder, and not to be had from the Hub ({_line(error)})") from None
+        self._revision = Path(folder).name  # a snapshot is named by its commit: later files come from the same one
         return Path(folder)
 
 
@@ -184,10 +268,16 @@ def read_rows(record: type[Record], file: Path) -> Iterator[dict[str, Any]]:
     try:
         with pq.ParquetFile(file) as parquet:
             columns = _known_columns(record, parquet.schema_arrow)
-            for batch in parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns):
+            for batch in iter_batches(parquet, columns):
                 yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{file}: damaged or not Parquet ({_line(error)}); build or fetch it again") from None
+
+
+def iter_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """A few rows at a time, one row group after the other: asked for all, pyarrow keeps each until the last is read."""
+    for group in range(parquet.num_row_groups):
+        yield from parquet.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
 
 
 def _known_columns(record: type[Record], columns: pa.Schema) -> list[str]:
@@ -220,9 +310,14 @@ def _content(value: Any) -> Any:
     return value
 
 
-def _chain(first: Question, rest: Iterator[Question]) -> Iterator[Question]:
-    yield first
-    yield from rest
+def _field(row: Any, name: str) -> Any:
+    """A field of a record or of a row of `datasets`."""
+    return row[name] if isinstance(row, Mapping) else getattr(row, name)
+
+
+def _answered(question: Question, row: Question) -> Question:
+    names = ("answer", "answer_images", "solution", "solution_images", "variables", "reasoning_flow", "part_units")
+    return question.model_copy(update={name: getattr(row, name) for name in names})
 
 
 def _line(error: object) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-RECORD_VERSION = 2
+RECORD_VERSION = 3
 IMAGE_MARK = "<image>"
 """Stands in a text where the next image of the record belongs."""
 
@@ -202,12 +202,17 @@ class Key(Record):
 
 
 class Request(Record):
-    """What one model is asked once. `images` maps the sha256 used in the messages to the picture."""
+    """What one model is asked once. `images` maps the sha256 used in the messages to the picture.
+
+    `answer_schema` is a JSON schema that the answer has to follow: engines that can hold a model to it do (vllm, and
+    endpoints with `response_format`); the others do not see it, so that the prompt has to say the form as well.
+    """
 
     key: Key
     messages: list[Message]
     images: dict[str, Image] = {}
     sampling: Sampling = Sampling()
+    answer_schema: dict[str, Any] | None = None
 
     @property
     def prompt_sha256(self) -> str:
@@ -248,15 +253,36 @@ class Failure(Record):
     reason: str
 
 
+class Call(Record):
+    """One request put to a judge model while one response was marked, whatever came of it.
+
+    `prompt` names the prompt file with version and hash; `raw` is the reply as received (None: there was none) and
+    `problem` why it counts for nothing ("" when it counts). `cost` is in the currency of the judge's stated prices,
+    None without prices or counts. `remembered`: the reply came from the cache, so that nothing was paid this time;
+    tokens and cost are those of the first time.
+    """
+
+    judge: str
+    prompt: str
+    raw: str | None = None
+    problem: str = ""
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+    remembered: bool = False
+
+
 class Vote(Record):
-    """What one judge said about one part; `raw` is its text as received."""
+    """What one judge said about one part; `raw` is its text as received. `Verdict.calls` has what it cost."""
 
     judge: str
     decision: Literal["accept", "reject", "undecided"]
     score: float | None = None
+    reason: str = ""
     raw: str | None = None
-    tokens: int | None = None
-    cost: float | None = None
 
 
 class PartVerdict(Record):
@@ -291,6 +317,7 @@ class Process(Record):
     lae: float
     dre: float
     errors: list[ProcessError] = []
+    critics: list[str] = []
 
 
 State = Literal["graded", "no_answer", "ungraded", "failed", "unsupported"]
@@ -302,7 +329,7 @@ class Verdict(Record):
     `state` is graded, no_answer (worth 0) or ungraded (with the reason). `points` is what was awarded out
     of `max_points`; with undecided parts it is None and [`low`, `high`] are the bounds, which are equal to
     `points` otherwise. `correct` is None while it depends on an undecided part. `response_sha256` names the very
-    response that was marked.
+    response that was marked. `calls` are all requests to judge models, of the marking and of the process audit.
     """
 
     key: Key
@@ -317,6 +344,7 @@ class Verdict(Record):
     process: Process | None = None
     process_ungraded: str | None = None
     reason: str = ""
+    calls: list[Call] = []
     judge: str
     versions: dict[str, str] = {}
 

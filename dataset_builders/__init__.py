@@ -6,6 +6,7 @@ only once the new one is whole; `validate` says what is wrong with such a folder
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,28 +14,47 @@ if TYPE_CHECKING:
     from livek12.dataset_builders.building import BuildReport
 
 
-def build(benchmark: str, source: str, out: Path) -> BuildReport:
-    """Builds the data set of a benchmark.
+def build(
+    benchmark: str,
+    source: str | Sequence[str],
+    out: Path,
+    hosts: Collection[str] = (),
+    subsets: Sequence[Path] = (),
+    step: Callable[[], None] = lambda: None,
+    base: str = "",
+    withdraw: Path | None = None,
+) -> BuildReport:
+    """Builds the data set of a benchmark, or of all in one.
 
     Args:
-        benchmark: one of `building.BENCHMARKS`.
-        source: a file or folder, or "hub" for the published data; not used by `sample`.
+        benchmark: one of `sources.NAMES`.
+        source: a file or folder, or "hub" for the published data; several for `all`, see `sources.find_sources`; not
+            used by `sample`.
         out: folder of the data set; created, or replaced if it holds nothing but a data set.
+        hosts: the only hosts that pictures may be fetched from.
+        subsets: reviewed sheets of `livek12 subsets`, whose accepted members are marked.
+        step: called once a record, to show that the work goes on.
+        base: the earlier data set that the source's release is added to: a folder, or ORG/NAME[@REVISION] on the Hub.
+        withdraw: a list of questions of `base` to withdraw, see `releases.read_withdrawals`.
 
     Raises:
         UserError: unknown benchmark, nothing to read, or `out` cannot be written.
     """
     from livek12.dataset_builders.building import build as run
 
-    return run(benchmark, source, out)
+    return run(benchmark, source, out, hosts, subsets, step, base, withdraw)
 
 
-def validate(folder: Path) -> list[str]:
+def validate(folder: Path, step: Callable[[], None] = lambda: None) -> list[str]:
     """What is wrong with a built data set: one line a problem, none when it is sound.
+
+    Args:
+        folder: the data set.
+        step: called once a row, to show that the work goes on.
 
     Raises:
         UserError: the folder is not a data set at all.
     """
     from livek12.dataset_builders.validation import validate as run
 
-    return run(folder)
+    return run(folder, step)

@@ -6,7 +6,7 @@ line in the log, with its file, line and id, and the rest goes on; nothing is dr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -41,8 +41,13 @@ class Log:
 class Reader(Protocol):
     """Reads the source of one benchmark."""
 
-    def __call__(self, source: Path, log: Log) -> Records:
+    def __call__(self, source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
         """Yields the pages, then the questions, and logs what it leaves out.
+
+        Args:
+            source: the file or folder to read.
+            log: takes a line for each row that is left out.
+            hosts: the only hosts that images may be fetched from, as HOST or HOST:PORT.
 
         Raises:
             UserError: the source is not there, or nothing in it is of this benchmark.

@@ -1,24 +1,22 @@
-"""Builds a data set: reads the records of a source and writes Parquet and a card.
+"""Builds a data set: reads the records of its sources and writes Parquet and what describes it.
 
-Contract: see `livek12.dataset_builders`. Everything is written beside `out` and moved there at the end, so that a
-build that fails or is killed leaves an earlier one as it was.
+Contract: see `livek12.dataset_builders`. A build that fails or is killed leaves an earlier one as it was (see
+`workspace`); one that leaves rows out still writes what is sound.
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.questions import CARD
 from livek12.core.records import Page
-from livek12.dataset_builders import cfe, livek12, sample_set
 from livek12.dataset_builders.base import Log, PageKey, Records
-from livek12.dataset_builders.card import MARK, Statistics, write_card
+from livek12.dataset_builders.card import write_metadata
 from livek12.dataset_builders.layouts import (
     IMAGE_ONLY,
     LAYOUTS,
@@ -31,31 +29,12 @@ from livek12.dataset_builders.layouts import (
     split_of,
 )
 from livek12.dataset_builders.parquet import Counts, TableWriters
-from livek12.dataset_builders.rows import hub_snapshot
+from livek12.dataset_builders.releases import Base, read_withdrawals
+from livek12.dataset_builders.sources import ALL, BENCHMARKS, NAMES, find_sources
+from livek12.dataset_builders.statistics import Statistics
+from livek12.dataset_builders.workspace import check_out, replace, workspace
 
-
-@dataclass(frozen=True)
-class Builder:
-    """How the data set of one benchmark is made.
-
-    Attributes:
-        read: the reader of its sources.
-        layout: its configs.
-        card: its template in `hub_cards`.
-        hub: where its data is published; None where it is not, or needs no source.
-    """
-
-    read: Callable[[Path, Log], Records]
-    layout: Layout
-    card: str
-    hub: str | None = None
-
-
-BENCHMARKS: dict[str, Builder] = {
-    "sample": Builder(sample_set.read, merged(), "sample"),
-    "livek12": Builder(livek12.read, LAYOUTS["livek12"], "livek12", "Shawn-wxh/livek12bench"),
-    "cfe": Builder(cfe.read, LAYOUTS["cfe"], "cfe", "analogyai/CFE_Benchmark"),
-}
+MIB = 1 << 20
 
 
 @dataclass
@@ -63,10 +42,12 @@ class BuildReport:
     """What a build read, wrote and left out.
 
     Attributes:
-        rows_read: rows found in the source.
+        rows_read: rows found in the sources.
         skipped: one line a row that is left out.
         notes: one line a thing worth knowing about what was kept.
         configs: rows of each config, by split.
+        statistics: what `statistics.json` holds.
+        bytes: size of the data set.
     """
 
     benchmark: str
@@ -75,17 +56,18 @@ class BuildReport:
     skipped: list[str]
     notes: list[str]
     configs: Counts
-    statistics: Statistics
+    statistics: Mapping[str, Any]
+    bytes: int
 
     @property
     def written(self) -> int:
         """Questions in the data set, each counted once."""
-        return self.statistics.questions
+        return int(self.statistics["all"]["questions"])
 
     def lines(self) -> list[str]:
         """The report for a person, one line a fact."""
-        stats = self.statistics
-        pages = f", {stats.pages} pages" if stats.pages else ""
+        images = self.statistics["all"]["numbers"].get("image_bytes", {}).get("n", 0)
+        pages = self.statistics["pages"]["pages"]
         return [
             *self.skipped,
             *self.notes,
@@ -93,61 +75,127 @@ class BuildReport:
                 f"config {config}: " + ", ".join(f"{split} {rows}" for split, rows in splits.items())
                 for config, splits in self.configs.items()
             ),
-            f"{self.benchmark}: {self.rows_read} rows read, {stats.questions} questions with {stats.images} images"
-            f"{pages} written, {len(self.skipped)} left out: {self.out}",
+            *self._sizes(),
+            f"{self.benchmark}: {self.rows_read} rows read, {self.written} questions with {images} images"
+            f"{f', {pages} pages' if pages else ''} written, {len(self.skipped)} left out: {self.out}",
+        ]
+
+    def _sizes(self) -> list[str]:
+        """What storing pages once comes to, against storing them with each of their questions."""
+        pages = self.statistics["pages"]
+        if not pages["image_only_questions"]:
+            return []
+        stored, unshared = pages["bytes"], pages["bytes_if_stored_with_each_question"]
+        otherwise = self.bytes - stored + unshared
+        return [
+            f"pages: stored once {stored / MIB:.1f} MiB, with each of their questions {unshared / MIB:.1f} MiB"
+            f" ({unshared / max(stored, 1):.1f} times); the data set has {self.bytes / MIB:.1f} MiB,"
+            f" otherwise {otherwise / MIB:.1f} MiB ({otherwise / self.bytes:.1f} times)"
         ]
 
 
-def build(benchmark: str, source: str, out: Path) -> BuildReport:
+def build(
+    benchmark: str,
+    source: str | Sequence[str],
+    out: Path,
+    hosts: Collection[str] = (),
+    subsets: Sequence[Path] = (),
+    step: Callable[[], None] = lambda: None,
+    base: str = "",
+    withdraw: Path | None = None,
+) -> BuildReport:
     """See `livek12.dataset_builders.build`."""
-    if benchmark not in BENCHMARKS:
-        raise UserError(f"unknown benchmark {benchmark!r}: there is a builder for {', '.join(BENCHMARKS)}")
-    builder = BENCHMARKS[benchmark]
-    path = _source(benchmark, source)
-    out = out.absolute()
-    _check_out(out)
     log = Log()
+    given = [source] * bool(source) if isinstance(source, str) else source
+    only_withdraws = withdraw is not None and not given and benchmark in NAMES
+    places = {} if only_withdraws else find_sources(benchmark, given, log)
+    name = ALL if benchmark == ALL else BENCHMARKS[benchmark].card
+    older = _base(base, name, withdraw)
+    benchmarks = [name for name in LAYOUTS if name in places or older]
+    layout = merged(benchmarks) if benchmark == ALL else BENCHMARKS[benchmark].layout
+    several = len(places) > 1
+    records: Records = chain.from_iterable(_read(name, place, hosts, log, several) for name, place in places.items())
+    records = _in_subsets(records, subsets, log)
+    if older:
+        records = older.new(records, log)
+    out = out.absolute()
+    check_out(out)
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
-            folder = Path(scratch) / "data"
+        with workspace(out) as scratch:
+            folder = scratch / "data"
             folder.mkdir()
-            tables, statistics = _write(builder.read(path, log), builder.layout, folder, log)
+            tables, statistics = _write(records, layout, folder, log, step)
+            if older:
+                older.carry(folder)
+                statistics.merge(older.statistics)
+                tables = {
+                    table: _sum([tables.get(table, {}), older.counts.get(table, {})])
+                    for table in {**tables, **older.counts}
+                }
+                log.notes.append(f"{older.questions} questions carried over from {base}")
             if not statistics.questions:
-                raise UserError(f"{source or benchmark}: no question could be read{_first(log.skipped)}")
-            configs = _configs(builder.layout, tables)
+                shown = source if isinstance(source, str) else " ".join(source)
+                raise UserError(f"{shown or benchmark}: no question could be read{_first(log.skipped)}")
+            configs = _configs(layout, tables)
             log.notes += [
                 f"config {config}: left out, {_why_empty(config, tables)}"
-                for config in builder.layout.configs
+                for config in layout.configs
                 if config not in configs
             ]
-            counts = {config: _sum([tables[table] for table in parts]) for config, parts in configs.items()}
-            write_card(folder, builder.card, configs, tables, statistics)
-            _replace(out, folder, Path(scratch) / "old")
+            summary = statistics.summary(name, configs)
+            write_metadata(folder, summary, configs)
+            size = sum(file.stat().st_size for file in folder.rglob("*.parquet"))
+            replace(out, folder, scratch / "old")
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror or error}; nothing was changed") from None
-    return BuildReport(benchmark, out, log.read, log.skipped, log.notes, counts, statistics)
+    counts = {config: _sum([tables[table] for table in parts]) for config, parts in configs.items()}
+    return BuildReport(benchmark, out, log.read, log.skipped, log.notes, counts, summary, size)
 
 
-def _source(benchmark: str, source: str) -> Path:
-    hub = BENCHMARKS[benchmark].hub
-    if hub and not source:
-        raise UserError(f"build {benchmark} needs --source: a file or folder, or hub for {hub}")
-    return hub_snapshot(hub) if hub and source == "hub" else Path(source)
+def _read(benchmark: str, source: Path, hosts: Collection[str], log: Log, several: bool) -> Records:
+    """The records of one benchmark; where there are several, what is said of their rows names the benchmark."""
+    own = Log()
+    yield from BENCHMARKS[benchmark].read(source, own, hosts)
+    log.read += own.read
+    before = f"{benchmark}: " * several
+    log.skipped += [before + line for line in own.skipped]
+    log.notes += [before + line for line in own.notes]
 
 
-def _write(records: Records, layout: Layout, folder: Path, log: Log) -> tuple[Counts, Statistics]:
+def _base(place: str, name: str, withdraw: Path | None) -> Base | None:
+    """The earlier revision that the build adds to, if any."""
+    if not place:
+        if withdraw:
+            raise UserError("--withdraw needs --base: the data set that the questions are withdrawn from")
+        return None
+    return Base(place, name, read_withdrawals(withdraw) if withdraw else [])
+
+
+def _in_subsets(records: Records, files: Sequence[Path], log: Log) -> Records:
+    if files:
+        from livek12.dataset_builders.subsets import reviewed
+
+        for file in files:
+            records = reviewed.apply(records, file, log)
+    return records
+
+
+def _write(
+    records: Records, layout: Layout, folder: Path, log: Log, step: Callable[[], None]
+) -> tuple[Counts, Statistics]:
     statistics, pages = Statistics(), set[PageKey]()
     unpaged: Counter[str] = Counter()
     with TableWriters(folder) as writers:
         for record in records:
-            statistics.add(record)
             split = split_of(record)
+            step()
             if isinstance(record, Page):
                 writers.write(PAGES, split, record)
+                statistics.add_page(record, split)
                 pages.add((record.paper_id, record.page_number))
                 continue
             tables = list(layout.tables(record, pages))
+            statistics.add(record, tables, split)
             for table in tables:
                 writers.write(table, split, as_stored(table, record))
             if pages and record.benchmark == "livek12" and IMAGE_ONLY not in tables:
@@ -174,38 +222,12 @@ def _why_empty(config: str, tables: Counts) -> str:
     return "the source has no page images" if no_pages else "no question belongs to it"
 
 
-def _sum(tables: list[dict[str, int]]) -> dict[str, int]:
+def _sum(tables: Iterable[Mapping[str, int]]) -> dict[str, int]:
     total: Counter[str] = Counter()
     for splits in tables:
         total.update(splits)
     return dict(total)
 
 
-def _check_out(out: Path) -> None:
-    """Refuses to replace anything but an earlier build."""
-    if out.is_file():
-        raise UserError(f"{out} is a file: give --out a folder")
-    if not out.is_dir() or not any(out.iterdir()):
-        return
-    card = out / CARD
-    if not card.is_file() or MARK not in card.read_text(encoding="utf-8", errors="replace"):
-        raise UserError(f"{out} is not empty and no data set of `livek12 build`: give --out another folder")
-    foreign = [file for file in out.rglob("*") if not (file.is_dir() or file.name == CARD or file.suffix == ".parquet")]
-    if foreign:
-        raise UserError(f"{out} holds other files ({foreign[0].relative_to(out)}): move them, or give another --out")
-
-
-def _replace(out: Path, new: Path, old: Path) -> None:
-    if out.exists():
-        out.rename(old)
-    try:
-        new.rename(out)
-    except OSError:
-        if old.exists():
-            old.rename(out)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _first(lines: list[str]) -> str:
+def _first(lines: Sequence[str]) -> str:
     return f" ({len(lines)} rows left out; the first: {lines[0]})" if lines else ""

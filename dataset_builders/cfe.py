@@ -2,39 +2,49 @@
 
 Contract: the source is the release's folder (JSON files of rows, the images they name, PROVENANCE.csv where
 there is one) or one of its files. `answer` holds the values of the variables, in their order; steps keep the
-order of the file, whatever their step_id says.
+order of the file, whatever their step_id says. The release is licensed as a whole, but does not license what it took
+from pages that state no licence: each row has the licence its own source states, by PROVENANCE.csv, or none.
 """
 
 from __future__ import annotations
 
 import csv
-import json
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from livek12.core.records import Attributes, FlowStep, Question, Source, Variable
+from livek12.core.records import Attributes, FlowStep, Question, Variable
 from livek12.dataset_builders.base import BadRow, Log, Records
+from livek12.dataset_builders.fields import as_text, points_of, review_of, source_of, units_of
 from livek12.dataset_builders.images import ImageLoader
+from livek12.dataset_builders.latex import restore_commands
+from livek12.dataset_builders.marks import place_marks
 from livek12.dataset_builders.rows import Row, read_rows, source_root, to_questions
-from livek12.dataset_builders.text import parse_list, place_marks
+from livek12.dataset_builders.text import parse_list, parse_object
 
 _VARIABLE_TYPES = get_args(Variable.model_fields["type"].annotation)
 _NO_LICENCE = "no licence stated"
+UPSTREAM = "analogyai/CFE_Benchmark"
+PROVENANCE, SOURCES = "PROVENANCE.csv", "SOURCES.csv"
+_PUBLISHED_ID = re.compile(r"[0-9a-f]{64}")
+_PUBLISHED_KEYS = {"question", "answer", "short_answer_value", "short_answer_type", "reasoning_flow"}
 Provenance = Mapping[tuple[str, str], Mapping[str, str]]
 
 
-def read(source: Path, log: Log) -> Records:
+def read(source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
     """The questions of a CFE-Bench source.
 
     Raises:
         UserError: the source is not there or holds no rows of this form.
     """
     root = source_root(source)
-    provenance = _provenance(root / "PROVENANCE.csv", log)
-    loader = ImageLoader(root)
-    yield from to_questions(read_rows(source, log), lambda row: _question(row, provenance, loader, log), log)
+    provenance = _provenance(root / PROVENANCE, log)
+    loader = ImageLoader(root, hosts)
+    rows = read_rows(source, log, other_files=(PROVENANCE, SOURCES))
+    yield from to_questions(rows, lambda row: _question(row, provenance, loader, log), log)
+    loader.report(log, source.name)
 
 
 def _question(row: Row, provenance: Provenance, loader: ImageLoader, log: Log) -> Question:
@@ -67,22 +77,35 @@ def _question(row: Row, provenance: Provenance, loader: ImageLoader, log: Log) -
         variables=variables,
         reasoning_flow=_flow(data, row, log),
         attributes=Attributes(topic=topic),
-        source=Source(
-            url=origin.get("source_url") or None,
-            licence=None if origin.get("license") in (None, "", _NO_LICENCE) else origin["license"],
-            upstream_id=str(data["id"]) if data.get("id") else None,
-        ),
+        part_units=units_of(data),
+        points=points_of(data, "points", "point_value"),
+        review=review_of(data, UPSTREAM if _is_published(row) else None),
+        source=source_of({"source_url": origin.get("source_url"), **data}, _licence(origin)),
     )
+
+
+def _is_published(row: Row) -> bool:
+    return bool(_PUBLISHED_ID.fullmatch(row.id)) and row.data.keys() >= _PUBLISHED_KEYS
+
+
+def _licence(origin: Mapping[str, str]) -> str | None:
+    stated = origin.get("license")
+    return None if stated in ("", _NO_LICENCE) else stated
 
 
 def _body(data: Mapping[str, Any], key: str) -> tuple[str, list[Any]]:
     """Text and image references of `question` or `answer`, which are {text, images}."""
-    body = data.get(key)
-    if body is None:
+    body = parse_object(data.get(key))
+    if body is None or body == "":
         return "", []
     if not isinstance(body, Mapping) or not isinstance(body.get("text") or "", str):
         raise BadRow(f"{key} is not {{text, images}}")
-    return (body.get("text") or "").strip(), parse_list(body.get("images"))
+    return _as_text(body.get("text")).strip(), parse_list(body.get("images"))
+
+
+def _as_text(value: object) -> str:
+    """A value of the release as a text, with its LaTeX mended: a third of the rows went through an unescaping."""
+    return restore_commands(as_text(value))
 
 
 def _variables(data: Mapping[str, Any], row: Row, log: Log) -> list[Variable]:
@@ -108,21 +131,14 @@ def _variables(data: Mapping[str, Any], row: Row, log: Log) -> list[Variable]:
 
 
 def _flow(data: Mapping[str, Any], row: Row, log: Log) -> list[FlowStep]:
-    steps = data.get("reasoning_flow") or []
-    if not isinstance(steps, list) or not all(isinstance(step, Mapping) for step in steps):
+    steps = parse_list(data.get("reasoning_flow"))
+    if not all(isinstance(step, Mapping) for step in steps):
         raise BadRow("reasoning_flow is not a list of steps")
     counts = Counter(str(step["step_id"]) for step in steps if "step_id" in step)
     repeated = [step_id for step_id, count in counts.items() if count > 1]
     if repeated:
         log.note(row.where, row.id, f"step_id {', '.join(repeated)} is repeated: steps stay in the file's order")
     return [FlowStep(step=_as_text(step.get("step")), answer=_as_text(step.get("verifiable_answer"))) for step in steps]
-
-
-def _as_text(value: object) -> str:
-    """A text as it is; null as no text; anything else as JSON spells it (0.008, true)."""
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _provenance(file: Path, log: Log) -> Provenance:

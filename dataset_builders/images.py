@@ -1,8 +1,8 @@
 """Takes in the images that rows refer to, and refuses what is not a picture of theirs.
 
-Contract: an image that is returned holds the encoded bytes, is whole, in a format models read, and at most
-`MAX_PIXELS` large; its path is a bare file name. Everything else raises BadRow saying what is wrong with which
-image. Nothing outside the source's folder is read and nothing is fetched.
+Contract: an image that is returned holds the encoded bytes, is whole, in a format models read, and of a bounded size;
+its path is a bare file name. Everything else raises BadRow saying what is wrong with which image. Nothing outside the
+source's folder is read, and nothing is fetched but from the hosts that were named.
 """
 
 from __future__ import annotations
@@ -10,131 +10,144 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import io
 import re
-import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from livek12.core.records import Image
-from livek12.dataset_builders.base import BadRow, one_line
+from livek12.dataset_builders.base import BadRow, Log, one_line
+from livek12.dataset_builders.fetching import MAX_BYTES, fetch, is_address, is_allowed
+from livek12.dataset_builders.pictures import MAGIC, check_image
+from livek12.dataset_builders.rows import roots
 
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
-MAX_PIXELS = 89_478_485
-"""Pillow's own bound against decompression bombs; an A4 page at 600 dpi has 35 million."""
-MAX_BYTES = 64 << 20
-_MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM")
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
-_DATA_URL = re.compile(r"data:[\w/+.-]*;base64,", re.IGNORECASE)
+_DATA_URL = re.compile(r"data:[\w/+.;=-]*;base64,", re.IGNORECASE)
 
 
 class ImageLoader:
-    """Loads images for the rows below one folder; each distinct picture is checked once."""
+    """Loads images for the rows below one folder; each distinct picture is checked once.
 
-    def __init__(self, root: Path) -> None:
-        root = root.resolve()
-        # A snapshot in the Hub's cache is a folder of links into `blobs` beside it.
-        blobs = root.parent.parent / "blobs"
-        self._roots = (root, blobs) if root.parent.name == "snapshots" else (root,)
+    Args:
+        root: the source's folder.
+        hosts: the hosts images may be fetched from.
+    """
+
+    def __init__(self, root: Path, hosts: Collection[str] = ()) -> None:
+        self._roots = roots(root)
+        self._hosts = hosts
+        self._folders: dict[Path, Path] = {}
         self._good: set[bytes] = set()
+        self._taken: dict[str, str] = {}
 
     def load(self, ref: object, folder: Path) -> Image:
         """The image a row refers to.
 
         Args:
-            ref: a path below `folder` or the root, base64 text, a data URL, bytes, or {"bytes", "path"}.
+            ref: a path below `folder` or the root, base64 text, a data URL, bytes, {"bytes", "path"}, or an address.
+                An address on a host that is not named is looked for beside the rows, by the end of its path.
             folder: where the row's file lies.
 
         Raises:
             BadRow: the reference is none of these, or not a whole picture.
         """
-        data, name = self._fetch(ref, folder)
+        data, name = self._bytes_of(ref, folder)
         digest = hashlib.sha256(data).digest()
         if digest not in self._good:
             check_image(data, name)
             self._good.add(digest)
         return Image(bytes=data, path=re.split(r"[/\\]", name)[-1] or "image")
 
-    def _fetch(self, ref: object, folder: Path) -> tuple[bytes, str]:
+    def report(self, log: Log, source: str) -> None:
+        """Says how many addresses were not fetched because their files lay beside the rows."""
+        if self._taken:
+            log.note(source, None, f"{len(self._taken)} images were taken from files beside the rows, not fetched")
+
+    def _bytes_of(self, ref: object, folder: Path) -> tuple[bytes, str]:
         if isinstance(ref, bytes):
             return ref, "image"
         if isinstance(ref, Mapping):
             path = ref.get("path")
             if isinstance(ref.get("bytes"), bytes | str):
-                data, _ = self._fetch(ref["bytes"], folder)
+                data, _ = self._bytes_of(ref["bytes"], folder)
                 return data, path if isinstance(path, str) and path else "image"
-            return self._fetch(path, folder)
+            return self._bytes_of(path or ref.get("url") or ref.get("src"), folder)
         if not isinstance(ref, str) or not ref.strip():
             raise BadRow(f"an image is a path, base64 or {{bytes, path}}, not {type(ref).__name__}")
         if url := _DATA_URL.match(ref):
             return _decode(ref[url.end() :]), "image"
-        if "://" in ref[:64]:
-            raise BadRow(f"image {one_line(ref, 120)} is an address; download it and give its path")
         if _is_base64(ref):
             return _decode(ref), "image"
+        if is_address(ref):
+            return self._at(ref.strip(), folder)
         return self._read(ref, folder), ref
 
-    def _read(self, ref: str, folder: Path) -> bytes:
-        shown = f"image {one_line(ref, 120)}"
+    def _at(self, url: str, folder: Path) -> tuple[bytes, str]:
         try:
-            candidates = [(base / ref).resolve() for base in (folder, self._roots[0])]
-            inside = [c for c in candidates if any(c.is_relative_to(root) for root in self._roots)]
-            if Path(ref).is_absolute() or not inside:
-                raise BadRow(f"{shown} lies outside the source's folder")
-            file = next((candidate for candidate in inside if candidate.is_file()), None)
+            parts = [part for part in unquote(urlsplit(url).path).split("/") if part not in ("", ".", "..")]
+        except ValueError as error:
+            raise BadRow(f"image {one_line(url, 120)} is no address: {error}") from None
+        name = parts[-1] if parts else "image"
+        if not is_allowed(url, self._hosts) and (file := self._beside(url, parts, folder)):
+            return self._read(file, folder), name
+        return fetch(url, self._hosts), name
+
+    def _beside(self, url: str, parts: list[str], folder: Path) -> str | None:
+        """The file beside the rows whose path is the end of an address, the longest such end.
+
+        Raises:
+            BadRow: an earlier address, another one, was taken from that file.
+        """
+        ends = ["/".join(parts[first:]) for first in range(max(0, len(parts) - 6), len(parts))]
+        for end in [*ends, *(f"images/{name}" for name in ends[-1:])]:
+            try:
+                found = self._find(end, folder)
+            except (OSError, ValueError, RuntimeError):
+                continue
+            if found:
+                if self._taken.setdefault(str(found), url) != url:
+                    raise BadRow(f"image {one_line(url, 120)}: {end} beside the rows is already another address's file")
+                return end
+        return None
+
+    def _find(self, ref: str, folder: Path) -> Path | None:
+        """The file of a relative path, from the folder of the rows or from the root; None where there is none.
+
+        Raises:
+            BadRow: the path leads out of the source's folder.
+        """
+        candidates = [self._place(base, ref) for base in dict.fromkeys((self._real(folder), self._roots[0]))]
+        inside = [c for c in candidates if any(c.is_relative_to(root) for root in self._roots)]
+        if Path(ref).is_absolute() or not inside:
+            raise BadRow(f"image {one_line(ref, 120)} lies outside the source's folder")
+        return next((candidate for candidate in inside if candidate.is_file()), None)
+
+    def _place(self, base: Path, ref: str) -> Path:
+        """Where a path leads, links followed; each folder is looked up once, since most hold many pictures."""
+        parent, _, name = ref.rpartition("/")
+        place = self._real(base / parent) / name
+        plain = name not in ("", ".", "..") and place.is_file() and not place.is_symlink()
+        return place if plain else (base / ref).resolve()
+
+    def _real(self, folder: Path) -> Path:
+        if folder not in self._folders:
+            self._folders[folder] = folder.resolve()
+        return self._folders[folder]
+
+    def _read(self, ref: str, folder: Path) -> bytes:
+        try:
+            file = self._find(ref, folder)
             if file is None:
-                raise BadRow(f"{shown} is missing")
+                raise BadRow(f"image {one_line(ref, 120)} is missing")
             if file.stat().st_size > MAX_BYTES:
-                raise BadRow(f"{shown} has more than {MAX_BYTES >> 20} MiB")
+                raise BadRow(f"image {one_line(ref, 120)} has more than {MAX_BYTES >> 20} MiB")
             return file.read_bytes()
         except (OSError, RuntimeError) as error:
-            raise BadRow(f"{shown} cannot be read: {error}") from None
+            raise BadRow(f"image {one_line(ref, 120)} cannot be read: {error}") from None
         except ValueError as error:
             if isinstance(error, BadRow):
                 raise
-            raise BadRow(f"{shown} is not a path: {error}") from None
-
-
-def check_image(data: bytes, name: str, *, decode: bool = False) -> None:
-    """Proves that the bytes are a whole picture of a known format and an acceptable size.
-
-    A PNG carries checksums, so verifying them is enough to know that nothing was lost; other formats are
-    decoded. `decode` decodes a PNG as well.
-
-    Raises:
-        BadRow: they are not.
-    """
-    from PIL import Image as Pillow
-    from PIL import UnidentifiedImageError
-
-    shown = f"image {one_line(name, 120)}"
-    Pillow.init()  # otherwise it knows only some of the formats
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of large images; the bound here is our own
-            picture = Pillow.open(io.BytesIO(data), formats=FORMATS)
-            width, height = picture.size
-            if width * height > MAX_PIXELS:
-                raise BadRow(f"{shown} is too large: {width} x {height} pixels, at most {MAX_PIXELS}")
-            if picture.format == "PNG" and not decode:
-                picture.verify()
-            else:
-                picture.load()
-    except BadRow:
-        raise
-    except Pillow.DecompressionBombError:
-        raise BadRow(f"{shown} is too large: more than {2 * MAX_PIXELS} pixels") from None
-    except Exception as error:  # Pillow's decoders raise whatever a hostile file makes them raise
-        head = data[:256].lstrip().lower()
-        if not data:
-            raise BadRow(f"{shown} is empty") from None
-        if head.startswith((b"<!doctype html", b"<html")):
-            raise BadRow(f"{shown} is an HTML page, not a picture") from None
-        if not data.startswith(_MAGIC):
-            raise BadRow(f"{shown} is not a picture ({', '.join(FORMATS)})") from None
-        # Pillow names the object it read from, which says nothing to a person.
-        why = "" if isinstance(error, UnidentifiedImageError) else f" ({error or type(error).__name__})"
-        raise BadRow(f"{shown} is damaged: its bytes are no readable picture{why}") from None
+            raise BadRow(f"image {one_line(ref, 120)} is not a path: {error}") from None
 
 
 def _is_base64(text: str) -> bool:
@@ -142,7 +155,7 @@ def _is_base64(text: str) -> bool:
     if len(text) < 64 or not _BASE64.fullmatch(text[:64]):
         return False
     head = "".join(text[:64].split())[:16]
-    return len(head) == 16 and base64.b64decode(head).startswith(_MAGIC)
+    return len(head) == 16 and base64.b64decode(head).startswith(MAGIC)
 
 
 def _decode(text: str) -> bytes:

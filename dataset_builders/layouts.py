@@ -1,8 +1,10 @@
 """Configs and splits of every benchmark, named in this one place.
 
-Contract: a question is stored in the tables its layout gives; a config is one table or several that share no
-row. Splits are LANGUAGE_RELEASE for livek12 and its pages, `test` elsewhere. The first config is the default.
-In the merged data set the configs of all benchmarks but livek12 carry the benchmark's name as prefix.
+Contract: a question is stored in the tables its layout gives; a config is one table or several that share no row, so
+that no question is stored again for being in a large config: only image-only rows (which have no pictures) and members
+of subsets have rows of their own besides. A config of several tables has their rows one table after the other, each in
+the order of the source. Splits are LANGUAGE_RELEASE for livek12 and its pages, `test` elsewhere. The first config is
+the default. In the merged data set the configs of all benchmarks but livek12 carry the benchmark's name as prefix.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ PAGES = "pages"
 IMAGE_ONLY = "image_only"
 LIVEK12_SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
 DIFFICULTIES = ("easy", "medium", "hard")
+DYNAMIC = "dynamic"
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,6 @@ def not_from_pages(question: Question, pages: Collection[PageKey]) -> str:
 
 
 def _livek12(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
-    yield "default"
     yield "text_image" if question.images else "text_only"
     if not not_from_pages(question, pages):
         yield IMAGE_ONLY
@@ -84,6 +86,9 @@ def _cfe(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
 
 
 def _mdk12(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
+    if DYNAMIC in question.subsets:  # a variant of another question, which `full` has
+        yield DYNAMIC
+        return
     yield question.difficulty if question.difficulty in DIFFICULTIES else "unrated"
     if "mini" in question.subsets:
         yield "mini"
@@ -94,15 +99,21 @@ def _own_tables(*configs: str) -> dict[str, tuple[str, ...]]:
 
 
 LAYOUTS: dict[Benchmark, Layout] = {
-    "livek12": Layout(_own_tables("default", "text_only", "text_image", IMAGE_ONLY, *LIVEK12_SUBSETS), _livek12),
+    "livek12": Layout(
+        {
+            "default": ("text_only", "text_image"),
+            **_own_tables("text_only", "text_image", IMAGE_ONLY, *LIVEK12_SUBSETS),
+        },
+        _livek12,
+    ),
     "kmmmu": Layout(_own_tables("default", "hard", "korean_specific"), _kmmmu),
     "cfe": Layout(_own_tables("text", "multimodal"), _cfe),
-    "mdk12": Layout({"full": (*DIFFICULTIES, "unrated"), **_own_tables("mini", *DIFFICULTIES)}, _mdk12),
+    "mdk12": Layout({"full": (*DIFFICULTIES, "unrated"), **_own_tables("mini", *DIFFICULTIES, DYNAMIC)}, _mdk12),
 }
 
 
-def merged() -> Layout:
-    """The layout of one data set for all benchmarks."""
+def merged(benchmarks: Collection[Benchmark] = tuple(LAYOUTS)) -> Layout:
+    """The layout of one data set for several benchmarks."""
 
     def tables(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
         for table in LAYOUTS[question.benchmark].tables(question, pages):
@@ -111,6 +122,7 @@ def merged() -> Layout:
     configs = {
         _prefixed(benchmark, config): tuple(_prefixed(benchmark, part) for part in parts)
         for benchmark, layout in LAYOUTS.items()
+        if benchmark in benchmarks
         for config, parts in layout.configs.items()
     }
     return Layout(configs, tables)

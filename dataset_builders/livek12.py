@@ -7,30 +7,44 @@ left out with one line.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from livek12.core.records import CHOICE_TYPES, Language, Option, Page, Question, QuestionType, Source
-from livek12.dataset_builders import reviewed
-from livek12.dataset_builders.base import BadRow, Log, Records
+from livek12.core.records import CHOICE_TYPES, Language, Option, Page, Question
+from livek12.dataset_builders import gaokao, reviewed
+from livek12.dataset_builders.base import BadRow, Log, PageKey, Records
+from livek12.dataset_builders.fields import (
+    Data,
+    Origin,
+    numbers_of,
+    pieces_of,
+    points_of,
+    review_of,
+    source_of,
+    text_of,
+    texts_of,
+    units_of,
+)
 from livek12.dataset_builders.images import ImageLoader
+from livek12.dataset_builders.latex import restore
+from livek12.dataset_builders.licences import stated_licence
+from livek12.dataset_builders.marks import place_marks, take_inline
 from livek12.dataset_builders.pages import find_pages
+from livek12.dataset_builders.question_types import CHOICE, FREE, kind_of, settle
 from livek12.dataset_builders.rows import Row, read_rows, source_root, to_questions
 from livek12.dataset_builders.text import (
     count_blanks,
     has_parts,
     parse_list,
-    place_marks,
     plain_width,
-    restore_newlines,
     split_blanks,
     split_options,
     split_parts,
     trim_part,
+    unlabelled,
 )
 
 KEYS = {
@@ -46,57 +60,47 @@ KEYS = {
 """Chinese keys of older local files, and the English ones that replaced them."""
 SUBJECTS = {"数学": "math", "物理": "physics", "化学": "chemistry", "生物": "biology", "mathematics": "math"}
 SUBSETS = {"long_reason": "long_horizon"}
+UPSTREAM, LICENCE = "Shawn-wxh/livek12bench", "CC BY-NC 4.0"
+"""Who published livek12, and what they state of its licence."""
 _KNOWN_SUBJECTS = {*SUBJECTS.values()}
 _LANGUAGE_RELEASE = re.compile(r"(?:^|[^A-Za-z])(zh|en|ko)[_-](\d{4})(?!\d)")
-_CHOICE, _FREE = "choice", "free"
-_TYPE_NAMES = {
-    _CHOICE: "选择题 multiplechoice choice mcq",
-    "single_choice": "单选题 单项选择题 singlechoice singleanswerchoice",
-    "multiple_choice": "多选题 多项选择题 不定项选择题 multipleselect multiselect multipleanswerchoice",
-    "fill_in_blank": "填空题 fillintheblank fillintheblanks fillinblank fillblank",
-    "true_false": "判断题 truefalse trueorfalse",
-    "proof": "证明题 proof",
-    _FREE: "解答题 计算题 实验题 综合题 简答题 非选择题 freeresponse problemsolving solution calculation"
-    " shortanswer openended",
-}
-"""Upstream's names in lower case, letters only. `choice` becomes single or multiple by the number of letters
-in the key; `free` becomes short_answer where there is a key to compare with, else open_ended."""
-_TYPES = {name: kind for kind, names in _TYPE_NAMES.items() for name in names.split()}
-_PASSED_ON = ("paper_id", "page_numbers", "year", "exam", "difficulty", "taxonomy", "part_points", "translation_of")
+_PUBLISHED_ID = re.compile(r"(?:zh|en)_(\d{4})_[a-z]+_\d+")
+_PASSED_ON = ("paper_id", "year", "exam", "difficulty", "translation_of", "removed_in")
 """Keys that mean here what they mean in `Question`."""
 _READ = {
-    *("id", "set", "subject", "question_type", "point_value", "question", "answer", "solution", "images", "subset"),
-    *("knowledge_points", "language", "number", "licence", *_PASSED_ON),
+    *("id", "set", "subject", "question_type", "point_value", "question", "answer", "solution", "images"),
+    *("subset", "knowledge_points", "language", "number", "licence", "license", "source", "source_url", "url"),
+    *("upstream_id", "review", "unit", "part_units", "part_points", "page_numbers", "taxonomy", *_PASSED_ON),
 }
 _CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-j](?:[\s,，、;；.()（）\[\]]*[A-Ja-j])*[\s.。)）\]]*")
 _LONGEST_NAME = 32
-_LARGEST = 99_999
-_POINTS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:分|points?|pts?)?\s*", re.IGNORECASE)
 
 
-def read(source: Path, log: Log) -> Records:
-    """The pages and questions of a livek12 source: a JSON, JSONL or Parquet file, or a folder of them.
+def read(source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
+    """The pages and questions of a livek12 source: a file of rows (see `rows.SUFFIXES`), or a folder of them.
 
     Raises:
         UserError: the source is not there or holds no rows.
     """
     root = source_root(source)
-    loader = ImageLoader(root)
+    loader = ImageLoader(root, hosts)
+    pages = find_pages(root)
+    licence = stated_licence(root)
     unread: set[str] = set()
 
     def make(row: Row) -> Question:
-        data = _upstream(row)
+        data, origin = _upstream(row), _origin(row, licence)
         unread.update(data.keys() - _READ)
-        return _question(data, row, loader, log)
+        return _question(data, row, origin, pages, loader, log)
 
-    yield from _pages(source, root, loader, log)
+    yield from _pages(source, root, pages, loader, log)
     yield from to_questions(read_rows(source, log), make, log)
+    loader.report(log, source.name)
     if unread:
         log.note(source.name, None, f"keys with no place in a livek12 question: {', '.join(sorted(unread))}")
 
 
-def _pages(source: Path, root: Path, loader: ImageLoader, log: Log) -> Iterator[Page]:
-    files = find_pages(root)
+def _pages(source: Path, root: Path, files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
     if not files:
         return
     papers: dict[str, tuple[Language, str | None]] = {}
@@ -115,27 +119,29 @@ def _pages(source: Path, root: Path, loader: ImageLoader, log: Log) -> Iterator[
         yield Page(paper_id=paper, page_number=number, image=image, language=language, release=release)
 
 
-def _question(data: Mapping[str, Any], row: Row, loader: ImageLoader, log: Log) -> Question:
+def _question(
+    data: Data, row: Row, origin: Origin, pages: Collection[PageKey], loader: ImageLoader, log: Log
+) -> Question:
+    id = str(data["id"]) if data.get("id") and "id" not in row.data else row.id
     language, release = _language_release(data, row)
     raw_type = _text(data, "question_type") or None
-    text = restore_newlines(_text(data, "question"))
-    images = [loader.load(ref, row.file.parent) for ref in parse_list(data.get("images"))]
-    number = str(value).strip() if (value := data.get("number")) is not None else ""
-    on_pages = data.get("paper_id") and data.get("page_numbers") and number
-    if not (text or images or on_pages):
-        raise BadRow("it has no question")
-    answer = [restore_newlines(entry) for entry in _texts(data, "answer")]
+    text, refs = take_inline(restore(_text(data, "question")), parse_list(data.get("images")))
+    images = [loader.load(ref, row.file.parent) for ref in refs]
+    page_numbers, number = numbers_of(data, "page_numbers"), text_of(data, "number")
+    if not (text or images):
+        _check_on_pages(text_of(data, "paper_id"), page_numbers, number, pages)
+    answer = unlabelled([restore(entry) for entry in texts_of(data, "answer")])
     letters = [_letters(entry) for entry in answer]
-    kind = raw_type if raw_type in get_args(QuestionType) else _TYPES.get(_type_name(raw_type))
+    kind = gaokao.kind(row) if gaokao.matches(row) else kind_of(raw_type)
     options: list[Option] = []
-    if kind in (None, _CHOICE, *CHOICE_TYPES):
+    if kind in (None, CHOICE, *CHOICE_TYPES):
         text, options = split_options(text, set("".join(letters)) if all(letters) else set(answer))
     if kind is None:
-        kind = _CHOICE if options and any(letters) else _FREE
-        log.note(row.where, row.id, f"question_type {raw_type!r} is not known: taken as {kind}")
-    if kind in (_CHOICE, "multiple_choice") and _one_set(kind, letters) and not has_parts(text, options, len(letters)):
+        kind = CHOICE if options and any(letters) else FREE
+        log.note(row.where, id, f"question_type {raw_type!r} is not known: taken as {kind}")
+    if kind in (CHOICE, "multiple_choice") and _one_set(kind, letters) and not has_parts(text, options, len(letters)):
         letters = ["".join(letters)]
-    question_type = _question_type(kind, answer, letters)
+    question_type = settle(kind, several=any(len(entry) > 1 for entry in letters), has_key=bool(answer))
     if question_type in CHOICE_TYPES and all(letters):
         answer = letters
     elif question_type == "fill_in_blank" and len(answer) == 1:
@@ -146,13 +152,10 @@ def _question(data: Mapping[str, Any], row: Row, loader: ImageLoader, log: Log) 
         answer = [trim_part(entry) or entry for entry in answer]
     text, options, images, change = place_marks(text, options, images)
     if change:
-        log.note(row.where, row.id, change)
-    numbers = [data.get("year"), *parse_list(data.get("page_numbers"))]
-    if any(isinstance(number, int) and abs(number) > _LARGEST for number in numbers):
-        raise BadRow("year or page_numbers is out of range")
+        log.note(row.where, id, change)
     return Question(
-        **{name: data[name] for name in _PASSED_ON if data.get(name) is not None},
-        id=row.id,
+        **{name: data[name] for name in _PASSED_ON if data.get(name) not in (None, "")},
+        id=id,
         benchmark="livek12",
         release=release,
         language=language,
@@ -162,24 +165,55 @@ def _question(data: Mapping[str, Any], row: Row, loader: ImageLoader, log: Log) 
         question=text,
         options=options,
         images=images,
+        page_numbers=page_numbers,
         number=number or None,
         answer=answer,
-        solution=restore_newlines(_text(data, "solution")) or None,
-        points=_points(data.get("point_value")),
-        knowledge_points=_split_list(data, "knowledge_points"),
-        subsets=[SUBSETS.get(name, name) for name in _split_list(data, "subset")],
-        source=Source(licence=data.get("licence"), upstream_id=str(data["id"]) if data.get("id") else None),
+        part_points=numbers_of(data, "part_points"),
+        part_units=units_of(data),
+        solution=restore(_text(data, "solution")) or None,
+        points=points_of(data, "point_value"),
+        knowledge_points=pieces_of(data, "knowledge_points"),
+        taxonomy=texts_of(data, "taxonomy"),
+        subsets=[SUBSETS.get(name, name) for name in pieces_of(data, "subset")],
+        review=review_of(data, origin.published_by),
+        source=source_of(data, origin.licence),
     )
+
+
+def _check_on_pages(paper: str, page_numbers: list[Any], number: str, pages: Collection[PageKey]) -> None:
+    """A question without text and figures is on the pages of its paper, or it is none."""
+    if not (paper and page_numbers and number):
+        raise BadRow("it has no question")
+    missing = [str(page) for page in page_numbers if not str(page).isdigit() or (paper, int(page)) not in pages]
+    if missing:
+        raise BadRow(f"it has no question: no text, no images, and no image of page {', '.join(missing)} of {paper}")
 
 
 def _upstream(row: Row) -> dict[str, Any]:
     """The row in upstream's English keys."""
     if reviewed.matches(row.data):
         return reviewed.to_upstream(row.data)
+    if gaokao.matches(row):
+        return gaokao.to_upstream(row)
     return {KEYS.get(key, key): value for key, value in row.data.items()}
 
 
-def _language_release(data: Mapping[str, Any], row: Row) -> tuple[Language, str | None]:
+def _origin(row: Row, stated: str | None) -> Origin:
+    """Who published the row and what they state of its licence, where its form tells.
+
+    Args:
+        row: the row as found.
+        stated: the licence stated beside the rows, for forms that were published in folders with one.
+    """
+    if gaokao.matches(row):
+        return Origin(gaokao.published_by(row), stated)
+    published = _PUBLISHED_ID.fullmatch(str(row.data.get("id") or ""))
+    if published and str(row.data.get("set") or "") == published[1]:
+        return Origin(UPSTREAM, LICENCE)
+    return Origin()
+
+
+def _language_release(data: Data, row: Row) -> tuple[Language, str | None]:
     """From the row's own words, else its set, id or file name; the language else from the keys or the script.
 
     Raises:
@@ -202,7 +236,7 @@ def _language_of(text: str, row: Row) -> Language:
     return "zh" if row.data.keys() & KEYS.keys() or re.search(r"[一-鿿]", text) else "en"
 
 
-def _subject(data: Mapping[str, Any], row: Row) -> str:
+def _subject(data: Data, row: Row) -> str:
     if stated := _text(data, "subject").strip().lower():
         return SUBJECTS.get(stated, stated)
     for text in (str(data.get("id") or ""), row.file.stem):
@@ -210,10 +244,6 @@ def _subject(data: Mapping[str, Any], row: Row) -> str:
             if (subject := SUBJECTS.get(token, token)) in _KNOWN_SUBJECTS:
                 return subject
     return ""
-
-
-def _type_name(raw: str | None) -> str:
-    return re.sub(r"[\W_]+", "", re.sub(r"\bquestions?$", "", (raw or "").lower()))
 
 
 def _letters(entry: str) -> str:
@@ -232,40 +262,10 @@ def _one_set(kind: str, letters: list[str]) -> bool:
     return len(letters) > 1 and all(letters) and singles and len({*joined}) == len(joined)
 
 
-def _question_type(kind: str, answer: list[str], letters: list[str]) -> QuestionType:
-    if kind == _CHOICE:
-        return "multiple_choice" if any(len(entry) > 1 for entry in letters) else "single_choice"
-    if kind == _FREE:
-        return "short_answer" if answer else "open_ended"
-    return cast(QuestionType, kind)
-
-
-def _points(value: object) -> float | None:
-    if value is None or value == "":
-        return None
-    if isinstance(value, str) and (match := _POINTS.fullmatch(value)):
-        value = float(match[1])
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise BadRow(f"point_value {value!r} is not a number of points")
-    return float(value)
-
-
-def _text(data: Mapping[str, Any], key: str) -> str:
+def _text(data: Data, key: str) -> str:
     value = data.get(key)
     if value is None:
         return ""
     if not isinstance(value, str):
         raise BadRow(f"{key} is {type(value).__name__}, not a text")
     return value.strip()
-
-
-def _texts(data: Mapping[str, Any], key: str) -> list[str]:
-    values = parse_list(data.get(key))
-    if not all(isinstance(value, str | int | float) for value in values):
-        raise BadRow(f"{key} holds something that is not a text")
-    return [text for value in values if (text := str(value).strip())]
-
-
-def _split_list(data: Mapping[str, Any], key: str) -> list[str]:
-    pieces = [piece.strip() for text in _texts(data, key) for piece in re.split(r"[;；\n]", text)]
-    return [piece for piece in pieces if piece]

@@ -5,13 +5,17 @@ bounded in rows and bytes, all buffers together in bytes; shards are bounded in 
 order give the same bytes. A file bears its final name only once it is whole.
 
 Texts are compressed with zstd; encoded pictures are stored as they are, since they do not shrink. Content-defined
-chunking makes the Hub store again only what changed between two builds.
+chunking makes the Hub store again only what changed between two builds. Files are written by a thread of their own
+while the next rows are read; an error there is raised by a later `write`, or at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from itertools import accumulate, chain
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -28,6 +32,7 @@ SHARD_BYTES = 500 << 20
 BUFFER_BYTES = 128 << 20
 
 Counts = dict[str, dict[str, int]]
+Rows = list[Mapping[str, Any]]
 
 
 class TableWriters:
@@ -40,6 +45,9 @@ class TableWriters:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._writers: dict[tuple[str, str], _ShardWriter] = {}
+        self._buffered = 0
+        self._thread = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
 
     def write(self, table: str, split: str, record: Record) -> None:
         """Adds one row to a split of a table."""
@@ -48,9 +56,12 @@ class TableWriters:
             folder = self._folder / table
             folder.mkdir(exist_ok=True)
             self._writers[key] = _ShardWriter(folder, split, schema(type(record)))
-        self._writers[key].write(to_row(record))
-        if sum(writer.buffered for writer in self._writers.values()) > BUFFER_BYTES:
-            max(self._writers.values(), key=lambda writer: writer.buffered).flush()
+        writer = self._writers[key]
+        self._buffered += writer.add(to_row(record))
+        if writer.full:
+            self._flush(writer)
+        elif self._buffered > BUFFER_BYTES:
+            self._flush(max(self._writers.values(), key=lambda writer: writer.buffered))
 
     @property
     def counts(self) -> Counts:
@@ -59,6 +70,17 @@ class TableWriters:
         for (table, split), writer in self._writers.items():
             counts.setdefault(table, {})[split] = writer.rows
         return counts
+
+    def _flush(self, writer: _ShardWriter) -> None:
+        """Hands what a writer has buffered to the thread, once the thread is done with what it had."""
+        self._wait()
+        rows, size = writer.take()
+        self._buffered -= size
+        self._writing = self._thread.submit(writer.write, rows, size)
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
 
     def __enter__(self) -> TableWriters:
         return self
@@ -69,17 +91,21 @@ class TableWriters:
         with ExitStack() as stack:
             for writer in self._writers.values():
                 stack.callback(writer.abandon)
+            stack.callback(self._thread.shutdown)
             if kind is None:
+                for writer in self._writers.values():
+                    self._flush(writer)
+                self._wait()
                 for writer in self._writers.values():
                     writer.close()
 
 
 class _ShardWriter:
-    """The shards of one split of one table."""
+    """The shards of one split of one table: rows are added and taken by the reader, written by the thread."""
 
     def __init__(self, folder: Path, split: str, columns: pa.Schema) -> None:
         self._folder, self._split, self._schema = folder, split, columns
-        self._buffer: list[Mapping[str, Any]] = []
+        self._buffer: Rows = []
         self._shards: list[Path] = []
         self._file: Any = None
         self._writer: Any = None
@@ -87,30 +113,38 @@ class _ShardWriter:
         self.buffered = 0
         self.rows = 0
 
-    def write(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: Mapping[str, Any]) -> int:
+        """Keeps a row for the next row group; the bytes it takes."""
+        size = _size(row)
         self._buffer.append(row)
-        self.buffered += _size(row)
+        self.buffered += size
         self.rows += 1
-        if self.buffered >= GROUP_BYTES or len(self._buffer) >= GROUP_ROWS:
-            self.flush()
+        return size
 
-    def flush(self) -> None:
-        import pyarrow as pa
+    @property
+    def full(self) -> bool:
+        """Whether what is buffered makes a row group."""
+        return self.buffered >= GROUP_BYTES or len(self._buffer) >= GROUP_ROWS
 
-        if not self._buffer:
+    def take(self) -> tuple[Rows, int]:
+        """The rows that were buffered, and their bytes."""
+        taken = self._buffer, self.buffered
+        self._buffer, self.buffered = [], 0
+        return taken
+
+    def write(self, rows: Rows, size: int) -> None:
+        """Writes rows as one row group."""
+        if not rows:
             return
         if self._writer is None:
             self._open()
-        batch = pa.RecordBatch.from_pylist(self._buffer, schema=self._schema)
-        self._writer.write_batch(batch, row_group_size=len(self._buffer))
-        self._shard_bytes += self.buffered
-        self._buffer, self.buffered = [], 0
+        self._writer.write_batch(to_batch(rows, self._schema), row_group_size=len(rows))
+        self._shard_bytes += size
         if self._shard_bytes >= SHARD_BYTES:
             self._finish_shard()
 
     def close(self) -> None:
-        """Writes what is buffered and gives the shards their names."""
-        self.flush()
+        """Finishes the last shard and gives all of them their names."""
         self._finish_shard()
         for number, shard in enumerate(self._shards):
             shard.rename(self._folder / f"{self._split}-{number:05d}-of-{len(self._shards):05d}.parquet")
@@ -129,23 +163,56 @@ class _ShardWriter:
 
         path = self._folder / f"{self._split}-{len(self._shards):05d}.partial"
         self._shards.append(path)
-        texts = [leaf for leaf in leaves(self._schema) if not leaf.endswith(".bytes")]
         self._file = pa.OSFile(str(path), "wb")
-        self._writer = pq.ParquetWriter(
-            self._file,
-            self._schema,
-            compression={leaf: "zstd" if leaf in texts else "none" for leaf in leaves(self._schema)},
-            use_dictionary=texts,
-            write_statistics=texts,
-            write_page_index=True,
-            use_content_defined_chunking=True,
-        )
+        self._writer = pq.ParquetWriter(self._file, self._schema, **writer_options(self._schema))
 
     def _finish_shard(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._file.close()
             self._writer, self._shard_bytes = None, 0
+
+
+def writer_options(columns: pa.Schema) -> dict[str, Any]:
+    """How a table is written, as options of `pyarrow.parquet.ParquetWriter`."""
+    texts = [leaf for leaf in leaves(columns) if not leaf.endswith(".bytes")]
+    return {
+        "compression": {leaf: "zstd" if leaf in texts else "none" for leaf in leaves(columns)},
+        "use_dictionary": texts,
+        "write_statistics": texts,
+        "write_page_index": True,
+        "use_content_defined_chunking": True,
+    }
+
+
+def to_batch(rows: Sequence[Mapping[str, Any]], columns: pa.Schema) -> pa.RecordBatch:
+    """What `RecordBatch.from_pylist` gives, without its many copies of growing picture columns."""
+    import pyarrow as pa
+
+    arrays = [_column([row[field.name] for row in rows], field.type) for field in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+
+def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
+    import pyarrow as pa
+
+    if None not in values:
+        if pa.types.is_binary(kind):
+            buffers = [None, pa.py_buffer(_offsets(values)), pa.py_buffer(b"".join(values))]
+            return pa.Array.from_buffers(kind, len(values), buffers)
+        if pa.types.is_struct(kind):
+            members = [_column([value[field.name] for value in values], field.type) for field in kind]
+            return pa.StructArray.from_arrays(members, fields=list(kind))
+        if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
+            members = _column(list(chain.from_iterable(values)), kind.value_type)
+            buffers = [None, pa.py_buffer(_offsets(values))]
+            return pa.Array.from_buffers(kind, len(values), buffers, children=[members])
+    return pa.array(values, kind)
+
+
+def _offsets(values: list[Any]) -> array[int]:
+    """Where each value begins when all stand one after the other, and where the last ends."""
+    return array("i", accumulate(map(len, values), initial=0))
 
 
 def leaves(columns: pa.Schema) -> list[str]:
@@ -163,11 +230,14 @@ def leaves(columns: pa.Schema) -> list[str]:
 
 
 def _size(value: Any) -> int:
-    """About how many bytes a value takes in a column."""
-    if isinstance(value, str | bytes):
-        return len(value)
-    if isinstance(value, Mapping):
-        return sum(map(_size, value.values()))
-    if isinstance(value, list):
-        return sum(map(_size, value))
-    return 8
+    """About how many bytes a row, or a value in it, takes in its columns."""
+    total = 0
+    for part in value.values() if type(value) is dict else value:
+        kind = type(part)
+        if kind is str or kind is bytes:
+            total += len(part)
+        elif kind is dict or kind is list:
+            total += _size(part)
+        else:
+            total += 8
+    return total

@@ -11,6 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+_KEPT = ("review", "licence", "license", "source", "part_points", "part_units", "unit")
+"""Keys that mean here what they mean upstream."""
+
 
 def matches(row: Mapping[str, Any]) -> bool:
     """Whether a row has this shape."""
@@ -41,4 +44,5 @@ def to_upstream(row: Mapping[str, Any]) -> dict[str, Any]:
         "year": year,
         "exam": row.get("paper"),
         "paper_id": paper[1] if paper else None,
+        **{key: row[key] for key in _KEPT if key in row},
     }

@@ -1,14 +1,14 @@
-"""Reads the rows of JSON, JSONL and Parquet files.
+"""Reads the rows of JSON, JSONL, Parquet, CSV and TSV files, one at a time.
 
-Contract: every row comes with the place it stands at (file:line, or file:row for Parquet). A line that is not
-JSON, not UTF-8 or not an object is logged and passed over; a file that breaks off gives what came before.
+Contract: every row comes with the place it stands at (file:line, or file:row for Parquet). What is no row there
+(broken, not UTF-8, not an object, too long) is logged and passed over; a file that breaks off gives what came before.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,31 +17,47 @@ from pydantic import ValidationError
 from livek12.core.errors import UserError
 from livek12.core.records import Question
 from livek12.dataset_builders.base import BadRow, Log, UniqueIds, one_line
+from livek12.dataset_builders.json_rows import read_json
+from livek12.dataset_builders.lines import MAX_LINE, BadLine, read_lines, read_table
 
-SUFFIXES = (".json", ".jsonl", ".parquet")
+SUFFIXES = (".json", ".jsonl", ".parquet", ".csv", ".tsv")
 PARQUET_BATCH = 64
-_PARSE_ERRORS = (ValueError, RecursionError)
+PARQUET_BUFFER = 1 << 20
+"""With buffering ahead (`pre_buffer`) a whole row group would be held instead."""
+_FETCHED = (*SUFFIXES, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".md", ".txt")
+_LARGEST = 99_999
+Found = tuple[Any, str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row as found, and where; `number` counts the rows of a file from 1."""
+    """One row as found, and where.
+
+    Attributes:
+        data: what it holds.
+        file: the file it stands in.
+        number: its place among the rows of the file, from 1.
+        where: file:line, for the log.
+        context: what the file says of all its rows.
+    """
 
     data: dict[str, Any]
     file: Path
     number: int
     where: str
+    context: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
-        """The row's own id; where it has none, the file's name and the row's number in it.
+        """The row's own id; where it has none, the file's name with its index or the row's number in the file.
 
         Raises:
             BadRow: it has one that is neither a text nor a number.
         """
-        id = self.data.get("id")
+        id, index = self.data.get("id"), self.data.get("index")
         if id is None or id == "":
-            return f"{self.file.stem}_{self.number:04d}"
+            number = f"{self.number:04d}" if index in (None, "") or not isinstance(index, str | int) else index
+            return f"{self.file.stem}_{number}"
         if isinstance(id, str | int):
             return str(id)
         raise BadRow(f"id is {type(id).__name__}, not a text")
@@ -58,40 +74,60 @@ def source_root(source: Path) -> Path:
     return source if source.is_dir() else source.parent
 
 
+def roots(root: Path) -> tuple[Path, ...]:
+    """The resolved folders that the files of a source may lie in.
+
+    A snapshot in the Hub's cache is a folder of links into `blobs` beside it, so those are the source's too.
+    """
+    root = root.resolve()
+    return (root, root.parent.parent / "blobs") if root.parent.name == "snapshots" else (root,)
+
+
 def hub_snapshot(name: str) -> Path:
-    """The folder of a data set fetched from the Hub (or of its copy in the cache).
+    """The folder of a data set fetched from the Hub (or of its copy in the cache): its rows, images and texts.
 
     Raises:
         UserError: the Hub cannot be reached or has no such data set.
     """
     from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError
 
     try:
-        return Path(snapshot_download(name, repo_type="dataset"))
-    except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
-        raise UserError(
-            f"cannot fetch {name} from the Hub ({one_line(error, 160)}); give --source a local copy"
-        ) from None
+        return Path(snapshot_download(name, repo_type="dataset", allow_patterns=[f"*{end}" for end in _FETCHED]))
+    except LocalEntryNotFoundError:
+        why = "it cannot be reached, and no copy is in the cache"
+    except RepositoryNotFoundError:
+        why = "it has no such data set, or none that the token may see"
+    except Exception as error:  # the Hub's client raises others of its own, httpx's and OSErrors
+        why = one_line(error, 160)
+    raise UserError(f"cannot fetch {name} from the Hub ({why}); give --source a local copy")
 
 
-def read_rows(source: Path, log: Log) -> Iterator[Row]:
+def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> Iterator[Row]:
     """The rows of a file, or of all files of a folder in the order of their names.
+
+    Args:
+        source: the file or folder.
+        log: takes what is no row.
+        other_files: names of files of a folder that hold no rows of questions.
 
     Raises:
         UserError: the source is not there or holds no file of a known kind.
     """
     root = source_root(source)
-    files = [source] if source.is_file() else sorted(f for f in source.rglob("*") if _is_data(f, root))
+    files = [source] if source.is_file() else sorted(f for f in source.rglob("*") if _is_data(f, root, other_files))
     if not files or files[0].suffix.lower() not in SUFFIXES:
         raise UserError(f"{source}: no rows to read; a source is, or holds, {', '.join(SUFFIXES)} files")
     for file in files:
         name = str(file.relative_to(root))
-        reader = {".json": _json, ".jsonl": _jsonl, ".parquet": _parquet}[file.suffix.lower()]
+        if source.is_dir() and not any(file.resolve().is_relative_to(allowed) for allowed in roots(root)):
+            log.skip(name, None, "the link leads out of the source's folder")
+            continue
         try:
-            for number, (data, where) in enumerate(reader(file, name, log), start=1):
+            for number, (data, where, context) in enumerate(_READERS[file.suffix.lower()](file, name, log), start=1):
                 log.read += 1
                 if isinstance(data, dict):
-                    yield Row(data, file, number, where)
+                    yield Row(data, file, number, where, context)
                 else:
                     log.skip(where, None, f"a row is an object, this is {type(data).__name__}")
         except OSError as error:
@@ -104,12 +140,13 @@ def to_questions(rows: Iterable[Row], make: Callable[[Row], Question], log: Log)
     for row in rows:
         try:
             question = make(row)
+            _check_numbers(question)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            log.skip(row.where, _shown_id(row.data), f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+            log.skip(row.where, _row_id(row), f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
             continue
         except BadRow as error:
-            log.skip(row.where, _shown_id(row.data), error)
+            log.skip(row.where, _row_id(row), error)
             continue
         unique = ids.claim(question.id)
         if unique != question.id:
@@ -118,83 +155,114 @@ def to_questions(rows: Iterable[Row], make: Callable[[Row], Question], log: Log)
         yield question
 
 
+def _check_numbers(question: Question) -> None:
+    """Refuses a year or a page that can only be a mistake, long before it fits no column."""
+    if any(abs(number) > _LARGEST for number in (question.year or 0, *question.page_numbers)):
+        raise BadRow("year or page_numbers is out of range")
+
+
+def _row_id(row: Row) -> str | None:
+    """The id to show: none where it is no text, and nothing but the place of a row without id or index."""
+    own = row.data.get("id") or row.data.get("index")
+    return row.id if isinstance(own, str | int) and isinstance(row.data.get("id") or "", str | int) else None
+
+
 def _shown_id(data: Any) -> str | None:
     id = data.get("id") if isinstance(data, dict) else None
     return str(id) if isinstance(id, str | int) else None
 
 
-def _is_data(file: Path, root: Path) -> bool:
+def _is_data(file: Path, root: Path, other_files: Collection[str]) -> bool:
     hidden = any(part.startswith(".") for part in file.relative_to(root).parts)
-    return file.suffix.lower() in SUFFIXES and file.is_file() and not hidden
+    return file.suffix.lower() in SUFFIXES and file.name not in other_files and file.is_file() and not hidden
 
 
-def _jsonl(file: Path, name: str, log: Log) -> Iterator[tuple[Any, str]]:
-    with file.open("rb") as lines:
-        for number, raw in enumerate(lines, start=1):
+def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
+    with file.open("rb") as stream:
+        for number, raw in read_lines(stream):
             where = f"{name}:{number}"
             if not raw.strip():
                 continue
+            if len(raw) > MAX_LINE:
+                log.read += 1
+                log.skip(where, None, f"the line has more than {MAX_LINE >> 20} MiB")
+                continue
+            text = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="surrogateescape")
             try:
-                text = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="surrogateescape")
                 data = json.loads(text)
-            except _PARSE_ERRORS as error:
+            except (ValueError, RecursionError) as error:
+                log.read += 1
                 log.skip(where, None, f"not JSON: {error}")
                 continue
-            yield from _checked(data, text, where, log)
+            if _has_utf8(text, data, where, log):
+                yield data, where, {}
 
 
-def _json(file: Path, name: str, log: Log) -> Iterator[tuple[Any, str]]:
-    """Elements of a top-level list one after the other, so that a broken end does not cost the beginning."""
-    decoder = json.JSONDecoder()
-    text = file.read_bytes().decode("utf-8-sig", errors="surrogateescape")
-    position, line = _skip(text, 0), 1
-    if text[position : position + 1] != "[":
-        log.skip(name, None, "not a list of rows")
-        return
-    counted, position = 0, _skip(text, position + 1)
-    while text[position : position + 1] != "]":
-        line, counted = line + text.count("\n", counted, position), position
-        where = f"{name}:{line}"
-        try:
-            data, end = decoder.raw_decode(text, position)
-            position = _skip(text, end)
-            if text[position : position + 1] not in (",", "]"):
-                raise ValueError("the list breaks off after this row")
-        except _PARSE_ERRORS as error:
-            log.skip(where, None, f"not JSON ({error}); the file cannot be read from here on")
-            return
-        yield from _checked(data, text[counted:end], where, log)
-        if text[position] == ",":
-            position = _skip(text, position + 1)
+def _json(file: Path, name: str, log: Log) -> Iterator[Found]:
+    for item in read_json(file):
+        if isinstance(item, BadLine):
+            log.skip(f"{name}:{item.line}" if item.line else name, None, item)
+            continue
+        where = f"{name}:{item.line}"
+        if _has_utf8(item.text, item.data, where, log):
+            yield item.data, where, item.context
 
 
-def _parquet(file: Path, name: str, log: Log) -> Iterator[tuple[Any, str]]:
+def _table(file: Path, name: str, log: Log) -> Iterator[Found]:
+    for line, row in read_table(file):
+        if isinstance(row, BadLine):
+            log.read += 1
+            log.skip(f"{name}:{line}", row.id, row)
+        else:
+            yield row, f"{name}:{line}", {}
+
+
+def _parquet(file: Path, name: str, log: Log) -> Iterator[Found]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     number = 0
     try:
-        for batch in pq.ParquetFile(file).iter_batches(batch_size=PARQUET_BATCH):
-            for data in batch.to_pylist():
-                number += 1
-                yield data, f"{name}:{number}"
+        with pq.ParquetFile(file, buffer_size=PARQUET_BUFFER, pre_buffer=False) as parquet:
+            groups = range(parquet.num_row_groups)  # asked for all at once, pyarrow keeps each until the last is read
+            batches = (batch for group in groups for batch in parquet.iter_batches(PARQUET_BATCH, row_groups=[group]))
+            for batch in batches:
+                for data in _dicts(batch):
+                    number += 1
+                    where = f"{name}:{number}"
+                    if isinstance(data, str):
+                        log.read += 1
+                        log.skip(where, None, data)
+                    else:
+                        yield data, where, {}
     except (pa.ArrowException, OSError) as error:
         log.skip(f"{name}:{number + 1}", None, f"damaged Parquet ({error}); cannot be read from here on")
 
 
-def _checked(data: Any, text: str, where: str, log: Log) -> Iterator[tuple[Any, str]]:
-    """Passes the row on unless a text in it has no UTF-8 form (bad bytes, or a lone surrogate escape)."""
+def _dicts(batch: Any) -> Iterator[dict[str, Any] | str]:
+    """The rows of a batch, or what is wrong with one."""
     try:
-        text.encode()
-        if "\\ud" in text.lower():
+        yield from batch.to_pylist()
+    except UnicodeDecodeError:
+        for row in range(batch.num_rows):
+            try:
+                yield batch.slice(row, 1).to_pylist()[0]
+            except UnicodeDecodeError:
+                yield "not valid UTF-8"
+
+
+_READERS = {".json": _json, ".jsonl": _jsonl, ".parquet": _parquet, ".csv": _table, ".tsv": _table}
+
+
+def _has_utf8(text: str, data: Any, where: str, log: Log) -> bool:
+    """Whether all texts of a row have a UTF-8 form: no bad bytes, and no lone surrogate escape; else logs it."""
+    try:
+        if not text.isascii():
+            text.encode()
+        if "\\ud" in text or "\\uD" in text:
             json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         log.read += 1
         log.skip(where, _shown_id(data), "not valid UTF-8")
-    else:
-        yield data, where
-
-
-def _skip(text: str, position: int) -> int:
-    match = json.decoder.WHITESPACE.match(text, position)  # type: ignore[attr-defined]
-    return int(match.end())
+        return False
+    return True

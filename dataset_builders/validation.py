@@ -1,41 +1,47 @@
 """Checks a built data set against everything a reader relies on.
 
-Contract: one line a problem, with the file and the question's id; a damaged file costs one line and the rest is
-still checked. Every picture is decoded. Nothing is changed.
+Contract: one line a problem, with the file, the row and its id where a row is meant; a damaged file or row costs one
+line and the rest is still checked. Every distinct picture is decoded once. Rows are read a few at a time; only ids and
+hashes are kept. What stands beside the tables (card, statistics) is compared with them once the rows are sound.
+Nothing is changed.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from livek12.core.errors import UserError
 from livek12.core.features import columns, from_row, schema
-from livek12.core.questions import CARD, data_files, read_card, read_rows
-from livek12.core.records import IMAGE_MARK, Image, Page, Question, Record
+from livek12.core.questions import CARD, data_files, iter_batches, read_card
+from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Image, Page, Question, Record
 from livek12.dataset_builders.base import BadRow, PageKey, one_line
-from livek12.dataset_builders.images import check_image
-from livek12.dataset_builders.layouts import IMAGE_ONLY, PAGES, not_from_pages
+from livek12.dataset_builders.card import metadata_problems
+from livek12.dataset_builders.layouts import IMAGE_ONLY, PAGES, not_from_pages, split_of
+from livek12.dataset_builders.pictures import check_image
 
-R = TypeVar("R", bound=Record)
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+R = TypeVar("R", Question, Page)
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 
 
-def validate(folder: Path) -> list[str]:
+def validate(folder: Path, step: Callable[[], None] = lambda: None) -> list[str]:
     """See `livek12.dataset_builders.validate`."""
-    validator = _Validator(folder)
+    validator = _Validator(folder, step)
     validator.check()
-    return validator.problems
+    return validator.problems or metadata_problems(folder)
 
 
 class _Validator:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, step: Callable[[], None]) -> None:
+        self._folder, self._step = folder, step
         self._configs = read_card(folder)
         self._good: set[str] = set()
         self._pages: Counter[PageKey] = Counter()
@@ -43,16 +49,16 @@ class _Validator:
 
     def check(self) -> None:
         files = self._files()
-        for file in files.pop(PAGES, []):
-            self._check_pages(file)
+        for file, split in files.pop(PAGES, {}).items():
+            self._check_pages(file, split)
         for (paper, number), count in self._pages.items():
             if count > 1:
                 self._say(f"config {PAGES}", f"page {number} of {paper} is there {count} times")
         ids: dict[Path, list[str]] = {}
         for config, members in files.items():
-            for file in members:
+            for file, split in members.items():
                 if file not in ids:
-                    ids[file] = list(self._check_questions(file))
+                    ids[file] = list(self._check_questions(file, split))
             counts = Counter(id for file in members for id in ids[file])
             for id, count in counts.items():
                 if count > 1:
@@ -61,17 +67,17 @@ class _Validator:
     def _say(self, where: str, problem: object) -> None:
         self.problems.append(one_line(f"{where}: {problem}"))
 
-    def _files(self) -> dict[str, list[Path]]:
-        """The files of each config, once it is said where card and folder differ."""
-        files: dict[str, list[Path]] = {}
+    def _files(self) -> dict[str, dict[Path, str]]:
+        """The files of each config with their splits, once it is said where card and folder differ."""
+        files: dict[str, dict[Path, str]] = {}
         for config, splits in self._configs.items():
-            files[config] = []
+            files[config] = {}
             for split, patterns in splits.items():
                 if not _SPLIT.fullmatch(split):
                     self._say(CARD, f"config {config}: {split!r} is no name for a split")
                 for pattern in patterns:
                     found = data_files(self._folder, [pattern])
-                    files[config] += found
+                    files[config] |= dict.fromkeys(found, split)
                     if not found:
                         self._say(CARD, f"config {config}, split {split}: no file matches {pattern}")
         named = {file for members in files.values() for file in members}
@@ -80,22 +86,20 @@ class _Validator:
                 self._say(self._name(file), f"in no config of {CARD}")
         return files
 
-    def _check_pages(self, file: Path) -> None:
-        for where, page in self._records(Page, file):
+    def _check_pages(self, file: Path, split: str) -> None:
+        for where, page in self._records(Page, file, split):
             self._pages[page.paper_id, page.page_number] += 1
             self._check_pictures(where, [page.image])
 
-    def _check_questions(self, file: Path) -> Iterator[str]:
+    def _check_questions(self, file: Path, split: str) -> Iterator[str]:
         """The ids of a file, as its questions are checked."""
-        for where, question in self._records(Question, file):
-            if file.parent.name == IMAGE_ONLY:
-                if problem := not_from_pages(question, self._pages):
-                    self._say(where, f"{problem}: it cannot be asked from config {PAGES}")
-            else:
-                texts = [question.question, *(option.text for option in question.options)]
-                marks = sum(text.count(IMAGE_MARK) for text in texts)
-                if marks != len(question.images):
-                    self._say(where, f"{marks} image marks for {len(question.images)} images")
+        image_only = file.parent.name == IMAGE_ONLY
+        for where, question in self._records(Question, file, split):
+            problem = not_from_pages(question, self._pages) if image_only else ""
+            if problem:
+                self._say(where, f"{problem}: it cannot be asked from config {PAGES}")
+            for problem in _problems(question, image_only):
+                self._say(where, problem)
             self._check_pictures(where, [*question.images, *question.answer_images, *question.solution_images])
             yield question.id
 
@@ -110,35 +114,92 @@ class _Validator:
                 except BadRow as error:
                     self._say(where, error)
 
-    def _records(self, record: type[R], file: Path) -> Iterator[tuple[str, R]]:
+    def _records(self, record: type[R], file: Path, split: str) -> Iterator[tuple[str, R]]:
         """Each sound row with its place, once it is said what is wrong with the file and the other rows."""
-        name = self._name(file)
-        for problem in _schema_problems(record, file):
-            self._say(name, problem)
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        name, astray = self._name(file), list[str]()
         try:
-            for number, row in enumerate(read_rows(record, file), start=1):
-                id = row.get("id") or f"{row.get('paper_id')} {row.get('page_number')}"
-                where = f"{name} row {number} ({id})"
-                try:
-                    yield where, from_row(record, row)
-                except ValidationError as error:
-                    first = error.errors(include_url=False)[0]
-                    self._say(where, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
-        except UserError as error:
-            self._say(name, error)
+            with pq.ParquetFile(file) as parquet:
+                for problem in _schema_problems(record, parquet.schema_arrow):
+                    self._say(name, problem)
+                known = [column for column in columns(record) if column in parquet.schema_arrow.names]
+                rows = (row for batch in iter_batches(parquet, known) for row in _rows(batch))
+                for number, (row, unreadable) in enumerate(rows, start=1):
+                    where = f"{name} row {number} ({_id(row)})"
+                    self._step()
+                    if unreadable:
+                        self._say(where, f"{', '.join(unreadable)}: not valid UTF-8")
+                        continue
+                    try:
+                        found = from_row(record, row)
+                    except ValidationError as error:
+                        first = error.errors(include_url=False)[0]
+                        self._say(where, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+                        continue
+                    if split_of(found) != split:
+                        astray.append(f"row {number} ({_id(row)}) belongs in {split_of(found)}")
+                    yield where, found
+        except (pa.ArrowException, OSError) as error:
+            self._say(name, f"damaged or not Parquet ({error}); build or fetch it again")
+        if astray and _SPLIT.fullmatch(split):
+            self._say(name, f"{len(astray)} rows are not of split {split}; the first: {astray[0]}")
 
     def _name(self, file: Path) -> str:
         return str(file.relative_to(self._folder))
 
 
-def _schema_problems(record: type[Record], file: Path) -> Iterator[str]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """The rows of a batch, each with the columns that are left out of it because they are not UTF-8."""
     try:
-        found = pq.read_schema(file)
-    except (pa.ArrowException, OSError):
-        return  # reading the rows says so
+        yield from ((row, []) for row in batch.to_pylist())
+    except UnicodeDecodeError:
+        yield from (_readable(batch, number) for number in range(batch.num_rows))
+
+
+def _readable(batch: pa.RecordBatch, number: int) -> tuple[dict[str, Any], list[str]]:
+    row: dict[str, Any] = {}
+    for name in batch.schema.names:
+        with suppress(UnicodeDecodeError):
+            row[name] = batch.column(name)[number].as_py()
+    return row, [name for name in batch.schema.names if name not in row]
+
+
+def _id(row: dict[str, Any]) -> str:
+    page = f"page {row.get('page_number')} of {row.get('paper_id')}" if "page_number" in row else "no id"
+    return str(row.get("id") or page)
+
+
+def _problems(question: Question, image_only: bool) -> Iterator[str]:
+    """What in a question contradicts something else in it."""
+    texts = [question.question, *(option.text for option in question.options)]
+    marks = sum(text.count(IMAGE_MARK) for text in texts)
+    if image_only and question.images:
+        yield f"it has {len(question.images)} images, which its pages show"
+    elif marks != len(question.images) and not image_only:
+        yield f"{marks} image marks for {len(question.images)} images"
+    labels = Counter(option.label for option in question.options)
+    for label, count in labels.items():
+        if count > 1:
+            yield f"{count} options are labelled {label!r}"
+    if question.question_type in CHOICE_TYPES:
+        yield from (f"answer {entry!r} names no option" for entry in question.answer if _names_none(entry, labels))
+    for name, parts in (("part_points", question.part_points), ("part_units", question.part_units)):
+        if parts and question.answer and len(parts) != len(question.answer):
+            yield f"{name} has {len(parts)} entries for {len(question.answer)} answers"
+
+
+def _names_none(entry: str, labels: Collection[str]) -> bool:
+    """Whether an answer in the labels' own kind of characters (capitals, or digits) has one that is no label."""
+    joined = "".join(labels)
+    for kind in ("[A-Z]+", "[0-9]+"):
+        if re.fullmatch(kind, joined) and re.fullmatch(kind, entry):
+            return entry not in labels and not set(entry) <= set(labels)
+    return False
+
+
+def _schema_problems(record: type[Record], found: pa.Schema) -> Iterator[str]:
     expected = schema(record)
     for name in columns(record):
         if name not in found.names:

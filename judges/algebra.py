@@ -1,11 +1,14 @@
 """Whether two trees say the same: values, lists, sets, tuples, regions, equations, matrices. Worker only.
 
-- A bare list is a set of values, unless one side names them; tuples keep their order. An answer that gives one value
-  of the key's list, or more than the key's single value, is undecided.
-- Intervals, inequalities and set-builders are regions; the same ends with other brackets are undecided.
+- A bare list is a set of values, unless one side names them; tuples keep their order. Of several solutions (or, ±, a
+  set, points, one name) all are wanted and no other; of a plain list, one value alone is undecided.
+- Intervals, inequalities and set-builders are regions. The same interval with all its finite ends open instead of
+  closed is undecided (where a function rises, either is written); with one of two it differs. An inequality that is
+  still to be solved accepts no other form, and a value no equation that is still to be solved.
 - A name before a value ("x =") is dropped when only one side has it; other names are undecided.
-- A parameter that runs over the whole numbers may have another name; families shifted by whole steps are the same
-  when one side says "for every integer".
+- A parameter that runs over the whole numbers may have another name; families are compared as unions of arithmetic
+  progressions when one side says "for every integer".
+- A constant of integration may have another name and another value.
 """
 
 from __future__ import annotations
@@ -16,22 +19,48 @@ from typing import Any
 import sympy
 
 from livek12.judges.base import Outcome
-from livek12.judges.equations import as_equation, compare_equations, equation_and_value, same_inequality
-from livek12.judges.expressions import WHOLE_NAMES, Unsupported, Value, affine, at, equal, value_of
+from livek12.judges.equations import (
+    as_equation,
+    compare_congruences,
+    compare_equations,
+    compare_inequalities,
+    equation_and_value,
+)
+from livek12.judges.expressions import INTEGRATION, WHOLE_NAMES, TooBig, Unsupported, Value, agree, equal, value_of
+from livek12.judges.families import is_periodic, same_families, shifted
 from livek12.judges.reader import Node
-from livek12.judges.regions import Region, Span, region_of
-from livek12.judges.trees import HOLDERS, as_quotient, bound_variable, expand, is_nested, numbered, rename, unnamed
+from livek12.judges.regions import Region, Span, is_numeric, region_of
+from livek12.judges.trees import (
+    DOTS,
+    EMPTY,
+    HOLDERS,
+    as_quotient,
+    bound_variable,
+    expand,
+    grouped,
+    is_set,
+    named_entries,
+    numbered,
+    rename,
+    unnamed,
+)
 
 Said = tuple[Outcome, str]
 MAX_VALUES = 12
-_WHOLE = sympy.Float("1e-12")
+_REGIONS = frozenset({"tuple", "interval", "union", "matrix"})
+_NUMBERS = frozenset({"num", "div", "root", "percent"})
+_ONE_KIND = frozenset({"tuple", "interval", "matrix"})
 
 
 class Comparer:
     """Compares the trees of one key and one answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_ends: bool = False) -> None:
+        """Args: open_ends: an interval may be open or closed at its ends."""
+        self.open_ends = open_ends
         self.family = False
+        self.intervals = False
+        self.bound: frozenset[str] = frozenset()
 
     def compare(self, gold: Node, answer: Node) -> Said:
         """The outcome and why."""
@@ -44,38 +73,73 @@ class Comparer:
         kinds = {gold[0], answer[0]}
         if gold == answer:
             return "accept", "same expression"
-        if is_nested(gold) or is_nested(answer):
-            return "undecided", "a set within a set"
         if "family" in kinds:
             self.family = True
             return self._compare(*(node[2] if node[0] == "family" else node for node in (gold, answer)))
+        if EMPTY in (gold, answer):
+            return self._empty(answer if gold == EMPTY else gold)
         if "unit" in kinds:
             return self._units(gold, answer)
+        golds_named, answers_named = named_entries(gold), named_entries(answer)
+        if (golds_named or answers_named) and {"list"} & kinds:
+            listed = [
+                ["list", "and", named] if named else node
+                for named, node in ((golds_named, gold), (answers_named, answer))
+            ]
+            return self._compare(*listed)
         if "named" in kinds:
             return self._named(gold, answer)
-        if kinds == {"list", "tuple"}:
+        conditions = [entry[0] == "rel" for node in (gold, answer) if node[0] == "list" for entry in node[2]]
+        if kinds == {"list", "tuple"} and not (conditions and all(conditions)):
             return self._list_and_tuple(gold, answer)
+        if kinds == {"tuple"} and (said := self._in_order(gold[1], answer[1]))[0] != "undecided":
+            return said
         regions = region_of(gold), region_of(answer)
         if regions[0] is not None and regions[1] is not None:
-            return self._regions(regions[0], regions[1])
-        golds, answers = expand(gold), expand(answer)
+            said = self._regions(regions[0], regions[1])
+            return self._relations(gold, answer) if said[0] == "undecided" and kinds == {"rel"} else said
+        golds, answers = (grouped(expand(node)) for node in (gold, answer))
         if len(golds) > 1 or len(answers) > 1 or kinds & HOLDERS:
-            return self._lists(golds, answers)
+            return self._lists(golds, answers, all(_is_complete(node) for node in (gold, answer) if node[0] == "list"))
         return self._single(gold, answer)
+
+    @staticmethod
+    def _empty(other: Node) -> Said:
+        """The empty set beside anything else."""
+        if other[0] == "set" or (other[0] in {"num", "tuple", "interval"}):
+            return "reject", "only one of them is empty"
+        return "undecided", "the empty set beside another kind of answer"
 
     def _single(self, gold: Node, answer: Node) -> Said:
         kinds = {gold[0], answer[0]}
         if kinds == {"rel"}:
             return self._relations(gold, answer)
         if kinds <= {"tuple", "matrix"}:
+            if kinds == {"matrix"} and [len(row) for row in gold[1]] != [len(row) for row in answer[1]]:
+                return "reject", "another shape"
             return self._in_order(*_entries(gold, answer))
+        if kinds == {"congruent"}:
+            return compare_congruences(gold, answer)
+        if kinds == {"cases"}:
+            return self._pieces(gold[1], answer[1])
+        if "based" in kinds:
+            return _based(gold, answer)
         if kinds == {"ratio"}:
             return self._ratios(gold[1], answer[1])
         if gold[0] == "rel":
             return equation_and_value(gold, answer)
+        if answer[0] == "rel" and answer[1] == ["="] * len(answer[1]) and agree_all(answer):
+            return self._compare(gold, answer[2][-1])
+        if kinds & _REGIONS and (kinds & _NUMBERS or _holds_interval(gold) != _holds_interval(answer)):
+            return "reject", "only one of them is a number"
         if kinds & {"rel", "tuple", "interval", "union", "builder"}:
             return "undecided", "another kind of answer"
-        values = value_of(as_quotient(gold)), value_of(as_quotient(answer))
+        if _holds_interval(answer) and not _holds_interval(gold):
+            return "reject", "only one of them is a number"
+        try:
+            values = value_of(as_quotient(gold)), value_of(as_quotient(answer))
+        except TooBig:
+            return _one_is_huge(gold, answer)
         said = self._scalars(*values)
         if "ratio" in kinds and said[0] == "accept" and any(value.expr.is_Integer for value in values):
             return "undecided", "a ratio beside a whole number"
@@ -91,33 +155,42 @@ class Comparer:
         renamed = all(len(mine) == 1 and str(next(iter(mine))) in WHOLE_NAMES for mine in only)
         if renamed:
             answer = answer.renamed(next(iter(only[1])), next(iter(only[0])))
-        outcome, reason = equal(gold, answer)
+        if self.integrated(gold, answer):
+            return "accept", "equal but for the constant"
+        outcome, reason = equal(gold, answer, self.bound)
         parameter = next((name for name in gold.expr.free_symbols if str(name) in WHOLE_NAMES), None)
-        family = self.family or (parameter is not None and _is_periodic(gold.expr, parameter))
+        family = self.family or (parameter is not None and is_periodic(gold.expr, parameter))
         if outcome == "accept" and renamed and not family:
             return "undecided", "other symbols"
         if outcome == "reject" and parameter is not None and family:
-            return self._shifted(gold.expr, answer.expr, parameter, shifts)
+            outcome, reason = shifted(gold.expr, answer.expr, parameter)
+            if outcome == "accept" and not (self.family and shifts):
+                return "undecided", "a shifted family"
         return outcome, reason
 
-    def _shifted(self, gold: Any, answer: Any, parameter: Any, shifts: bool) -> Said:
-        """Families a·k + b over all whole k: the same set when the steps agree and the offsets differ by steps."""
-        first, second = affine(gold, parameter), affine(answer, parameter)
-        if first is None or second is None:
-            return "undecided", "families"
-        step, offset = at(second[0] / first[0], {}), at((second[1] - first[1]) / first[0], {})
-        if step is None or offset is None or offset[1] != 0 or abs(abs(step[0]) - 1) > _WHOLE:
-            return "undecided", "families"
-        if abs(offset[0] - round(offset[0])) < _WHOLE:
-            return ("accept", "the same family") if self.family and shifts else ("undecided", "a shifted family")
-        return "reject", "another family"
+    @staticmethod
+    def integrated(gold: Value, answer: Value) -> bool:
+        """Whether both are F + C with any constant C."""
+        plain = []
+        for value in (gold, answer):
+            found = [name for name in value.expr.free_symbols if str(name) in INTEGRATION]
+            if len(found) != 1 or abs(sympy.diff(value.expr, found[0])) != 1:
+                return False
+            plain.append(value.expr.xreplace({found[0]: sympy.Integer(0)}))
+        if plain[0].free_symbols != plain[1].free_symbols or not plain[0].free_symbols:
+            return False
+        slopes = [[sympy.diff(one, name) for name in sorted(plain[0].free_symbols, key=str)] for one in plain]
+        return all(agree(mine, theirs)[0] == "accept" for mine, theirs in zip(*slopes, strict=True))
 
     def _units(self, gold: Node, answer: Node) -> Said:
         units = [node[2] if node[0] == "unit" else "" for node in (gold, answer)]
         words = [node[3] if node[0] == "unit" else "" for node in (gold, answer)]
-        if units[0] != units[1] and (units[0] not in {"", "deg^1"} or all(units)):
-            return "undecided", "the units differ or one is left out"
-        outcome, reason = self._compare(*(node[1] if node[0] == "unit" else node for node in (gold, answer)))
+        values = [node[1] if node[0] == "unit" else node for node in (gold, answer)]
+        if all(units) and units[0] != units[1]:
+            return "undecided", "the units differ"
+        if units[0] != units[1] and units[0] not in {"", "deg^1"}:
+            return "undecided", "the key has a unit, the answer none"
+        outcome, reason = self._compare(*values)
         if all(words) and words[0] != words[1] and outcome == "accept":
             return "undecided", "different words behind the value"
         return outcome, reason
@@ -127,24 +200,50 @@ class Comparer:
         if gold[0] != "named" or answer[0] != "named":
             other = answer if gold[0] == "named" else gold
             if other[0] == "rel":
-                return compare_equations(as_equation(gold), as_equation(answer))
+                return self._named_and_equation(gold, answer)
             return self._compare(unnamed(gold), unnamed(answer))
+        bound = bound_variable(gold[1]), bound_variable(answer[1])
+        if bound[0]:
+            self.bound = frozenset({bound[0][1]})
         if gold[1] == answer[1]:
             return self._compare(gold[3], answer[3])
-        bound = bound_variable(gold[1]), bound_variable(answer[1])
         if bound[0] and bound[1] and bound[0][0] == bound[1][0]:
             return self._compare(gold[3], rename(answer[3], bound[1][1], bound[0][1]))
         if gold[2] and answer[2]:
             said = compare_equations(as_equation(gold), as_equation(answer))
-            if said[0] == "accept":
+            both = gold[2][0] == answer[2][0] == "sym" and value_of(gold[3]).expr.free_symbols
+            if said[0] == "accept" or (said[0] == "reject" and both):
                 return said
         return "undecided", "another name"
 
+    @staticmethod
+    def _named_and_equation(gold: Node, answer: Node) -> Said:
+        """X = 3 beside 2x = 6 is still to be solved; y = 2x beside 2x - y = 0 is the same curve."""
+        said = compare_equations(as_equation(gold), as_equation(answer))
+        constant = gold[0] == "named" and not value_of(gold[3]).expr.free_symbols
+        if said[0] == "accept" and constant:
+            return "undecided", "an equation that is still to be solved"
+        return said
+
     # --- several values -----------------------------------------------------------------------------------------
 
-    def _lists(self, golds: list[Node], answers: list[Node]) -> Said:
+    def _lists(self, golds: list[Node], answers: list[Node], complete: bool) -> Said:
+        """Two lists of values; `complete` says that each is plainly the whole of the solutions."""
         if max(len(golds), len(answers)) > MAX_VALUES:
             return "undecided", "too many values"
+        if DOTS in [*golds, *answers]:
+            same = len(golds) == len(answers) and all(
+                (one == DOTS) == (two == DOTS) for one, two in zip(golds, answers, strict=True)
+            )
+            return (
+                self._in_order(*([node for node in nodes if node != DOTS] for nodes in (golds, answers)))
+                if same
+                else ("undecided", "an ellipsis")
+            )
+        if self.family and (
+            said := same_families([unnamed(node) for node in golds], [unnamed(node) for node in answers])
+        ):
+            return said
         names = [[node[1] for node in nodes if node[0] == "named"] for nodes in (golds, answers)]
         distinct = len(set(names[0])) == len(golds) == len(answers)
         if distinct and sorted(names[0]) == sorted(names[1]):
@@ -153,7 +252,14 @@ class Comparer:
             if said[0] == "reject" and numbered(names[0]) and self._other_numbers(golds, answers):
                 return "undecided", "the right values, numbered otherwise"
             return said
-        outcome, reason = self._as_sets(golds, answers)
+        if all(
+            len(nodes) == len(mine) and len({name.partition("_")[0] for name in mine}) == 1
+            for nodes, mine in zip((golds, answers), names, strict=True)
+        ):
+            if names[0][0].partition("_")[0] == names[1][0].partition("_")[0]:
+                golds, answers, names = [unnamed(node) for node in golds], [unnamed(node) for node in answers], [[], []]
+                complete = True
+        outcome, reason = self._as_sets(golds, answers, complete)
         one_named = any(len(set(mine)) == len(nodes) > 1 for mine, nodes in zip(names, (golds, answers), strict=True))
         if outcome == "accept" and one_named and not all(names) and self._in_order(golds, answers)[0] != "accept":
             return "undecided", "the right values, perhaps of the wrong names"
@@ -165,21 +271,29 @@ class Comparer:
         """Whether the values agree without their names: which root is x_1 is anyone's choice."""
         return self._as_sets(*([unnamed(node) for node in nodes] for nodes in (golds, answers)))[0] != "reject"
 
-    def _as_sets(self, golds: list[Node], answers: list[Node]) -> Said:
+    def _pair(self, gold: Node, answer: Node) -> Outcome:
+        """One entry of each side; a set within is no element."""
+        if is_set(gold) != is_set(answer):
+            return "reject"
+        return self.compare(gold, answer)[0]
+
+    def _as_sets(self, golds: list[Node], answers: list[Node], complete: bool = False) -> Said:
         """Every value of one side found on the other; a value of each side found nowhere is a difference."""
-        table = [[self.compare(mine, theirs)[0] for theirs in answers] for mine in golds]
+        table = [[self._pair(mine, theirs) for theirs in answers] for mine in golds]
         columns = [list(column) for column in zip(*table, strict=True)]
         if all("accept" in line for line in [*table, *columns]):
             return "accept", "the same values"
         missing = any(set(row) == {"reject"} for row in table)
         extra = any(set(column) == {"reject"} for column in columns)
-        if (missing and extra) or ((missing or extra) and min(len(golds), len(answers)) > 1):
+        points = all(unnamed(node)[0] in _ONE_KIND for node in [*golds, *answers])
+        whole = complete or min(len(golds), len(answers)) > 1
+        if (missing and extra) or (missing and whole) or (extra and (whole or points)):
             return "reject", "other values"
         return "undecided", "a part of the values, or more than the key has" if missing or extra else "values"
 
     def _in_order(self, golds: Sequence[Node], answers: Sequence[Node]) -> Said:
         if len(golds) != len(answers):
-            return "undecided", "another number of entries"
+            return "reject", "another number of entries"
         said = [self.compare(*pair) for pair in zip(golds, answers, strict=True)]
         for wanted in ("reject", "undecided"):
             for outcome, reason in said:
@@ -188,11 +302,16 @@ class Comparer:
         return "accept", "entry by entry"
 
     def _list_and_tuple(self, gold: Node, answer: Node) -> Said:
-        entries = [[unnamed(entry) for entry in (node[2] if node[0] == "list" else node[1])] for node in (gold, answer)]
+        """X = 1, y = 2 beside (1, 2); (x, y) = (1, 2) comes here as a list; points beside one point."""
+        entries = [[unnamed(entry) for entry in node[-1]] for node in (gold, answer)]
         if any(node[0] in {"tuple", "interval", "rel"} for node in [*entries[0], *entries[1]]):
-            return "undecided", "a list beside a tuple"
+            both = [expand(node) if node[0] == "list" else [node] for node in (gold, answer)]
+            complete = all(_is_complete(node) for node in (gold, answer) if node[0] == "list")
+            return self._lists(*(grouped(nodes) for nodes in both), complete=complete)
         said = self._in_order(*entries)
-        return said if said[0] == "accept" else ("undecided", "a list beside a tuple")
+        if said[0] == "accept" or (gold[0] == "tuple" and said[0] == "reject"):
+            return said
+        return "undecided", "a list beside a tuple"
 
     def _ratios(self, golds: list[Node], answers: list[Node]) -> Said:
         if len(golds) != len(answers):
@@ -205,19 +324,23 @@ class Comparer:
     def _relations(self, gold: Node, answer: Node) -> Said:
         if gold[1] == ["="] and answer[1] == ["="]:
             return compare_equations(gold, answer)
-        if len(gold[1]) == 1 and gold[1] == answer[1] and "=" not in gold[1] and same_inequality(gold, answer):
-            return "accept", "the same inequality"
-        return "undecided", "relations"
+        if "=" in gold[1] or "=" in answer[1]:
+            return "undecided", "relations"
+        return compare_inequalities(gold, answer)
 
     def _regions(self, gold: Region, answer: Region) -> Said:
         if gold.variable and answer.variable and gold.variable != answer.variable:
             return "undecided", "other symbols"
+        self.intervals = not (gold.variable or answer.variable)
+        normal = is_numeric(gold) and is_numeric(answer)
         if len(gold.spans) != len(answer.spans):
-            return "undecided", "another number of intervals"
+            return ("reject", "other intervals") if normal else ("undecided", "another number of intervals")
         table = [[self._same_span(mine, theirs) for theirs in answer.spans] for mine in gold.spans]
         columns = [list(column) for column in zip(*table, strict=True)]
         if all("accept" in line for line in [*table, *columns]):
-            return "accept", "the same region"
+            if answer.solved or not gold.solved:
+                return "accept", "the same region"
+            return "undecided", "an inequality that is still to be solved"
         if any(set(row) == {"reject"} for row in table):
             return "reject", "other ends"
         return "undecided", "the same ends with other brackets, or unclear ends"
@@ -229,21 +352,87 @@ class Comparer:
         }
         if ends != {"accept"}:
             return "reject" if "reject" in ends else "undecided"
-        low = gold.low_closed == answer.low_closed or gold.low.expr.is_infinite
-        high = gold.high_closed == answer.high_closed or gold.high.expr.is_infinite
-        return "accept" if low and high else "undecided"
+        flips = [
+            mine != theirs
+            for end, mine, theirs in (
+                (gold.low, gold.low_closed, answer.low_closed),
+                (gold.high, gold.high_closed, answer.high_closed),
+            )
+            if not end.expr.is_infinite
+        ]
+        if not any(flips) or self.open_ends:
+            return "accept"
+        alike = gold.low_closed == gold.high_closed and answer.low_closed == answer.high_closed
+        return "undecided" if self.intervals and all(flips) and (len(flips) == 1 or alike) else "reject"
+
+    def _pieces(self, golds: list[list[Node]], answers: list[list[Node]]) -> Said:
+        """Piecewise values: the same pieces under the same conditions, in any order."""
+        if len(golds) != len(answers):
+            return "undecided", "another number of pieces"
+        left = list(answers)
+        for value, condition in golds:
+            match = next((one for one in left if self._same_condition(condition, one[1])), None)
+            if match is None:
+                return "undecided", "other conditions"
+            outcome, reason = self.compare(value, match[0])
+            if outcome != "accept":
+                return outcome, reason
+            left.remove(match)
+        return "accept", "the same pieces"
+
+    def _same_condition(self, gold: Node | None, answer: Node | None) -> bool:
+        if gold is None or answer is None or ["const", "otherwise"] in (gold, answer):
+            return gold == answer
+        return self.compare(gold, answer)[0] == "accept"
+
+
+def _is_complete(node: Node) -> bool:
+    """Whether a list is plainly all of its solutions: alternatives, or values of one name."""
+    names = {entry[1] for entry in node[2] if entry[0] == "named"}
+    return node[1] == "or" or (len(names) == 1 and all(entry[0] == "named" for entry in node[2]))
+
+
+def _based(gold: Node, answer: Node) -> Said:
+    """Numbers in a base; the base may be left out of the answer, not the digits."""
+    if answer[0] == "num" and gold[0] == "based" and gold[2] != "10" and gold[1] == answer[1]:
+        return "accept", "the same digits, the base left out"
+    if gold[0] != answer[0]:
+        return "undecided", "a number in a base beside another"
+    values = [int(node[1], int(node[2])) for node in (gold, answer)]
+    if gold[2] == answer[2]:
+        return ("accept", "the same number") if values[0] == values[1] else ("reject", "other digits")
+    return ("undecided", "another base") if values[0] == values[1] else ("reject", "another number")
+
+
+def _one_is_huge(gold: Node, answer: Node) -> Said:
+    """A number too big to hold beside one that is not."""
+    sizes = []
+    for node in (gold, answer):
+        try:
+            value = value_of(as_quotient(node)).expr
+            sizes.append("small" if value.is_Rational else "")
+        except TooBig:
+            sizes.append("huge" if _is_tower(node) else "")
+    return ("reject", "another size") if sorted(sizes) == ["huge", "small"] else ("undecided", "a power too big")
+
+
+def _is_tower(node: Node) -> bool:
+    """Powers of whole numbers only: whatever is too big among them is a big number."""
+    return (node[0] == "num" and "." not in node[1]) or (node[0] == "pow" and all(map(_is_tower, node[1:])))
+
+
+def _holds_interval(node: Any) -> bool:
+    """Whether an interval stands anywhere in a tree."""
+    return isinstance(node, list) and (node[:1] == ["interval"] or any(map(_holds_interval, node)))
+
+
+def agree_all(relation: Node) -> bool:
+    """Whether all sides of an equation are one value: an identity (1/2 = 0.5)."""
+    values = [value_of(side) for side in relation[2]]
+    return all(equal(values[0], value)[0] == "accept" for value in values[1:])
 
 
 def _entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
     """The entries of tuples and matrices; a tuple may stand for a single row or column."""
-    shapes = [[len(row) for row in node[1]] if node[0] == "matrix" else None for node in (gold, answer)]
-    if None not in shapes and shapes[0] != shapes[1]:
-        raise Unsupported("another shape")
     flat = [[entry for row in node[1] for entry in row] if node[0] == "matrix" else node[1] for node in (gold, answer)]
     return flat[0], flat[1]
-
-
-def _is_periodic(expr: Any, parameter: Any) -> bool:
-    """Whether an expression is a·k + b with a rational multiple of π for a: the solutions of a periodic equation."""
-    line = affine(expr, parameter)
-    return line is not None and (line[0] / sympy.pi).is_Rational is True

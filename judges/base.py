@@ -7,7 +7,7 @@ is parsed within bounds, never run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
 from livek12.core.records import CHOICE_TYPES, Language, Option, QuestionType
@@ -31,7 +31,8 @@ class Comparison:
         unit: the unit that the question itself prints beside the blank, where the data set says so.
         variable_type: of a CFE variable.
         partial_credit: the rule for multiple choice.
-        question_id: for reasons and logs.
+        open_ends: the question asks where a function rises or falls, so that an interval may be open or closed.
+        question_id: for reasons and logs; comparisons that differ in nothing else are equal.
     """
 
     gold: str
@@ -42,7 +43,8 @@ class Comparison:
     unit: str | None = None
     variable_type: VariableType | None = None
     partial_credit: PartialCredit = "exact"
-    question_id: str = ""
+    open_ends: bool = False
+    question_id: str = field(default="", compare=False)
 
     @property
     def is_choice(self) -> bool:
@@ -51,13 +53,32 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class NamedJudge:
+    """The model judge that a task names, as its paper does.
+
+    Attributes:
+        method: one of `judges.llm.methods.METHODS`.
+        size: so many judges are drawn for each question; None asks all that the user names.
+        audit: whether they also look for errors in the reasoning (see `judges.llm.audit`).
+    """
+
+    method: str
+    size: int | None = None
+    audit: bool = False
+
+
+@dataclass(frozen=True)
 class Decision:
-    """What a stage says. `score` is the share of the part's points, 0 to 1; None exactly when undecided."""
+    """What a stage says. `score` is the share of the part's points, 0 to 1; None exactly when undecided.
+
+    `lasting` is false for what broke a limit of time: it may be decided on another day, and is not remembered.
+    """
 
     decision: Outcome
     score: float | None
     by: str
     reason: str = ""
+    lasting: bool = True
 
 
 class Stage(Protocol):
@@ -80,6 +101,6 @@ def reject(by: str, reason: str = "", score: float = 0.0) -> Decision:
     return Decision("reject", score, by, reason)
 
 
-def undecided(by: str, reason: str = "") -> Decision:
-    """This stage cannot say."""
-    return Decision("undecided", None, by, reason)
+def undecided(by: str, reason: str = "", lasting: bool = True) -> Decision:
+    """This stage cannot say; not `lasting` where it might, given more time."""
+    return Decision("undecided", None, by, reason, lasting)

@@ -1,27 +1,46 @@
 """The stages in their order, from cheap to dear: the first that decides has the word.
 
-Equal comparisons are decided once (a bounded memory, shared by threads).
+Equal comparisons are decided once: a bounded memory that threads share, and on disk (`judges.cache`) what took longer
+than a look-up. Remembered is by comparison and by the very code of the rules, so that no rule outlives its text; what
+broke a limit of time is not remembered.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
+from importlib import metadata, resources
 
+from livek12.core.records import canonical_json
 from livek12.judges.base import Comparison, Decision, Stage, undecided
+from livek12.judges.cache import DECISIONS, Store
 
 REMEMBERED = 100_000
 MAX_CHARS = 20_000
 """A key or an answer longer than this is prose for a reader, not a value to compare."""
+DEAR_SECONDS = 0.001
+"""What took longer is worth a line on disk."""
 
 
 class Cascade:
-    """Asks its stages in turn; only what one leaves undecided goes on to the next."""
+    """Asks its stages in turn; only what one leaves undecided goes on to the next.
 
-    def __init__(self, stages: Sequence[Stage], remembered: int = REMEMBERED) -> None:
+    Args:
+        stages: from cheap to dear.
+        remembered: how many decisions are kept in memory.
+        store: where dear decisions are kept across runs; None keeps none.
+    """
+
+    def __init__(self, stages: Sequence[Stage], remembered: int = REMEMBERED, store: Store | None = None) -> None:
         self.stages = tuple(stages)
         self._remembered = remembered
+        self._store = store
         self._known: OrderedDict[Comparison, Decision] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -31,32 +50,89 @@ class Cascade:
             if comparison in self._known:
                 self._known.move_to_end(comparison)
                 return self._known[comparison]
+        decision = self._recalled(comparison) or self._decided(comparison)
+        if decision.lasting:
+            with self._lock:
+                self._known[comparison] = decision
+                if len(self._known) > self._remembered:
+                    self._known.popitem(last=False)
+        return decision
+
+    def flush(self) -> None:
+        """Writes to disk what waits to be written."""
+        if self._store is not None:
+            self._store.flush()
+
+    def _recalled(self, comparison: Comparison) -> Decision | None:
+        text = self._store.get(_disk_key(comparison)) if self._store is not None else None
+        if text is None:
+            return None
+        try:
+            said, score, by, reason = json.loads(text)
+        except (ValueError, TypeError):
+            return None
+        return Decision(said, score, by, reason)
+
+    def _decided(self, comparison: Comparison) -> Decision:
+        began = time.perf_counter()
         decision = self._ask(comparison)
-        with self._lock:
-            self._known[comparison] = decision
-            if len(self._known) > self._remembered:
-                self._known.popitem(last=False)
+        dear = time.perf_counter() - began > DEAR_SECONDS
+        if self._store is not None and dear and decision.lasting:
+            value = json.dumps([decision.decision, decision.score, decision.by, decision.reason])
+            self._store.put(_disk_key(comparison), value, urgent=False)
         return decision
 
     def _ask(self, comparison: Comparison) -> Decision:
         if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
             return undecided("rules", "too long to compare by rule")
         reasons: list[str] = []
+        lasting = True
         for stage in self.stages:
             decision = stage.decide(comparison)
             if decision.decision != "undecided":
                 return decision
+            lasting = lasting and decision.lasting
             if decision.reason:
                 reasons.append(f"{stage.name}: {decision.reason}")
-        return undecided("rules", "; ".join(reasons) or "no rule applies")
+        return undecided("rules", "; ".join(reasons) or "no rule applies", lasting)
 
 
-def default_cascade() -> Cascade:
-    """Choice letters, true or false, numbers, symbolic equality, text normal forms."""
+def default_cascade(store: Store | None = None) -> Cascade:
+    """Choice letters, true or false, numbers, chemistry, opposite words, symbolic equality, text normal forms.
+
+    Args:
+        store: where dear decisions are kept across runs; None keeps none.
+    """
+    from livek12.judges.chemistry import ChemistryStage
     from livek12.judges.choice import ChoiceStage
     from livek12.judges.numeric import NumberStage
     from livek12.judges.symbolic import SymbolicStage
     from livek12.judges.text import TextStage
     from livek12.judges.true_false import TrueFalseStage
+    from livek12.judges.words import WordStage
 
-    return Cascade([ChoiceStage(), TrueFalseStage(), NumberStage(), SymbolicStage(), TextStage()])
+    stages: list[Stage] = [ChoiceStage(), TrueFalseStage(), NumberStage(), ChemistryStage()]
+    stages += [WordStage(), SymbolicStage(), TextStage()]
+    return Cascade(stages, store=store)
+
+
+def decision_store() -> Store:
+    """The store of decisions in the user's cache."""
+    return Store(DECISIONS)
+
+
+def _disk_key(comparison: Comparison) -> str:
+    """The comparison (but not whose it is), and the rules that decide it."""
+    told = {f.name: getattr(comparison, f.name) for f in fields(comparison) if f.compare and f.name != "options"}
+    options = [[option.label, option.text] for option in comparison.options]
+    return canonical_json([rules_digest(), told, options])
+
+
+@cache
+def rules_digest() -> str:
+    """Hash of the source of all rules, and of the library that compares formulas."""
+    digest = hashlib.sha256(metadata.version("sympy").encode())
+    folder = resources.files("livek12.judges")
+    for file in sorted((file for file in folder.iterdir() if file.name.endswith(".py")), key=lambda file: file.name):
+        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from livek12.judges.base import Comparison, Decision, PartialCredit, accept, reject, undecided
-from livek12.judges.labels import labelled_option, read_labels
+from livek12.judges.labels import label_sequence, labelled_option, read_labels
 from livek12.judges.latex import parse
 from livek12.judges.notation import bare
 from livek12.judges.numeric import read_number
@@ -41,21 +41,32 @@ class ChoiceStage:
         return _judge(comparison, gold, answer)
 
 
-_STATEMENTS = re.compile(r"[①-⑩㉠-㉧](?:[\s,，、;；和与及]*[①-⑩㉠-㉧])*")
+_STATEMENTS = re.compile(r"[①-⑩㉠-㉧](?:[\s,，、;；和与及→-]*[①-⑩㉠-㉧])*")
+_STEPS = re.compile(r"[A-H](?:[\s,，、→-]*[A-H]){2,7}")
+_ARROWS = re.compile(r"\\(?:to|(?:long)?rightarrow)(?![a-zA-Z])|[-=]*>|→")
 
 
 def _statements(comparison: Comparison) -> Decision:
-    """A blank whose key is the numbers of statements ("②③"): their set, however it is written."""
-    gold, answer = bare(comparison.gold), bare(comparison.answer)
-    if not _STATEMENTS.fullmatch(gold):
+    """A blank whose key is the numbers of statements ("②③") or steps in their order ("③①②", "CAB").
+
+    A key that is not in rising order is a sequence. One that is may be a set or a sequence: the same labels in another
+    order are right only where there are two.
+    """
+    gold, answer = (_ARROWS.sub("、", bare(text)) for text in (comparison.gold, comparison.answer))
+    signs = next((signs for signs in (_STATEMENTS, _STEPS) if signs.fullmatch(gold)), None)
+    if signs is None:
         return undecided(NAME)
-    wanted, given = read_labels(gold), read_labels(answer)
-    if wanted is None or given is None:
+    wanted, given = label_sequence(gold), label_sequence(answer)
+    if not given or len(set(given)) < len(given) or len(set(wanted)) < len(wanted):
         return undecided(NAME, "the answer is not statement numbers")
     if wanted == given:
-        return accept(NAME, "the same statements")
-    if _STATEMENTS.fullmatch(answer):
-        return reject(NAME, "other statements")
+        return accept(NAME, "the same labels")
+    rising = wanted == sorted(wanted)
+    if set(wanted) == set(given) and rising:
+        pair = signs is _STATEMENTS and len(wanted) == 2
+        return accept(NAME, "the same statements") if pair else undecided(NAME, "the same labels in another order")
+    if signs.fullmatch(answer) and (signs is _STATEMENTS or (not rising and len(wanted) == len(given))):
+        return reject(NAME, "other labels")
     return undecided(NAME, "perhaps not statement numbers")
 
 

@@ -8,16 +8,27 @@ that must be read (open, proof), is ungraded.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from livek12.core.records import CHOICE_TYPES, Key, PartVerdict, Question, Verdict, canonical_json
+from livek12.judges.asked import asked_unit, asks_for_monotony
 from livek12.judges.base import Comparison, Decision, PartialCredit, undecided
 from livek12.judges.cascade import Cascade
+from livek12.judges.labels import label_sequence
 from livek12.judges.notation import split_values
-from livek12.judges.parts import READER_TYPES, GradedPart, answer_name, blank_count, blank_names, parts_of
+from livek12.judges.parts import (
+    READER_TYPES,
+    GradedPart,
+    answer_name,
+    blank_count,
+    blank_names,
+    blank_values,
+    parts_of,
+)
 
-VERSION = 2
+VERSION = 3
 """Goes up whenever an equal answer could get another verdict."""
 RULES = "rules"
 
@@ -60,26 +71,31 @@ def grade(question: Question, key: Key, answers: Sequence[str], *, config: Gradi
     if aligned is None:
         reason = f"{len(given)} answers for {len(parts)} parts"
         return _total(question, key, [_verdict(part, None, undecided(RULES, reason)) for part in parts], config)
-    if _misnamed(question, aligned):
+    placed = _placed(question, aligned)
+    if placed is None:
         doubt = undecided(RULES, _OTHER_BLANK)
         return _total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, aligned, strict=True)], config)
     verdicts = [
-        _verdict(part, answer, _decide(question, part, answer, config, cascade))
-        for part, answer in zip(parts, aligned, strict=True)
+        _verdict(part, answer, _decide_listed(question, parts, part, answer, config, cascade))
+        for part, answer in zip(parts, placed, strict=True)
     ]
     return _total(question, key, verdicts, config)
 
 
-_OTHER_BLANK = "the answers name the blanks in another order"
+_OTHER_BLANK = "the answers name other blanks than theirs"
 
 
-def _misnamed(question: Question, answers: Sequence[str | None]) -> bool:
-    """Whether an answer begins with the name that the question prints before another blank."""
+def _placed(question: Question, answers: Sequence[str | None]) -> list[str | None] | None:
+    """The answers in the order of the blanks whose printed names they bear; None where these names contradict it."""
     printed = blank_names(question)
     if len(printed) != len(answers) or len(answers) < 2:
-        return False
+        return list(answers)
     given = [answer_name(answer or "") for answer in answers]
-    return any(name and name != own and name in printed for name, own in zip(given, printed, strict=True))
+    if not any(name and name != own and name in printed for name, own in zip(given, printed, strict=True)):
+        return list(answers)
+    if len(set(printed)) == len(printed) and sorted(given) == sorted(printed):
+        return [answers[given.index(name)] for name in printed]
+    return None
 
 
 def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str | None]) -> list[str | None] | None:
@@ -90,10 +106,29 @@ def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str |
         separator = ", " if question.question_type in CHOICE_TYPES else "; "
         return [separator.join(filter(None, given))]
     if len(given) == 1 and given[0]:
-        values = split_values(given[0], len(parts))
+        if question.question_type in CHOICE_TYPES and len(labels := label_sequence(given[0])) == len(parts):
+            return list(labels)
+        values = blank_values(given[0], len(parts))
         if len(values) == len(parts):
             return list(values)
     return None
+
+
+def _decide_listed(
+    question: Question,
+    parts: Sequence[GradedPart],
+    part: GradedPart,
+    answer: str | None,
+    config: GradingConfig,
+    cascade: Cascade,
+) -> Decision:
+    """One part. Of a list in the key, what is right for another entry is left open: the list may be a set."""
+    decision = _decide(question, part, answer, config, cascade)
+    if decision.decision == "reject" and part.listed and answer is not None:
+        others = (other for other in parts if other.gold != part.gold)
+        if any(_decide(question, other, answer, config, cascade).decision == "accept" for other in others):
+            return undecided(RULES, "right for another entry of the key")
+    return decision
 
 
 def _decide(
@@ -108,6 +143,8 @@ def _decide(
         return Decision("reject", 0.0, "extraction", "no answer to this part")
     if not part.gold.strip():
         return undecided(RULES, "no key to this part")
+    if len(alternatives := [gold for gold in _ALTERNATIVES.split(part.gold) if gold.strip()]) > 1:
+        return _any_of([_decide(question, replace(part, gold=gold), answer, config, cascade) for gold in alternatives])
     whole = cascade.decide(_comparison(question, part, part.gold, answer, config))
     blanks = blank_count(question)
     if question.question_type != "fill_in_blank" or len(parts_of(question)) > 1 or blanks == 1:
@@ -115,18 +152,32 @@ def _decide(
     golds = split_values(part.gold, blanks)
     if len(golds) == 1 or (blanks and len(golds) != blanks):
         return whole
-    values = split_values(answer, len(golds))
+    values = blank_values(answer, len(golds))
     if len(values) != len(golds):
         return undecided(RULES, f"{len(values)} values for {blanks} blanks") if blanks else whole
-    if _misnamed(question, values):
+    placed = _placed(question, values)
+    if placed is None:
         return undecided(RULES, _OTHER_BLANK)
-    pairs = zip(golds, values, strict=True)
-    single = [cascade.decide(_comparison(question, part, *pair, config)) for pair in pairs]
+    pairs = zip(golds, placed, strict=True)
+    single = [cascade.decide(_comparison(question, part, one, other or "", config)) for one, other in pairs]
     if all(decision.decision == "accept" for decision in single):
         return _blanks(single)
-    if whole.decision == "accept":
+    if whole.decision == "accept" and placed == values:
         return undecided(RULES, "the right values in another order")
     return _blanks(single) if blanks else whole
+
+
+_ALTERNATIVES = re.compile(r"\\?#\s?\\?#")
+"""Between keys of which any one is right, in the banks of questions that print them so."""
+
+
+def _any_of(decisions: Sequence[Decision]) -> Decision:
+    """Right where one of several keys says so, wrong where all do."""
+    for outcome in ("accept", "undecided"):
+        found = next((decision for decision in decisions if decision.decision == outcome), None)
+        if found is not None:
+            return found
+    return decisions[0]
 
 
 def _comparison(question: Question, part: GradedPart, gold: str, answer: str, config: GradingConfig) -> Comparison:
@@ -136,6 +187,8 @@ def _comparison(question: Question, part: GradedPart, gold: str, answer: str, co
         question_type=question.question_type,
         options=tuple(question.options),
         language=question.language,
+        unit=part.unit or asked_unit(question.question),
+        open_ends=asks_for_monotony(question.question),
         variable_type=part.type,
         partial_credit=config.partial_credit,
         question_id=question.id,
@@ -213,3 +266,15 @@ def _worth(question: Question, count: int) -> list[float]:
     if len(stated) == count and sum(stated) > 0:
         return [points * full / sum(stated) for points in stated]
     return [full / count] * count if count else []
+
+
+def decide_part(
+    question: Question, part: GradedPart, answer: str, config: GradingConfig, cascade: Cascade
+) -> Decision:
+    """What the rules say to one value for one part, wherever the value was found."""
+    return _decide(question, part, answer, config, cascade)
+
+
+def total(question: Question, key: Key, parts: list[PartVerdict], config: GradingConfig) -> Verdict:
+    """The verdict that these parts add up to: for a second judge, which decided what the rules left open."""
+    return _total(question, key, parts, config)

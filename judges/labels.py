@@ -39,8 +39,14 @@ def read_labels(text: str) -> frozenset[str] | None:
 
     Small letters and numbers count only with something between them ("b", "1, 3"); a label twice is none.
     """
+    labels = label_sequence(text)
+    return frozenset(labels) if labels and len(set(labels)) == len(labels) else None
+
+
+def label_sequence(text: str) -> list[str]:
+    """The labels that a text consists of, in its order; empty when it is anything else."""
     if len(text) > MAX_CHARS:
-        return None
+        return []
     plain = " ".join(_MARKUP.sub(" ", bare(text).translate(_NARROW)).split()).strip(" .。,，;；:：")
     plain = _AFFIXES.sub("", plain).strip()
     labels: list[str] = []
@@ -48,11 +54,11 @@ def read_labels(text: str) -> frozenset[str] | None:
     while position < len(plain):
         match = _LABEL.match(plain, position)
         if match is None:
-            return None
+            return []
         labels += _labels_of(match)
         joiner = _JOINER.match(plain, match.end())
         position = joiner.end() if joiner else match.end()
-    return frozenset(labels) if labels and len(set(labels)) == len(labels) else None
+    return labels
 
 
 def _labels_of(match: re.Match[str]) -> list[str]:

@@ -9,6 +9,7 @@ Trees: ["num", digits] ["sym", name] ["const", pi|e|i|oo|deg|reals|empty] ["add"
 ["interval", low, high, low_closed, high_closed] ["set", items] ["union", items] ["ratio", items]
 ["rel", operators, sides] ["named", name, side, value] ["builder", condition] ["approx", x]
 ["unit", x, symbol, word] ["list", "list"|"and"|"or", items] ["family", parameter, x] (for every integer)
+["floor", x] ["ceil", x] ["based", digits, base] ["congruent", sides, modulus] ["cases", [[value, condition]]]
 """
 
 from __future__ import annotations
@@ -17,13 +18,20 @@ import re
 
 from livek12.judges.notation import bare, without_labels
 from livek12.judges.reader import CLOSING, OPENING, ExpressionReader, Node
-from livek12.judges.tokens import Token, Unparsable, tokenize
+from livek12.judges.tokens import EMPTY_SET, Token, Unparsable, tokenize
 from livek12.judges.units import read_unit
 
 MAX_ITEMS = 24
+_INFINITE = frozenset(
+    {"infinitely many", "infinite", "infinity", "无数", "无数个", "无穷多", "无穷多个", "무한", "무수히 많다"}
+)
+MAX_PIECES = 8
+_OTHERWISE = frozenset({"otherwise", "其他", "其它", "else"})
+_IF = frozenset({"if", "when", "for", "当", "若"}) | _OTHERWISE
 _NOT_IN_NAMES = frozenset({"+", "-", "^", "pm", "mp", "*", "/", "!", "%", "sqrt", "deg"})
 _FOR_ALL = re.compile(r"\s*for (?:all|every|any|each)\b")
-_LETTERS_ONLY = re.compile(r"[A-Za-z]{2,}")
+_LETTERS_ONLY = re.compile(r"(?:[a-z]{3,}|[A-Za-z]?[A-Z][A-Za-z]*)(?<!^[A-Za-z])")
+_FUNCTION_OF_A_LETTER = re.compile(r"(?:sin|cos|tan|cot|sec|csc|ln|lg|log|exp|arcsin|arccos|arctan)[a-z]")
 _WORD_NAME = re.compile(r"^(?P<name>[\u4e00-\u9fff]{1,16}|[\uac00-\ud7a3 ]{1,24})\s*(?:为|是|=|＝|:|：|은|는)\s*(?=\S)")
 _NOT_A_NAME = re.compile(r"[不非没无或]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
 
@@ -38,7 +46,11 @@ def parse(text: str) -> Node:
     name = _WORD_NAME.match(text)
     if name and not _NOT_A_NAME.search(name["name"]):
         text = text[name.end() :]
-    if not text or _LETTERS_ONLY.fullmatch(text):
+    if text.lower() in EMPTY_SET:
+        return ["const", "empty"]
+    if text.lower() in _INFINITE:
+        return ["const", "oo"]
+    if not text or (_LETTERS_ONLY.fullmatch(text) and not _FUNCTION_OF_A_LETTER.fullmatch(text)):
         raise Unparsable("no expression")
     remark = _INTEGER.search(text)
     if remark:
@@ -97,7 +109,10 @@ class _Reader(ExpressionReader):
             self.at = sign
             value = self.item()
             return ["named", name, None, value]
-        self.end = word = min(stop, self.boundary(frozenset({"word"}), self.at))
+        word = min(stop, self.boundary(frozenset({"word"}), self.at))
+        if word == stop and self.is_upright_unit(stop - 1):
+            word = stop - 1
+        self.end = word
         if word == self.at:
             raise Unparsable("a word")
         node = self.relation()
@@ -105,13 +120,26 @@ class _Reader(ExpressionReader):
             raise Unparsable(f"unexpected {self.peek().text!r}")
         self.end, self.at = end, stop
         if word == stop:
-            return node
-        unit = read_unit(self.source[self.tokens[word].start : self.tokens[stop - 1].end])
+            return _point(node)
+        alone = stop - word == 1 and self.tokens[word].text in self.source
+        written = self.tokens[word].text if alone else self.source[self.tokens[word].start : self.tokens[stop - 1].end]
+        unit = read_unit(written)
         if unit is None and _FOR_ALL.match(self.tokens[word].text):
             return node
         if unit is None:
             raise Unparsable("words")
         return ["unit", node, unit.symbol, unit.word]
+
+    def is_upright_unit(self, index: int) -> bool:
+        r"""Whether a token is the symbol of a unit in upright type behind a value: "2\sqrt3\ \text{m}"."""
+        if index <= self.at or self.tokens[index].kind != "id":
+            return False
+        written = self.source[self.tokens[index].start : self.tokens[index].end]
+        unit = read_unit(written) if written.startswith(("\\text", "\\mathrm")) else None
+        before = self.tokens[index - 1]
+        return (
+            unit is not None and unit.symbol != "" and (before.kind in {"num", "id", "const"} or before.text in CLOSING)
+        )
 
     def after_words(self, stop: int) -> int:
         """Index behind the sign of "Minimum = …", "Qing: …" or "(A): …"; 0 when anything else stands here."""
@@ -125,6 +153,62 @@ class _Reader(ExpressionReader):
             if kind not in {"word", "id"}:
                 break
         return 0
+
+    def cases(self) -> Node:
+        """The rows of a system of relations, or pieces with their conditions."""
+        rows: list[Node] = []
+        conditions = 0
+        while self.peek().kind != "end" or self.peek().text != "cases":
+            row_end = self.boundary(frozenset({"row"}), self.at)
+            if self.at >= self.end or len(rows) >= MAX_PIECES:
+                raise Unparsable("cases without end")
+            start = self.at
+            value, condition = self.piece(row_end)
+            if value is not None:
+                rows.append([value, condition])
+                conditions += condition is not None
+            if self.peek().kind == "row":
+                self.take()
+            if self.at == start:
+                raise Unparsable("cases without end")
+        self.take()
+        if conditions:
+            return ["cases", rows]
+        if not rows:
+            raise Unparsable("no cases")
+        return rows[0][0] if len(rows) == 1 else ["list", "and", [row[0] for row in rows]]
+
+    def piece(self, row_end: int) -> tuple[Node | None, Node | None]:
+        """One row up to `row_end`: a value and, behind & or a comma, its condition."""
+        close = self.boundary(frozenset({"end"}), self.at)
+        end, self.end = self.end, min(row_end, close)
+        try:
+            if self.at >= self.end:
+                return None, None
+            start, split = self.at, self.boundary(frozenset({"sep"}), self.at)
+            amp = next((i for i in range(start, self.end) if self.tokens[i].text == "&"), self.end)
+            stop, self.end = self.end, min(split, amp)
+            value = self.relation()
+            if self.at < self.end:
+                raise Unparsable("a piece")
+            self.end = stop
+            while (
+                self.peek().kind == "sep"
+                or self.is_op("&")
+                or (self.peek().kind == "word" and self.peek().text.strip().lower() in _IF)
+            ):
+                otherwise = self.peek().text.strip().lower() in _OTHERWISE
+                self.take()
+                if otherwise:
+                    return value, ["const", "otherwise"]
+            if self.at >= self.end:
+                return value, None
+            condition = self.relation()
+            if self.at < self.end:
+                raise Unparsable("a condition")
+            return value, condition
+        finally:
+            self.end = end
 
     def relation(self) -> Node:
         start = self.at
@@ -141,9 +225,16 @@ class _Reader(ExpressionReader):
             return sides[0]
         if operators[-1] == "~" and len(operators) == 1:
             return sides[0]
-        if "~" in operators or "in" in operators or operators.count("=") not in {0, len(operators)}:
+        if operators == ["equiv"] and self.peek().kind == "mod":
+            return ["congruent", sides, self.modulus(self.take().text)]
+        if {"~", "in", "equiv"} & set(operators) or operators.count("=") not in {0, len(operators)}:
             raise Unparsable("mixed relations")
         return ["rel", operators, sides]
+
+    @staticmethod
+    def modulus(text: str) -> Node:
+        """What stands behind "mod"."""
+        return ["num", text] if text.isdigit() else ["sym", text]
 
     def is_name(self, start: int, end: int) -> bool:
         """Whether the tokens only name a quantity: x, f(2), AB, cos A, P(X>k), (x, y), V_1 : V_2.
@@ -206,3 +297,12 @@ class _Reader(ExpressionReader):
             self.take()
             sides.append(self.union())
         return sides[0] if len(sides) == 1 else ["ratio", sides]
+
+
+def _point(node: Node) -> Node:
+    """P(1, 2) as a named point."""
+    if node[0] == "mul" and len(node[1]) == 2 and node[1][1][0] == "tuple" and node[1][0][0] == "sym":
+        name = node[1][0][1]
+        if name[0].isupper():
+            return ["named", name, None, node[1][1]]
+    return node

@@ -43,6 +43,11 @@ _SYMBOLS = {
     "≧": "\\ge ",
     "⩾": "\\ge ",
     "≠": "\\ne ",
+    "≡": "\\equiv ",
+    "⌊": "\\lfloor ",
+    "⌋": "\\rfloor ",
+    "⌈": "\\lceil ",
+    "⌉": "\\rceil ",
     "≈": "\\approx ",
     "≒": "\\approx ",
     "±": "\\pm ",
@@ -70,9 +75,15 @@ _SYMBOLS = {
     "Ω": "\\Omega ",
     "ħ": "\\hbar ",
 }
+_COLOURS = re.compile(r"\\(?:textcolor|colorbox|color)\s*\{[a-zA-Z]+\}")
+_REPEATING = re.compile(
+    r"(?<![\d.])(?P<whole>\d{1,12})\.(?P<fixed>\d{0,12})(?:\\(?:overline|bar)\s*(?:\{(?P<line>\d{1,12})\}|(?P<one>\d))"
+    r"|\\dot\s*\{?(?P<first>\d)\}?(?:(?P<inner>\d{0,12})\\dot\s*\{?(?P<last>\d)\}?)?)(?!\d)"
+)
+_REPEATING_WHOLE = re.compile(r"[+-]?(?P<whole>\d{1,12})\.(?P<fixed>\d{0,12})\((?P<line>\d{1,12})\)")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _SCRIPT_RUN = re.compile(f"([{''.join(_SUPERSCRIPTS)}]+)|([{''.join(_SUBSCRIPTS)}]+)")
-_GROUPS = re.compile(r"(?:\{,\}|,\\!)\s*(?=\d{3}(?!\d))")
+_GROUPS = re.compile(r"(?<=\d)\s*(?:\{\s*,\s*\}|,\\!)\s*(?=\d{3}(?!\d))")
 _CIRCLED = re.compile("[①-⑳㉠-㉻Ⓐ-ⓩ]")
 
 
@@ -86,7 +97,18 @@ def to_latex(text: str) -> str:
     text = _SCRIPT_RUN.sub(_script, _GROUPS.sub(",", visible(text)))
     text = "".join(_SYMBOLS.get(char, char) for char in text)
     text = "".join(char if _CIRCLED.match(char) else unicodedata.normalize("NFKC", char) for char in text)
-    return text.replace("⁄", "/")
+    text = _COLOURS.sub("", text.replace("⁄", "/"))
+    if _REPEATING_WHOLE.fullmatch(text):
+        text = text.replace("(", "\\overline{").replace(")", "}")
+    return _REPEATING.sub(_repeating, text)
+
+
+def _repeating(match: re.Match[str]) -> str:
+    """A repeating decimal as a fraction."""
+    fixed = match["fixed"]
+    period = match["line"] or match["one"] or (match["first"] + (match["inner"] or "") + (match["last"] or ""))
+    top = int(match["whole"] + fixed + period) - int(match["whole"] + fixed)
+    return f"\\frac{{{top}}}{{{(10 ** len(period) - 1) * 10 ** len(fixed)}}}"
 
 
 def _script(match: re.Match[str]) -> str:
@@ -119,6 +141,23 @@ def _without_end(text: str) -> str:
     r"""Without closing punctuation; that of a spacing command ("\;") stays."""
     short = text.rstrip(_END)
     return text[: len(short) + 1] if short.endswith("\\") and short != text else short
+
+
+def key_value(gold: str) -> str:
+    """What a key that is a worked solution puts into its boxes; any other key as it is."""
+    if "\\boxed" not in gold or len(bare(gold)) < len(gold) / 2:
+        starts = [match.end() - 1 for match in _BOX.finditer(gold)]
+        ends = [closing_brace(gold, start) for start in starts]
+        if (
+            starts
+            and all(end > 0 for end in ends)
+            and not any(start < end for start, end in zip(starts[1:], ends, strict=False))
+        ):
+            return ", ".join(gold[start + 1 : end] for start, end in zip(starts, ends, strict=True))
+    return gold
+
+
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 
 
 def _unwrap(text: str) -> str:
@@ -154,7 +193,7 @@ _BRACKETS = (
     r"|(?P<close>\\right\s*\\?[)\]}|]|\\?[})\]）]|\\end(?![a-zA-Z]))"
 )
 _SPLITTERS = [re.compile(rf"{_BRACKETS}|(?P<sep>{separator})|\\.", re.DOTALL) for separator in _SEPARATORS]
-_THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:(?:,|\{,\})\d{3})+(?![\d,])")
+_THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d|,\d)")
 
 
 _PART_LABEL = re.compile(

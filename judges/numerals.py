@@ -81,6 +81,43 @@ def read_numeral(text: str) -> Numeral | None:
     return found._replace(value=-found.value)
 
 
+_EN_ONES = dict(
+    zip(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen".split(),
+        range(20),
+        strict=True,
+    )
+)
+_EN_TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
+_EN_STEPS = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+
+
+def read_english(text: str) -> int | None:
+    """The whole number that a text in English words is ("one hundred and five"); None when it is anything else."""
+    words = [word for word in text.lower().replace("-", " ").split() if word != "and"]
+    if not 0 < len(words) <= 12 or len(text) > MAX_ENGLISH:
+        return None
+    total = part = 0
+    previous = 10**12
+    for word in words:
+        if word in _EN_ONES and previous >= 20:
+            part, previous = part + _EN_ONES[word], _EN_ONES[word]
+        elif word in _EN_TENS and previous >= 100:
+            part, previous = part + _EN_TENS[word], _EN_TENS[word]
+        elif word in _EN_STEPS and part > 0 and (word != "hundred" or part < 10):
+            part *= _EN_STEPS[word]
+            if word != "hundred":
+                total, part = total + part, 0
+            previous = 10**12 if word != "hundred" else 100
+        else:
+            return None
+    return total + part
+
+
+MAX_ENGLISH = 80
+
+
 def _fraction(match: re.Match[str]) -> Numeral | None:
     bottom, top = match["bottom"] or match["kobottom"], match["top"] or match["kotop"]
     if bottom is None or _integer(bottom) == 0:

@@ -6,28 +6,35 @@ digit (its quantum), an integer or a fraction is exact. The rule of precision:
 1. Equal values are equal.
 2. A key with three or more significant digits behind a point (or two, marked as approximate) stands for every
    value that rounds to it: an exact answer, or one with more digits, within half a unit of the key's last digit.
-3. An exact key (1/3, the root of 2) accepts a decimal of four or more significant digits that it rounds to.
+3. An exact key (1/3, the root of 2), or a decimal with more digits than the answer, accepts a decimal of four or more
+   significant digits that it rounds to; a measured key (with a unit, or marked as approximate) one of three.
 4. Where a decimal is involved: values within one per cent, or within rounding at the coarser precision (one unit of
    the last digit between two decimals), are undecided.
 5. Everything else differs. Integers and fractions are equal or not.
+
+Units: quantities are compared in the key's unit, converted exactly; another dimension differs. A unit that the key
+has and the answer leaves out is a doubt, unless the question prints it, it is an angle's degree, or the values
+differ by more than a change of units explains. A temperature in ℃ is not a difference in K: equal numbers of the
+two are a doubt. Per cent: 28 stands for 28 % (above 1, where it cannot be the share itself).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from livek12.judges.base import Comparison, Decision, Outcome, accept, reject, undecided
-from livek12.judges.notation import bare, to_latex
-from livek12.judges.numerals import read_numeral
-from livek12.judges.units import NO_UNIT, Unit, read_unit
+from livek12.judges.notation import bare, key_value, to_latex
+from livek12.judges.numerals import read_english, read_numeral
+from livek12.judges.units import KELVIN_OFFSET, NO_UNIT, Unit, conversion, read_unit
 
 NAME = "number"
+Said = tuple[Outcome, str]
 MAX_CHARS = 200
 MAX_DIGITS = 60
 MAX_EXPONENT = 400
-KEY_DIGITS, MARKED_KEY_DIGITS, ANSWER_DIGITS = 3, 2, 4
+KEY_DIGITS, MARKED_KEY_DIGITS, ANSWER_DIGITS, MEASURED_ANSWER_DIGITS = 3, 2, 4, 3
 NEAR = Fraction(1, 100)
 
 
@@ -57,19 +64,33 @@ class NumberStage:
         """Accept or reject by the rule of precision; undecided where units or marks leave a doubt."""
         if comparison.is_choice:
             return undecided(NAME)
-        gold, answer = read_number(comparison.gold), read_number(comparison.answer)
+        gold, answer = read_number(key_value(comparison.gold)), read_number(comparison.answer)
         if gold is None or answer is None:
             return undecided(NAME)
         if gold.name and answer.name and gold.name != answer.name:
             return undecided(NAME, "another name")
-        outcome, reason = compare(gold, answer)
-        doubt = _unit_doubt(gold, answer, comparison.unit) or _percent_doubt(gold, answer)
-        if outcome == "undecided" or doubt:
-            return undecided(NAME, doubt or reason)
+        outcome, reason = compare_quantities(gold, answer, comparison.unit)
+        if outcome == "undecided":
+            return undecided(NAME, reason)
         return accept(NAME, reason) if outcome == "accept" else reject(NAME, reason)
 
 
-def compare(gold: Number, answer: Number) -> tuple[Outcome, str]:
+def compare_quantities(gold: Number, answer: Number, printed: str | None) -> Said:
+    """Two numbers with their units and per cent signs; `printed` is the unit that the question shows."""
+    if gold.percent != answer.percent:
+        return _share(gold, answer)
+    shown = read_unit(to_latex(printed)) if printed else None
+    if shown is not None and shown.symbol:
+        gold, answer = (one if one.unit.symbol else replace(one, unit=shown) for one in (gold, answer))
+    if gold.unit.symbol and answer.unit.symbol:
+        return _in_the_keys_unit(gold, answer)
+    said = compare(gold, answer)
+    if doubt := _unit_doubt(gold, answer, said[0]):
+        return "undecided", doubt
+    return said
+
+
+def compare(gold: Number, answer: Number) -> Said:
     """The rule of precision (see the module's text), without units."""
     if gold.value == answer.value:
         return "accept", "equal values"
@@ -79,11 +100,14 @@ def compare(gold: Number, answer: Number) -> tuple[Outcome, str]:
         if gold.digits >= (MARKED_KEY_DIGITS if gold.marked else KEY_DIGITS):
             return "accept", "rounds to the key"
         return "undecided", "rounds to the key, which has few digits"
-    if gold.quantum is None and answer.quantum is not None and apart <= answer.quantum / 2:
-        whole = gold.value.denominator == 1
-        if answer.digits >= ANSWER_DIGITS and not whole:
+    coarser = answer.quantum is not None and (gold.quantum is None or gold.quantum < answer.quantum)
+    if coarser and answer.quantum is not None and apart <= answer.quantum / 2:
+        if gold.quantum is None and gold.value.denominator == 1 and not gold.unit.symbol:
+            return "reject", "the key is whole"
+        measured = gold.marked or gold.unit.symbol != ""
+        if answer.digits >= (MEASURED_ANSWER_DIGITS if measured else ANSWER_DIGITS):
             return "accept", "the key rounds to it"
-        return ("reject", "the key is whole") if whole else ("undecided", "a decimal of few digits for an exact key")
+        return "undecided", "a decimal of few digits for a key with more"
     if gold.quantum is None and answer.quantum is None:
         return "reject", "different exact values"
     coarse = max(gold.quantum or 0, answer.quantum or 0)
@@ -93,27 +117,78 @@ def compare(gold: Number, answer: Number) -> tuple[Outcome, str]:
     return "reject", "different values"
 
 
-def _unit_doubt(gold: Number, answer: Number, printed: str | None) -> str:
-    """Why the units leave a doubt; empty when they do not. `printed` is the unit that the question shows."""
-    expected = gold.unit
-    if not expected.symbol and printed:
-        expected = read_unit(to_latex(printed)) or expected
-    if answer.unit.symbol and expected.symbol and answer.unit.symbol != expected.symbol:
-        return f"the units differ: {expected.symbol} and {answer.unit.symbol}"
-    if gold.unit.symbol and not answer.unit.symbol and not gold.unit.may_be_left_out and not printed:
+def _share(gold: Number, answer: Number) -> Said:
+    """Only one of them is in per cent: 28 stands for 28 %, and 0.28 is 28 %."""
+    if gold.value == answer.value:
+        return "accept", "equal values"
+    bare_one, share = (answer, gold) if gold.percent else (gold, answer)
+    if bare_one.value > 1:
+        said = compare(*(replace(one, value=one.value / 100) if one is bare_one else one for one in (gold, answer)))
+        if said[0] == "accept":
+            return "accept", "the same number of per cent"
+    if 100 * share.value == bare_one.value:
+        return "undecided", "only one of them is in per cent"
+    return compare(gold, answer)
+
+
+def _in_the_keys_unit(gold: Number, answer: Number) -> Said:
+    """Both have a unit; the answer is converted into that of the key."""
+    kinds = {gold.unit.symbol, answer.unit.symbol}
+    if kinds == set(KELVIN_OFFSET):
+        return _temperatures(gold, answer)
+    fit, factor = conversion(answer.unit.symbol, gold.unit.symbol)
+    quantum = answer.quantum * factor if answer.quantum is not None else None
+    outcome, reason = compare(gold, replace(answer, value=answer.value * factor, quantum=quantum))
+    if fit == "doubtful":
+        return "undecided", f"units that are easily confused: {gold.unit.symbol} and {answer.unit.symbol}"
+    if fit == "other" or (outcome == "reject" and fit != "same"):
+        if gold.unit.doubtful or answer.unit.doubtful:
+            return "undecided", f"the units differ: {gold.unit.symbol} and {answer.unit.symbol}"
+        return "reject", f"other units: {gold.unit.symbol} and {answer.unit.symbol}"
+    return outcome, reason
+
+
+def _temperatures(gold: Number, answer: Number) -> Said:
+    """One in ℃, one in K: a temperature has an offset, a difference (ΔT) has none."""
+    plain = compare(gold, answer)
+    if any(re.match(r"\\?Delta", one.name) for one in (gold, answer)):
+        return plain
+    if plain[0] == "accept":
+        return "undecided", "equal numbers of ℃ and K"
+    kelvin = [
+        replace(one, value=one.value + KELVIN_OFFSET[one.unit.symbol], quantum=one.quantum or Fraction(1))
+        for one in (gold, answer)
+    ]
+    return compare(*kelvin)
+
+
+def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
+    """Why a unit on one side only leaves a doubt; empty when it does not."""
+    if outcome == "reject" and not _by_a_change_of_units(gold.value, answer.value):
+        return ""
+    if gold.unit.symbol and not answer.unit.symbol and not gold.unit.may_be_left_out:
         return f"the key has the unit {gold.unit.symbol}, the answer none"
-    if answer.unit.symbol and not expected.symbol and not answer.unit.may_be_added:
+    if answer.unit.symbol and not gold.unit.symbol and not answer.unit.may_be_added:
         return f"the answer has the unit {answer.unit.symbol}, the key none"
-    if gold.unit.word and answer.unit.word and gold.unit.word != answer.unit.word:
+    if outcome == "accept" and gold.unit.word and answer.unit.word and gold.unit.word != answer.unit.word:
         return "different words behind the number"
     return ""
 
 
-def _percent_doubt(gold: Number, answer: Number) -> str:
-    """One of the two is in per cent and they agree but for that."""
-    if gold.percent != answer.percent and 100 * min(gold.value, answer.value) == max(gold.value, answer.value):
-        return "only one of them is in per cent"
-    return ""
+_STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64")]
+
+
+def _by_a_change_of_units(first: Fraction, second: Fraction) -> bool:
+    """Whether two values may be one quantity in two units: apart by powers of ten, hours, minutes or days."""
+    if first == 0 or second == 0 or (first < 0) != (second < 0):
+        return False
+    return any(_leading(first / second) == one for step in _STEPS for one in (_leading(step), _leading(1 / step)))
+
+
+def _leading(value: Fraction) -> str:
+    """The first two significant digits."""
+    scaled = value / Fraction(10) ** (len(str(value.numerator)) - len(str(value.denominator)))
+    return f"{float(scaled):.1e}"[:3]
 
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?: \d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
@@ -157,6 +232,8 @@ def read_number(text: str) -> Number | None:
     if numeral := read_numeral(plain):
         counted = read_unit(numeral.rest) or NO_UNIT
         return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, counted, name)
+    if (english := read_english(plain)) is not None:
+        return Number(Fraction(english), marked=marked, name=name)
     match = _NUMBER.match(plain)
     number = _parsed(match) if match else None
     if number is None:

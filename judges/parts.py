@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.base import VariableType
+from livek12.judges.labels import label_sequence
+from livek12.judges.notation import split_values
 
 READER_TYPES = frozenset({"open_ended", "proof"})
 """Marked by reading the whole response."""
@@ -18,31 +20,86 @@ _BLANK = re.compile(r"(?:\\_|_|＿){2,}|\\underline\s*\{|\\blank(?![a-zA-Z])|\(\
 
 @dataclass(frozen=True)
 class GradedPart:
-    """One thing to mark."""
+    """One thing to mark. `unit` is printed behind the blank; `listed` parts are read off one list in the key."""
 
     gold: str
     name: str | None = None
     type: VariableType | None = None
+    unit: str | None = None
+    listed: bool = False
 
 
 def parts_of(question: Question) -> list[GradedPart]:
-    """The parts in order; empty when the question has no key."""
+    """The parts in order; empty when the question has no key.
+
+    Several entries (or lines of one label each) of a single choice are as many sub-questions. One entry of a blank
+    that lists values with semicolons or line by line is as many blanks, unless the question prints another number.
+    """
     if question.variables:
         return [GradedPart(variable.value, variable.name, variable.type) for variable in question.variables]
     golds = [gold for gold in question.answer if gold.strip()]
-    if golds and (question.question_type in CHOICE_TYPES or question.question_type in READER_TYPES):
-        separator = ", " if question.question_type in CHOICE_TYPES else "\n"
-        return [GradedPart(separator.join(golds))]
-    return [GradedPart(gold) for gold in question.answer] if golds else []
+    if not golds:
+        return []
+    if question.question_type == "multiple_choice" or question.question_type in READER_TYPES:
+        return [GradedPart((", " if question.question_type in CHOICE_TYPES else "\n").join(golds))]
+    listed = listed_values(golds[0]) if len(question.answer) == 1 else []
+    if len(listed) > 1:
+        if question.question_type == "fill_in_blank" and blank_count(question) in {0, len(listed)}:
+            return [GradedPart(gold, listed=True) for gold in listed]
+        if question.question_type == "single_choice" and all(len(label_sequence(gold)) == 1 for gold in listed):
+            return [GradedPart(gold) for gold in listed]
+    units = question.part_units if len(question.part_units) == len(question.answer) else [""] * len(question.answer)
+    return [GradedPart(gold, unit=unit or None) for gold, unit in zip(question.answer, units, strict=True)]
 
 
 def part_count(question: Question) -> int:
     """How many answers the record has a place for; says nothing about what they are."""
-    if question.variables:
-        return len(question.variables)
-    if question.question_type in CHOICE_TYPES or question.question_type in READER_TYPES:
+    if question.question_type == "multiple_choice" or question.question_type in READER_TYPES:
         return 1
-    return max(1, len(question.answer), len(question.part_points))
+    stated = 0 if question.variables or question.question_type in CHOICE_TYPES else len(question.part_points)
+    return max(1, len(parts_of(question)), stated)
+
+
+def needs_prose(question: Question) -> bool:
+    """Whether the one key of a blank is a sentence, so that an answer in prose is to be expected."""
+    return any(len(_NO_PROSE.sub("", gold)) > PROSE_CHARS for gold in question.answer)
+
+
+PROSE_CHARS = 24
+_NO_PROSE = re.compile(r"\$[^$]*\$|\\[a-zA-Z]+|[^A-Za-z\u4e00-\u9fff\uac00-\ud7a3]")
+_LIST = re.compile(r"(?P<open>[({\[（])|(?P<close>[)}\]）])|(?P<line>\n)|(?P<semicolon>[;；])|\\.")
+
+
+_NUMBERED = re.compile(r"(?:\\q?quad(?![a-z])|\s)*[(（](\d)[)）]\s*[.．、:：]?\s*(?=\S)")
+
+
+def listed_values(text: str) -> list[str]:
+    """The lines of a text or, of a single line, the values between semicolons outside brackets; without numbers."""
+    signs: dict[str, list[int]] = {"line": [], "semicolon": []}
+    depth = 0
+    for match in _LIST.finditer(text):
+        depth += (match["open"] is not None) - (match["close"] is not None and depth > 0)
+        if depth == 0 and match.lastgroup in signs:
+            signs[match.lastgroup].append(match.start())
+    cuts = signs["line"] or signs["semicolon"]
+    pieces = [
+        text[start:end].strip() for start, end in zip([0, *(cut + 1 for cut in cuts)], [*cuts, None], strict=True)
+    ]
+    pieces = [piece if piece.count("$") % 2 == 0 else piece.replace("$", "") for piece in pieces if piece]
+    numbered = [_NUMBERED.match(piece) for piece in pieces]
+    if [int(number[1]) for number in numbered if number] != list(range(1, len(pieces) + 1)):
+        return pieces
+    return [piece[number.end() :].strip() for number, piece in zip(numbered, pieces, strict=True) if number]
+
+
+_OR = re.compile(r"或者?|还是|또는|혹은|(?<![A-Za-z\\])or(?![A-Za-z])")
+
+
+def blank_values(text: str, count: int) -> list[str]:
+    """The values of a text for as many blanks. Alternatives ("3 or 5") are one value, not those of two blanks."""
+    values = split_values(text, count)
+    within = sum(len(_OR.findall(value)) for value in values)
+    return values if within == len(_OR.findall(text)) else [text]
 
 
 def blank_count(question: Question) -> int:

@@ -13,7 +13,7 @@ from livek12.judges.tokens import Token, Unparsable
 Node = list[Any]
 MAX_DEPTH = 32
 _APPLIED = frozenset({"f", "g", "F", "G"})
-OPENING = {"(": ")", "[": "]", "{": "}", "set{": "set}"}
+OPENING = {"(": ")", "[": "]", "{": "}", "set{": "set}", "floor(": "floor)", "ceil(": "ceil)"}
 CLOSING = frozenset(OPENING.values())
 _PRIMES = frozenset({"'", "*", "+", "-"})
 _MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "vmatrix", "Bmatrix", "smallmatrix", "array"})
@@ -29,6 +29,7 @@ class ExpressionReader(ABC):
         self.end = len(tokens)
         self.depth = 0
         self.bars = 0
+        self.inside = 0
 
     # --- tokens -------------------------------------------------------------------------------------------------
 
@@ -72,6 +73,10 @@ class ExpressionReader(ABC):
     def items(self) -> Node:
         """What stands between brackets; read by the upper half."""
 
+    @abstractmethod
+    def cases(self) -> Node:
+        """A system or a piecewise value; read by the upper half."""
+
     def union(self) -> Node:
         """Sums with ∪ between them."""
         sides = [self.sum()]
@@ -103,14 +108,14 @@ class ExpressionReader(ABC):
         return ["neg", node] if negative else node
 
     def product(self) -> Node:
-        """Powers with *, / or nothing between them; a whole number before a proper fraction is a mixed number."""
+        """Powers with *, /, (in brackets) : or nothing between them; a whole number before a proper fraction is a mixed number."""
         node = self.power()
         divided = False
         while True:
             if self.is_op("*"):
                 self.take()
                 node, divided = _times(node, self.signed_power()), False
-            elif self.is_op("/"):
+            elif self.is_op("/") or (self.inside and self.is_op(":")):
                 self.take()
                 node, divided = ["div", node, self.signed_power()], True
             elif self.starts_primary():
@@ -133,8 +138,10 @@ class ExpressionReader(ABC):
         """Whether a factor begins here without a sign of multiplication."""
         kind, text = self.peek()[:2]
         if kind == "op":
-            return text in {"(", "{", "["} or (text == "|" and self.bars == 0)
-        return kind in {"id", "func", "cmd", "decor", "begin"} or (kind == "const" and text not in {"deg", "prime"})
+            return text in {"(", "{", "[", "floor(", "ceil("} or (text == "|" and self.bars == 0)
+        return kind in {"id", "func", "cmd", "decor", "begin"} or (
+            kind == "const" and text not in {"deg", "prime", "dots"}
+        )
 
     def power(self) -> Node:
         """A primary with what stands behind it: powers, primes, factorials, per cent, degrees."""
@@ -169,12 +176,16 @@ class ExpressionReader(ABC):
         if mark and named and (braced or texts[0] not in {"+", "-"}):
             self.at = close + braced
             return _decorated(base, "".join(texts).replace("prime", "'"))
+        if texts in (["T"], ["top"]) and base[0] in {"tuple", "interval", "matrix"}:
+            self.at = close + braced
+            return _transposed(base)
         if texts == ["deg"]:
             self.at = close + braced
             return _times(base, ["const", "deg"])
         if braced and texts[0:1] == ["("] and texts[-1] == ")":
             raise Unparsable("a bracketed superscript")
-        return ["pow", base, self.argument(signed=True)]
+        exponent = self.argument(signed=True)
+        return _chosen(base, exponent) or ["pow", base, exponent]
 
     def argument(self, signed: bool = False, one_digit: bool = False) -> Node:
         """What a command or a superscript takes: a group in braces or one token."""
@@ -208,7 +219,7 @@ class ExpressionReader(ABC):
         token = self.take()
         kind, text = token[:2]
         if kind == "num":
-            return ["sym", f"{text}_{self.raw_group()}"] if self.subscripted() else ["num", text]
+            return _in_base(text, self.raw_group()) if self.subscripted() else ["num", text]
         if kind == "id":
             return self.symbol(text)
         if kind == "const" and text in {"e", "i"} and self.peek().text == "_":
@@ -223,10 +234,16 @@ class ExpressionReader(ABC):
             return self.decoration(text)
         if kind == "begin" and text in _MATRICES:
             return self.matrix(text)
+        if kind == "begin" and text == "cases":
+            return self.cases()
         if kind == "op" and text in {"(", "[", "{"}:
             return self.bracket(text)
         if kind == "op" and text == "set{":
             return self.set()
+        if kind == "op" and text in {"floor(", "ceil("}:
+            inner = self.sum()
+            self.expect(OPENING[text])
+            return [text[:-1], inner]
         if kind == "op" and text == "|":
             return self.absolute()
         raise Unparsable(f"unexpected {text!r}")
@@ -314,14 +331,20 @@ class ExpressionReader(ABC):
     def bracket(self, opening: str) -> Node:
         """A group, tuple or interval."""
         bars, self.bars = self.bars, 0
+        self.inside += 1
         inner = self.items()
+        self.inside -= 1
         self.bars = bars
         closing = self.expect("}") if opening == "{" else self.expect(")", "]")
         entries = inner[2] if inner[0] == "list" else [inner]
+        if entries[0][0] == "num" and len(entries) == 1 and self.subscripted():
+            return _in_base(entries[0][1], self.raw_group())
         if opening == "{" or (len(entries) == 1 and (opening, closing) in {("(", ")"), ("[", "]")}):
             return inner
         if (opening, closing) == ("(", ")"):
             return ["tuple", entries] if inner[1] == "list" else inner
+        if (opening, closing) == ("[", "]") and len(entries) > 2:
+            return ["tuple", entries]
         if len(entries) != 2:
             raise Unparsable("an interval with other than two ends")
         return ["interval", *entries, opening == "[", closing == "]"]
@@ -368,6 +391,34 @@ class ExpressionReader(ABC):
         if not rows or len({len(row) for row in rows}) != 1 or len(rows[0]) > 8:
             raise Unparsable("a ragged matrix")
         return ["matrix", rows]
+
+
+def _chosen(base: Node, exponent: Node) -> Node | None:
+    """C_5^2 and A_5^2 as the numbers of combinations and arrangements; None for anything else."""
+    kind, _, total = str(base[1]).partition("_") if base[0] == "sym" else ("", "", "")
+    if kind not in {"C", "A"} or not total.isdigit() or exponent[0] != "num" or not exponent[1].isdigit():
+        return None
+    if int(exponent[1]) > int(total):
+        return None
+    if kind == "C":
+        return ["binom", ["num", total], exponent]
+    return ["div", ["fact", ["num", total]], ["fact", ["num", str(int(total) - int(exponent[1]))]]]
+
+
+def _in_base(digits: str, base: str) -> Node:
+    """A whole number in a base of 2 to 36; else a number with an index, which is a name."""
+    base = base.strip("()")
+    valid = (
+        base.isdigit() and 2 <= int(base) <= 36 and digits.isdigit() and all(int(digit) < int(base) for digit in digits)
+    )
+    return ["based", digits, base] if valid else ["sym", f"{digits}_{base}"]
+
+
+def _transposed(node: Node) -> Node:
+    """A row as a column; tuples have no direction."""
+    if node[0] == "matrix":
+        return ["matrix", [list(column) for column in zip(*node[1], strict=True)]]
+    return node if node[0] == "tuple" else ["tuple", node[1:3]]
 
 
 def _plus(left: Node | None, operator: str, right: Node) -> Node:

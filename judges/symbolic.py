@@ -6,13 +6,19 @@ What cannot be read, is too big or breaks a limit is undecided. Nothing is evalu
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
 
 from livek12.judges.base import Comparison, Decision, accept, reject, undecided
+from livek12.judges.chemistry import is_chemical
 from livek12.judges.latex import parse
-from livek12.judges.notation import bare
+from livek12.judges.notation import bare, key_value
 from livek12.judges.numeric import read_number
 from livek12.judges.pool import Pool, shared_pool
+from livek12.judges.reader import Node
 from livek12.judges.tokens import Unparsable
+from livek12.judges.units import conversion
 
 NAME = "symbolic"
 
@@ -27,28 +33,76 @@ class SymbolicStage:
 
     def decide(self, comparison: Comparison) -> Decision:
         """Accept, reject, or undecided with the reason."""
-        if comparison.is_choice or _are_numbers(comparison):
+        key = key_value(comparison.gold)
+        if comparison.is_choice or _are_numbers(key, comparison.answer):
             return undecided(NAME)
         try:
-            gold, answer = parse(comparison.gold), parse(comparison.answer)
+            gold, answer = parse(key), parse(comparison.answer)
         except Unparsable as error:
             return undecided(NAME, str(error))
-        if _comma_may_be_a_point(comparison.gold, comparison.answer):
-            return undecided(NAME, "a comma that may be a decimal point")
+        if _comma_may_be_a_point(key, comparison.answer):
+            return _with_decimal_comma(key, comparison.answer)
         if gold == answer:
             return accept(NAME, "same expression")
+        if is_chemical(comparison.gold) and is_chemical(comparison.answer):
+            return undecided(NAME, "chemistry, not algebra")
         pool = self._pool or shared_pool()
-        reply = pool.ask({"gold": gold, "answer": answer})
+        reply = pool.ask({"gold": gold, "answer": _in_the_keys_unit(gold, answer), "open_ends": comparison.open_ends})
+        if (
+            reply["decision"] == "accept"
+            and _CLOCK.fullmatch(key.strip())
+            and _CLOCK.fullmatch(comparison.answer.strip())
+        ):
+            return undecided(NAME, "times of day, or equal ratios")
         if reply["decision"] == "accept":
             return accept(NAME, reply["reason"])
-        return reject(NAME, reply["reason"]) if reply["decision"] == "reject" else undecided(NAME, reply["reason"])
+        if reply["decision"] == "reject":
+            return reject(NAME, reply["reason"])
+        return undecided(NAME, reply["reason"], lasting=not reply.get("limit", False))
 
 
-def _are_numbers(comparison: Comparison) -> bool:
+def _in_the_keys_unit(gold: Node, answer: Node) -> Node:
+    """The answer's tree with its quantities in the one unit of the key, where they can be converted."""
+    units, others = _units(gold), _units(answer)
+    if len(units) != 1 or others <= units:
+        return answer
+    (unit,) = units
+    factors = {other: conversion(other, unit) for other in others}
+    return _converted(answer, unit, {other: factor for other, (fit, factor) in factors.items() if fit == "convertible"})
+
+
+def _units(node: Any) -> set[str]:
+    if not isinstance(node, list):
+        return set()
+    own = {node[2]} if node[:1] == ["unit"] and node[2] else set()
+    return own.union(*map(_units, node))
+
+
+def _converted(node: Any, unit: str, factors: Mapping[str, Fraction]) -> Any:
+    if not isinstance(node, list):
+        return node
+    if node[:1] == ["unit"] and node[2] in factors:
+        factor = factors[node[2]]
+        size = ["div", ["num", str(factor.numerator)], ["num", str(factor.denominator)]]
+        return ["unit", ["mul", [size, node[1]]], unit, node[3]]
+    return [_converted(child, unit, factors) for child in node]
+
+
+def _are_numbers(gold: str, answer: str) -> bool:
     """Whether both are plainly numbers: what the rule for them leaves open stays open."""
-    return read_number(comparison.gold) is not None and read_number(comparison.answer) is not None
+    return read_number(gold) is not None and read_number(answer) is not None
 
 
+def _with_decimal_comma(gold: str, answer: str) -> Decision:
+    """One side is "1,22", the other a single number: equal as decimals, or left open."""
+    texts = [bare(text) for text in (gold, answer)]
+    numbers = [read_number(text.replace(",", ".") if _COMMA.fullmatch(text) else text) for text in texts]
+    if numbers[0] is not None and numbers[1] is not None and numbers[0].value == numbers[1].value:
+        return accept(NAME, "equal with a decimal comma")
+    return undecided(NAME, "a comma that may be a decimal point")
+
+
+_CLOCK = re.compile(r"\d{1,2}:[0-5]\d(?::[0-5]\d)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 
 

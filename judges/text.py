@@ -1,6 +1,8 @@
 """Text normal forms: equal after width, spacing, punctuation and mark-up are unified. Accepts only.
 
-Letter case counts, except in words: "Evelyn" is "evelyn", but the genotype AaBb is not AABB and CO is not Co.
+Letter case counts, except in words: "Evelyn" is "evelyn", but the genotype AaBb is not AABB and CO is not Co. Quotes
+around Chinese and Korean words, the sign between the entries of a list ("、", "和"), an English article in front and
+a Korean copula at the end carry no meaning. The order of a list does.
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ class TextStage:
         gold, answer = normal_form(comparison.gold), normal_form(comparison.answer)
         if gold and gold == answer:
             return accept(NAME, "same text")
+        if _plainest(gold) and _plainest(gold) == _plainest(answer):
+            return accept(NAME, "same text but for quotes, joints or endings")
         return undecided(NAME)
 
 
@@ -49,6 +53,20 @@ def normal_form(text: str) -> str:
     text = _SINGLE.sub(r"\1\2", _INDEX.sub(r"\1", _BLANK.sub(" ", text)))
     text = _SYMBOL_SPACE.sub(r"\1", _CJK_SPACE.sub("", " ".join(text.split())))
     return _WORD.sub(_fold, text).rstrip(" .,;:")
+
+
+_CJK = "[\u4e00-\u9fff\uac00-\ud7a3]"
+_QUOTES = re.compile('[“”‘’"「」『』《》]')
+_JOINT = re.compile(rf"(?<={_CJK})(?:以及|[和与及]|와|과|및|그리고)(?={_CJK})|[,;；]")
+_ARTICLE = re.compile(r"^(?:the|a|an) (?=[a-z]{3,})")
+_COPULA = re.compile(r"(?<=[\uac00-\ud7a3A-Za-z0-9)])(?:입니다|이에요|예요|이다)$")
+
+
+def _plainest(text: str) -> str:
+    """A normal form without quotes, with one sign for every joint, without article and copula; "" where none is left."""
+    text = _COPULA.sub("", _ARTICLE.sub("", _QUOTES.sub("", text)))
+    pieces = _JOINT.split(text)
+    return ",".join(pieces) if all(pieces) else text
 
 
 def _fold(match: re.Match[str]) -> str:

@@ -41,30 +41,41 @@ _SAME_LETTER = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta", "
 _RELATIONS = {
     "=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "!=", "lt": "<", "gt": ">", "le": "<=",
     "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "ne": "!=", "neq": "!=",
-    "approx": "~", "simeq": "~", "in": "in",
+    "approx": "~", "simeq": "~", "in": "in", "equiv": "equiv",
 }  # fmt: skip
 _OPERATORS = {"times": "*", "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "cup": "cup", "mid": "|",
-              "vert": "|", "lvert": "|", "rvert": "|", "colon": ":"}  # fmt: skip
+              "vert": "|", "lvert": "|", "rvert": "|", "colon": ":",
+              "lfloor": "floor(", "rfloor": "floor)", "lceil": "ceil(", "rceil": "ceil)"}  # fmt: skip
 _STRUCTURES = frozenset({"frac", "sqrt", "binom"})
 _FRACTIONS = {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}
 _CONSTANTS = {"pi": "pi", "infty": "oo", "infinity": "oo", "emptyset": "empty", "varnothing": "empty",
-              "circ": "deg", "degree": "deg", "prime": "prime"}  # fmt: skip
-_DECORATIONS = frozenset(
-    "vec overrightarrow hat widehat bar overline tilde widetilde dot ddot mathcal mathscr mathbb angle triangle".split()
-)
+              "circ": "deg", "degree": "deg", "prime": "prime", **dict.fromkeys("ldots dots cdots dotsc".split(), "dots")}  # fmt: skip
+_DECORATIONS = frozenset("vec hat bar overline tilde dot ddot mathcal mathscr mathbb angle triangle".split())
+_SAME_DECORATION = {"overrightarrow": "vec", "widehat": "hat", "widetilde": "tilde"}
 _TRANSPARENT = frozenset(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle limits nolimits "
     "boxed fbox boldsymbol bm mathbf mathit mathsf rm bf it underline ensuremath phantom".split()
 )
+_SAME_NAME = {**_ALIASES, **_SAME_LETTER, **_FRACTIONS, **_SAME_DECORATION}
 _AND = frozenset({"and", "和", "且", "与", "及", "以及", "및", "그리고"})
 _OR = frozenset({"or", "或", "或者", "또는"})
-_EMPTY_SET = frozenset({"空集", "공집합"})
+_JOINED = re.compile(r"(?P<first>.{0,40}\S)\s+(?P<last>and|or|和|或|및|또는)", re.IGNORECASE)
+EMPTY_SET = frozenset({"空集", "공집합", "无解", "无实数解", "no solution", "no solutions", "no real solution", "no real solutions",
+                        "empty set", "the empty set", "해가 없다"})  # fmt: skip
 _STOP_WORDS = frozenset("if is as at to of in no on by for all not the yes any are odd end mod sum max min lim".split())
 
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{2,}|[(){}\[\]])")
+_SYSTEM = re.compile(
+    r"\\left\s*(?:\\\{|\\lbrace)\s*\\begin\s*\{(?:array|aligned|matrix|gathered)\}(?:\s*\{[clr]{1,3}\})?"
+)
+_END_SYSTEM = re.compile(r"\\end\s*\{(?:array|aligned|matrix|gathered)\}\s*\\right\s*(?:\.|$)")
+_ANGLED = re.compile(r"\\langle((?:(?!\\[lr]angle)[^|]){1,400}?,(?:(?!\\[lr]angle)[^|]){1,400}?)\\rangle")
+_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-[01]?\d-[0-3]?\d(?!\d)")
 _TOKEN = re.compile(
     r"(?P<space>\s+|\\[,;:!> ]|~|\$|\\[()\[\]])"
     r"|(?P<row>\\\\(?:\s*\[[^\]]{0,10}\])?)"
+    r"|(?P<dots>\.{3,6}|…+|⋯+)"
+    r"|\\pmod\s*\{?(?P<pmod>\w{1,12})\}?|\(\s*(?:mod|\\bmod|\\mod|\\text\s*\{\s*mod\s*\})\s*(?P<mod>\w{1,12})\s*\)"
     r"|\\(?P<env>begin|end)\s*\{(?P<envname>[a-zA-Z]+)\*?\}(?:\{[clr|]{1,12}\})?"
     r"|\\(?:text|textbf|textrm|textit|textnormal|mathrm|mbox|operatorname)\s*\{(?P<styled>[^{}]*)\}"
     r"|\\(?P<command>q?quad|[a-zA-Z]+)"
@@ -86,7 +97,11 @@ def tokenize(text: str) -> tuple[list[Token], str]:
     """
     if len(text) > MAX_CHARS:
         raise Unparsable("too long")
-    source = to_latex(text).replace("{:}", ":")
+    source = to_latex(text).replace("{:}", ":").replace("**", "^")
+    source = _END_SYSTEM.sub(r"\\end{cases}", _SYSTEM.sub(r"\\begin{cases}", source))
+    source = _ANGLED.sub(r"(\1)", source)
+    if _DATE.search(source):
+        raise Unparsable("a date")
     if "\\begin" not in source:
         source = _DOUBLED.sub(r"\\", source)
     tokens: list[Token] = []
@@ -120,6 +135,10 @@ def _classify(match: re.Match[str]) -> list[tuple[str, str]]:
     """The tokens (kind, text) of one match."""
     if match["space"]:
         return []
+    if match["dots"]:
+        return [("const", "dots")]
+    if match["pmod"] or match["mod"]:
+        return [("mod", match["pmod"] or match["mod"])]
     if match["row"]:
         return [("row", "\\\\")]
     if match["env"]:
@@ -142,7 +161,7 @@ def _classify(match: re.Match[str]) -> list[tuple[str, str]]:
 
 
 def _command(name: str) -> list[tuple[str, str]]:
-    name = _FRACTIONS.get(name, _SAME_LETTER.get(name, _ALIASES.get(name, name)))
+    name = _SAME_NAME.get(name, name)
     if name in _TRANSPARENT:
         return []
     if name in {"quad", "qquad"}:
@@ -164,13 +183,16 @@ def _command(name: str) -> list[tuple[str, str]]:
 def _word(text: str) -> list[tuple[str, str]]:
     """A piece of text inside mathematics: a connector, a symbol, a function, or just a word."""
     plain = text.strip(" ~")
+    if joint := _JOINED.fullmatch(plain):
+        kind = "and" if joint["last"].lower() in _AND else "or"
+        return [("word", joint["first"]), ("sep", kind)]
     if plain == ",":
         return [("sep", ",")]
     if plain.lower() in _AND:
         return [("sep", "and")]
     if plain.lower() in _OR:
         return [("sep", "or")]
-    if plain in _EMPTY_SET:
+    if plain.lower() in EMPTY_SET:
         return [("const", "empty")]
     if plain in FUNCTIONS or plain in _ALIASES:
         return [("func", _ALIASES.get(plain, plain))]

@@ -7,7 +7,11 @@ from typing import Any
 from livek12.judges.reader import Node
 
 HOLDERS = frozenset({"list", "set"})
-NOT_SCALAR = frozenset({"tuple", "interval", "list", "set", "rel", "named", "matrix", "union", "builder", "unit"})
+NOT_SCALAR = frozenset(
+    {"tuple", "interval", "list", "set", "rel", "named", "matrix", "union", "builder", "unit", "cases", "congruent"}
+)
+DOTS: Node = ["const", "dots"]
+EMPTY: Node = ["const", "empty"]
 
 
 def expand(node: Node) -> list[Node]:
@@ -22,14 +26,7 @@ def expand(node: Node) -> list[Node]:
 
 def is_set(node: Node) -> bool:
     """Whether a tree is a set by its braces, or the empty set."""
-    return node[0] == "set" or node == ["const", "empty"]
-
-
-def is_nested(node: Any) -> bool:
-    """Whether a set stands within a set anywhere in a tree."""
-    if not isinstance(node, list):
-        return False
-    return (node[:1] == ["set"] and any(map(is_set, node[1]))) or any(map(is_nested, node))
+    return node[0] == "set" or node == EMPTY
 
 
 def has_sign(node: Any) -> bool:
@@ -57,6 +54,35 @@ def bound_variable(name: str) -> tuple[str, str] | None:
 def numbered(names: list[str]) -> bool:
     """Whether names are one letter with different indices: x_1, x_2."""
     return len({name.partition("_")[0] for name in names}) == 1 and all("_" in name for name in names)
+
+
+def grouped(entries: list[Node]) -> list[Node]:
+    """Named values that repeat the same names in turn (p=5, q=2; p=7, q=2) as points; otherwise as they are."""
+    names = [entry[1] for entry in entries if entry[0] == "named"]
+    width = len(set(names))
+    if len(names) < len(entries) or not 1 < width < len(names) or len(names) % width:
+        return entries
+    if names != names[:width] * (len(names) // width):
+        return entries
+    values = [entry[3] for entry in entries]
+    return [["tuple", values[start : start + width]] for start in range(0, len(values), width)]
+
+
+def named_entries(node: Node) -> list[Node] | None:
+    """The named values of (x, y) = (1, 2), one by one; None where a tree is nothing of the kind."""
+    if node[0] != "named" or node[3][0] != "tuple" or not (node[2] and node[2][0] == "tuple"):
+        return None
+    names, values = node[2][1], node[3][1]
+    if len(names) != len(values):
+        return None
+    return [["named", name_of(name), name, value] for name, value in zip(names, values, strict=True)]
+
+
+def name_of(node: Node) -> str:
+    """How a named value writes the name that a tree is."""
+    if node[0] == "apply":
+        return f"{node[1]}({','.join(name_of(argument) for argument in node[2])})"
+    return str(node[1])
 
 
 def rename(node: Any, old: str, new: str) -> Any:

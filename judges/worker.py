@@ -15,7 +15,7 @@ def serve(requests: TextIO, replies: TextIO, memory_bytes: int, seconds: float) 
     """Answers requests until the parent closes its end.
 
     Args:
-        requests: lines {"gold": tree, "answer": tree}.
+        requests: lines {"gold": tree, "answer": tree, "open_ends": bool}.
         replies: lines {"decision": …, "reason": …}; the first says {"ready": true}.
         memory_bytes: limit of the address space.
         seconds: processor time of one request, after which the kernel ends the process.
@@ -28,7 +28,7 @@ def serve(requests: TextIO, replies: TextIO, memory_bytes: int, seconds: float) 
         _limit_time(seconds)
         request = json.loads(line)
         try:
-            decision, reason = Comparer().compare(request["gold"], request["answer"])
+            decision, reason = Comparer(request.get("open_ends", False)).compare(request["gold"], request["answer"])
         except MemoryError:
             _reply(replies, {"decision": "undecided", "reason": "out of memory"})
             return

@@ -7,6 +7,7 @@ and exit code 2 (wrong use or bad input); 1 is for work that ended with failures
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -88,8 +89,8 @@ def main() -> None:
     except UserError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
-        print("stopped; run the same command again to go on", file=sys.stderr)
-        sys.exit(130)
+        print("stopped; run the same command again to go on", file=sys.stderr, flush=True)
+        os._exit(130)  # what was done is stored; threads that wait for an endpoint are not waited for
     except Exception as error:
         # Wrong options: typer's own exceptions say it in one line, but its handler would print four.
         if not hasattr(error, "format_message"):

@@ -7,8 +7,8 @@ does what is missing and nothing else. The commands in `scripts.commands` are th
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from livek12.core.claims import Claims
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
-from livek12.core.records import Failure, Image, Question, Request, Response, Sampling, Verdict
+from livek12.core.records import Failure, Image, Question, Request, Response, Sampling
 from livek12.core.run_folder import RunFolder, RunSpec, TaskSpec, differences
 from livek12.core.scoring import Profile, Row
+from livek12.scripts.flow import Flow
 from livek12.scripts.progress import Progress, warn
 from livek12.tasks.base import Task
 
 if TYPE_CHECKING:
     from livek12.core.engines.base import Engine
+    from livek12.scripts.judging import JudgeOptions
 
 Pages = Mapping[tuple[str, int], Image]
 
@@ -59,9 +61,19 @@ def load_exam(data: str, tasks: list[Task], limit: int | None) -> Exam:
         found = load_questions(data, task.configs, task.benchmark, task.language)
         if not found:
             raise UserError(f"{data}: no questions for task {task.name}")
-        questions[task.name] = asking_order(task, found)[:limit]
+        questions[task.name] = asking_order(task, _not_withdrawn(task, found))[:limit]
     pages = load_pages(data) if any(task.modality == "image_only" for task in tasks) else {}
     return Exam(data, tasks, questions, pages)
+
+
+def _not_withdrawn(task: Task, questions: list[Question]) -> list[Question]:
+    """The questions that are still asked, once it is said how many are not."""
+    asked = [question for question in questions if question.removed_in is None]
+    if withdrawn := [question.id for question in questions if question.removed_in is not None]:
+        warn(f"{task.name}: {len(withdrawn)} withdrawn questions are not asked (the first: {withdrawn[0]})")
+    if not asked:
+        raise UserError(f"all questions of task {task.name} are withdrawn; give --data another revision")
+    return asked
 
 
 def make_spec(
@@ -132,42 +144,58 @@ def generate(run: RunFolder, exam: Exam, engine: Engine) -> None:
             store(unaskable.pop())
 
 
-def judge(run: RunFolder, *, again: bool = False) -> None:
-    """Marks every response that has no verdict of the present judges.
+def judge(run: RunFolder, *, again: bool = False, options: JudgeOptions | None = None, exam: Exam | None = None) -> int:
+    """Marks every response that has no verdict of the present judges, or one that a judge did not answer to.
+
+    The rules see every response; what they leave open goes to the models that `options` names. Each verdict is
+    stored as it is made.
 
     Args:
         run: the run folder.
         again: mark everything anew, whoever marked it.
+        options: who judges; default the rules alone.
+        exam: the questions with their pictures, where they are at hand; otherwise they are read when judges need them.
+
+    Returns:
+        How many responses stay open because a judge could not be asked; the same command asks again.
 
     Raises:
-        UserError: the run was marked by other judges, and `again` is not set.
+        UserError: the run was marked by other judges, and `again` is not set; or a judge cannot be used at all.
     """
-    from livek12.judges.cascade import default_cascade
-    from livek12.judges.grade import GradingConfig, judge_version
-    from livek12.tasks.marking import mark_response
-    from livek12.tasks.registry import get_task
+    from livek12.scripts.judging import JudgeOptions, Judges, MarkingDesk, Spent, quick_threads, unfinished
 
+    options = options or JudgeOptions()
     spec = run.spec()
-    configs = {t.name: GradingConfig(partial_credit=get_task(t.name).partial_credit) for t in spec.tasks}
-    judges = {name: judge_version(config) for name, config in configs.items()}
-    if spec.judges and spec.judges != judges and not again:
-        was, now = sorted(set(spec.judges.values())), sorted(set(judges.values()))
-        raise UserError(f"{run.path}: was marked by {was}, now {now}; `livek12 judge --again` marks it anew")
-    run.write_spec(spec.model_copy(update={"judges": judges}))
-    questions = {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
-    cascade = default_cascade()
+    with ExitStack() as stack:
+        judges = stack.enter_context(Judges(options))
+        desk = MarkingDesk.open(run, judges, lambda: exam or reload_exam(run, judges.options.data))
+        if spec.judges and spec.judges != desk.versions and not again:
+            was, now = sorted(set(spec.judges.values())), sorted(set(desk.versions.values()))
+            raise UserError(f"{run.path}: was marked by {was}, now {now}; `livek12 judge --again` marks it anew")
+        run.write_spec(spec.model_copy(update={"judges": desk.versions}))
 
-    def mark(response: Response) -> Verdict:
-        task, question_id = response.key.task, response.key.question_id
-        return mark_response(questions[task][question_id], response, configs[task], cascade)
+        def finished() -> set[str]:
+            verdicts = run.verdicts()
+            return {key for key in run.marked() if not unfinished(verdicts.get(key))}
 
-    with run.writer("verdicts") as writer, ThreadPoolExecutor(max_workers=4) as threads:
-        claims = Claims(writer.path, "verdicts", set if again else run.marked)
-        waiting = [response for response in run.responses() if claims.take(str(response.key))]
-        with Progress("judging", len(waiting)) as progress:
-            for verdict in threads.map(mark, waiting):
-                writer.append(verdict)
-                progress.step()
+        writer = stack.enter_context(run.writer("verdicts"))
+        claims = Claims(writer.path, "verdicts", set if again else finished)
+        waiting = (response for response in run.responses() if claims.take(str(response.key)))
+        total = sum(task.questions for task in spec.tasks) * spec.trials
+        progress = stack.enter_context(Progress("judging", total, done=len(claims.done)))
+        slow = desk.by_models if judges.panel else None
+        flow = Flow(desk.by_rule, slow, desk.is_open, quick_threads=quick_threads(), slow_threads=judges.threads)
+        lost, spent = 0, Spent()
+        for verdict in stack.enter_context(flow).run(waiting):
+            writer.append(verdict)
+            spent.add(verdict.calls)
+            progress.step()
+            if unfinished(verdict):
+                lost += 1
+                warn(f"{verdict.key}: {verdict.reason or verdict.process_ungraded}", kind="not judged")
+    if judges.panel:
+        print(spent, file=sys.stderr)
+    return lost
 
 
 def outstanding(run: RunFolder) -> int:
@@ -197,7 +225,7 @@ def reload_exam(run: RunFolder, data: str = "") -> Exam:
     except UserError as error:
         if data:
             raise
-        warn(f"the report has no pictures: {error}; say where the data is with `livek12 report --data`")
+        warn(f"there are no pictures: {error}; say where the data is with --data")
         return Exam(place, tasks, {}, {})
     now = make_spec(exam, spec.model, spec.engine, spec.engine_args, spec.trials, spec.limit, {})
     for was, found in zip(spec.tasks, now.tasks, strict=True):
@@ -231,11 +259,6 @@ def profile_of(value: str) -> Profile:
     """The score formulas named by `--profile`."""
     profiles: tuple[Profile, ...] = get_args(Profile)
     return one_of("--profile", value, profiles)
-
-
-def judge_of(value: str) -> str:
-    """Who marks, by `--judge`."""
-    return one_of("--judge", value, ("rules",))
 
 
 def score(run: RunFolder, profile: Profile = "paper") -> dict[str, Any]:

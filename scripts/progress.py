@@ -13,9 +13,9 @@ _said: set[str] = set()
 
 
 class Progress:
-    """Counts steps of one piece of work. Use as a context manager."""
+    """Counts steps of one piece of work, of `total` where that is known. Use as a context manager."""
 
-    def __init__(self, what: str, total: int, done: int = 0) -> None:
+    def __init__(self, what: str, total: int | None = None, done: int = 0) -> None:
         self._what, self._total, self._done = what, total, done
         self._began = self._told = time.monotonic()
         self._bar = None
@@ -45,7 +45,8 @@ class Progress:
 
     def _tell(self) -> None:
         seconds = time.monotonic() - self._began
-        print(f"{self._what}: {self._done}/{self._total} after {seconds:.0f} s", file=sys.stderr, flush=True)
+        of = "" if self._total is None else f"/{self._total}"
+        print(f"{self._what}: {self._done}{of} after {seconds:.0f} s", file=sys.stderr, flush=True)
 
     def __enter__(self) -> Progress:
         if self._bar is not None:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from livek12.core.errors import UserError
 from livek12.core.records import Benchmark, Language, Sampling
-from livek12.judges.base import PartialCredit
+from livek12.judges.base import NamedJudge, PartialCredit
 
 Modality = Literal["text_only", "text_image", "image_only"]
 
@@ -33,6 +33,7 @@ class Task:
         language: asks only questions in this language; None asks all.
         sampling: the paper's defaults; temperature None is the model's own default.
         partial_credit: the named rule for multi-select answers (see `judges.choice`).
+        judge: how models judge what the rules leave open, and how many, as the paper has it.
         version: of prompts, extraction and marking together.
     """
 
@@ -44,6 +45,7 @@ class Task:
     language: Language | None = None
     sampling: Sampling = field(default_factory=Sampling)
     partial_credit: PartialCredit = "exact"
+    judge: NamedJudge = field(default_factory=lambda: NamedJudge("count"))
     version: int = 1
 
     @cached_property

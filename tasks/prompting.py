@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from livek12.core.errors import UserError
+from livek12.core.questions import pages_of
 from livek12.core.records import IMAGE_MARK, Failure, Image, Key, Message, Part, Question, Request, Sampling
 from livek12.tasks.base import Task
 
@@ -100,11 +101,11 @@ def _figures_of(task: Task, question: Question) -> list[Image]:
 def _pages_of(question: Question, pages: Pages) -> list[Image]:
     if not question.paper_id or not question.page_numbers or not question.number:
         raise UserError(f"question {question.id} has no paper, pages or number; it cannot be asked from page images")
-    found = [pages.get((question.paper_id, number)) for number in question.page_numbers]
-    for number, page in zip(question.page_numbers, found, strict=True):
-        if page is None or not page.bytes:
+    found: list[Image] = pages_of(question, pages)
+    for number, page in zip(sorted(question.page_numbers), found, strict=True):
+        if not page.bytes:
             raise UserError(f"question {question.id}: page {number} of paper {question.paper_id} is missing")
-    return [page for page in found if page is not None]
+    return found
 
 
 def _image_only_parts(template: str, question: Question, pictures: list[Image]) -> list[Part]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,17 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real data (../shared/data) is not beside the repository")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Decisions and judges' replies are remembered for this test run only, commands in processes of their own too."""
+    before = os.environ.get("LIVEK12_CACHE")
+    os.environ["LIVEK12_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    os.environ.pop("LIVEK12_CACHE")
+    if before is not None:
+        os.environ["LIVEK12_CACHE"] = before
 
 
 @pytest.fixture

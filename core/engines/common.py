@@ -46,6 +46,7 @@ def same_prompt(a: Request, b: Request) -> bool:
         (a.key.task, a.key.question_id) == (b.key.task, b.key.question_id)
         and a.sampling == b.sampling
         and a.messages == b.messages
+        and a.answer_schema == b.answer_schema
     )
 
 

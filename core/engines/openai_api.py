@@ -278,6 +278,7 @@ class OpenAIEngine:
             self._max_tokens_field: sampling.max_tokens,
             "seed": seed_of(request),
             "stop": sampling.stop or None,
+            "response_format": _response_format(request),
         }
         sent = {name: value for name, value in fields.items() if value is not None and name not in self._omit}
         return sent | self._fields
@@ -332,6 +333,15 @@ class _Line:
             return False
         self._next_probe = now + PROBE_SECONDS
         return True
+
+
+def _response_format(request: Request) -> Json | None:
+    if request.answer_schema is None:
+        return None
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": True, "schema": request.answer_schema},
+    }
 
 
 def _client(address: str, api_key: str | None) -> Any:

@@ -200,8 +200,9 @@ class VLLMEngine:
 
     def _sampling(self, group: list[Request]) -> Any:
         from vllm import SamplingParams
+        from vllm.sampling_params import StructuredOutputsParams
 
-        asked = group[0].sampling
+        asked, schema = group[0].sampling, group[0].answer_schema
         own = {"temperature": asked.temperature, "top_p": asked.top_p, "top_k": asked.top_k}
         return SamplingParams(
             **self._defaults | {name: value for name, value in own.items() if value is not None},
@@ -209,6 +210,7 @@ class VLLMEngine:
             max_tokens=asked.max_tokens,
             seed=seed_of(group[0]),
             stop=list(asked.stop),
+            structured_outputs=StructuredOutputsParams(json=schema) if schema is not None else None,
             # Thinking tags that are special tokens would be dropped from the text with all others.
             skip_special_tokens=not self._thinking.special(self._special),
         )

@@ -21,18 +21,26 @@ def run(
     temperature: options.Temperature = None,
     seed: options.Seed = None,
     judge: options.Judge = "rules",
+    judge_engine: options.JudgeEngine = "",
+    judge_engine_args: options.JudgeEngineArgs = "",
+    judge_method: options.JudgeMethod = "",
+    cache: options.Cache = True,
+    audit: options.Audit = True,
     profile: options.Profile = "paper",
     as_json: options.Json = False,
 ) -> None:
     """Ask, judge, score and report in one go."""
     from livek12.scripts.commands.generate import ask
+    from livek12.scripts.commands.judge import end as end_judging
     from livek12.scripts.commands.report import end, finish
     from livek12.scripts.pipeline import judge as mark
-    from livek12.scripts.pipeline import judge_of, profile_of
+    from livek12.scripts.pipeline import profile_of
 
-    judge_of(judge)
+    judging = options.judging(judge, judge_engine, judge_engine_args, judge_method, cache=cache, audit=audit)
     formulas = profile_of(profile)
     sampling = options.sampling(max_tokens, temperature, seed)
     folder, exam = ask(task, model, out, data, engine, engine_args, limit, trials, sampling)
-    mark(folder)
-    end(finish(folder, formulas, exam=exam, as_json=as_json))
+    lost = mark(folder, options=judging, exam=exam)
+    failed = finish(folder, formulas, exam=exam, as_json=as_json)
+    end(failed)
+    end_judging(lost)

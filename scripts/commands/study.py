@@ -17,30 +17,62 @@ if TYPE_CHECKING:
     from livek12.core.scoring import Row
 
 app = options.command()
+FIRST_ERROR = "first-error"
 
 
 @app.command()
 def study(
-    kind: Annotated[str, typer.Argument(help="agreement, inter-judge, intra-judge, sensitivity or stability.")],
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    kind: Annotated[
+        str, typer.Argument(help="agreement, inter-judge, intra-judge, sensitivity, stability or first-error.")
+    ],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders; for first-error a file of labelled solutions.")],
     labels: Annotated[Path | None, typer.Option("--labels", help="Human marks (JSONL or CSV), for agreement.")] = None,
-    metric: Annotated[str, typer.Option("--metric", help="What stability ranks by: accuracy or mark.")] = "accuracy",
+    metric: Annotated[
+        str, typer.Option("--metric", help="What stability ranks by: accuracy, mark, PES or OES.")
+    ] = "accuracy",
+    judge: Annotated[str, typer.Option("--judge", help="The critics, for first-error; as for `livek12 judge`.")] = "",
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N solutions.")] = None,
+    cache: options.Cache = True,
     as_json: options.Json = False,
 ) -> None:
-    """Agreement, sensitivity and stability of the marks of run folders."""
+    """Agreement, sensitivity and stability of marks; critics beside experts."""
     from livek12.core.run_folder import RunFolder
     from livek12.scripts.pipeline import one_of
     from livek12.scripts.progress import warn
     from livek12.scripts.run_names import run_names
+
+    chosen = one_of("KIND", kind, (*_STUDIES, FIRST_ERROR))
+    if chosen == FIRST_ERROR:
+        _print(chosen, _first_error(runs, judge, limit, cache), as_json)
+        return
+    folders = {name: RunFolder.open(path, warn) for name, path in run_names(runs).items()}
+    _print(chosen, _STUDIES[chosen](folders, labels, metric), as_json)
+
+
+def _print(kind: str, found: Mapping[str, Any], as_json: bool) -> None:
     from livek12.scripts.studies.show import show
 
-    chosen = one_of("KIND", kind, _STUDIES)
-    folders = {name: RunFolder.open(path, warn) for name, path in run_names(runs).items()}
-    found = _STUDIES[chosen](folders, labels, metric)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
     else:
-        show(chosen, found)
+        show(kind, found)
+
+
+def _first_error(files: list[Path], judge: str, limit: int | None, cache: bool) -> dict[str, Any]:
+    from livek12.judges.llm.audit import Auditor
+    from livek12.scripts.judging import Judges
+    from livek12.scripts.progress import Progress, warn
+    from livek12.scripts.studies.first_error import first_errors, read_solutions
+
+    if not judge or judge == "rules":
+        raise UserError("first-error needs critics: --judge MODEL[,MODEL…]")
+    solutions = [solution for file in files for solution in read_solutions(file, warn)][:limit]
+    with (
+        Judges(options.judging(judge, "", "", "", cache=cache)) as judges,
+        Progress("auditing", len(solutions)) as progress,
+    ):
+        assert judges.panel is not None
+        return first_errors(solutions, Auditor(judges.panel), judges.threads, progress.step)
 
 
 def _agreement(folders: Mapping[str, RunFolder], labels: Path | None, metric: str) -> dict[str, Any]:

@@ -16,8 +16,10 @@ app = options.command()
 def validate(folder: Annotated[Path, typer.Argument(help="A built data set.")]) -> None:
     """Check a built data set."""
     from livek12.dataset_builders import validate as check
+    from livek12.scripts.progress import Progress
 
-    problems = check(folder)
+    with Progress("checking rows") as progress:
+        problems = check(folder, progress.step)
     for problem in problems:
         typer.echo(problem)
     if problems:

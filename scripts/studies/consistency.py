@@ -14,10 +14,11 @@ from typing import Any, Literal
 
 from livek12.core.agreement import cohen_kappa, krippendorff_alpha
 from livek12.core.errors import UserError
-from livek12.core.records import Verdict
+from livek12.core.records import Process, Verdict
 from livek12.core.scoring import Row
 
 EXAMPLES = 10
+TYPES = ("CIE", "LAE", "DRE")
 UNMARKED = "none"
 """The judge of an answer that nobody has marked yet (`core.run_folder`)."""
 
@@ -26,17 +27,20 @@ def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
     """How far the judges of a panel agree: Krippendorff's α over all, Cohen's κ of each pair.
 
     Raises:
-        UserError: no part has the votes of two judges.
+        UserError: no part has the votes of two judges, and no process those of two critics.
     """
     decisions: list[dict[str, str]] = []
     scores: list[list[float]] = []
+    audits: list[Process] = []
     for row in rows:
+        if row.verdict and row.verdict.process and len(set(row.verdict.process.critics)) > 1:
+            audits.append(row.verdict.process)
         for part in row.verdict.parts if row.verdict else []:
             votes = {vote.judge: vote for vote in part.votes if vote.decision != "undecided"}
             if len(votes) > 1:
                 decisions.append({judge: vote.decision for judge, vote in votes.items()})
                 scores.append([vote.score for vote in votes.values() if vote.score is not None])
-    if not decisions:
+    if not decisions and not audits:
         raise UserError(
             "no part of this run has the votes of two judges: judge it with a panel (`livek12 judge --judge`)"
         )
@@ -46,9 +50,24 @@ def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
         "judges": judges,
         "alpha_decision": krippendorff_alpha([list(votes.values()) for votes in decisions]),
         "alpha_score": krippendorff_alpha(scores, "interval"),
-        "unanimous": sum(len(set(votes.values())) == 1 for votes in decisions) / len(decisions),
+        "unanimous": sum(len(set(votes.values())) == 1 for votes in decisions) / len(decisions) if decisions else None,
         "pairs": {f"{a} / {b}": _pair(decisions, a, b) for a, b in combinations(judges, 2)},
+        "audits": len(audits),
+        "process": {kind: _presence(audits, kind) for kind in TYPES} if audits else {},
     }
+
+
+def _presence(audits: Sequence[Process], kind: str) -> dict[str, Any]:
+    """How far the critics agree on whether an error of this type is there."""
+    units = [
+        [
+            any(error.type == kind and error.judge == critic for error in audit.errors)
+            for critic in sorted(set(audit.critics))
+        ]
+        for audit in audits
+    ]
+    unanimous = sum(len(set(unit)) == 1 for unit in units) / len(units)
+    return {"alpha": krippendorff_alpha(units), "unanimous": unanimous, "present": sum(map(any, units))}
 
 
 def _pair(decisions: Sequence[Mapping[str, str]], a: str, b: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Does the ranking of models hold on parts of the exam? Kendall's τ over groups and random halves (LiveK12Bench).
+"""Does the ranking of models hold on parts of the exam? Kendall's τ over groups and random halves (LiveK12Bench, C.2).
 
 Contract: only questions that every run asked count. An answer that is undecided or missing enters twice, at its
 worst and at its best, so every τ is given for both; they are equal where nothing is undecided.
@@ -14,22 +14,32 @@ from typing import Any, Literal
 from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError
 from livek12.core.records import Question
-from livek12.core.scoring import AXES, Row
+from livek12.core.scoring import AXES, Profile, Row
+from livek12.core.scoring.answers import tabulate
+from livek12.core.scoring.schema import parameters_of
+from livek12.core.scoring.terms import task_terms
 from livek12.core.statistics import mean_std
 
 STABILITY_AXES = ("subject", "question_type", "difficulty")
-Metric = Literal["accuracy", "mark"]
-_Scores = Mapping[tuple[str, str], float]
+Metric = Literal["accuracy", "mark", "PES", "OES"]
+_Key = tuple[str, str]
+_Scores = Mapping[_Key, tuple[float, float]]
+"""Numerator and weight of each question."""
 
 
 def stability(
-    runs: Mapping[str, Sequence[Row]], metric: Metric = "accuracy", halves: int = 100, seed: int = 0
+    runs: Mapping[str, Sequence[Row]],
+    metric: Metric = "accuracy",
+    profile: Profile = "paper",
+    halves: int = 100,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """Rankings of the runs on all shared questions, on each group, and on random halves.
 
     Args:
         runs: rows of each run by its name, two or more models on the same questions.
-        metric: `accuracy` (fully right) or `mark` (share of the points).
+        metric: `accuracy`, `mark` (points), `PES` or `OES` (these two need a process audit), as in reports.
+        profile: which formulas.
         halves: how often the questions are split in two.
         seed: of the splits.
 
@@ -43,21 +53,23 @@ def stability(
     asked = {key: questions[0][key] for key in shared}
     return {
         "metric": metric,
+        "profile": profile,
         "questions": len(asked),
         "not_shared": {name: len(own) - len(asked) for name, own in zip(runs, questions, strict=True)},
-        **{bound: _study(runs, asked, metric, bound, halves, seed) for bound in ("low", "high")},
+        **{bound: _study(runs, asked, metric, profile, bound, halves, seed) for bound in ("low", "high")},
     }
 
 
 def _study(
     runs: Mapping[str, Sequence[Row]],
-    asked: Mapping[tuple[str, str], Question],
+    asked: Mapping[_Key, Question],
     metric: Metric,
+    profile: Profile,
     bound: str,
     halves: int,
     seed: int,
 ) -> dict[str, Any]:
-    scores = {name: _scores(rows, asked, metric, bound) for name, rows in runs.items()}
+    scores = {name: _scores(rows, asked, metric, profile, bound) for name, rows in runs.items()}
     overall = _means(scores, list(asked))
     taus = [kendall_tau(*(_means(scores, half) for half in pair)) for pair in _halves(list(asked), halves, seed)]
     known = [tau for tau in taus if tau is not None]
@@ -76,9 +88,9 @@ def _study(
 
 
 def _groups(
-    scores: Mapping[str, _Scores], asked: Mapping[tuple[str, str], Question], overall: Sequence[float], axis: str
+    scores: Mapping[str, _Scores], asked: Mapping[_Key, Question], overall: Sequence[float], axis: str
 ) -> dict[str, dict[str, Any]]:
-    members: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    members: defaultdict[str, list[_Key]] = defaultdict(list)
     for key, question in asked.items():
         for value in AXES[axis](question):
             members[value].append(key)
@@ -88,32 +100,37 @@ def _groups(
     }
 
 
-def _halves(
-    keys: list[tuple[str, str]], count: int, seed: int
-) -> list[tuple[list[tuple[str, str]], list[tuple[str, str]]]]:
+def _halves(keys: list[_Key], count: int, seed: int) -> list[tuple[list[_Key], list[_Key]]]:
     generator = random.Random(seed)
     middle = len(keys) // 2
     splits = [generator.sample(keys, len(keys)) for _ in range(count)]
     return [(split[:middle], split[middle:]) for split in splits]
 
 
-def _scores(rows: Sequence[Row], asked: Mapping[tuple[str, str], Question], metric: Metric, bound: str) -> _Scores:
-    """The mean over the trials of each question."""
-    values: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-    for row in rows:
-        if (row.task, row.question.id) in asked:
-            values[row.task, row.question.id].append(_value(row, metric, bound))
-    return {key: sum(found) / len(found) for key, found in values.items()}
+def _scores(
+    rows: Sequence[Row], asked: Mapping[_Key, Question], metric: Metric, profile: Profile, bound: str
+) -> _Scores:
+    """The metric's numerator and weight, summed over the trials of each question.
+
+    Raises:
+        UserError: the run has no such metric.
+    """
+    table = tabulate(row for row in rows if (row.task, row.question.id) in asked)
+    term = task_terms(table, profile, parameters_of(profile))[metric]
+    if isinstance(term, str):
+        raise UserError(f"{metric}: {term}; choose another --metric")
+    sums: defaultdict[_Key, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
+    earned = term.low if bound == "low" else term.high
+    for row, value, weight in zip(table.rows, earned.tolist(), term.weight.tolist(), strict=True):
+        before = sums[row.task, row.question.id]
+        sums[row.task, row.question.id] = before[0] + value, before[1] + weight
+    return sums
 
 
-def _value(row: Row, metric: Metric, bound: str) -> float:
-    verdict = row.verdict
-    if verdict is None:
-        return float(bound == "high")
-    if metric == "mark":
-        return (verdict.low if bound == "low" else verdict.high) / verdict.max_points
-    return float(bound == "high") if verdict.correct is None else float(verdict.correct)
-
-
-def _means(scores: Mapping[str, _Scores], keys: Sequence[tuple[str, str]]) -> list[float]:
-    return [sum(found[key] for key in keys) / len(keys) for found in scores.values()]
+def _means(scores: Mapping[str, _Scores], keys: Sequence[_Key]) -> list[float]:
+    """The metric of each run over some questions; 0 where they weigh nothing."""
+    found = []
+    for sums in scores.values():
+        weight = sum(sums[key][1] for key in keys)
+        found.append(sum(sums[key][0] for key in keys) / weight if weight else 0.0)
+    return found

@@ -1,11 +1,13 @@
 """CFE-Bench: university STEM with typed answer variables.
 
 Sampling: chain of thought, thinking capped at 16,000 tokens (CFE-Bench, section 4), and room for the answer.
+Judge: one model extracts a value for each variable and verifies what the rules leave open (S2S, section 3.2).
 """
 
 from __future__ import annotations
 
 from livek12.core.records import Sampling
+from livek12.judges.base import NamedJudge
 from livek12.tasks.base import Modality, Task
 
 _CONFIGS: dict[str, Modality] = {"text": "text_only", "multimodal": "text_image"}
@@ -18,6 +20,7 @@ TASKS = [
         modality=modality,
         description=f"CFE-Bench, university STEM ({config})",
         sampling=Sampling(max_tokens=16_000 + 2_048),
+        judge=NamedJudge("s2s"),
     )
     for config, modality in _CONFIGS.items()
 ]

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from livek12.core.records import CHOICE_TYPES, Question
-from livek12.judges.parts import READER_TYPES
-from livek12.tasks.extraction.choices import find_choice
-from livek12.tasks.extraction.regions import final_text
+from livek12.judges.parts import READER_TYPES, part_count
+from livek12.tasks.extraction.choices import find_choice, find_choices
+from livek12.tasks.extraction.regions import closed, final_text
 from livek12.tasks.extraction.truth import find_truth
 from livek12.tasks.extraction.values import find_values
 
@@ -48,8 +48,15 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
     text = final_text(response_text)
     if question.question_type in READER_TYPES:
         answers, method = ([text.strip()], "whole") if text.strip() else ([], "none")
-    elif question.question_type in CHOICE_TYPES:
-        answers, method = find_choice(text, question, truncated)
+        return Extraction(answers, method, truncated)
+    if not truncated:
+        text = closed(text)
+    if question.question_type in CHOICE_TYPES:
+        count = part_count(question)
+        if count > 1:
+            answers, method = find_choices(text, question, truncated, count)
+        else:
+            answers, method = find_choice(text, question, truncated)
     elif question.question_type == "true_false":
         answers, method = find_truth(text, truncated)
     else:

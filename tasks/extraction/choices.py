@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from livek12.core.records import Question
-from livek12.judges.labels import read_labels
+from livek12.judges.labels import label_sequence, read_labels
+from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import Region, answer_tags, boxes, tail
 from livek12.tasks.extraction.remarks import RETRACTION, is_correction, is_remark, retraction, settled
+from livek12.tasks.extraction.substance import says_nothing
 from livek12.tasks.extraction.values import NOTHING, final_run, find_values
 
 Found = tuple[list[str], str]
@@ -24,9 +26,11 @@ _TAIL_CHARS = 30_000
 
 # Joints between labels are atomic groups: with one way to read each, a text of many labels stays cheap.
 # A run of labels in running text: "A", "(C)", "A、C 和 D", "①③", "1번, 4번", "ㄱ, ㄴ"; behind it perhaps "or B".
+# A letter behind a weak joint (a comma, a space) that begins an option of its own ("A, B. 12 cm") is not of the run.
 _NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同"
 _LATIN = (
-    r"[A-J](?:(?:(?>\s?(?:[,，、;；/&+和与及]|以及)?\s?(?:and\s)?(?:选项\s?)?)|\.)[A-J](?![a-z])(?![.．]\s*[^\s.。])){0,9}"
+    r"[A-J](?:(?:\s?(?:[、&+和与及]|以及)\s?(?:选项\s?)?)?[A-J](?![a-z])"
+    r"|(?>\s?[,，;；/]\s?(?:and\s)?(?:选项\s?)?|\s(?:and\s)?(?:选项\s?)?|\.)[A-J](?![a-z])(?![.．]\s*[^\s.。])){0,9}"
     rf"(?![A-Za-z0-9'′])(?!\s?[=＝∥⊥<>^_])(?!\s?[{_NOUN_ZH}])"
 )
 _AND = r"(?>\s*(?:[,，、;；/·ㆍ・&+]|以及|그리고|[和与及과와및])?\s*)"
@@ -37,7 +41,7 @@ _RUN = (
     r"(?P<or>\s*(?:或者?|还是|or\b|또는)\s*(?:选项|option\s*)?\s*[(（]?\s*[A-J①-⑩])?"
 )
 _ONE_DIGIT = r"(?:[(（]\s*[1-9]\s*[)）]|[1-9]\s*번|[1-9](?!\d|[./^:]\d|,\d{2}|\s*[-+*=^_/\\a-zA-Z%°]))"
-_DIGIT = rf"(?P<run>{_ONE_DIGIT}(?:\s*(?:[,，、·ㆍ・]|[과와및])\s*{_ONE_DIGIT}){{0,9}})(?P<or>(?!))?"
+_DIGIT = rf"(?P<run>{_ONE_DIGIT}(?:\s*(?:[,，、;；·ㆍ・]|[과와및])\s*{_ONE_DIGIT}){{0,9}})(?P<or>\s*(?:或者?|还是|or\b|또는)\s*[1-9①-⑩])?"
 
 _SELECT_ZH = (
     r"(?<![不别勿误未错若单多排])(?<!不能)(?<!不可)(?<!不应)(?<!如果)(?<!假如)(?<!假设)(?<!要是)[选選]"
@@ -51,7 +55,7 @@ _IS_ZH = (
 _RIGHT_ZH = r"(?:正确|最终|最佳|合适|恰当|符合题意|所选)的?(?:选项|项|说法|结论|判断|叙述|选择)\s*(?=[:：])"
 _OPTION_ZH = r"\s*[:：]?\s*(?:选项|第)?\s*"
 _EN = (
-    r"\b{}\s*(?:is|are|would be|should be|must be|will be|:|：|=)+\s*"
+    r"\b{}\s*(?:is|are|(?:would|should|must|will|might|may|could) be|:|：|=)+\s*"
     r"(?:therefore|thus|clearly|simply|indeed)?\s*[:：]?\s*(?:(?:the\s+)?(?:options?|choices?|letters?))?\s*[:：]?\s*"
 )
 _ANSWER_EN = _EN.format("answers?")
@@ -71,6 +75,15 @@ _CORRECTED = 5
 _REGION = re.compile(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
 _FINALLY = re.compile(r"final\s*$|最终(?:的)?(?:正确)?\s*$|최종\s*$", re.IGNORECASE)
 _CONCLUDING = r"(?:故|所以|因此|应|应该|本题|综上|因而|于是|从而|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
+_OPENING = r"\A[^\n]{4,600}[(（]\s?"
+_FILLED = (
+    re.compile(_OPENING + r"(?P<run>[A-J]{1,8}|[①-⑤])(?P<or>(?!))?\s?[)）][。.．]?(?=\n|\Z)"),
+    re.compile(
+        rf"(?:\A|{_OPENING}[)）][。.．]?\n)[(（]?(?P<run>[A-J])(?P<or>(?!))?[)）]?\s?[.．、:：]\s?[^\n]{{1,300}}\n"
+        r"[【\[#\s]*(?i:解析|解释|分析|理由|说明|详解|解答|explanation|reason|해설|풀이|설명)"
+    ),
+)
+"""A stem repeated with its bracket filled in ("错误的是（ D ）"), and one option alone before its explanation."""
 _FORMS = [
     (_MARKED, _REGION),
     (_EXPLICIT, re.compile(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN)),
@@ -83,6 +96,7 @@ _FORMS = [
     (_LOOSE, re.compile(_RUN + _RIGHT_KO)),
     (_LOOSE, re.compile(_RUN + _RIGHT_EN)),
     (_LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),
+    *((_LOOSE, pattern) for pattern in _FILLED),
     (_CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN)),
 ]
 _DIGIT_FORMS = [
@@ -108,6 +122,8 @@ _WEAK = [
         rf"对应(?:的)?(?:是|着|于)?\s*(?:选项|答案)\s*{_RUN}",
         rf"(?:与|和)\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*(?:完全)?(?:一致|相符|相同|吻合|匹配|符合)",
         rf"选项\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:是|为|都|均)*\s*(?:正确|符合题意|符合条件)",
+        rf"选项\s*{_RUN}[^。；;\n]{{0,60}}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)",
+        rf"(?:更?倾向于|倾向)(?:选择?)?\s*(?:选项)?\s*{_RUN}",
         rf"\b(?i:options?|choices?|statements?)\s+{_RUN}\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|true)",
         rf"\b(?:match(?:es)?|corresponds? to)\s+(?:the\s+)?(?i:option|choice)\s+{_RUN}",
         rf"(?:^|[.!?\n]\s?|\b(?i:so|thus|hence|therefore|option),?\s+){_RUN}\s+(?:is|are)\s+(?:correct|right)"
@@ -132,7 +148,7 @@ _LIST_SIGN = re.compile(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
 _LIST_GAP = re.compile(r"[$\s*.。,，、;；]*(?:[-•]|[(（]?\d{1,2}[.．、)）])?[$\s*]*")
 _ABOUT_SOMETHING = re.compile(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{_NOUN_ZH}])")
 _JUDGED = re.compile(
-    r"(?<![A-Za-z])(?P<label>[A-J])\s*(?:选项|项)?\s*(?:的?说法|叙述)?\s*(?:是|为|均|都)?\s*"
+    r"(?<![A-Za-z])(?P<label>[A-J](?:\s?[,，、和与及]?\s?[A-J]){0,9})\s*(?:选项|项)?\s*(?:的?说法|叙述)?\s*(?:是|为|均|都)?\s*"
     r"(?P<word>不正确|不符合题意|不对|错误|正确|符合题意|错|对)(?![应称])"
 )
 _WRONG_WORDS = frozenset(["不正确", "不符合题意", "不对", "错误", "错"])
@@ -140,7 +156,7 @@ _JUDGED_CHARS = 4_000
 _ARTICLE = re.compile(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
 _MARKUP = re.compile(
     r"\\(?:text|textbf|textrm|mathrm|mathbf|mathit|boldsymbol|bm|rm|bf|displaystyle|quad|qquad|left|right)(?![a-zA-Z])"
-    r"|\\[,;:! ()\[\]]|[{}$*`~]"
+    r"|\\[,;:! ()\[\]]|[{}$*`~\"“”「」]"
 )
 _NARROW = str.maketrans({chr(ord("Ａ") + index): chr(ord("A") + index) for index in range(26)})
 _CIRCLED_OPTION = re.compile(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
@@ -148,7 +164,7 @@ _OPTION_LINE = re.compile(r"\s*[(（]?([A-J])[)）]?\s*(?:[.．:：]|、(?!\s*[A
 
 
 def find_choice(text: str, question: Question, truncated: bool) -> Found:
-    """The labels of the last commitment; else a committed value, which the judges may match to an option."""
+    """The labels of the last commitment; else a value that it states, which the judges may match to an option."""
     known = _known(question)
     several = question.question_type == "multiple_choice"
     cleaned = settled(_cleaned(text, several))
@@ -159,10 +175,77 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
         found = found or _judged(cleaned, question)
     if found is not None:
         return [found[0]], found[1]
-    values, method = find_values(text, question, truncated, committed_only=True)
+    values, method = find_values(text, question, truncated, committed_only=not any(o.text for o in question.options))
     if values and _ABOUT_SOMETHING.match(values[0]) and values[0].strip() not in {o.text for o in question.options}:
         return NOTHING
     return values, method
+
+
+def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:
+    """One choice for each of several sub-questions: by their labels, or as many commitments as there are.
+
+    Else the whole text, for a reader.
+    """
+    if numbered := _numbered(_cleaned(text, False), count):
+        return numbered, "labelled"
+    one = question.model_copy(update={"answer": question.answer[:1]})
+    for piece in (_last_commitment(text), text):
+        listed = [find_choice(part, one, len(part) > _SHORT)[0] for part in labelled_parts(tail(piece), count)]
+        if listed and all(listed):
+            return [found[0] for found in listed], "labelled"
+    said = _strong_ones(settled(_cleaned(text, False)), _known(question))
+    single = [label_sequence(found.said)[0] for found in said if len(found.labels) == 1]
+    sums = [labels for found in said if len(labels := label_sequence(found.said)) == count]
+    if len(single) == count or (not single and sums):
+        chosen = single or sums[-1]
+        if not sums or sums[-1] == chosen:
+            return chosen, "phrase"
+    return ([text.strip()], "whole") if text.strip() and not says_nothing(text, question) else NOTHING
+
+
+_NUMBERED = re.compile(
+    r"(?<![\d.])(?P<first>\d{1,3})\s?(?:[-—–~～至]\s?(?P<last>\d{1,3})\s?[.、．:：)]?\s?(?P<row>[A-J](?:[ ,，、]?[A-J])+)"
+    r"|[.、．:：)]\s?(?:故?选|答案[为是:：])?\s?(?P<one>[A-J]))(?![A-Za-z])"
+)
+
+
+def _numbered(cleaned: str, count: int) -> list[str]:
+    """The letters behind as many numbers in a row ("21. B 22. C", "36-40 EBACD"), whatever the first; else none."""
+    letters: list[str] = []
+    expected = 0
+    for match in _NUMBERED.finditer(cleaned):
+        found = [char for char in match["one"] or match["row"] if char.isalpha()]
+        first, last = int(match["first"]), int(match["last"] or match["first"])
+        if last - first + 1 != len(found):
+            continue
+        letters = letters + found if first == expected else found
+        expected = last + 1
+    return letters if len(letters) == count else []
+
+
+_SHORT = 80
+"""In a longer text on one sub-question only explicit commitments count."""
+
+
+def _last_commitment(text: str) -> str:
+    """What follows the last "the answers are"."""
+    said = list(_ANSWERS.finditer(text))
+    return text[said[-1].end() :] if said else ""
+
+
+def _strong_ones(cleaned: str, known: Labels) -> list[_Commitment]:
+    """The explicit commitments in their order, each once."""
+    ordered = sorted(_commitments(cleaned, known, False, not known, False), key=lambda found: found.end)
+    kept: list[_Commitment] = []
+    for found in ordered:
+        if kept and found.start < kept[-1].end:
+            kept[-1] = max(kept[-1], found, key=lambda one: one.rank)
+        elif not is_remark(cleaned, found.start, found.end):
+            kept.append(found)
+    return kept
+
+
+_ANSWERS = re.compile(r"答案(?:分别|依次)?(?:为|是|如下)?[:：]|(?i:answers?(?:\s+are)?\s*:)|정답(?:은)?\s*[:：]?")
 
 
 def _known(question: Question) -> Labels:
@@ -264,7 +347,7 @@ def _commitments(
 
 def _labels_in_prose(cleaned: str, match: re.Match[str]) -> Labels | None:
     """The labels of a match in running text; None when refused, asked or an article, none after "or"."""
-    if _REFUSAL.search(cleaned[max(0, match.start() - 12) : match.start("run")]):
+    if match.re not in _FILLED and _REFUSAL.search(cleaned[max(0, match.start() - 12) : match.start("run")]):
         return None
     if match["run"].strip() == "A" and _ARTICLE.match(cleaned, match.start("run") + len(match["run"].rstrip())):
         return None
@@ -293,7 +376,8 @@ def _judged(cleaned: str, question: Question) -> tuple[str, str] | None:
     verdicts: dict[str, set[bool]] = {}
     said = list(_JUDGED.finditer(cleaned[-_JUDGED_CHARS:]))
     for match in said:
-        verdicts.setdefault(match["label"], set()).add(match["word"] not in _WRONG_WORDS)
+        for label in read_labels(match["label"]) or ():
+            verdicts.setdefault(label, set()).add(match["word"] not in _WRONG_WORDS)
     known = {label for option in question.options for label in read_labels(option.label) or ()}
     if set(verdicts) != (known or set("ABCD")) or any(len(values) > 1 for values in verdicts.values()):
         return None
@@ -316,6 +400,8 @@ def _weak(cleaned: str, known: Labels, asked_for_wrong: bool) -> tuple[str, str]
             return (concluded[0][0], "conclusion") if len(concluded) == 1 else None
     method = "whole" if len(lines) == 1 else "line"
     alone = _agreed(((read_labels(line), line) for line in lines), known)
+    if len(lines) == 1 and not alone and read_labels(lines[0]):
+        return lines[0], method
     if len(lines) == 1 and _CIRCLED_OPTION.fullmatch(lines[0]) and (not known or known & set("12345")):
         return lines[0], method
     quoted = {option[1]: line for line in lines if (option := _OPTION_LINE.fullmatch(line))}

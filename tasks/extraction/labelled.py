@@ -6,12 +6,22 @@ import re
 from collections.abc import Sequence
 
 _LABELS = (
-    re.compile(r"[(（]\s*(\d{1,2})\s*[)）]"),
+    re.compile(r"(?<![A-Za-z0-9_}])[(（]\s*(\d{1,2})\s*[)）]"),
     re.compile(r"([①-⑳])"),
     re.compile(r"(?:【?小?题\s*|第\s*)(\d{1,2})\s*[】题空问小]*"),
-    re.compile(r"^\s*\**\s*(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
+    re.compile(r"第\s*([一二三四五六七八九十])\s*个?\s*[空问题]"),
+    re.compile(r"空\s*(\d{1,2})\s*(?=[:：])"),
+    re.compile(r"\b(?:blank|part|question)\s*\(?([\da-j])\)?\s*(?=[:：.)])", re.IGNORECASE),
+    re.compile(r"(첫|둘|셋|넷|다섯)(?:\s?번)?째\s*(?:빈칸|칸|답)"),
+    re.compile(r"^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
+    re.compile(r"^\s*[#*]*\s*(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
     re.compile(r"[(（]\s*([a-j])\s*[)）]"),
+    re.compile(r"[(（]\s*([가나다라마바])\s*[)）]"),
+    re.compile(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),
 )
+"""Signs of parts, the surest first; numbers at the very edge of a line before those of a list within a part."""
+_LETTERS = [list("一二三四五六七八九十"), list("abcdefghij"), list("가나다라마바"), "첫 둘 셋 넷 다섯".split()]
+_ROMAN = "i ii iii iv v vi".split()
 _NAMED_LINE = re.compile(
     r"^ ?(?:[-*•]|\d+[.)])? ?(?P<name>[^\n=:：]{1,120}?) ?[=:：] ?(?P<value>\S[^\n]{0,1000})$", re.MULTILINE
 )
@@ -19,9 +29,9 @@ _NAME_MARKUP = re.compile(r"\\(?:text|mathrm|mathbf|left|right|[()\[\],;! ])|[\s
 
 
 def labelled_parts(text: str, count: int) -> list[str]:
-    """The pieces behind the last run of labels 1…count; empty when there is none."""
+    """The pieces behind the last labels of a kind, where these are 1…count; empty when there are none."""
     for pattern in _LABELS:
-        marks = [(_number(match[1]), match) for match in pattern.finditer(text)]
+        marks = [(_number(match[1], pattern is _LABELS[-1]), match) for match in pattern.finditer(text)]
         run = _last_run(marks, count)
         if run:
             ends = [match.start() for match in run[1:]] + [len(text)]
@@ -29,23 +39,17 @@ def labelled_parts(text: str, count: int) -> list[str]:
     return []
 
 
-def _number(label: str) -> int:
-    if label.isascii():
-        return int(label) if label.isdigit() else ord(label) - ord("a") + 1
-    return ord(label) - ord("①") + 1
+def _number(label: str, roman: bool) -> int:
+    if label.isdigit() and label.isascii():
+        return int(label)
+    series = [_ROMAN] if roman else _LETTERS
+    return next((one.index(label.lower()) + 1 for one in series if label.lower() in one), ord(label[0]) - ord("①") + 1)
 
 
 def _last_run(marks: Sequence[tuple[int, re.Match[str]]], count: int) -> list[re.Match[str]]:
-    """The last marks numbered 1 to count in a row."""
-    run: list[re.Match[str]] = []
-    for number, match in reversed(marks):
-        if number == count - len(run):
-            run.insert(0, match)
-        else:
-            run = [match] if number == count else []
-        if len(run) == count:
-            return run
-    return []
+    """The last `count` marks where they are numbered 1 to count; labels behind them would be those of a list inside."""
+    last = marks[-count:]
+    return [match for _, match in last] if [number for number, _ in last] == list(range(1, count + 1)) else []
 
 
 def named_values(text: str, names: Sequence[str]) -> list[str]:

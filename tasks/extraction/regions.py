@@ -8,6 +8,8 @@ from dataclasses import dataclass
 MAX_CHARS = 4_000_000
 """Of a longer response only its end is read."""
 MAX_ANSWER = 2_000
+MAX_OPEN = 400
+"""Behind an answer tag that is never closed, more than this is no answer alone."""
 
 _THOUGHT = re.compile(
     r"</(?:think|thinking|thought|thoughts|reasoning|seed:think)\s*>|<\|end_of_thought\|>|◁/think▷|\[/THINK\]"
@@ -74,6 +76,14 @@ def boxes(text: str) -> list[Region]:
                     found.pop()
                 found.append(Region(opened[0], match.end(), text[opened[1] : match.start()].strip()))
     return [region for region in found if region.content and len(region.content) <= MAX_ANSWER]
+
+
+def closed(text: str) -> str:
+    """The text with its last answer tag closed at the end, where a short answer follows and nothing closes it."""
+    tags = list(_TAG.finditer(text))
+    if not tags or tags[-1][1] or not 0 < len(text[tags[-1].end() :].strip()) <= MAX_OPEN:
+        return text
+    return f"{text}</answer>"
 
 
 def answer_tags(text: str) -> list[Region]:

@@ -9,16 +9,31 @@ from livek12.tasks.extraction.regions import answer_tags, boxes, tail
 from livek12.tasks.extraction.remarks import RETRACTION, retraction
 
 Found = tuple[list[str], str]
+SENTENCE_CHARS = 100
+"""A response of one line that is no longer is an answer, readable or not."""
 _WORD = (
-    r"(?P<word>不正确|不对|不是|正确|错误|对|错|是|否|√|×|✓|✗|맞다|맞음|맞습니다|틀리다|틀림|틀렸다|틀립니다|참|거짓|옳다"
-    r"|true\b|false\b|yes\b|no\b|correct\b|incorrect\b|wrong\b)"
+    r"(?P<word>不正确|不成立|不对|不是|正确|错误|成立|真|假|对|错|是|否|√|×|✓|✗|맞다|맞음|맞습니다|틀리다|틀림|틀렸다|틀립니다"
+    r"|참|거짓|옳지\s?않|맞지\s?않|옳다|옳습니다"
+    r"|(?:not\s+|n't\s+)?(?:true|false|correct|incorrect|wrong|valid|invalid)\b|yes\b|no\b|(?<=[:：]\s)(?-i:[TFOX]\b)|(?<=[:：])(?-i:[TFOX]\b)"
+    r"|(?<=is\s)(?-i:[TF]\b))(?![题品如期设象])(?!的?[吗呢么]|的?[？?]|\s+(?:only\s+)?(?:if|when)\b)"
 )
-_COMMITMENT = re.compile(
-    r"(?:答案|判断|结论|结果|说法|命题|这句话|该句|陈述|진술|정답|답|answer|statement|claim|conclusion)"
-    rf"\s*(?:应为|应该是|是|为|은|는|이|가|is|:|：|=)*\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}",
+_STATEMENT = (
+    r"(?:判断|结论|结果|说法|命题|这句话|该句|陈述|叙述|表述|观点|진술|명제|statement|claim|conclusion|assertion|proposition)"
+    r"\s*(?:应为|应该是|并|是|为|은|는|이|가|is|:|：|=)*"
+)
+_ANSWER = (
+    r"(?:答案|정답|답|answer)\s*(?:(?:应为|应该是|是|为|은|는|이|가|is|=)*\s*[:：]"
+    r"|(?:应为|应该是|是|为)(?!\s*(?:正确|对|错误|错)的)|(?:은|는)|(?:is|=)(?!\s*(?:not\s+)?(?:in)?(?:correct|right|wrong)))"
+)
+"""An answer that "is correct" tells nothing of the statement: that is how a mark is forged."""
+_COMMITMENT = re.compile(rf"(?:{_STATEMENT}|{_ANSWER})\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}", re.IGNORECASE)
+_CORRECTED = re.compile(rf"(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}", re.IGNORECASE)
+_ALTERNATIVE = re.compile(
+    rf"\s*(?:或者?|还是|or\b|and\b|和|또는|[/、,，])?\s*(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})",
     re.IGNORECASE,
 )
-_CORRECTED = re.compile(rf"(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}", re.IGNORECASE)
+_SENTENCE = re.compile(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
+_NEGATED = re.compile(r"(?:不是|并非|并不|不|not|n't)\s*$", re.IGNORECASE)
 
 
 def find_truth(text: str, truncated: bool) -> Found:
@@ -28,19 +43,26 @@ def find_truth(text: str, truncated: bool) -> Found:
     for region, method in reversed(marked):
         if read_truth(region.content, signs=True, reasoned=True) is not None:
             return [region.content], method
-    ending = tail(text)
+    ending = "".join(one for one in _SENTENCE.findall(tail(text).replace("**", "")) if one[-1] not in "?？")
     corrected = list(_CORRECTED.finditer(ending))
     if corrected:
         return [corrected[-1]["word"]], "phrase"
-    said = list(_COMMITMENT.finditer(ending))
-    if said:
-        if retraction(ending, said[-1].end()) is not None:
-            return [ending[said[-1].start() :][:200].strip()], "phrase"
-        return [said[-1]["word"]], "phrase"
+    if said := list(_COMMITMENT.finditer(ending)):
+        return [_said(ending, said[-1])], "phrase"
     if marked:
         return [marked[-1][0].content], marked[-1][1]
     lines = [line.strip() for line in ending.splitlines() if line.strip()]
     for line in [lines[-1], lines[0]] if lines and not truncated else []:
         if read_truth(line, signs=True, reasoned=True) is not None:
             return [line], "whole" if len(lines) == 1 else "line"
-    return [], "none"
+    short = len(lines) == 1 and len(lines[0]) <= SENTENCE_CHARS and not truncated
+    return ([lines[0]], "whole") if short else ([], "none")
+
+
+def _said(text: str, match: re.Match[str]) -> str:
+    """The word of a commitment; all that was said where it is negated twice, taken back or one of two."""
+    if _ALTERNATIVE.match(text, match.end()) or retraction(text, match.end()) is not None:
+        return text[match.start() :][:200].strip()
+    if _NEGATED.search(text[match.start() : match.start("word")]):
+        return text[match.start() :][:200].strip()
+    return match["word"]

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from livek12.core.records import Question
-from livek12.judges.notation import bare, split_values
-from livek12.judges.parts import blank_count, part_count
+from livek12.judges.notation import bare
+from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
 from livek12.tasks.extraction.labelled import labelled_parts, named_values
 from livek12.tasks.extraction.regions import MAX_ANSWER, Region, answer_tags, boxes, tail
 from livek12.tasks.extraction.remarks import is_remark, retraction, settled
+from livek12.tasks.extraction.substance import says_nothing
 
 Found = tuple[list[str], str]
 NOTHING: Found = ([], "none")
@@ -31,14 +32,15 @@ _NAME_BEFORE = re.compile(r"(?:\\?[A-Za-z]{1,8}(?:_\w{1,4})?(?:\([^()=]{0,30}\))
 _SAID = re.compile(
     r"(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*[】\]]?\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+|【答案】|(?:故|所以|因此)填"
     r"|(?:故|所以|因此)?(?:答案)?应?填(?:写|入|的是)?\s*[:：]|(?:故|所以|因此)答案\s*(?:应)?(?:为|是)?"
+    r"|[两二三四五2-5]个?空(?:依次|分别)?(?:应?填|为|是)\s*[:：]?"
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|would be|[:：=])+(?:\s*approximately)?"
     r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이|[:：])+"
     r"|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))\s*[:：]?",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(
-    r"(?:^|[。.!\n])\s*(?:综上(?:所述)?|因此|所以|故|于是|从而|∴|总之|따라서|그러므로"
-    r"|therefore|thus|hence|so|in conclusion|consequently)[，,:： ]",
+    r"(?:(?:^|[。.!,，;；\n])\s*(?:综上(?:所述)?|因此|所以|故|于是|从而|∴|\$?\\therefore|总之|따라서|그러므로)"
+    r"|(?:^|[.!\n])\s*(?:therefore|thus|hence|so|in conclusion|consequently))[，,:： ]",
     re.IGNORECASE,
 )
 _EQUATION = re.compile(r"\s*(?P<value>[A-Za-z]\w{0,3} ?= ?[^\s，,。；;=]{1,40}?)[。.]?\s*")
@@ -47,8 +49,8 @@ _MATH = re.compile(
     re.DOTALL,
 )
 _STATED = re.compile(
-    r"(?:为|是|等于|得|\bis|\bare|\bequals?)\s*[:：]?\s*"
-    r"(?P<value>\$[^$\n]{1,300}\$|\\\((?:(?!\\\)).){1,300}\\\)|-?\d[\d,.]{0,30}\d|\d)\s*[.。]?\s*$"
+    r"(?:为|是|等于|得|即|\bis|\bare|\bequals?)\s*[:：]?\s*"
+    r"(?P<value>\$[^$\n]{1,300}\$|\\\((?:(?!\\\)).){1,300}\\\)|-?\d[\d,.]{0,30}\d|-?\d)\s*[.。]?\s*$"
 )
 _BOX_LABEL = re.compile(r"[(（](\d)[)）]\s*\$*\s*$")
 _EMPTY = re.compile(r"\\(?:boxed|fbox)\s?\{\s?\}|<answer>\s?</answer>")
@@ -68,7 +70,8 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
     if not found[0] and not (truncated or committed_only):
         text = _EMPTY.sub("", text).strip()
         found = _unmarked(text) if count == 1 else NOTHING
-        if not found[0] and text and (count > 1 or question.question_type == "short_answer"):
+        prose = count > 1 or question.question_type == "short_answer" or needs_prose(question)
+        if not found[0] and prose and not says_nothing(text, question):
             found = [text], "whole"
     return found
 
@@ -78,15 +81,18 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
 
 def _marked(text: str, count: int, blanks: int) -> Found:
     """What boxes and answer tags hold, unless "the answer is" comes after them."""
-    tags, found = answer_tags(text)[-1:], boxes(text)
+    tags, found = final_run(text, answer_tags(text)), boxes(text)
     if not tags and not found:
         return NOTHING
     end = max(region.end for region in [*tags, *found])
+    if len(tags) > 1 and tags[-1].end >= end:
+        contents = [tag.content for tag in tags]
+        return contents if len(tags) == count else [", ".join(dict.fromkeys(contents))], "answer_tag"
     later = _said(text[end:], 1, answered=True) if count == 1 and blanks < 2 else NOTHING
     if later[0] and any(char.isdigit() or char in "$\\" for char in later[0][0]):
         return later
-    if tags and tags[0].end >= end:
-        return _tagged(tags[0].content, count, blanks), "answer_tag"
+    if tags and tags[-1].end >= end:
+        return _tagged(tags[-1].content, count, blanks), "answer_tag"
     return _boxed(text, found, count, blanks), "boxed"
 
 
@@ -96,7 +102,7 @@ def _tagged(content: str, count: int, blanks: int) -> list[str]:
     if inner and (count > 1 or len(inner) == 1 or len(content) > SENTENCE_CHARS):
         return _boxed(content, inner, count, blanks)
     if count > 1:
-        values = _labelled(content, count) or split_values(content, count)
+        values = _labelled(content, count) or blank_values(content, count)
         return values if len(values) == count else [content[:MAX_ANSWER]]
     if len(content) > SENTENCE_CHARS:
         return _said(content, 1)[0] or _unmarked(content)[0] or [content[:MAX_ANSWER]]
@@ -107,7 +113,7 @@ def _boxed(text: str, found: Sequence[Region], count: int, blanks: int) -> list[
     """The contents of the boxes that answer `count` parts; of one part with several blanks, all of them."""
     contents = [box.content for box in found]
     if count == 1:
-        if blanks > 1 and len(contents) >= blanks and len(split_values(contents[-1], blanks)) != blanks:
+        if blanks > 1 and len(contents) >= blanks and len(blank_values(contents[-1], blanks)) != blanks:
             distinct = _distinct(contents)
             return ["; ".join((distinct if len(distinct) >= blanks else contents)[-blanks:])]
         return [", ".join(dict.fromkeys(box.content for box in final_run(text, found)))]
@@ -115,7 +121,7 @@ def _boxed(text: str, found: Sequence[Region], count: int, blanks: int) -> list[
         numbers = [_BOX_LABEL.search(text[max(0, box.start - 20) : box.start]) for box in found]
         placed = {int(number[1]): content for number, content in zip(numbers, contents, strict=True) if number}
         return [placed[key] for key in sorted(placed)] if sorted(placed) == list(range(1, count + 1)) else contents
-    whole = split_values(contents[-1], count)
+    whole = blank_values(contents[-1], count)
     if len(contents) > count:
         if len(final_run(text, found)) == count:
             return contents[-count:]
@@ -159,7 +165,7 @@ def _said(text: str, count: int, answered: bool = False) -> Found:
             continue
         rest = ending[match.end() : match.end() + _AFTER_CHARS]
         if count > 1:
-            values = _labelled(rest, count) or split_values(_sentence(rest), count)
+            values = _labelled(rest, count) or blank_values(_sentence(rest), count)
             if len(values) == count:
                 return values, "phrase"
         elif value := _value_in(_sentence(rest)):
@@ -231,11 +237,14 @@ def _labelled(text: str, count: int) -> list[str]:
     return [_piece(piece) for piece in labelled_parts(text, count)]
 
 
+_HEAD = re.compile(r"^\s*(?:[.．、:：)）]\s*)?(?:应?填(?:入|写)?|为|是|은|는)?\s*[:：]?(?=\s*\S)")
+
+
 def _piece(text: str) -> str:
     found = boxes(text)
     if found:
         return found[-1].content
-    stripped = text.strip().strip(";；,，").strip()
+    stripped = _HEAD.sub("", text).strip().strip(";；,，").strip()
     if len(stripped) <= 120 and "\n" not in stripped:
         return stripped
     return (_said(text, 1)[0] or _unmarked(text)[0] or [stripped[:MAX_ANSWER]])[0]

@@ -4,12 +4,14 @@
 the others ask one modality.
 
 Sampling: the models' own decoding defaults, 32,768 completion tokens (LiveK12Bench, sections 3.1 and C.3; the
-budget is also the base of Acc≤r).
+budget is also the base of Acc≤r). Judges: three drawn from the pool for each question (section 3.1),
+which also audit the reasoning (section 2.3).
 """
 
 from __future__ import annotations
 
 from livek12.core.records import Language, Sampling
+from livek12.judges.base import NamedJudge
 from livek12.tasks.base import Modality, Task
 
 _MODALITIES: dict[str, tuple[str, Modality, str]] = {
@@ -30,6 +32,7 @@ TASKS = [
         language=language,
         sampling=Sampling(max_tokens=32_768),
         partial_credit="proportional",
+        judge=NamedJudge("count", size=3, audit=True),
     )
     for suffix, (config, modality, what) in _MODALITIES.items()
     for language, tongue in _LANGUAGES.items()

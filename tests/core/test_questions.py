@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.questions import fingerprint, iter_questions, load_pages, load_questions
-from livek12.core.records import Image
+from livek12.core.questions import (
+    fingerprint,
+    iter_questions,
+    join_pages,
+    load_pages,
+    load_questions,
+    with_answers,
+)
+from livek12.core.records import Image, Question
 from livek12.dataset_builders import build, sample
 
 
@@ -20,6 +27,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def by_id(questions: list[Question]) -> list[Question]:
+    return sorted(questions, key=lambda question: question.id)
+
+
 def test_rows_come_back_as_they_were(built: Path) -> None:
     expected = [*sample.load("livek12_en"), *sample.load("livek12_zh")]
     found = load_questions(str(built), ("default",), "livek12")
@@ -28,7 +39,7 @@ def test_rows_come_back_as_they_were(built: Path) -> None:
 
 
 def test_language(built: Path) -> None:
-    assert load_questions(built, ("default",), "livek12", "zh") == sample.load("livek12_zh")
+    assert by_id(load_questions(built, ("default",), "livek12", "zh")) == by_id(sample.load("livek12_zh"))
     assert load_questions(built, ("default",), "livek12", "ko") == []
 
 
@@ -103,3 +114,99 @@ def test_fingerprint_is_of_the_content() -> None:
     assert with_change(points=99.0) != same
     page = sample.pages()[0].image
     assert fingerprint(questions, [page]) not in (same, fingerprint(questions, [Image(bytes=b"x")]))
+
+
+def test_releases(built: Path) -> None:
+    assert load_questions(built, ("default",), "livek12", releases=["2603"]) == []
+    assert len(load_questions(built, ("default",), "livek12", "en", ["2603", "sample"])) == 21
+
+
+def test_pages_are_joined_in_page_order(built: Path, tmp_path: Path) -> None:
+    from datasets import Image as Picture
+    from datasets import load_dataset
+
+    expected = {(page.paper_id, page.page_number): page.image.sha256 for page in sample.pages()}
+    records = load_questions(built, ("image_only",), "livek12")
+    turned = [question.model_copy(update={"page_numbers": question.page_numbers[::-1]}) for question in records]
+    for given in (load_pages(built), sample.pages()):
+        for question, images in join_pages(turned, given):
+            numbers = sorted(question.page_numbers)
+            assert [image.sha256 for image in images] == [expected[question.paper_id or "", n] for n in numbers]
+    assert any(len(question.page_numbers) > 1 for question in records)
+
+    rows = load_dataset(str(built), "image_only", split="zh_sample", cache_dir=str(tmp_path))
+    pages = load_dataset(str(built), "pages", cache_dir=str(tmp_path))
+    raw = {split: part.cast_column("image", Picture(decode=False)) for split, part in pages.items()}
+    for given in (raw, raw["zh_sample"]):
+        joined = list(join_pages(rows, given))
+        assert [row["id"] for row, _ in joined] == rows["id"]
+        for row, images in joined:
+            found = [Image(bytes=image["bytes"]).sha256 for image in images]
+            assert found == [expected[row["paper_id"], number] for number in row["page_numbers"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"page_numbers": [1, 99]}, "page 99 of paper sample_zh is missing"),
+        ({"page_numbers": []}, "names no paper or pages"),
+        ({"paper_id": None}, "names no paper or pages"),
+    ],
+)
+def test_pages_that_are_not_there(change: dict[str, object], said: str) -> None:
+    (question, *_) = sample.load("livek12_zh")
+    with pytest.raises(UserError, match=rf"question {question.id}.*{said}"):
+        list(join_pages([question.model_copy(update=change)], sample.pages()))
+
+
+def test_held_answers_are_filled_in() -> None:
+    questions = [*sample.load("livek12_en"), *sample.load("cfe")]
+    bare = {"answer": [], "solution": None, "reasoning_flow": [], "answer_images": [], "solution_images": []}
+    asked = [
+        question.model_copy(
+            update={**bare, "variables": [v.model_copy(update={"value": ""}) for v in question.variables]}
+        )
+        for question in questions
+    ]
+    assert with_answers(asked, questions) == questions
+    assert with_answers(asked, questions[:3]) == [*questions[:3], *asked[3:]]
+    own = [questions[0].model_copy(update={"answer": ["mine"]}), *asked[1:]]
+    assert with_answers(own, questions)[0].answer == ["mine"]
+    other = [question.model_copy(update={"question": "Another question"}) for question in questions]
+    with pytest.raises(UserError, match=f"{questions[0].id}: the held answer is of another text"):
+        with_answers(asked, other)
+
+
+def test_from_the_hub_by_revision_and_only_what_is_asked(tmp_path: Path) -> None:
+    """The revision of a name is one commit, and only the files of the wanted configs are fetched."""
+    from tests.hub import Hub
+    from tests.hub_client import Client
+
+    with Hub(tmp_path / "hub") as hub, Client(hub, tmp_path / "home") as client:
+        build("sample", "", tmp_path / "old")
+        upload = (
+            "from huggingface_hub import HfApi\n"
+            "api = HfApi()\n"
+            "api.create_repo('org/exam', repo_type='dataset', exist_ok=True)\n"
+            f"api.upload_folder(repo_id='org/exam', repo_type='dataset', folder_path={str(tmp_path / 'old')!r})\n"
+            "api.create_tag('org/exam', tag='first', repo_type='dataset')\n"
+            "result = None"
+        )
+        client.python(upload)
+        read = "from livek12.core.questions import load_questions\n"
+        ids = "result = sorted(q.id for q in load_questions('org/exam{}', ['{}'], '{}'))"
+        expected = sorted(question.id for question in sample.load("kmmmu"))
+        assert client.python(read + ids.format("", "kmmmu_default", "kmmmu")) == expected
+        fetched = {path.name for path in (tmp_path / "home").rglob("snapshots/*/*")}
+        assert fetched == {"README.md", "kmmmu_default"}
+        emptied = (
+            "from huggingface_hub import HfApi\n"
+            "HfApi().delete_folder('cfe_text', 'org/exam', repo_type='dataset')\nresult = None"
+        )
+        client.python(emptied)
+        assert len(client.python(read + ids.format("@first", "cfe_text", "cfe"))) == 4
+        ended = client.livek12("build", "sample", "--base", "org/exam@first", "--out", tmp_path / "again")
+        assert ended.code == 0, ended.err
+        assert "livek12 zh sample: already in org/exam@first, the same 21 questions" in ended.out
+    names = [file.relative_to(tmp_path / "old") for file in (tmp_path / "old").rglob("*.parquet")]
+    assert all((tmp_path / "again" / name).read_bytes() == (tmp_path / "old" / name).read_bytes() for name in names)

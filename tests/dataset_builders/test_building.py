@@ -6,6 +6,8 @@ import hashlib
 import json
 import re
 import socket
+from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,11 +18,11 @@ import yaml
 from livek12.core.errors import UserError
 from livek12.core.questions import load_pages, load_questions, read_card
 from livek12.core.records import Benchmark, Page, Question
-from livek12.dataset_builders import build, building, columns, sample, validate
+from livek12.dataset_builders import build, columns, sample, sources, validate
 from livek12.dataset_builders.base import Log, Records
-from livek12.dataset_builders.building import Builder
 from livek12.dataset_builders.layouts import LAYOUTS
 from livek12.dataset_builders.parquet import GROUP_ROWS
+from livek12.dataset_builders.sources import Builder
 from tests.dataset_builders.pictures import picture
 
 
@@ -64,7 +66,7 @@ def test_every_config_loads_with_datasets(built: Path, tmp_path: Path) -> None:
     for config, splits in configs.items():
         loaded = load_dataset(str(built), config, cache_dir=str(tmp_path))
         streamed = load_dataset(str(built), config, streaming=True)
-        assert set(loaded) == set(streamed) == set(splits)
+        assert list(loaded) == list(streamed) == list(splits)
         for split in splits:
             rows, stream = list(loaded[split]), list(streamed[split])
             assert [row.get("id") for row in rows] == [row.get("id") for row in stream]
@@ -124,9 +126,27 @@ def test_same_source_same_bytes(built: Path, tmp_path: Path) -> None:
     assert tree(tmp_path / "again") == tree(built)
 
 
-def test_order_of_the_source_is_kept(built: Path) -> None:
-    ids = [q.id for q in load_questions(built, ["default"], "livek12", "zh")]
-    assert ids == [q.id for q in sample.load("livek12_zh")]
+def test_order_of_the_source_is_kept_in_every_table(built: Path) -> None:
+    asked = sample.load("livek12_zh")
+    for config, wanted in {
+        "text_only": [q.id for q in asked if not q.images],
+        "text_image": [q.id for q in asked if q.images],
+        "image_only": [q.id for q in asked],
+        "default": [q.id for q in sorted(asked, key=lambda q: bool(q.images))],
+    }.items():
+        assert [q.id for q in load_questions(built, [config], "livek12", "zh")] == wanted
+
+
+def test_no_question_is_stored_twice_but_for_subsets_and_pages(built: Path) -> None:
+    stored = Counter(
+        (file.parent.name, id)
+        for file in built.rglob("*.parquet")
+        if file.parent.name in ("text_only", "text_image")
+        for id in pq.read_table(file, columns=["id"], partitioning=None)["id"].to_pylist()
+    )
+    assert sum(stored.values()) == 42
+    assert len({id for _, id in stored}) == 42
+    assert not (built / "default").exists()
 
 
 def test_release_of_cfe_end_to_end(shared_data: Path, tmp_path: Path) -> None:
@@ -139,6 +159,43 @@ def test_release_of_cfe_end_to_end(shared_data: Path, tmp_path: Path) -> None:
     front = yaml.safe_load((tmp_path / "cfe" / "README.md").read_text().split("---")[1])
     assert front["license"] == "cc-by-nc-sa-4.0"
     assert [c["config_name"] for c in front["configs"] if c.get("default")] == ["text"]
+
+
+@pytest.mark.usefixtures("no_network")
+def test_real_exams_of_three_benchmarks_in_one(shared_data: Path, tmp_path: Path) -> None:
+    from datasets import load_dataset
+
+    folders = {"livek12": "gaokao_mm", "kmmmu": "click_korean", "cfe": "cfe_bench"}
+    given = [f"{benchmark}={shared_data / folder}" for benchmark, folder in folders.items()]
+    report = build("all", given, tmp_path / "all")
+    assert (report.written, report.skipped) == (342 + 1_995 + 449, [])
+    assert "mdk12: left out, no --source has it" in report.notes
+    assert sum(report.configs["default"].values()) == 342
+    assert report.configs["kmmmu_default"] == {"test": 1_995}
+    configs = read_card(tmp_path / "all")
+    assert {config: sorted(splits) for config, splits in configs.items()} == {
+        config: sorted(splits) for config, splits in report.configs.items()
+    }
+    for config, splits in report.configs.items():
+        loaded = load_dataset(str(tmp_path / "all"), config, cache_dir=str(tmp_path / "cache"))
+        assert {split: rows.num_rows for split, rows in loaded.items()} == splits
+        for rows in load_dataset(str(tmp_path / "all"), config, streaming=True).values():
+            first = next(iter(rows))
+            assert first["id"]
+            assert all(image.load() for image in first["images"])
+
+
+def test_size_of_pages_stored_once_is_stated(tmp_path: Path) -> None:
+    report = build("sample", "", tmp_path / "out")
+    stored = sum(len(page.image.bytes or b"") for page in sample.pages())
+    each = {(page.paper_id, page.page_number): len(page.image.bytes or b"") for page in sample.pages()}
+    asked = [q for group in ("livek12_zh", "livek12_en") for q in sample.load(group)]
+    unshared = sum(each[str(q.paper_id), number] for q in asked for number in q.page_numbers)
+    (line,) = [line for line in report.lines() if line.startswith("pages: ")]
+    assert line.startswith(
+        f"pages: stored once {stored / 2**20:.1f} MiB, with each of their questions {unshared / 2**20:.1f} MiB"
+        f" ({unshared / stored:.1f} times); the data set has {report.bytes / 2**20:.1f} MiB"
+    )
 
 
 def test_pages_of_one_language_only(tmp_path: Path) -> None:
@@ -204,7 +261,7 @@ def test_row_groups_and_shards_are_bounded(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("livek12.dataset_builders.parquet.SHARD_BYTES", 200_000)
     rows = 2 * GROUP_ROWS + 10
     build("livek12", str(source(tmp_path / "source", rows)), tmp_path / "out")
-    files = sorted((tmp_path / "out" / "default").iterdir())
+    files = sorted((tmp_path / "out" / "text_only").iterdir())
     assert [file.name for file in files] == [f"en_2603-{n:05d}-of-{len(files):05d}.parquet" for n in range(len(files))]
     assert len(files) == 3
     groups = [
@@ -236,8 +293,8 @@ def test_a_build_replaces_nothing_else(tmp_path: Path, name: str) -> None:
 
 def test_a_file_added_to_a_data_set_is_safe(tmp_path: Path) -> None:
     build("sample", "", tmp_path / "out")
-    (tmp_path / "out" / "default" / "notes.txt").write_text("mine")
-    with pytest.raises(UserError, match=r"holds other files \(default/notes\.txt\)"):
+    (tmp_path / "out" / "text_only" / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match=r"holds other files \(text_only/notes\.txt\)"):
         build("sample", "", tmp_path / "out")
 
 
@@ -270,7 +327,11 @@ def test_full_disk(small_disk: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("benchmark", "where", "said"),
     [
-        ("livek13", "x", r"unknown benchmark 'livek13': there is a builder for sample, livek12, cfe"),
+        (
+            "livek13",
+            "x",
+            r"unknown benchmark .livek13.: there is a builder for sample, .*mdk12, all",
+        ),
         ("livek12", "", "needs --source"),
         ("livek12", "nowhere", "no such file or folder"),
         ("cfe", "hub", "cannot fetch analogyai/CFE_Benchmark from the Hub"),
@@ -308,19 +369,19 @@ def test_snippets_of_the_card_run(built: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path)
     card = (built / "README.md").read_text()
     snippets = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
-    assert len(snippets) == 2
+    assert '"ORG/NAME"' in snippets[0]
+    names: dict[str, Any] = {}
     for snippet in snippets:
-        assert '"ORG/NAME"' in snippet
-        exec(compile(snippet.replace('"ORG/NAME"', repr(str(built))), "card", "exec"), {})
+        exec(compile(snippet.replace('"ORG/NAME"', repr(str(built))), "card", "exec"), names)
 
 
 @pytest.mark.parametrize("benchmark", get_args(Benchmark))
 def test_every_benchmark_has_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: Benchmark) -> None:
-    def read(_: Path, log: Log) -> Records:
+    def read(_: Path, log: Log, hosts: Collection[str] = ()) -> Records:
         yield from sample.pages()
         yield from (q for group in sample.PAPERS for q in sample.load(group) if q.benchmark == benchmark)
 
-    monkeypatch.setitem(building.BENCHMARKS, benchmark, Builder(read, LAYOUTS[benchmark], benchmark))
+    monkeypatch.setitem(sources.BENCHMARKS, benchmark, Builder(read, LAYOUTS[benchmark], benchmark))
     report = build(benchmark, "", tmp_path / "out")
     assert validate(tmp_path / "out") == []
     card = (tmp_path / "out" / "README.md").read_text()

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from livek12.dataset_builders.base import BadRow
-from livek12.dataset_builders.images import ImageLoader, check_image
+from livek12.dataset_builders.images import ImageLoader
+from livek12.dataset_builders.pictures import check_image
 from tests.dataset_builders.pictures import BAD, picture
 
 PNG = picture()
@@ -67,7 +68,7 @@ def test_formats(root: Path, kind: str) -> None:
         ("rows", "missing"),
         ("a\0.png", "not a path"),
         ("x" * 5000, "cannot be read"),
-        ("https://example.org/a.png", "an address"),
+        ("https://example.org/other.png", "an address on another host"),
         ("", "not str"),
         (None, "not NoneType"),
         (7, "not int"),

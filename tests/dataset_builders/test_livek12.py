@@ -203,6 +203,68 @@ def test_language_and_release(
     assert (question.language, question.release) == (language, release)
 
 
+UPSTREAM = ("upstream", "Shawn-wxh/livek12bench", "CC BY-NC 4.0")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, UPSTREAM),
+        ({"id": "zh_2603_physics_0007", "set": "2603"}, UPSTREAM),
+        ({"set": "2605"}, ("unreviewed", None, None)),
+        ({"set": None}, ("unreviewed", None, None)),
+        ({"id": "mine-7"}, ("unreviewed", None, None)),
+        ({"licence": "KOGL"}, (*UPSTREAM[:2], "KOGL")),
+        ({"license": "KOGL", "id": "q"}, ("unreviewed", None, "KOGL")),
+        ({"review": {"state": "accepted", "by": "li", "at": "2026-01-01"}}, ("accepted", "li", UPSTREAM[2])),
+        ({"review": {"state": "rejected", "by": None, "at": None}}, ("rejected", None, UPSTREAM[2])),
+        ({"review": "accepted", "id": "q"}, ("accepted", None, None)),
+    ],
+)
+def test_who_reviewed_and_which_licence(
+    tmp_path: Path, changes: dict[str, Any], expected: tuple[str | None, ...]
+) -> None:
+    question = one(tmp_path, **changes)
+    assert (question.review.state, question.review.by, question.source.licence) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "units"),
+    [({"unit": "m/s"}, ["m/s"]), ({"part_units": ["m", "", None]}, ["m", "", ""]), ({"unit": "['m', '']"}, ["m", ""])],
+)
+def test_units(tmp_path: Path, changes: dict[str, Any], units: list[str]) -> None:
+    assert one(tmp_path, **changes).part_units == units
+
+
+def test_numbers_as_a_table_spells_them(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text(
+        "id,question,page_numbers,part_points,year,number,taxonomy\nq,Find x.,\"[1, 2]\",2;3.5,2024,7,\"['a', 'b']\"\n"
+    )
+    (question,) = livek12.read(tmp_path, Log())
+    assert isinstance(question, Question)
+    assert (question.page_numbers, question.part_points, question.year) == ([1, 2], [2.0, 3.5], 2024)
+    assert (question.number, question.taxonomy) == ("7", ["a", "b"])
+
+
+def test_a_question_that_is_only_on_its_pages(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "p_1.png").write_bytes(picture())
+    place = {"question": "", "paper_id": "p", "number": 3}
+    rows = [{**ROW, **place, "id": id, "page_numbers": pages} for id, pages in (("on", [1]), ("off", [1, 2]))]
+    log = Log()
+    (question,) = read(tmp_path, *rows, log=log)
+    assert (question.id, question.question, question.page_numbers) == ("on", "", [1])
+    (line,) = log.skipped
+    assert line == "rows.json:1 (off): left out: it has no question: no text, no images, and no image of page 2 of p"
+
+
+def test_pictures_written_into_the_text(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(picture())
+    question = one(tmp_path, question="See ![](a.png):\nA. 1\nB. 2\nC. ![](a.png)", answer="C")
+    assert question.question == f"See {IMAGE_MARK}:"
+    assert (question.options[2].text, len(question.images)) == (IMAGE_MARK, 2)
+
+
 def test_images_in_order_with_marks(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.png").write_bytes(picture(number))
@@ -248,7 +310,7 @@ def test_what_a_row_lacks_stays_empty(tmp_path: Path) -> None:
         ({"language": "fr"}, "language 'fr'"),
         ({"set": "s" * 99}, "set"),
         ({"id": ["x"]}, "id is list"),
-        ({"taxonomy": "x"}, "taxonomy"),
+        ({"taxonomy": [["x"]]}, "taxonomy"),
     ],
 )
 def test_bad_row_costs_one_line_and_the_rest_goes_on(tmp_path: Path, changes: dict[str, Any], said: str) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -93,6 +96,16 @@ def test_truncated_parquet(tmp_path: Path) -> None:
 def test_no_such_source(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match="no such file or folder"):
         ids(tmp_path / name)
+
+
+def test_a_hub_that_cannot_be_reached_is_one_line(tmp_path: Path) -> None:
+    code = "from livek12.dataset_builders.rows import hub_snapshot as h; h('org/name')"
+    environment = {**os.environ, "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert run.stderr.splitlines()[-1] == (
+        "livek12.core.errors.UserError: cannot fetch org/name from the Hub (it cannot be reached, and no copy is in"
+        " the cache); give --source a local copy"
+    )
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:

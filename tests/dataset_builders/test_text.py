@@ -7,14 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.records import IMAGE_MARK, Image, Option
+from livek12.dataset_builders.latex import restore_commands, restore_newlines
+from livek12.dataset_builders.marks import place_marks, take_inline
 from livek12.dataset_builders.text import (
     count_blanks,
     parse_list,
-    place_marks,
-    restore_newlines,
     split_blanks,
     split_options,
     split_parts,
+    unlabelled,
 )
 
 A, B, C, D = (Image(bytes=name.encode(), path=name) for name in "abcd")
@@ -58,6 +59,62 @@ def test_commands_survive_any_company(commands: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\x0crac{1}{2} and \x08egin{a}", r"\frac{1}{2} and \begin{a}"),
+        ("$\theta$, \time\times", "$\\theta$, \time\\times"),
+        ("(x\right)", r"(x\right)"),
+        ("$a \neq b$", "$a \\neq b$"),
+        ("$\nabla f$", "$\\nabla f$"),
+        ("$x\to 0$", "$x\\to 0$"),
+        ("a\to b", "a\to b"),  # a tab and the word "o" outside a formula
+        ("$\x0crac12$ $\nu=3$", "$\\frac12$ $\\nu=3$"),
+        ("$x$\nu is", "$x$\nu is"),
+        ("$\nu=3$", "$\nu=3$"),  # a line that begins with u, in a text that is whole
+        ("one\r\ntwo\tthree", "one\r\ntwo\tthree"),
+        ("plain", "plain"),
+    ],
+)
+def test_commands_that_were_taken_for_control_characters(text: str, expected: str) -> None:
+    assert restore_commands(text) == expected
+
+
+@given(
+    st.lists(
+        st.sampled_from([r"\frac", r"\theta", r"\right", r"\beta", r"\neq", r"\times", r"\rho", r"\vec"]), min_size=1
+    )
+)
+def test_one_unescaping_too_many_is_undone(commands: list[str]) -> None:
+    text = " ".join(f"${command} x$" for command in commands)
+    damaged = text
+    for letter, control in zip("bfnrtv", "\b\f\n\r\t\v", strict=True):
+        damaged = damaged.replace(f"\\{letter}", control)
+    assert restore_commands(damaged) == text
+
+
+@pytest.mark.parametrize(
+    ("entries", "bare"),
+    [
+        (["(1) 2", "(2) 3"], ["2", "3"]),
+        (["（1）2", "（2）3"], ["2", "3"]),
+        (["①2", "②3"], ["2", "3"]),
+        (["1. 2", "2. 3"], ["2", "3"]),
+        (["(a) 2", "(b) 3"], ["2", "3"]),
+        (["(A): 2", "(B): 3"], ["2", "3"]),
+        (["(1) 2", "(3) 3"], None),
+        (["(2) 2", "(1) 3"], None),
+        (["(1) 2", "3"], None),
+        (["(1)", "(2)"], None),
+        (["1.5", "2.5"], None),
+        (["(1) 2"], None),
+        ([], None),
+    ],
+)
+def test_labels_of_a_keys_entries(entries: list[str], bare: list[str] | None) -> None:
+    assert unlabelled(entries) == (entries if bare is None else bare)
+
+
+@pytest.mark.parametrize(
     ("text", "chosen", "stem", "options"),
     [
         ("为（ ）\nA. 1 B. 2\nC. 3 D. 4", "B", "为（ ）", "A1 B2 C3 D4"),
@@ -78,6 +135,9 @@ def test_commands_survive_any_company(commands: list[str]) -> None:
         (r"\(A. B. C.\) A. \(1\)B. \(2\)C. 3", "A", r"\(A. B. C.\)", r"A\(1\) B\(2\) C3"),
         (r"costs \$5 \( A. 1 B. 2 C. 3", "A", r"costs \$5 \(", "A1 B2 C3"),
         ("A. 1 B. 2 C. 3 D. 4 E. 5", "E", "", "A1 B2 C3 D4 E5"),
+        ("$S=(\\quad)$A. 6B. 9C. 12D. 18", "B", "$S=(\\quad)$", "A6 B9 C12 D18"),
+        ("q A. $x$ B. $y$ C. 90D. 81", "B", "q", "A$x$ B$y$ C90 D81"),
+        ("q A. 1C. B. 2C. C. 3C. D. 4C.", "B", "q", "A1C. B2C. C3C. D4C."),  # coulombs
     ],
 )
 def test_options(text: str, chosen: str, stem: str, options: str) -> None:
@@ -96,6 +156,9 @@ def test_options(text: str, chosen: str, stem: str, options: str) -> None:
         ("下列：①对 ②错 ③真，正确的是", "C"),  # statements; the options are pictures
         ("①对 ②错 ③真", ""),  # no key to tell statements from options
         ("1. A. 1 B. 2 C. 3\n2. A. 4 B. 5 C. 6", "A"),  # two questions
+        ("q\nA. 1\nB. 2\nc. 3\nD. 4", "B"),  # one of them is not seen
+        (r"\begin{tabular}{c} A. & 1 \\ B. & 2 \\ C. & 3 \end{tabular}", "B"),  # a table
+        ("<table><tr><td>A. 1 B. 2 C. 3</table>", "B"),
         ("no options at all", "A"),
         ("", "A"),
         ("A. " * 5000, "A"),
@@ -156,6 +219,10 @@ def test_parts(question: str, answer: str, parts: list[str]) -> None:
         ("1, 2", 1, ["1, 2"]),
         ("甲、乙", 2, ["甲", "乙"]),
         ("a, b; c", 2, ["a, b", "c"]),
+        ("【答案】61. that    \n62. to go    63. of/for", 3, ["that", "to go", "of/for"]),
+        ("61. that 62. x 64. y", 3, ["61. that 62. x 64. y"]),
+        ("so 61. that 62. x", 2, ["so 61. that 62. x"]),
+        ("1.5 2.5", 2, ["1.5 2.5"]),
     ],
 )
 def test_blanks(answer: str, blanks: int, pieces: list[str]) -> None:
@@ -169,6 +236,10 @@ def test_blanks(answer: str, blanks: int, pieces: list[str]) -> None:
         (r"a \_\_\_\_ b", 1),
         (r"a \underline{\quad\quad} b \underline{\hspace{2cm}}", 2),
         (r"a \underline{word} b_1 x_{2}", 0),
+        ("a __61__ b __62__ c ___ 63 ___ d", 3),
+        ("a   61   b   62   c   63   d   64   e   65   f", 5),
+        ("a   61   b   62   c", 0),
+        ("1  2  3  4  6  7", 0),
         ("", 0),
     ],
 )
@@ -186,6 +257,9 @@ def test_count_blanks(text: str, blanks: int) -> None:
         ("['a', 'b']", ["a", "b"]),
         ('["a", "b"]', ["a", "b"]),
         ("[{'bytes': None, 'path': 'a'}]", [{"bytes": None, "path": "a"}]),
+        ("['a' 'b']", ["a", "b"]),  # numpy's spelling
+        ("['" + "x" * 200_000 + "', 'b']", ["x" * 200_000, "b"]),
+        ("['it\\'s', \"b\"]", ["it's", "b"]),
         ("[1, 2]", ["[1, 2]"]),  # an interval
         ("[0, +∞)", ["[0, +∞)"]),
         ("[__import__('os').getcwd()]", ["[__import__('os').getcwd()]"]),
@@ -233,6 +307,20 @@ def test_marks_agree_with_images(
     text, placed, ordered, change = place_marks(question, options(*choices), images)
     assert (text, [o.text for o in placed], ordered) == (expected_question, expected_choices, expected_images)
     assert bool(change) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "refs", "expected", "ordered"),
+    [
+        ("a ![](b.png) c", [], "a <image> c", ["b.png"]),
+        ('a ![fig. 1](<b.png> "t") c', ["x"], "a <image> c", ["b.png", "x"]),
+        ("<image> ![](b.png) <image>", ["x", "y", "z"], "<image> <image> <image>", ["x", "b.png", "y", "z"]),
+        ('<IMG alt="p" src="b.png" width=3> q', [], "<image> q", ["b.png"]),
+        ("[link](b.png) ![x]", ["x"], "[link](b.png) ![x]", ["x"]),
+    ],
+)
+def test_pictures_written_into_a_text(text: str, refs: list[object], expected: str, ordered: list[object]) -> None:
+    assert take_inline(text, refs) == (expected, ordered)
 
 
 TEXTS = st.lists(st.sampled_from(["x", IMAGE_MARK]), max_size=4).map(" ".join)

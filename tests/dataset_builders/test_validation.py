@@ -14,10 +14,17 @@ from livek12.core.errors import UserError
 from livek12.core.features import schema
 from livek12.core.records import Question
 from livek12.dataset_builders import build, validate
+from livek12.dataset_builders.validation import _problems
 from tests.dataset_builders.pictures import BAD
 
 FILE = "text_image/zh_sample-00000-of-00001.parquet"
 Rows = list[dict[str, Any]]
+A, B = {"label": "A", "text": "1 <image>"}, {"label": "B", "text": "2"}
+BARE = {"id": "q", "benchmark": "livek12", "language": "zh", "subject": "math", "question": "?"}
+CHOICE: dict[str, Any] = {
+    **{"question_type": "single_choice", "question": "?", "options": [A, B], "answer": ["A"]},
+    **{"part_points": [], "part_units": []},
+}
 
 
 @pytest.fixture
@@ -54,6 +61,11 @@ def test_bad_pictures(built: Path, name: str) -> None:
         (lambda rows: rows[0].update(question_type="essay"), "question_type: Input should be"),
         (lambda rows: rows[0].update(question=None), "question: Field required"),
         (lambda rows: rows[0]["images"][0].update(bytes=None), "has no bytes"),
+        (lambda rows: rows[0].update(part_points=[1.0, 2.0, 3.0]), "part_points has 3 entries for"),
+        (lambda rows: rows[0].update(part_units=["m", "s", "kg"]), "part_units has 3 entries for"),
+        (lambda rows: rows[0].update(CHOICE | {"options": [A, B, {**B, "label": "A"}]}), "2 options are labelled 'A'"),
+        (lambda rows: rows[0].update(CHOICE | {"answer": ["C"]}), "answer 'C' names no option"),
+        (lambda rows: rows[0].update(CHOICE | {"answer": ["AC"]}), "answer 'AC' names no option"),
     ],
 )
 def test_bad_rows(built: Path, change: Callable[[Rows], object], said: str) -> None:
@@ -63,10 +75,69 @@ def test_bad_rows(built: Path, change: Callable[[Rows], object], said: str) -> N
     assert said in problem
 
 
+@pytest.mark.parametrize(
+    ("labels", "answer"),
+    [("ABCD", "ACD"), ("ABCD", "the second"), ("12345", "135"), ("12345", "①"), ("ㄱㄴㄷ", "ㄹ"), ("", "E")],
+)
+def test_answers_that_name_options_or_do_not_try_to(built: Path, labels: str, answer: str) -> None:
+    options = [{"label": label, "text": label} for label in labels]
+    asked = Question.model_validate({**BARE, **CHOICE, "options": options, "answer": [answer]})
+    assert list(_problems(asked, image_only=False)) == []
+
+
+def test_a_text_that_is_not_utf8(built: Path) -> None:
+    table = pq.read_table(built / FILE)
+    id = table["id"][2].as_py()
+    bad = [text.encode() for text in table["solution"].combine_chunks().fill_null("").to_pylist()]
+    bad[2] = b"\xff\xfe"
+    column = pa.array(bad, pa.binary()).view(pa.string())
+    place = table.schema.get_field_index("solution")
+    pq.write_table(table.set_column(place, table.schema.field(place), column), built / FILE)
+    assert validate(built) == [f"{FILE} row 3 ({id}): solution: not valid UTF-8"]
+
+
+def test_rows_in_the_wrong_split(built: Path) -> None:
+    rewrite(built / FILE, lambda rows: [row.update(release="2603") for row in rows])
+    id = pq.read_table(built / FILE, columns=["id"])["id"][0].as_py()
+    assert validate(built) == [
+        f"{FILE}: 10 rows are not of split zh_sample; the first: row 1 ({id}) belongs in zh_2603"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("README.md", "42", "43", "README.md: edited by hand"),
+        ("README.md", "- split: ", "- split:  ", "README.md: edited by hand"),
+        ("statistics.json", '"questions": 62', '"questions": 63', "statistics.json: all.questions is 63, the data has"),
+    ],
+)
+def test_counts_that_are_not_those_of_the_data(built: Path, name: str, old: str, new: str, said: str) -> None:
+    text = (built / name).read_text()
+    assert old in text
+    (built / name).write_text(text.replace(old, new, 1))
+    assert any(problem.startswith(said) for problem in validate(built))
+
+
+def test_a_question_taken_out_by_hand(built: Path) -> None:
+    rewrite(built / "text_only" / "zh_sample-00000-of-00001.parquet", lambda rows: rows.pop())
+    problems = validate(built)
+    assert "statistics.json: configs.text_only.splits.zh_sample is 11, the data has 10" in problems
+
+
+def test_figures_in_image_only(built: Path) -> None:
+    name = "image_only/zh_sample-00000-of-00001.parquet"
+    figure = pq.read_table(built / FILE, columns=["images"])["images"][0].as_py()
+    rewrite(built / name, lambda rows: rows[0].update(images=figure))
+    (problem,) = validate(built)
+    assert problem.startswith(f"{name} row 1 (")
+    assert "images, which its pages show" in problem
+
+
 def test_one_id_twice(built: Path) -> None:
     rewrite(built / FILE, lambda rows: rows[1].update(id=rows[0]["id"]))
     id = pq.read_table(built / FILE, columns=["id"])["id"][0].as_py()
-    assert validate(built) == [f"config text_image: id {id} is there 2 times"]
+    assert validate(built) == [f"config {config}: id {id} is there 2 times" for config in ("default", "text_image")]
 
 
 def test_a_page_that_is_not_there(built: Path) -> None:
@@ -94,7 +165,7 @@ def test_a_page_twice(built: Path) -> None:
 
 def test_a_truncated_file_costs_a_line_and_the_rest_is_checked(built: Path) -> None:
     (built / FILE).write_bytes((built / FILE).read_bytes()[:-30])
-    other = built / "default" / "zh_sample-00000-of-00001.parquet"
+    other = built / "text_only" / "zh_sample-00000-of-00001.parquet"
     rewrite(other, lambda rows: rows[0].update(question_type="essay"))
     problems = validate(built)
     assert len(problems) == 2
@@ -104,6 +175,7 @@ def test_a_truncated_file_costs_a_line_and_the_rest_is_checked(built: Path) -> N
 def test_a_missing_and_a_foreign_file(built: Path) -> None:
     (built / FILE).rename(built / "text_image" / "ko_sample-00000-of-00001.parquet")
     assert validate(built) == [
+        "README.md: config default, split zh_sample: no file matches text_image/zh_sample-*.parquet",
         "README.md: config text_image, split zh_sample: no file matches text_image/zh_sample-*.parquet",
         "text_image/ko_sample-00000-of-00001.parquet: in no config of README.md",
     ]
@@ -130,7 +202,7 @@ def test_a_card_edited_by_hand(built: Path) -> None:
         card.write_text(broken)
         with pytest.raises(UserError, match="names no readable configs"):
             validate(built)
-    card.write_text(text.replace("default/zh_sample-", "../zh_sample-"))
+    card.write_text(text.replace("text_only/zh_sample-", "../zh_sample-"))
     with pytest.raises(UserError, match="outside the data set"):
         validate(built)
 

@@ -97,6 +97,18 @@ def test_a_number_that_is_both_a_label_and_another_options_text_is_not_decided()
     assert outcome("1", "1", "single_choice", options=swapped) == "undecided"
 
 
+STEPS = [
+    ("CAB", "C、A、B", "accept"), ("CAB", "C→A→B", "accept"), ("CAB", r"C\to A\to B", "accept"), ("CAB", "CBA", "reject"),
+    ("CAB", "ABC", "reject"), ("ABC", "CBA", "undecided"), ("ABC", "A, B, C", "accept"), ("③①②", "③→①→②", "accept"),
+    ("③①②", "①②③", "reject"), ("①②③", "②①③", "undecided"), ("CAB", "先C再A后B", "undecided"), ("CAB", "CABD", "undecided"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "answer", "expected"), STEPS)
+def test_steps_in_their_order(gold: str, answer: str, expected: str) -> None:
+    assert outcome(gold, answer, "fill_in_blank") == expected
+
+
 def test_statement_numbers_in_a_blank_are_a_set() -> None:
     assert outcome("②③", "③②", "fill_in_blank") == "accept"
     assert outcome("②③", "2, 3", "fill_in_blank") == "accept"

@@ -136,13 +136,45 @@ def test_blanks_of_one_key_share_its_points_and_keep_their_order() -> None:
     assert mark(asked, r"\frac{3\pi}{2}", "1").points == 6
 
 
-def test_answers_that_name_the_blanks_in_another_order_are_undecided() -> None:
+def test_answers_that_name_the_blanks_are_placed_by_these_names() -> None:
     for fields in ({"answer": ["3", "5"]}, {"answer": ["3, 5"]}):
         asked = question(question="则 $x=$____，$y=$____.", points=4, **fields)
         assert mark(asked, "x=3, y=5").points == 4
         assert mark(asked, "x=3, y=6").points == 2
-        for answers in (["y=5, x=3"], ["y=5", "x=3"], ["y=3, x=5"]):
+        assert mark(asked, "y=5, x=3").points == 4
+        assert mark(asked, "y=5", "x=3").points == 4
+        assert mark(asked, "y=3, x=5").points == 0
+        for answers in (["x=3", "x=5"], ["y=5", "3"]):
             assert (mark(asked, *answers).correct, mark(asked, *answers).state) == (None, "ungraded")
+
+
+def test_one_key_that_lists_values_is_as_many_blanks() -> None:
+    asked = question(answer=["CAB; 负极、正极; $1.6$"], points=6)
+    assert mark(asked, "CAB", "负极和正极", "1.6").points == 6
+    assert mark(asked, "CAB；负极，正极；2.7").points == 4
+    assert mark(asked, "CAB; 1.6").state == "ungraded"
+    assert len(mark(question(answer=["3; 5"], question="x=____"), "3; 5").parts) == 1
+
+
+def test_the_values_of_a_list_in_another_order_are_undecided() -> None:
+    asked = question(answer=["3; 5"], points=4)
+    assert mark(asked, "5; 3").correct is None
+    assert mark(asked, "7; 3").correct is False
+    assert mark(question(answer=["3", "5"], points=4), "5", "3").points == 0
+
+
+def test_sub_questions_of_a_single_choice_are_marked_one_by_one() -> None:
+    for key in (["B", "C", "D"], ["B\nC\nD"]):
+        asked = question("single_choice", answer=key, points=12)
+        assert mark(asked, "B", "C", "A").points == 8
+        assert mark(asked, "BCD").points == 12
+        assert mark(asked, "B").state == "ungraded"
+
+
+def test_the_unit_printed_behind_a_blank_may_be_given() -> None:
+    asked = question(answer=["5"], part_units=["m/s"])
+    assert [mark(asked, answer).correct for answer in ("5", "5 m/s", "6", "6 m/s")] == [True, True, False, False]
+    assert mark(asked, "5 kg").correct is not True
 
 
 def test_without_marked_blanks_a_list_is_a_set() -> None:

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from livek12.core.records import QuestionType
-from livek12.judges.pool import SECONDS
+from livek12.judges.base import Comparison
+from livek12.judges.pool import SECONDS, Pool
+from livek12.judges.symbolic import SymbolicStage
 from livek12.tasks.extraction import extract
 from tests.judges.helpers import outcome, question
+from tests.judges.hostile import hostile_strings
 
 HOSTILE = {
     "nested powers": "9^{9^{9^{9^9}}}", "nested powers in plain text": "9^9^9^9", "tower of e": "e^{e^{e^{e^{e^x}}}}",
@@ -39,6 +42,29 @@ HOSTILE = {
     "formulas": r"\(" * 10**5,
     "letters": "A" * 10**5, "labels": "答案是" + "A和" * 10**5, "words": "the answer is " * 10**4,
 }  # fmt: skip
+
+
+def test_five_hundred_hostile_strings_run_nothing_and_end_within_two_seconds(tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    table = hostile_strings(str(marker))
+    assert len(table) >= 500
+    outcome("(x+1)^2", "x^2+2x+1")
+    used = time.process_time()
+    said = {name: outcome(gold, text) for name, text in table.items() for gold in ("x+1", "4.25", "(0,1)")}
+    assert "accept" not in said.values()
+    assert time.process_time() - used < SECONDS * len(said)
+    assert not marker.exists()
+
+
+def test_no_hostile_string_breaks_the_limit_of_a_worker(tmp_path: Path) -> None:
+    pool = Pool(size=2, seconds=10 * SECONDS)
+    stage = SymbolicStage(pool)
+    for text in hostile_strings(str(tmp_path / "ran")).values():
+        stage.decide(Comparison("x+1", text, "short_answer"))
+    assert pool.killed == 0
+    pool.close()
+
+
 TYPES: list[QuestionType] = ["fill_in_blank", "single_choice", "multiple_choice", "true_false", "short_answer"]
 
 

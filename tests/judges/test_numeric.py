@@ -67,7 +67,8 @@ PRECISION = [
     ("约1.6", "1.57", "accept"), ("3.14", "22/7", "accept"), ("2.653", "2.65", "undecided"), ("2.653", "2.50",
     "reject"),
     ("7.8×10²", "780", "accept"), (r"6.35\times10^{-3}", "0.00635", "accept"), ("0.6", "60%", "accept"),
-    ("28%", "28", "undecided"), ("28%", "0.28", "accept"), ("28%", "30%", "reject"), ("1000", "1,000", "accept"),
+    ("28%", "28", "accept"), ("28", "28%", "accept"), ("0.5%", "0.5", "undecided"), ("1%", "1", "undecided"), ("28%", "29", "reject"),
+    ("28%", "2800", "reject"), ("28%", "0.28", "accept"), ("28%", "30%", "reject"), ("1000", "1,000", "accept"),
     ("784", "785.12", "undecided"), ("0", "0.0", "accept"), ("0", "-0", "accept"), ("1.0000001", "1", "undecided"),
     ("x=5", "y=5", "undecided"), ("x=5", "x=6", "reject"),
 ]  # fmt: skip
@@ -80,7 +81,7 @@ def test_rule_of_precision(gold: str, answer: str, expected: str) -> None:
 
 UNITS = [
     ("5 m", "5m", "accept"), ("5 m/s", r"5\ \mathrm{m\cdot s^{-1}}", "accept"), ("5米/秒", "5 m/s", "accept"),
-    ("5 m", "500 cm", "undecided"), ("5 m", "5 km", "undecided"), ("5 m", "6 km", "undecided"), ("5", "5 m",
+    ("5 m", "500 cm", "accept"), ("5 m", "5 km", "reject"), ("5 m", "6 km", "reject"), ("5", "5 m",
     "accept"),
     ("5 m", "5", "undecided"), ("0.64N", r"\frac{16}{25}N", "accept"), ("0.64N", "0.64", "undecided"),
     ("44^\\circ", "44", "accept"), ("44°", "45°", "reject"), ("5个", "5", "accept"), ("5 apples", "5 pears",

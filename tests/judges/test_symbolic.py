@@ -57,17 +57,17 @@ REJECT = [
 ]  # fmt: skip
 UNDECIDED = [
     ("a=1, b=2", "2, 1"), ("(A): 3, (B): 5", "5, 3"), ("Paolo: 18, Qing: 14", "14, 18"),
-    (r"\sqrt{x^2}", "x"), ("2x", "2y"), ("5", "x+2"), ("x=1", "y=1"), ("[0,9)", "(0,9)"), ("(1,3)", r"\{1,3\}"),
+    (r"\sqrt{x^2}", "x"), ("2x", "2y"), ("x=1", "y=1"),
     ("5", "5, 7"),
-    (r"\log x", r"\lg x"), ("|x|<2", "x<2"), ("0<f(x)<1", "0<x<1"), ("x>5", "y>5"), ("1,22", "1.22"), ("CAB", "ABC"),
-    ("AB", "BA"), (r"x=k\pi", r"2k\pi"), (r"k\pi+\frac{\pi}{4}", r"k\pi-\frac{3\pi}{4}"), (r"f(x+y)", "f(x)+f(y)"),
+    (r"\log x", r"\lg x"), ("0<f(x)<1", "0<x<1"), ("x>5", "y>5"),
+    ("AB", "BA"), (r"k\pi+\frac{\pi}{4}", r"k\pi-\frac{3\pi}{4}"), (r"f(x+y)", "f(x)+f(y)"),
     ("n+1", "k+1"),
     (r"\sqrt3", "1.7"), (r"\frac{1}{2x}", "1/2x"), (r"\int_0^1 x dx", "1/2"), ("free group", "abelian group"),
     ("sad", "das"),
     ("5 m", r"\sqrt{25}\text{ cm}"), (r"x^2=4", "x=2"), (r"2\sqrt3\text{ m}", r"2\sqrt3"), (r"\frac{x}{0}", "x"),
-    ("5", "5=5"), (r"\ln|x|+C", r"\ln x+C"), (r"\ln|x|", r"\ln x"), (r"\ln x", r"\ln|x|"), (r"\sqrt{x}", r"\sqrt{|x|}"),
-    (r"y=\ln|x|", r"y=\ln x"), (r"y-\ln|x|=0", r"y=\ln x"), (r"\varnothing", r"\{\varnothing\}"),
-    (r"\{1,\{2\}\}", r"\{1,2\}"), ("3", "3:1"), ("x_1=1,x_2=2", "x_1=2,x_2=1"),
+    (r"\ln|x|+C", r"\ln x+C"), (r"\ln|x|", r"\ln x"), (r"\ln x", r"\ln|x|"), (r"\sqrt{x}", r"\sqrt{|x|}"),
+    (r"y=\ln|x|", r"y=\ln x"), (r"y-\ln|x|=0", r"y=\ln x"),
+    ("3", "3:1"), ("x_1=1,x_2=2", "x_1=2,x_2=1"),
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.judges.helpers import outcome
+from tests.judges.helpers import decide, outcome
 
 
 @pytest.mark.parametrize("gold", ["对", "√", "True", "맞다", "正确", "T"])
@@ -20,11 +20,42 @@ def test_false_is_false(answer: str) -> None:
     assert outcome("√", answer, "true_false") == "reject"
 
 
+SENTENCES = [
+    ("The statement is not true.", False), ("the claim isn't correct", False), ("It is true", True), ("该命题为真", True),
+    ("为假", False), ("真命题", True), ("这句话是错的", False), ("该说法是不正确的", False), ("说法正确", True), ("참이다", True),
+    ("거짓입니다", False), ("옳지 않다", False), ("맞지 않다", False), ("이 진술은 참이다", True), ("(√)", True), ("成立", True),
+    ("不成立", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "value"), SENTENCES)
+def test_whole_sentences(answer: str, value: bool) -> None:
+    assert outcome("正确" if value else "错误", answer, "true_false") == "accept"
+    assert outcome("错误" if value else "正确", answer, "true_false") == "reject"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The statement is not false.",
+        "并非错误",
+        "不是不正确",
+        "true only if x>0",
+        "The answer is correct.",
+        "正确性",
+        "틀리지 않다",
+    ],
+)
+def test_what_is_negated_twice_or_conditional_is_not_decided(answer: str) -> None:
+    for gold in ("正确", "错误"):
+        assert outcome(gold, answer, "true_false") == "undecided"
+
+
 @pytest.mark.parametrize("answer", ["也许", "5", "not sure", "正确 and 错误", "no solution exists", ""])
 def test_anything_else_is_not_decided(answer: str) -> None:
     assert outcome("对", answer, "true_false") == "undecided"
 
 
 def test_signs_are_truth_values_only_where_truth_is_asked() -> None:
-    assert outcome("x", "F", "short_answer") == "undecided"
+    assert decide("x", "F", "short_answer").by != "true_false"
     assert outcome("true", "True", "short_answer") == "accept"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.records import Key, PartVerdict, Question, Response, Verdict, Vote
+from livek12.core.records import Key, PartVerdict, Process, ProcessError, Question, Response, Verdict, Vote
 from livek12.core.scoring import Row
 from livek12.scripts.studies.consistency import between_judges, between_runs
 from livek12.scripts.studies.human import human_agreement
@@ -212,3 +213,29 @@ def test_labels_of_several_models_and_bad_rows(tmp_path: Path) -> None:
     assert [line.split(":")[1] for line in warnings] == ["5", "6"]
     with pytest.raises(UserError, match="none of x"):
         read_labels(file, "x", warnings.append)
+
+
+def test_critics_beside_each_other() -> None:
+    """Two critics on two answers: they agree on the first, and only one sees an error in the second."""
+    first = Process(cie=1, lae=0, dre=0, errors=[_error("x"), _error("y")], critics=["x", "y"])
+    second = Process(cie=0.5, lae=0, dre=0, errors=[_error("x")], critics=["x", "y"])
+    rows = [row(str(i), True) for i in range(2)]
+    audited = [
+        dataclasses.replace(r, verdict=r.verdict.model_copy(update={"process": process}))
+        for r, process in zip(rows, (first, second), strict=True)
+        if r.verdict
+    ]
+    found = between_judges(audited)
+    assert found["audits"] == 2
+    assert (found["process"]["CIE"]["unanimous"], found["process"]["CIE"]["present"]) == (0.5, 2)
+    assert found["process"]["LAE"] == {"alpha": None, "unanimous": 1, "present": 0}
+
+
+def _error(judge: str) -> ProcessError:
+    return ProcessError(type="CIE", step="s", reason="r", judge=judge)
+
+
+def test_ranking_by_process_scores_needs_audits() -> None:
+    runs = {"a": [row("1", True), row("2", True)], "b": [row("1", True), row("2", False)]}
+    with pytest.raises(UserError, match="PES"):
+        stability(runs, "PES")

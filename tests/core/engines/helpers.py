@@ -8,6 +8,14 @@ from typing import Any, Literal
 from livek12.core.engines import Outcome
 from livek12.core.records import Failure, Image, Key, Message, Part, Request, Response, Sampling
 
+VERDICT = {
+    "type": "object",
+    "properties": {"verdict": {"enum": ["same", "other"]}},
+    "required": ["verdict"],
+    "additionalProperties": False,
+}
+"""A JSON schema with one short answer."""
+
 
 def picture(colour: str, width: int = 112, height: int = 112, form: str = "PNG") -> Image:
     """A one-coloured picture."""
@@ -25,6 +33,7 @@ def ask(
     *,
     trial: int = 0,
     system: str | None = None,
+    schema: dict[str, Any] | None = None,
     **sampling: Any,
 ) -> Request:
     """A request with its pictures before its text; greedy and short unless told otherwise."""
@@ -35,6 +44,7 @@ def ask(
         messages=[*messages, Message(role="user", content=parts)],
         images={image.sha256: image for image in images},
         sampling=Sampling(**{"max_tokens": 8, "temperature": 0.0} | sampling),
+        answer_schema=schema,
     )
 
 

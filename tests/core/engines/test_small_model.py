@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from livek12.core.engines import Engine, make_engine, small_model
 from livek12.core.engines.small_model import MEMBER, MODEL_NAME, WHEEL, fetch_small_model, serve_gguf
 from livek12.core.errors import UserError
 from tests.core.engines.conftest import needs
-from tests.core.engines.helpers import ask, by_question, failure, response
+from tests.core.engines.helpers import VERDICT, ask, by_question, failure, response
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,11 @@ def test_a_real_model_answers_through_a_real_endpoint(engine: Engine) -> None:
         assert got.prompt_tokens > 10
         assert got.seconds is not None
         assert got.seconds > 0
+
+
+def test_a_schema_holds_the_answer_to_its_form(engine: Engine) -> None:
+    got = response(next(engine.generate([ask("q", "Is 15 the same as 12?", max_tokens=40, schema=VERDICT)])))
+    assert json.loads(got.text)["verdict"] in ("same", "other")
 
 
 def test_a_prompt_over_the_context_fails_alone(engine: Engine) -> None:

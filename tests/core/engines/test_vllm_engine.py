@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -20,7 +21,7 @@ from livek12.core.engines import Engine, make_engine
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Request
 from tests.core.engines.conftest import needs
-from tests.core.engines.helpers import ask, by_question, failure, picture, response
+from tests.core.engines.helpers import VERDICT, ask, by_question, failure, picture, response
 
 pytestmark = pytest.mark.slow
 
@@ -65,6 +66,12 @@ class TestText:
         cut = response(next(engine.generate([ask("q", "Count from one to ten in words.", max_tokens=24, stop=[stop])])))
         assert cut.text == whole.text[: whole.text.index(stop)]
         assert cut.finish_reason == "stop"
+
+    def test_a_schema_holds_the_answer_to_its_form(self, engine: Engine) -> None:
+        asked = ask("q", "Is 15 the same as 12?", max_tokens=40, schema=VERDICT)
+        got = by_question(list(engine.generate([asked, ask("free", "Say hello.", max_tokens=4)])))
+        assert json.loads(response(got["q"]).text)["verdict"] in ("same", "other")
+        assert response(got["free"]).text
 
     def test_requests_stream_through_a_bounded_window(self, engine: Engine) -> None:
         """Short answers do not wait for a long one, and requests are taken as there is room for them."""

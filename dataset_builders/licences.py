@@ -1,0 +1,48 @@
+"""What a source's own licence or README file, beside the data, states of its licence.
+
+Contract: only a licence named in a plain statement ("Licence: Apache-2.0", `license: apache-2.0` in a front matter) or
+the full text of a known licence counts; anything else is no statement.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_FILES = re.compile(r"(?:data[_-]?)?licen[cs]e(?:\.\w+)?|readme(?:\.\w+)?", re.IGNORECASE)
+_NAMES = {
+    "Apache-2.0": r"apache[- ]?(?:licen[cs]e,? )?(?:version )?2(?:\.0)?",
+    "MIT": r"mit(?: licen[cs]e)?",
+    "CC0-1.0": r"cc0(?:[- ]1\.0)?",
+    "CC BY{}{}": r"cc[- ]by((?:[- ](?:nc|nd|sa))*)[- ]([1-4]\.0)",
+}
+_STATED = re.compile(
+    r"^[ \t>*_#-]{0,20}licen[cs]e[*_]*\s*[:：][\s*_`\"']*(" + "|".join(_NAMES.values()) + r")(?![\w.-]*\w)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TEXTS = {
+    "Apache-2.0": re.compile(r"\s*Apache License\s+Version 2\.0, January 2004"),
+    "MIT": re.compile(r"\s*(?:The )?MIT License\b"),
+}
+_LONGEST = 64 << 10
+
+
+def stated_licence(folder: Path) -> str | None:
+    """The licence that the files of a folder state; None where they state none, or several that differ."""
+    found = set()
+    for file in sorted(folder.iterdir()):
+        if _FILES.fullmatch(file.name) and file.is_file() and not file.is_symlink():
+            with file.open(encoding="utf-8", errors="replace") as lines:
+                text = lines.read(_LONGEST)
+            found |= {name for name, full in _TEXTS.items() if full.match(text)}
+            found |= {_spelled(match[1]) for match in _STATED.finditer(text)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _spelled(stated: str) -> str:
+    """The usual spelling of a licence's name."""
+    for name, form in _NAMES.items():
+        if match := re.fullmatch(form, stated, re.IGNORECASE):
+            rights = [part.upper().replace(" ", "-") for part in match.groups()]
+            return name.format(rights[0], f" {rights[1]}") if rights else name
+    return stated

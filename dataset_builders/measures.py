@@ -1,0 +1,162 @@
+"""Measures questions: on which axes they are counted, what of them has a length, and how both are summed up.
+
+Contract: exact and mergeable, whatever the order of the questions. What a source does not give is "not stated" on an
+axis and no value in a distribution.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import unicodedata
+import zlib
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+from urllib.parse import urlsplit
+
+from livek12.core.records import Image, Question
+
+NOT_STATED = "not stated"
+QUANTILES = (5, 25, 50, 75, 95)
+
+
+@dataclass
+class Distribution:
+    """How often each value of a number occurs: exact, whatever the order, and mergeable."""
+
+    counts: Counter[float] = field(default_factory=Counter)
+
+    def summary(self) -> dict[str, Any]:
+        """Number of values, mean, standard deviation (of the sample), extremes and quantiles (nearest rank)."""
+        values = sorted(self.counts)
+        total = sum(self.counts.values())
+        mean = math.fsum(value * self.counts[value] for value in values) / total
+        spread = math.fsum((value - mean) ** 2 * self.counts[value] for value in values)
+        return {
+            "n": total,
+            "mean": round(mean, 4),
+            "std": round(math.sqrt(spread / (total - 1)), 4) if total > 1 else None,
+            "min": values[0],
+            "max": values[-1],
+            "quantiles": {str(share): self._at(math.ceil(total * share / 100)) for share in QUANTILES},
+        }
+
+    def _at(self, rank: int) -> float:
+        seen = 0
+        for value in sorted(self.counts):
+            seen += self.counts[value]
+            if seen >= rank:
+                return value
+        raise ValueError("an empty distribution has no quantiles")
+
+
+class Block:
+    """The figures of a set of questions."""
+
+    def __init__(self) -> None:
+        self.questions = 0
+        self.by: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.numbers: defaultdict[str, Distribution] = defaultdict(Distribution)
+
+    def add(self, question: Question) -> None:
+        """Counts one question."""
+        self.questions += 1
+        for axis, values in _axes(question).items():
+            counts = self.by[axis]
+            for value in values:
+                counts[value] += 1
+        for name, numbers in _measures(question).items():
+            tally = self.numbers[name].counts
+            for number in numbers:
+                tally[number] += 1
+
+    def merge(self, other: Block) -> None:
+        """Takes in the questions of another block."""
+        self.questions += other.questions
+        for axis, counts in other.by.items():
+            self.by[axis].update(counts)
+        for name, numbers in other.numbers.items():
+            self.numbers[name].counts.update(numbers.counts)
+
+    def summary(self) -> dict[str, Any]:
+        """The block as JSON."""
+        return {
+            "questions": self.questions,
+            "by": {axis: dict(sorted(counts.items())) for axis, counts in sorted(self.by.items())},
+            "numbers": {name: numbers.summary() for name, numbers in sorted(self.numbers.items()) if numbers.counts},
+        }
+
+
+def _axes(question: Question) -> dict[str, list[str]]:
+    return {
+        "benchmark": [question.benchmark],
+        "release": [question.release or NOT_STATED],
+        "language": [question.language],
+        "subject": [question.subject or NOT_STATED],
+        "question_type": [question.question_type],
+        "difficulty": [question.difficulty or NOT_STATED],
+        "modality": ["text_image" if question.images else "text_only"],
+        "subset": question.subsets or ["none"],
+        "year": [NOT_STATED if question.year is None else str(question.year)],
+        "licence": [question.source.licence or NOT_STATED],
+        "review": [question.review.state],
+        "withdrawn": [question.removed_in or "no"],
+        "attribution": [f"{_publisher(question)}: {question.source.licence or NOT_STATED}"],
+        "site": [_host(question.source.url)],
+    }
+
+
+def _publisher(question: Question) -> str:
+    """Who released the question, where it was released before."""
+    return (question.review.by if question.review.state == "upstream" else None) or NOT_STATED
+
+
+def _measures(question: Question) -> dict[str, list[float]]:
+    sizes = [size for image in question.images if (size := image_size(image))]
+    return {
+        "question_characters": [len(question.question)],
+        "solution_characters": [len(question.solution)] if question.solution else [],
+        "answer_characters": [len(answer) for answer in question.answer],
+        "options": [len(question.options)] if question.options else [],
+        "images": [len(question.images)],
+        "image_bytes": [len(image.bytes or b"") for image in question.images],
+        "image_width": [width for width, _ in sizes],
+        "image_height": [height for _, height in sizes],
+        "parts": [len(question.answer)] if question.answer else [],
+        "points": [] if question.points is None else [question.points],
+        "reasoning_flow_steps": [len(question.reasoning_flow)] if question.reasoning_flow else [],
+        "variables": [len(question.variables)] if question.variables else [],
+        "knowledge_points": [len(question.knowledge_points)] if question.knowledge_points else [],
+        "pages": [len(question.page_numbers)] if question.page_numbers else [],
+    }
+
+
+def image_size(image: Image) -> tuple[int, int] | None:
+    """Width and height of a picture in pixels; None where its bytes do not say."""
+    data = image.bytes or b""
+    if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
+        return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
+    from PIL import Image as Pillow
+
+    try:
+        with Pillow.open(io.BytesIO(data)) as picture:
+            return picture.size
+    except Exception:  # a damaged picture is for `validate` to report
+        return None
+
+
+def _host(url: str | None) -> str:
+    try:
+        return urlsplit(url or "").hostname or NOT_STATED
+    except ValueError:
+        return NOT_STATED
+
+
+def content_of(question: Question) -> int:
+    """What makes a question the same to the letter: texts without case, width and spaces, and the figures' bytes."""
+    texts = [question.language, question.question, *(option.text for option in question.options)]
+    plain = "".join(unicodedata.normalize("NFKC", "\0".join(texts)).casefold().split())
+    figures = [f"{len(image.bytes or b'')} {zlib.crc32(image.bytes or b'')}" for image in question.images]
+    return int.from_bytes(blake2b("\0".join([plain, *figures]).encode(), digest_size=8).digest())

@@ -1,0 +1,131 @@
+"""Copies of a data set with fewer rows, or with rows that say less: what goes out in place of the set as built.
+
+Contract: tables, configs and order stay; files of which every row goes out as it is are copied as they are; the same
+rows give the same bytes; card and statistics are counted again from the copy. A page that shows something withheld
+does not go out, and a question that is not all on pages that go out is not in `image_only`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any, Literal
+
+from livek12.core.questions import read_records
+from livek12.core.records import Page, Question, Record, Source
+from livek12.dataset_builders.base import PageKey
+from livek12.dataset_builders.card import METADATA, rewrite_metadata
+from livek12.dataset_builders.held import Held
+from livek12.dataset_builders.layouts import IMAGE_ONLY, PAGES
+from livek12.dataset_builders.parquet import TableWriters
+from livek12.dataset_builders.publishing.answers import without_answers
+from livek12.dataset_builders.publishing.policy import QuestionId, Ruling, read_columns
+from livek12.dataset_builders.statistics import tables_of
+
+Fate = Literal["keep", "change", "drop"]
+_COLUMNS: dict[bool, tuple[str, ...]] = {
+    True: ("paper_id", "page_number"),
+    False: ("benchmark", "id", "paper_id", "page_numbers"),
+}
+
+
+def copy_public(folder: Path, out: Path, ruling: Ruling, keyless: Collection[QuestionId], held: Held | None) -> None:
+    """What everybody may read: nothing withheld, and the questions of `keyless` without their answers.
+
+    Raises:
+        UserError: a file is damaged.
+    """
+
+    def fate(table: str, row: dict[str, Any]) -> Fate:
+        found = _fate(table, row, ruling)
+        return "change" if found == "keep" and table != PAGES and _name(row) in keyless else found
+
+    def change(question: Question) -> Question:
+        licensed = _licensed(question, ruling)
+        return without_answers(licensed) if (question.benchmark, question.id) in keyless else licensed
+
+    _copy(folder, out, fate, change, held)
+
+
+def copy_held(folder: Path, out: Path, ruling: Ruling, wanted: Collection[QuestionId]) -> None:
+    """The whole rows of some questions, and the pages they stand on.
+
+    Raises:
+        UserError: a file is damaged.
+    """
+    pages = set[PageKey]()
+
+    def fate(table: str, row: dict[str, Any]) -> Fate:
+        if table == PAGES:
+            return _fate(table, row, ruling) if (row["paper_id"], row["page_number"]) in pages else "drop"
+        if _name(row) not in wanted:
+            return "drop"
+        pages.update(_page_keys(row))
+        return _fate(table, row, ruling)
+
+    _copy(folder, out, fate, lambda question: _licensed(question, ruling), None)
+
+
+def _fate(table: str, row: dict[str, Any], ruling: Ruling) -> Fate:
+    if table == PAGES:
+        return "drop" if (row["paper_id"], row["page_number"]) in ruling.pages else "keep"
+    if _name(row) in ruling.withheld or (table == IMAGE_ONLY and ruling.pages.intersection(_page_keys(row))):
+        return "drop"
+    return "change" if _name(row) in ruling.permitted else "keep"
+
+
+def _licensed(question: Question, ruling: Ruling) -> Question:
+    """The question as it goes out: with the permission in the place of the licence, if it needs one."""
+    permission = ruling.permitted.get((question.benchmark, question.id))
+    if permission is None:
+        return question
+    source = Source(**{**question.source.model_dump(), "licence": permission.licence})
+    return question.model_copy(update={"source": source})
+
+
+def _copy(
+    folder: Path,
+    out: Path,
+    fate: Callable[[str, dict[str, Any]], Fate],
+    change: Callable[[Question], Question],
+    held: Held | None,
+) -> None:
+    out.mkdir()
+    _, tables = tables_of(folder)
+    # The pages come last: which of them are wanted is known once the questions were seen.
+    for table, splits in sorted(tables.items(), key=lambda entry: entry[0] == PAGES):
+        for split, files in splits.items():
+            fates = [fate(table, row) for file in files for row in read_columns(file, _COLUMNS[table == PAGES])]
+            if set(fates) <= {"keep"}:
+                (out / table).mkdir(exist_ok=True)
+                for file in files:
+                    shutil.copyfile(file, out / table / file.name)
+            elif set(fates) != {"drop"}:
+                _rewrite(table, split, files, out, fates, change)
+    for name in METADATA:
+        if (folder / name).is_file():
+            shutil.copyfile(folder / name, out / name)
+    if held:
+        held.write(out)
+    rewrite_metadata(out)
+
+
+def _rewrite(
+    table: str, split: str, files: list[Path], out: Path, fates: list[Fate], change: Callable[[Question], Question]
+) -> None:
+    kind: type[Record] = Page if table == PAGES else Question
+    records = (record for file in files for record in read_records(kind, file))
+    with TableWriters(out) as writers:
+        for outcome, record in zip(fates, records, strict=True):
+            if outcome != "drop":
+                changed = change(record) if outcome == "change" and isinstance(record, Question) else record
+                writers.write(table, split, changed)
+
+
+def _name(row: dict[str, Any]) -> QuestionId:
+    return row["benchmark"], row["id"]
+
+
+def _page_keys(row: dict[str, Any]) -> list[PageKey]:
+    return [(row["paper_id"], number) for number in row["page_numbers"] or ()] if row["paper_id"] else []

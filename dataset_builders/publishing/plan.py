@@ -1,0 +1,120 @@
+"""What a publish would change in a repository.
+
+Contract: contents are compared by the hashes the Hub lists: SHA-256 for LFS objects, git's SHA-1 for regular files.
+Whatever the repository holds and the data set does not is removed, but for the Hub's own `.gitattributes`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from livek12.core.errors import UserError
+from livek12.core.questions import CARD
+from livek12.dataset_builders.card import MARK, METADATA
+from livek12.dataset_builders.publishing.remote import RemoteFile, State
+
+HUBS_OWN = frozenset({".gitattributes"})
+Kind = Literal["added", "changed", "removed", "unchanged"]
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file of the data set with the hashes the Hub may list for it."""
+
+    file: Path
+    size: int
+    sha256: str
+    sha1: str
+
+    def is_same(self, remote: RemoteFile | None) -> bool:
+        """Whether the Hub has this very content."""
+        if remote is None:
+            return False
+        return remote.sha256 == self.sha256 if remote.sha256 else remote.sha1 == self.sha1
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happens to one file of the repository; `bytes` is its size (that of the old one where it is removed)."""
+
+    path: str
+    kind: Kind
+    bytes: int
+
+
+def local_files(folder: Path) -> dict[str, LocalFile]:
+    """The files of a data set by their path in the repository; hidden ones are no part of it.
+
+    Raises:
+        UserError: the folder holds a file that belongs to no data set.
+    """
+    found = {}
+    for file in sorted(folder.rglob("*")):
+        path = file.relative_to(folder)
+        if not file.is_file() or any(part.startswith(".") for part in path.parts):
+            continue
+        if file.suffix != ".parquet" and path.as_posix() not in METADATA:
+            raise UserError(f"{folder}: {path} is no file of a data set: move it elsewhere before publishing")
+        found[path.as_posix()] = _hashed(file)
+    return found
+
+
+def changes(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> list[Change]:
+    """What becomes of each file, in the order of the paths; the card last."""
+    found = []
+    for path in sorted({*local, *remote} - HUBS_OWN, key=lambda path: (path == CARD, path)):
+        mine, theirs = local.get(path), remote.get(path)
+        if mine is None:
+            found.append(Change(path, "removed", theirs.size if theirs else 0))
+        else:
+            kind: Kind = "unchanged" if mine.is_same(theirs) else "changed" if theirs else "added"
+            found.append(Change(path, kind, mine.size))
+    return found
+
+
+def is_published(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> bool:
+    """Whether a revision with these files is this very data set."""
+    return all(change.kind == "unchanged" for change in changes(local, remote))
+
+
+def free_tag(name: str, taken: Iterable[str]) -> str:
+    """The first of NAME.1, NAME.2, … that is not taken."""
+    taken, number = set(taken), 1
+    while f"{name}.{number}" in taken:
+        number += 1
+    return f"{name}.{number}"
+
+
+def content_hash(local: dict[str, LocalFile]) -> str:
+    """A name for the content of a data set: the first 12 digits of a hash of its files."""
+    lines = (f"{path} {file.sha256}\n" for path, file in sorted(local.items()))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
+
+
+def check_owner(repo: str, state: State, card: str) -> None:
+    """Refuses to replace what livek12 did not publish.
+
+    Raises:
+        UserError: the repository holds other data.
+    """
+    foreign = sorted(path for path in state.files if path not in HUBS_OWN and path != CARD)
+    if foreign and MARK not in card:
+        raise UserError(
+            f"{repo} holds other data ({foreign[0]}) and no card of livek12: publishing would remove it; give another"
+            " repository, or empty it first"
+        )
+
+
+def _hashed(file: Path) -> LocalFile:
+    size = file.stat().st_size
+    sha256, sha1 = hashlib.sha256(), hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    with file.open("rb") as content:
+        while block := content.read(_BLOCK):
+            sha256.update(block)
+            sha1.update(block)
+    return LocalFile(file, size, sha256.hexdigest(), sha1.hexdigest())

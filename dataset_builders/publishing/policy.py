@@ -1,0 +1,125 @@
+"""What of a built data set may be published: rows somebody reviewed, with a licence or a permission.
+
+Contract: every row of every table is looked at, once a question; whatever is refused is listed with the reason, and
+with it the pages that show it. Only the columns that matter are read, never a picture.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from livek12.dataset_builders.base import PageKey
+from livek12.dataset_builders.layouts import PAGES
+from livek12.dataset_builders.publishing.rights import Permission, covering
+
+REVIEWED = ("accepted", "upstream")
+NOT_STATED = frozenset({"", "none", "unknown", "not stated", "no licence stated", "no license stated", "n/a", "?"})
+"""What sources write where they state no licence, in lower case."""
+COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "source")
+QuestionId = tuple[str, str]
+"""Benchmark and id of a question."""
+
+
+@dataclass
+class Ruling:
+    """What may be published.
+
+    Attributes:
+        withheld: the reason, by question; in the order of the data.
+        permitted: the permission that a question without a licence goes out under.
+        pages: pages that show something withheld.
+        unused: permissions that cover no row without a licence.
+        releases: the questions that go out of each release, by benchmark.
+        questions: how many there are.
+    """
+
+    withheld: dict[QuestionId, str] = field(default_factory=dict)
+    permitted: dict[QuestionId, Permission] = field(default_factory=dict)
+    pages: set[PageKey] = field(default_factory=set)
+    unused: list[Permission] = field(default_factory=list)
+    releases: dict[str, dict[str, set[QuestionId]]] = field(default_factory=dict)
+    questions: int = 0
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether what goes out differs from what was built."""
+        return bool(self.withheld or self.permitted or self.pages)
+
+    def reasons(self) -> Counter[str]:
+        """How many questions are withheld for each reason."""
+        return Counter(self.withheld.values())
+
+
+def judge_rows(folder: Path, permissions: Sequence[Permission]) -> Ruling:
+    """Decides for every question of a built data set whether it may be published."""
+    ruling, used = Ruling(), set[int]()
+    shown: dict[PageKey, list[QuestionId]] = defaultdict(list)
+    placed: dict[str, list[QuestionId]] = defaultdict(list)
+    unplaced: dict[str, list[QuestionId]] = defaultdict(list)
+    for row in _questions(folder):
+        question = (row["benchmark"], row["id"])
+        ruling.questions += 1
+        permission = None if _licence(row) else covering(permissions, row)
+        if reason := _refusal(row, permission):
+            ruling.withheld[question] = reason
+        elif row["release"]:
+            ruling.releases.setdefault(row["benchmark"], {}).setdefault(row["release"], set()).add(question)
+        if permission is not None and not reason:
+            ruling.permitted[question] = permission
+        if permission is not None:
+            used.add(permissions.index(permission))
+        if row["paper_id"]:
+            (placed if row["page_numbers"] else unplaced)[row["paper_id"]].append(question)
+            for number in row["page_numbers"] or ():
+                shown[row["paper_id"], number].append(question)
+    ruling.unused = [permission for number, permission in enumerate(permissions) if number not in used]
+    for page in _pages(folder):
+        # A question whose pages are not known may stand on any page of its paper; a page that no question names
+        # (a cover, instructions) goes out with a paper of which nothing is withheld.
+        on_page = shown.get(page, placed.get(page[0], [])) + unplaced.get(page[0], [])
+        if not on_page or any(question in ruling.withheld for question in on_page):
+            ruling.pages.add(page)
+    return ruling
+
+
+def _refusal(row: dict[str, Any], permission: Permission | None) -> str:
+    state = (row["review"] or {}).get("state") or "unreviewed"
+    if state not in REVIEWED:
+        return "rejected in review" if state == "rejected" else "nobody reviewed it"
+    return "" if _licence(row) or permission else "no licence stated, and no permission named"
+
+
+def _licence(row: dict[str, Any]) -> str:
+    licence = str((row["source"] or {}).get("licence") or "").strip()
+    return "" if licence.lower() in NOT_STATED else licence
+
+
+def _questions(folder: Path) -> Iterator[dict[str, Any]]:
+    """Each question once, whatever number of tables it stands in."""
+    seen = set[QuestionId]()
+    for file in sorted(folder.rglob("*.parquet")):
+        for row in () if file.parent.name == PAGES else read_columns(file, COLUMNS):
+            if (row["benchmark"], row["id"]) not in seen:
+                seen.add((row["benchmark"], row["id"]))
+                yield row
+
+
+def _pages(folder: Path) -> Iterator[PageKey]:
+    for file in sorted((folder / PAGES).glob("*.parquet")):
+        for row in read_columns(file, ("paper_id", "page_number")):
+            yield row["paper_id"], row["page_number"]
+
+
+def read_columns(file: Any, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Some columns of the rows of a Parquet file (a path or an open file); None where the file lacks one."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as parquet:
+        present = [name for name in columns if name.split(".")[0] in parquet.schema_arrow.names]
+        for batch in parquet.iter_batches(columns=present):
+            for row in batch.to_pylist():
+                yield {name.split(".")[0]: row.get(name.split(".")[0]) for name in columns}

@@ -1,0 +1,216 @@
+"""The course of a publish: check the set, choose what goes out, and ship it.
+
+Contract: everything that can refuse is asked before anything is sent. Answers that are held back go to their private
+repository before the public one changes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.questions import CARD
+from livek12.dataset_builders.held import FILE, Held, parse_held
+from livek12.dataset_builders.publishing import Watch
+from livek12.dataset_builders.publishing.answers import check_history, newest_release
+from livek12.dataset_builders.publishing.copying import copy_held, copy_public
+from livek12.dataset_builders.publishing.plan import check_owner, content_hash, is_published, local_files
+from livek12.dataset_builders.publishing.policy import QuestionId, Ruling, judge_rows
+from livek12.dataset_builders.publishing.remote import Repository, State
+from livek12.dataset_builders.publishing.rights import read_rights
+from livek12.dataset_builders.publishing.shipping import Files, Shipment, Shipping
+
+
+class NotSound(UserError):
+    """The set does not pass `validate`; `problems` are its lines."""
+
+    def __init__(self, folder: Path, problems: list[str]) -> None:
+        super().__init__(f"{folder}: {len(problems)} problems, so nothing is published; mend them and build it again")
+        self.problems = problems
+
+
+@dataclass
+class Published:
+    """What a publish did, or would do.
+
+    Attributes:
+        questions: in the folder.
+        withheld: those that do not go out, each with its reason, and how many page images with them.
+        held: the release whose answers are held back.
+        notes: what else is worth knowing, one line each.
+        shipments: the repositories; that of the held answers first.
+    """
+
+    folder: str
+    dry_run: bool
+    questions: int
+    withheld: dict[QuestionId, str]
+    pages_withheld: int
+    held: str | None
+    notes: list[str]
+    shipments: list[Shipment]
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole for a program."""
+        rows = [{"benchmark": name, "id": id, "reason": reason} for (name, id), reason in self.withheld.items()]
+        shipments = [asdict(shipment) for shipment in self.shipments]
+        plain = {name: value for name, value in vars(self).items() if name not in ("withheld", "shipments")}
+        return {**plain, "withheld": rows, "shipments": shipments}
+
+
+class Publisher:
+    """Publishes one built data set."""
+
+    def __init__(self, folder: Path, watch: Watch | None = None) -> None:
+        self._folder = folder
+        self._watch: Watch = watch or (lambda what, total: nullcontext(_Unwatched()))
+        self._notes: list[str] = []
+
+    def publish(
+        self,
+        repo: str,
+        *,
+        private: bool,
+        dry_run: bool,
+        rights: Path | None,
+        hold_answers: str | None,
+        reveal_answers: bool,
+        tag: str | None,
+    ) -> Published:
+        """See `livek12.dataset_builders.publishing.publish`."""
+        if hold_answers == repo:
+            raise UserError(
+                f"--hold-answers {repo} is --repo itself: the answers need a private repository of their own"
+            )
+        target, vault = Repository(repo), Repository(hold_answers) if hold_answers else None
+        ruling = self._ruling(rights)
+        held = Held(newest_release(ruling.releases), hold_answers) if hold_answers else None
+        before = self._look(target, dry_run, private=private)
+        vault_before = self._look(vault, dry_run, private=True) if vault else None
+        self._check_reveal(target, before, held, ruling, reveal_answers)
+        with self._outgoing(ruling, held) as (public, secret):
+            files = local_files(public)
+            name = _default_tag(ruling, files, before) if tag is None else tag
+            if held and before:
+                check_history(target, before, files, _held_questions(ruling, held))
+            shippings = [Shipping(target, before, public, files, name, private=private)]
+            if vault and secret:
+                shippings.insert(0, Shipping(vault, vault_before, secret, local_files(secret), name, private=True))
+            for shipping in () if dry_run else shippings:
+                shipping.ship(self._watch)
+        return Published(
+            folder=str(self._folder),
+            dry_run=dry_run,
+            questions=ruling.questions,
+            withheld=ruling.withheld,
+            pages_withheld=len(ruling.pages),
+            held=held.release if held else None,
+            notes=self._notes,
+            shipments=[shipping.shipment for shipping in shippings],
+        )
+
+    def _ruling(self, rights: Path | None) -> Ruling:
+        """What may be published, once the set is known to be sound.
+
+        Raises:
+            UserError: a problem of the rights file or the set, or nothing may be published.
+        """
+        from livek12.dataset_builders import validate
+
+        permissions = read_rights(rights) if rights else []
+        if problems := validate(self._folder):
+            raise NotSound(self._folder, problems)
+        ruling = judge_rows(self._folder, permissions)
+        if len(ruling.withheld) == ruling.questions:
+            reasons = "; ".join(f"{count} {reason}" for reason, count in ruling.reasons().most_common())
+            raise UserError(f"{self._folder}: nothing in it may be published ({reasons}); see docs/publish.md")
+        self._notes += [f"the permission by {unused.by} covers no row without a licence" for unused in ruling.unused]
+        return ruling
+
+    def _look(self, repository: Repository, dry_run: bool, *, private: bool) -> State | None:
+        """What a repository holds now.
+
+        Raises:
+            UserError: nobody is logged in, it is public and was to be private, or it holds other data.
+        """
+        name = repository.name
+        if not dry_run:
+            repository.check_login()
+        state = repository.state()
+        if state and private and not state.private:
+            raise UserError(
+                f"{name} is there and public: make it private in its settings on the Hub, or give another name"
+            )
+        if state:
+            card = repository.read(CARD, state.head) if CARD in state.files else b""
+            check_owner(name, state, card.decode("utf-8", errors="replace"))
+        if state is None and not repository.logged_in:
+            self._notes.append(f"{name}: you are not logged in, so a private repository of this name is not seen")
+        return state
+
+    def _check_reveal(
+        self, target: Repository, before: State | None, held: Held | None, ruling: Ruling, reveal: bool
+    ) -> None:
+        """Refuses to let answers out by mistake that an earlier publish held back."""
+        if before is None:
+            return
+        was = parse_held(target.read(FILE, before.head)) if FILE in before.files else None
+        if was is None or held == was or not any(was.release in named for named in ruling.releases.values()):
+            return
+        if held and held.release != was.release:
+            self._notes.append(f"the answers of release {was.release} become public: {held.release} is held back now")
+        elif not held and not reveal:
+            raise UserError(
+                f"{target.name} holds the answers of release {was.release} back (in {was.repo}), and this publish would"
+                f" show them: add --hold-answers {was.repo}, or --reveal-answers if they are to be public"
+            )
+
+    @contextmanager
+    def _outgoing(self, ruling: Ruling, held: Held | None) -> Iterator[tuple[Path, Path | None]]:
+        """The folder to publish and that of the held answers: copies, where rows do not go out as they are."""
+        if not ruling.changes_rows and not held:
+            yield self._folder, None
+            return
+        with tempfile.TemporaryDirectory(prefix="livek12-publish-") as scratch:
+            public, secret = Path(scratch) / "public", Path(scratch) / "answers"
+            questions = _held_questions(ruling, held) if held else set()
+            try:
+                copy_public(self._folder, public, ruling, questions, held)
+                if held:
+                    copy_held(self._folder, secret, ruling, questions)
+            except OSError as error:
+                raise UserError(
+                    f"{scratch}: cannot write the copy that goes out ({error.strerror or error}):"
+                    " make room, or set TMPDIR"
+                ) from None
+            yield public, secret if held else None
+
+
+class _Unwatched:
+    def step(self) -> None:
+        """Nobody watches."""
+
+
+def _held_questions(ruling: Ruling, held: Held) -> set[QuestionId]:
+    """The questions of the held release."""
+    return {question for releases in ruling.releases.values() for question in releases.get(held.release, ())}
+
+
+def _default_tag(ruling: Ruling, files: Files, before: State | None) -> str:
+    """What the same content is called already; else the newest release, as readers ask for it.
+
+    Where releases have no order it is a hash of the content.
+    """
+    if before and is_published(files, before.files):
+        names = sorted(name for name, commit in before.tags.items() if commit == before.head)
+        if names:
+            return names[0]
+    try:
+        return newest_release(ruling.releases)
+    except UserError:
+        return f"content-{content_hash(files)}"

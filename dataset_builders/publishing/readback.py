@@ -1,0 +1,100 @@
+"""Loads what was published back from the Hub's address, the way its readers will, and compares it with the folder.
+
+Contract: the Hub must list every file with the hash it has here; then each config is streamed by `datasets`, and each
+split must have the same rows in the same order (by their ids) and an equal first record. Everything is asked for by
+commit, into a cache that is thrown away.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.features import from_row
+from livek12.core.questions import data_files, read_card, read_records
+from livek12.core.records import Page, Question, Record
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.layouts import PAGES
+from livek12.dataset_builders.publishing import Watch
+from livek12.dataset_builders.publishing.plan import LocalFile, changes
+from livek12.dataset_builders.publishing.policy import read_columns
+from livek12.dataset_builders.publishing.remote import Repository
+
+
+def read_back(
+    repository: Repository, commit: str, folder: Path, local: dict[str, LocalFile], watch: Watch
+) -> dict[str, dict[str, int]]:
+    """Rows of each config and split, as loaded.
+
+    Raises:
+        UserError: something on the Hub is not as it is here; one line with the first difference.
+    """
+    for change in changes(local, repository.files(commit)):
+        if change.kind != "unchanged":
+            _differs(repository, f"{change.path} is {change.kind} against the folder")
+    configs = read_card(folder)
+    counts: dict[str, dict[str, int]] = {}
+    with _quiet(), tempfile.TemporaryDirectory(prefix="livek12-") as cache, watch("loading back", len(configs)) as bar:
+        for config, splits in configs.items():
+            loaded = _load(repository, commit, config, Path(cache))
+            if set(loaded) != set(splits):
+                _differs(repository, f"config {config} has splits {', '.join(sorted(loaded))}")
+            ids = _load(repository, commit, config, Path(cache), columns=_key_columns(config))
+            counts[config] = {
+                split: _compare(repository, f"config {config}, split {split}", files, loaded[split], ids[split], config)
+                for split, files in ((split, data_files(folder, patterns)) for split, patterns in splits.items())
+            }
+            bar.step()
+    return counts
+
+
+def _compare(repository: Repository, where: str, files: list[Path], rows: Any, keys: Any, config: str) -> int:
+    """The number of rows, once they are the same."""
+    record: type[Record] = Page if config == PAGES else Question
+    mine = [tuple(row.values()) for file in files for row in read_columns(file, _key_columns(config))]
+    theirs = [tuple(row[name] for name in _key_columns(config)) for row in keys]
+    if mine != theirs:
+        _differs(repository, f"{where}: {len(theirs)} rows for {len(mine)}, or other ids")
+    first = next((found for file in files for found in read_records(record, file)), None)
+    found = next(iter(rows.decode(False)), None)
+    if (found is None) != (first is None) or (found is not None and from_row(record, found) != first):
+        _differs(repository, f"{where}: the first row is another")
+    return len(theirs)
+
+
+def _load(repository: Repository, commit: str, config: str, cache: Path, **how: Any) -> Any:
+    from datasets import load_dataset
+
+    try:
+        return load_dataset(repository.name, config, revision=commit, streaming=True, cache_dir=str(cache), **how)
+    except Exception as error:  # datasets raises its own, the Hub's and OSErrors
+        raise UserError(
+            f"{repository.name}: published, but config {config} does not load ({one_line(error, 160)}); run the same"
+            " command again"
+        ) from None
+
+
+def _key_columns(config: str) -> list[str]:
+    return ["paper_id", "page_number"] if config == PAGES else ["id"]
+
+
+def _differs(repository: Repository, what: str) -> None:
+    raise UserError(f"{repository.name}: published, but not the same when loaded back: {what}; run the command again")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the progress bars of `datasets`."""
+    import datasets
+
+    shown = datasets.utils.is_progress_bar_enabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if shown:
+            datasets.enable_progress_bars()

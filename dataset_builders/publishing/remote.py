@@ -1,0 +1,245 @@
+"""One dataset repository of the Hub: what is in it, and the few calls that change it.
+
+Contract: every failure of the Hub or the network becomes a UserError of one line that says what to do. Reading calls
+are repeated while the Hub is busy; `commit` can be called again after a lost answer, since it names its parent. The
+token is taken from where huggingface_hub keeps it, and cut out of whatever is said.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.base import one_line
+
+if TYPE_CHECKING:
+    from huggingface_hub import CommitOperationAdd
+
+T = TypeVar("T")
+WAITS = (1.0, 2.0, 4.0, 8.0)
+"""Seconds between the attempts of a call while the Hub is busy."""
+_BUSY = (429, 500, 502, 503, 504)
+_NETWORK = ("httpx", "httpcore", "requests", "urllib3", "aiohttp")
+
+
+class Changed(UserError):
+    """Somebody else committed to the repository in the meantime."""
+
+
+class Unanswered(UserError):
+    """The Hub did not answer, or was busy to the end: what was asked may have happened or not."""
+
+
+class NotThere(UserError):
+    """No such repository, or one that the token does not show."""
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file as the Hub lists it: `sha256` of an LFS object, or git's `sha1` of a regular file."""
+
+    size: int
+    sha256: str | None
+    sha1: str
+
+
+@dataclass(frozen=True)
+class State:
+    """A repository at one moment."""
+
+    head: str
+    private: bool
+    files: dict[str, RemoteFile]
+    tags: dict[str, str]
+    branches: dict[str, str]
+
+
+class Repository:
+    """A dataset repository, there or not.
+
+    Raises (every method): UserError as the module says.
+    """
+
+    def __init__(self, name: str) -> None:
+        from huggingface_hub import HfApi, get_token
+        from huggingface_hub.errors import HFValidationError
+        from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+        from huggingface_hub.utils.tqdm import disable_progress_bars
+
+        try:
+            validate_repo_id(name)
+        except HFValidationError as error:
+            raise UserError(f"{name!r} is no name of a repository: give ORG/NAME ({one_line(error, 160)})") from None
+        if "/" not in name:
+            raise UserError(f"{name!r} is no name of a repository: give ORG/NAME")
+        disable_progress_bars()  # they come one a file, beside our own
+        self.name = name
+        self._token = get_token()
+        self._api = HfApi()
+
+    @property
+    def logged_in(self) -> bool:
+        """Whether there is a token at all."""
+        return bool(self._token)
+
+    def check_login(self) -> str:
+        """The user of the token."""
+        if not self._token:
+            raise UserError("not logged in to the Hub: run `hf auth login`, or set HF_TOKEN")
+        return str(self._ask(self._api.whoami)["name"])
+
+    def state(self) -> State | None:
+        """What is there; None where there is nothing that the token shows."""
+        try:
+            info = self._ask(lambda: self._api.repo_info(self.name, repo_type="dataset"))
+        except NotThere:
+            return None
+        refs = self._ask(lambda: self._api.list_repo_refs(self.name, repo_type="dataset"))
+        head = str(info.sha)
+        return State(
+            head=head,
+            private=bool(info.private),
+            files=self.files(head),
+            tags={tag.name: tag.target_commit for tag in refs.tags},
+            branches={branch.name: branch.target_commit for branch in refs.branches},
+        )
+
+    def files(self, revision: str) -> dict[str, RemoteFile]:
+        """The files of a revision by path."""
+        from huggingface_hub.hf_api import RepoFile
+
+        def listed() -> dict[str, RemoteFile]:
+            entries = self._api.list_repo_tree(self.name, repo_type="dataset", revision=revision, recursive=True)
+            return {
+                entry.path: RemoteFile(entry.size, entry.lfs.sha256 if entry.lfs else None, entry.blob_id)
+                for entry in entries
+                if isinstance(entry, RepoFile)
+            }
+
+        return self._ask(listed)
+
+    def history(self, revision: str) -> list[str]:
+        """The commits that led to a revision, newest first."""
+        commits = self._ask(lambda: self._api.list_repo_commits(self.name, repo_type="dataset", revision=revision))
+        return [commit.commit_id for commit in commits]
+
+    def read(self, path: str, revision: str) -> bytes:
+        """The content of a small file."""
+        return self._ask(lambda: bytes(self._filesystem().cat_file(self._address(path, revision))))
+
+    def open(self, path: str, revision: str) -> Any:
+        """A file of a revision to read from, of which only what is read is fetched."""
+        return self._ask(lambda: self._filesystem().open(self._address(path, revision), "rb"))
+
+    def create(self, private: bool) -> None:
+        """Creates it; nothing to do where it is there."""
+        self._ask(lambda: self._api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
+
+    def upload(self, operations: Sequence[CommitOperationAdd]) -> None:
+        """Sends the contents that the Hub keeps apart from commits and does not have yet."""
+        self._ask(
+            lambda: self._api.preupload_lfs_files(self.name, operations, repo_type="dataset", free_memory=False),
+            repeat=False,
+        )
+
+    def commit(self, added: Sequence[CommitOperationAdd], deleted: Sequence[str], message: str, parent: str) -> None:
+        """One commit on top of `parent`: all of it, or nothing.
+
+        Raises:
+            Changed: `parent` is no longer the head.
+            Unanswered: it may have happened or not.
+        """
+        from huggingface_hub import CommitOperationDelete
+
+        gone = [CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deleted]
+        self._ask(
+            lambda: self._api.create_commit(
+                self.name, [*added, *gone], repo_type="dataset", commit_message=message, parent_commit=parent
+            ),
+            repeat=False,
+        )
+
+    def tag(self, name: str, commit: str) -> None:
+        """Names a commit."""
+        self._ask(
+            lambda: self._api.create_tag(self.name, tag=name, revision=commit, repo_type="dataset", exist_ok=True)
+        )
+
+    def _filesystem(self) -> Any:
+        from huggingface_hub import HfFileSystem
+
+        return HfFileSystem(skip_instance_cache=True)
+
+    def _address(self, path: str, revision: str) -> str:
+        return f"datasets/{self.name}@{revision}/{path}"
+
+    def _ask(self, call: Callable[[], T], *, repeat: bool = True) -> T:
+        for wait in (*WAITS, None) if repeat else (None,):
+            try:
+                return call()
+            except UserError:
+                raise
+            except Exception as error:  # the Hub's client raises its own, those of its HTTP library, and OSErrors
+                said = self._said(error)
+                if wait is None or not isinstance(said, Unanswered) or _unreachable(error):
+                    raise said from None
+                time.sleep(wait)
+        raise AssertionError("unreachable")
+
+    def _said(self, error: Exception) -> UserError:
+        """The line for a failure."""
+        cause = _root(error)
+        status = getattr(getattr(cause, "response", None), "status_code", None)
+        kind = type(cause).__name__
+        if kind == "OfflineModeIsEnabled":
+            return UserError("HF_HUB_OFFLINE is set, so the Hub cannot be asked: unset it")
+        if status is None and (isinstance(cause, OSError) or type(cause).__module__.startswith(_NETWORK)):
+            return Unanswered(
+                f"the Hub at {self._api.endpoint} cannot be reached ({kind}): check the network and HF_ENDPOINT, then"
+                " run the same command again; it sends only what is missing"
+            )
+        if kind == "RepositoryNotFoundError":
+            hint = "or your token may not see it" if self._token else "or it is private and you are not logged in"
+            return NotThere(f"{self.name}: no such data set on the Hub, {hint}: `hf auth login`")
+        return self._refused(status, cause)
+
+    def _refused(self, status: int | None, error: BaseException) -> UserError:
+        if status == 401:
+            return UserError("the Hub does not accept the token: log in again with `hf auth login`")
+        if status == 403:
+            return UserError(f"the token may not write to {self.name}: take one with write access to it")
+        if status == 412:
+            return Changed(
+                f"{self.name} was changed by somebody else in the meantime: see its last commit, then run the same"
+                " command again"
+            )
+        if status in _BUSY:
+            return Unanswered(
+                f"the Hub answered {status} again and again; a reader sees {self.name} as it was: run the same command"
+                " later, it sends only what is missing"
+            )
+        said = one_line(getattr(error, "server_message", None) or error, 200)
+        said = said.replace(self._token, "***") if self._token else said
+        return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {said}")
+
+
+def _root(error: BaseException) -> BaseException:
+    """The Hub's or the network's own error under what the client wrapped around it."""
+    while error.__cause__ is not None and getattr(error, "response", None) is None:
+        error = error.__cause__
+    return error
+
+
+def _unreachable(error: Exception) -> bool:
+    return "Connect" in type(_root(error)).__name__ or isinstance(_root(error), ConnectionRefusedError)
+
+
+def local_operation(path: str, file: Path) -> CommitOperationAdd:
+    """A file to be committed."""
+    from huggingface_hub import CommitOperationAdd
+
+    return CommitOperationAdd(path_in_repo=path, path_or_fileobj=file)

@@ -1,0 +1,163 @@
+"""Brings one repository of the Hub to the state of a folder: compare, send, commit, tag, load back.
+
+Contract: contents go first, in batches that a second start passes over; then one commit changes the card and all
+files together, so that a reader sees the old set or the new one; then the tag, which is never moved; then everything
+is read back. Repeated on the same data it commits nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.publishing import Watch
+from livek12.dataset_builders.publishing.plan import Change, LocalFile, changes, free_tag, is_published
+from livek12.dataset_builders.publishing.readback import read_back
+from livek12.dataset_builders.publishing.remote import WAITS, Changed, Repository, State, Unanswered, local_operation
+
+BATCH_FILES = 8
+BATCH_BYTES = 256 << 20
+ATTEMPTS = 3
+"""Of a commit whose answer was lost."""
+_TAG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?!\.|$|lock$))*")
+Files = dict[str, LocalFile]
+
+
+@dataclass
+class Shipment:
+    """What happens, or happened, to one repository.
+
+    Attributes:
+        private: whether only its members see it.
+        created: it was not there (or is not shown to this token).
+        files: what becomes of each file.
+        tag: the name of this state; `tagged`: it was not there.
+        committed: a commit was made; `commit` is what the tag names, None as long as it is not made.
+        loaded: rows of each config and split, as they were loaded back.
+    """
+
+    repo: str
+    private: bool
+    created: bool
+    files: list[Change]
+    tag: str
+    tagged: bool
+    committed: bool = False
+    commit: str | None = None
+    loaded: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def of_kind(self, kind: str) -> list[Change]:
+        """The files that are added, changed, removed or unchanged."""
+        return [change for change in self.files if change.kind == kind]
+
+
+class Shipping:
+    """One folder on its way to one repository.
+
+    Args:
+        repository: where it goes.
+        before: what is there.
+        folder: the data set; `files` are its files.
+        tag: the name it gets.
+        private: whether a repository that is created is private.
+
+    Raises:
+        UserError: the tag is no name for one, or names another content.
+    """
+
+    def __init__(
+        self, repository: Repository, before: State | None, folder: Path, files: Files, tag: str, *, private: bool
+    ) -> None:
+        self._repository, self._before, self._folder, self._files = repository, before, folder, files
+        tagged = _tagged_commit(repository, before, files, tag)
+        self.shipment = Shipment(
+            repo=repository.name,
+            private=before.private if before else private,
+            created=before is None,
+            files=changes(files, before.files if before else {}),
+            tag=tag,
+            tagged=tagged is None,
+            commit=tagged,
+        )
+
+    def ship(self, watch: Watch) -> None:
+        """Does it.
+
+        Raises:
+            UserError: the Hub refuses or cannot be reached; a reader sees the old set or the new one.
+        """
+        shipment = self.shipment
+        state = self._before or self._create()
+        if not is_published(self._files, state.files):
+            state = self._commit(state, watch)
+            shipment.committed = True
+        if shipment.tagged:
+            self._repository.tag(shipment.tag, state.head)
+        shipment.commit = state.head
+        shipment.loaded = read_back(self._repository, state.head, self._folder, self._files, watch)
+
+    def _create(self) -> State:
+        self._repository.create(self.shipment.private)
+        state = self._repository.state()
+        if state is None:
+            raise UserError(
+                f"{self._repository.name} is there, but the token does not see it: take one that may read it"
+            )
+        return state
+
+    def _commit(self, state: State, watch: Watch) -> State:
+        """Sends what is missing and commits it; if an answer is lost there is still one commit in the end."""
+        todo = changes(self._files, state.files)
+        paths = [change.path for change in todo if change.kind in ("added", "changed")]
+        removed = [change.path for change in todo if change.kind == "removed"]
+        operations = {path: local_operation(path, self._files[path].file) for path in paths}
+        with watch("uploading", len(paths)) as bar:
+            for batch in _batches(paths, self._files):
+                self._repository.upload([operations[path] for path in batch])
+                for _ in batch:
+                    bar.step()
+        for wait in (*WAITS[: ATTEMPTS - 1], None):
+            problem: Changed | Unanswered | None = None
+            try:
+                self._repository.commit(list(operations.values()), removed, f"Publish {self.shipment.tag}", state.head)
+            except (Changed, Unanswered) as error:
+                problem = error
+            now = self._repository.state()
+            if now and is_published(self._files, now.files):
+                return now
+            if problem is None or wait is None or now is None or now.head != state.head:
+                raise problem or Changed(
+                    f"{self._repository.name} changed right after the commit: run the command again"
+                )
+            time.sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+
+def _batches(paths: Sequence[str], files: Files) -> Iterator[list[str]]:
+    batch: list[str] = []
+    for path in paths:
+        if batch and (len(batch) == BATCH_FILES or sum(files[p].size for p in batch) + files[path].size > BATCH_BYTES):
+            yield batch
+            batch = []
+        batch.append(path)
+    if batch:
+        yield batch
+
+
+def _tagged_commit(repository: Repository, before: State | None, files: Files, tag: str) -> str | None:
+    """The commit that the tag names; None where it is free."""
+    if not _TAG.fullmatch(tag) or (before and tag in before.branches):
+        raise UserError(f"--tag {tag!r} is no name for a tag: take letters, digits, '.', '-' and '_'")
+    taken = before.tags if before else {}
+    if tag not in taken:
+        return None
+    if is_published(files, repository.files(taken[tag])):
+        return taken[tag]
+    raise UserError(
+        f"{repository.name}: tag {tag} names another content already (commit {taken[tag][:12]}), and a tag is never"
+        f" moved: give --tag {free_tag(tag, taken)}"
+    )

@@ -1,0 +1,58 @@
+"""Names of question types in Chinese, English and Korean, and what they are called here.
+
+Contract: `kind_of` gives a canonical type, `CHOICE` (one or several letters: the key decides) or `FREE` (short or open:
+whether there is a key decides); None for a name it does not know. `settle` makes a canonical type of a kind.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast, get_args
+
+from livek12.core.records import QuestionType
+
+CHOICE, FREE = "choice", "free"
+_NAMES = {
+    CHOICE: "选择题 multiplechoice choice mcq mcqs 객관식 선다형 선택형",
+    "single_choice": "单选题 单项选择题 singlechoice singleanswerchoice singleselect multiplechoicesingleanswer"
+    " 단일정답 단일선택 단답선택 하나선택",
+    "multiple_choice": "多选题 多项选择题 不定项选择题 multipleselect multiselect multipleanswerchoice"
+    " multiplechoicemultipleanswers 복수정답 복수선택 다중정답 다중선택",
+    "fill_in_blank": "填空题 fillintheblank fillintheblanks fillinblank fillblank cloze 빈칸 괄호넣기",
+    "true_false": "判断题 truefalse trueorfalse judgment judgement 참거짓 진위형 ox",
+    "short_answer": "단답형 단답식 주관식 계산형",
+    "open_ended": "서술형 서술식 논술형 논술식",
+    "proof": "证明题 proof 증명",
+    FREE: "解答题 计算题 实验题 综合题 简答题 非选择题 freeresponse problemsolving solution calculation"
+    " shortanswer openended",
+}
+"""Names in lower case, letters only. A Korean name is found inside a longer one (객관식(단일정답),
+주관식(단답형 수치)), the particular ones first."""
+_BY_NAME = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+_KOREAN = sorted(
+    (name for name in _BY_NAME if re.search(r"[가-힣]", name)), key=lambda name: name in ("객관식", "주관식")
+)
+
+
+def kind_of(raw: str | None) -> str | None:
+    """What the name of a type stands for."""
+    if raw in get_args(QuestionType):
+        return raw
+    name = re.sub(r"[\W_]+", "", re.sub(r"\bquestions?$", "", (raw or "").lower().strip()))
+    korean = (korean for korean in _KOREAN if korean in name)
+    return _BY_NAME.get(name) or _BY_NAME.get(next(korean, ""))
+
+
+def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
+    """The canonical type of a kind.
+
+    Args:
+        kind: what `kind_of` gave.
+        several: whether a key of the question holds several letters.
+        has_key: whether there is a key to compare an answer with.
+    """
+    if kind == CHOICE:
+        return "multiple_choice" if several else "single_choice"
+    if kind == FREE:
+        return "short_answer" if has_key else "open_ended"
+    return cast(QuestionType, kind)

@@ -1,0 +1,171 @@
+"""The process audit (LiveK12Bench, section 2.3): critics look for errors in the reasoning, whatever the answer.
+
+Contract: a critic reports root causes of three types, each with the step copied from the response and a reason. A
+critique that is not in its form, or that quotes what the response does not say, is asked for again and then counts
+for nothing. `Process` holds the mean presence of each type over the usable critiques; fewer than the panel's quorum
+leave the process ungraded, and `process_ungraded` says why. The marks of the parts are never touched.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_args
+
+from livek12.core.records import Key, Process, ProcessError, Verdict
+from livek12.judges.llm.case import CannotShow, Case
+from livek12.judges.llm.client import Answer, JudgeModel
+from livek12.judges.llm.forms import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
+from livek12.judges.llm.panel import Panel
+from livek12.judges.llm.prompts import load_prompt
+
+ErrorType = Literal["CIE", "LAE", "DRE"]
+TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
+PROMPT = "livek12_audit"
+VERSION = 1
+"""Goes up whenever equal critiques could give another Process."""
+MOST = 50
+
+
+@dataclass(frozen=True)
+class Found:
+    """One error as a critic reports it."""
+
+    type: ErrorType
+    step: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Critique:
+    """The form of a critique: {"errors": [{"type", "step", "reason"}]}, each step a quotation from the response."""
+
+    response: str
+
+    @property
+    def schema(self) -> Json:
+        """An object with a list of errors."""
+        text: Json = {"type": "string", "minLength": 1, "maxLength": 2000}
+        error = object_schema(type={"type": "string", "enum": list(TYPES)}, step=text, reason=text)
+        return object_schema(errors={"type": "array", "items": error, "maxItems": MOST})
+
+    def read(self, text: str) -> tuple[Found, ...]:
+        """The errors; none where the list is empty."""
+        reply = fields_of(parse_object(text), "errors")
+        entries = [fields_of(entry, "type", "step", "reason") for entry in a_list(reply["errors"], "errors")]
+        if len(entries) > MOST:
+            raise Unreadable(f"reports {len(entries)} errors")
+        return tuple(self._error(entry) for entry in entries)
+
+    def _error(self, entry: Json) -> Found:
+        if entry["type"] not in TYPES:
+            raise Unreadable(f"reports an error of type {str(entry['type'])[:40]!r} instead of {', '.join(TYPES)}")
+        step = a_text(entry["step"], "step")
+        if not is_quoted(step, self.response):
+            raise Unreadable(f"quotes what the response does not say: {step[:100]!r}")
+        return Found(cast(ErrorType, entry["type"]), step.strip(), a_text(entry["reason"], "reason").strip())
+
+
+def is_quoted(quotation: str, text: str) -> bool:
+    """Whether a text holds a quotation, piece by piece where it is shortened with dots.
+
+    Only letters, digits and mathematical signs count: spacing, case, widths, punctuation and mark-up are copied freely.
+    """
+    pieces = [_essence(piece) for piece in quotation.replace("...", "…").replace("\\dots", "…").split("…")]
+    body, place = _essence(text), 0
+    if not any(pieces):
+        return False
+    for piece in pieces:
+        place = body.find(piece, place)
+        if place < 0:
+            return False
+        place += len(piece)
+    return True
+
+
+def _essence(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(c for c in plain if c.isalnum() or unicodedata.category(c) == "Sm" or c in "-/^_*")
+
+
+@dataclass(frozen=True)
+class Auditor:
+    """A panel as critics.
+
+    Attributes:
+        panel: the same judges that mark.
+        size: so many critics are drawn for each question; None asks all.
+    """
+
+    panel: Panel
+    size: int | None = None
+
+    @property
+    def version(self) -> str:
+        """Names panel, prompt and rules: equal strings audit equally."""
+        return self.panel.spec.version(f"audit{VERSION}", (PROMPT,), self.panel.spec.size or self.size)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The prompt file, for the record."""
+        return {"audit": self.version, f"prompt {PROMPT}": load_prompt(PROMPT).sha256}
+
+    def audit(self, verdict: Verdict, case: Case, authors: Collection[str] = ()) -> Verdict:
+        """The verdict with its process; without one where there is no response to audit.
+
+        Args:
+            verdict: of the parts.
+            case: the question with its pictures, and the response.
+            authors: names of the model under test.
+        """
+        if not case.response.strip():
+            return _with(verdict, self, None, None)
+        try:
+            values = {
+                "question": case.question_block(),
+                "reference": case.reference_block([gold for gold in case.question.answer if gold.strip()]),
+                "solution": case.solution_block(),
+                "response": case.response_block(),
+            }
+        except CannotShow as error:
+            return _with(verdict, self, None, str(error))
+        form = Critique(case.response)
+
+        def critique(judge: JudgeModel, trial: int) -> Answer[tuple[Found, ...]]:
+            return judge.ask(Key(task=PROMPT, question_id=case.id), load_prompt(PROMPT), values, form, trial)
+
+        given = self.panel.consult(case, authors, self.size, critique)
+        calls = [call for _, answer in given for call in answer.calls]
+        usable = [(judge.name, answer.value) for judge, answer in given if answer.value is not None]
+        quorum = self.panel.quorum(len(given))
+        changed = verdict.model_copy(update={"calls": [*verdict.calls, *calls]})
+        if not given:
+            return _with(changed, self, None, "no judge may audit this response")
+        if len(usable) < quorum:
+            problems = "; ".join(dict.fromkeys(answer.problem for _, answer in given if answer.value is None))
+            return _with(changed, self, None, f"{len(usable)} of {len(given)} critiques, {quorum} needed: {problems}")
+        return _with(changed, self, process_of(usable), None)
+
+
+def process_of(critiques: Sequence[tuple[str, Sequence[Found]]]) -> Process:
+    """Mean presence of each error type over the critics (at least one), and what they found."""
+
+    def presence(kind: ErrorType) -> float:
+        return sum(any(error.type == kind for error in found) for _, found in critiques) / len(critiques)
+
+    errors = [
+        ProcessError(type=error.type, step=error.step, reason=error.reason, judge=judge)
+        for judge, found in critiques
+        for error in found
+    ]
+    critics = [judge for judge, _ in critiques]
+    return Process(cie=presence("CIE"), lae=presence("LAE"), dre=presence("DRE"), errors=errors, critics=critics)
+
+
+def _with(verdict: Verdict, auditor: Auditor, process: Process | None, ungraded: str | None) -> Verdict:
+    changes: dict[str, Any] = {"process": process, "process_ungraded": ungraded}
+    return verdict.model_copy(
+        update=changes
+        | {"judge": f"{verdict.judge} {auditor.version}", "versions": verdict.versions | auditor.versions}
+    )

@@ -1,0 +1,88 @@
+"""One response to be judged, and the blocks that show it to a judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from livek12.core.records import IMAGE_MARK, Image, Question
+from livek12.judges.llm.prompts import Block
+
+NONE = "(none)"
+
+
+class CannotShow(Exception):
+    """The case cannot be put before a judge; the message says why on one line."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question with its key and pictures, and one response to it.
+
+    Attributes:
+        id: names the response among those that are judged together.
+        question: with the bytes of its pictures.
+        response: the text that is judged; never the thinking text.
+        pages: the page images that an image-only question is asked from.
+        shows_images: false leaves all pictures out (a text-only ablation).
+    """
+
+    id: str
+    question: Question
+    response: str
+    pages: tuple[Image, ...] = ()
+    shows_images: bool = True
+
+    @property
+    def has_images(self) -> bool:
+        """Whether a judge has to see."""
+        question = self.question
+        shown = [*self.pages, *question.images, *question.answer_images, *question.solution_images]
+        return self.shows_images and bool(shown)
+
+    def question_block(self) -> Block:
+        """Question and options with their pictures at their marks; the pages of a paper first.
+
+        Raises:
+            CannotShow: a picture is not at hand.
+        """
+        question = self.question
+        options = [f"{option.label}. {option.text}" for option in question.options]
+        text = "\n".join([question.question, *options])
+        if not self.pages:
+            return self._block("QUESTION", text, question.images)
+        paper = "\n".join([IMAGE_MARK] * len(self.pages) if self.shows_images else [])
+        number = f"Question {question.number} on these pages:\n" if question.number else ""
+        return self._block("QUESTION", f"{paper}\n{number}{text}", [*self.pages, *question.images])
+
+    def reference_block(self, golds: Sequence[str], label: str = "REFERENCE ANSWER") -> Block:
+        """The key of the parts in question, numbered where there are several, with the key's pictures."""
+        numbered = [f"Part {number}: {gold}" for number, gold in enumerate(golds, 1)] if len(golds) > 1 else golds
+        return self._block(label, "\n".join(numbered).strip() or NONE, self.question.answer_images)
+
+    def solution_block(self) -> Block:
+        """The reference solution with its pictures."""
+        solution = self.question.solution or ""
+        return self._block("REFERENCE SOLUTION", solution.strip() or NONE, self.question.solution_images)
+
+    def response_block(self) -> Block:
+        """What is judged."""
+        return Block("RESPONSE", self.response.strip() or NONE)
+
+    def _block(self, label: str, text: str, images: Sequence[Image]) -> Block:
+        if not self.shows_images:
+            return Block(label, text)
+        if missing := [image.path or "no name" for image in images if not image.bytes]:
+            raise CannotShow(
+                f"a picture for the judge is not at hand ({missing[0][:80]}); say where the data is (--data)"
+            )
+        marks = text.count(IMAGE_MARK)
+        if marks > len(images):
+            raise CannotShow(f"{label.lower()}: {marks} image marks but {len(images)} images")
+        return Block(label, text, tuple(images))
+
+
+def table(label: str, rows: Sequence[dict[str, object]]) -> Block:
+    """Rows of data as JSON, one a line."""
+    return Block(label, "\n".join(json.dumps(row, ensure_ascii=False) for row in rows))

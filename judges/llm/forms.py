@@ -1,0 +1,308 @@
+"""How a judge has to answer, and the strict reading of what it answered.
+
+Contract: a form has a JSON schema (None where the answer is a line of text), which engines that can hold the model
+to; `read` returns the value or raises `Unreadable` with one line that says why. Nothing is mended, guessed or
+taken from half an answer: "False" is no truth value, a missing part is no part, a second object is one too many.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+Json = dict[str, Any]
+MAX_REPLY = 200_000
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Unreadable(Exception):
+    """A reply that is not in its form; the message says why on one line."""
+
+
+class Form(Protocol[T_co]):
+    """The form of a reply and what it means."""
+
+    @property
+    def schema(self) -> Json | None:
+        """JSON schema of the reply; None where it is not JSON."""
+        ...
+
+    def read(self, text: str) -> T_co:
+        """The value of a reply.
+
+        Raises:
+            Unreadable: the reply is not in the form.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One thing that a judge found right or wrong, and why."""
+
+    correct: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Share:
+    """k of n parts are right; `parts` says which, where the judge was asked."""
+
+    correct: int
+    total: int
+    parts: tuple[Checked, ...] = ()
+    reason: str = ""
+
+
+# --- lines of text (KMMMU, Table 23) --------------------------------------------------------------------------------
+
+_TRUTH = {"[TRUE]": True, "[FALSE]": False}
+_FINAL = re.compile(r"Final Answer:\s*(?P<answer>.*?)\s*,\s*Decision:\s*(?P<decision>\[TRUE\]|\[FALSE\])")
+
+
+@dataclass(frozen=True)
+class TruthLine:
+    """P1 and P2: exactly one line, [TRUE] or [FALSE]."""
+
+    schema: Json | None = None
+
+    def read(self, text: str) -> Checked:
+        """The truth value of the one line."""
+        line = text.strip()
+        if line not in _TRUTH:
+            raise Unreadable(f"is neither [TRUE] nor [FALSE]: {_glimpse(text)}")
+        return Checked(_TRUTH[line])
+
+
+@dataclass(frozen=True)
+class FinalLine:
+    """P3: exactly one line, `Final Answer: …, Decision: [TRUE]` or `[FALSE]`."""
+
+    schema: Json | None = None
+
+    def read(self, text: str) -> Checked:
+        """The decision; the extracted answer is its reason."""
+        match = _FINAL.fullmatch(text.strip())
+        if match is None:
+            raise Unreadable(f"is not 'Final Answer: …, Decision: [TRUE] or [FALSE]': {_glimpse(text)}")
+        return Checked(_TRUTH[match["decision"]], f"final answer: {match['answer']}")
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+_REASON: Json = {"type": "string"}
+_BOOL: Json = {"type": "boolean"}
+
+
+def object_schema(**properties: Json) -> Json:
+    """Schema of an object with exactly these fields, in this order."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+@dataclass(frozen=True)
+class Whole:
+    """One verdict on the whole (L2L): {"reason": …, "correct": true or false}."""
+
+    @property
+    def schema(self) -> Json:
+        """An object with a reason and a truth value."""
+        return object_schema(reason=_REASON, correct=_BOOL)
+
+    def read(self, text: str) -> Checked:
+        """The verdict."""
+        reply = fields_of(parse_object(text), "reason", "correct")
+        return Checked(a_bool(reply["correct"], "correct"), a_text(reply["reason"], "reason"))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The count of correct parts (livek12): {"parts": [{"part", "reason", "correct"}], "correct": k, "total": n}.
+
+    Args:
+        total: how many parts there are; None where the judge counts them itself.
+    """
+
+    total: int | None = None
+
+    @property
+    def schema(self) -> Json:
+        """An object with a list of parts and two counts."""
+        part = object_schema(part={"type": "integer"}, reason=_REASON, correct=_BOOL)
+        bounds = {"minItems": 1} if self.total is None else {"minItems": self.total, "maxItems": self.total}
+        counts: Json = {"type": "integer", "minimum": 0}
+        return object_schema(parts={"type": "array", "items": part, **bounds}, correct=counts, total=counts)
+
+    def read(self, text: str) -> Share:
+        """The parts and their count, which have to agree."""
+        reply = fields_of(parse_object(text), "parts", "correct", "total")
+        parts = [fields_of(part, "part", "reason", "correct") for part in a_list(reply["parts"], "parts")]
+        checked = tuple(Checked(a_bool(p["correct"], "correct"), a_text(p["reason"], "reason")) for p in parts)
+        numbers = [a_count(part["part"], "part") for part in parts]
+        if numbers != list(range(1, len(parts) + 1)) or not parts:
+            raise Unreadable(f"numbers the parts {numbers} instead of 1 to {self.total or 'n'}")
+        correct, total = a_count(reply["correct"], "correct"), a_count(reply["total"], "total")
+        if total != len(parts) or (self.total is not None and total != self.total):
+            raise Unreadable(f"has {len(parts)} parts and says {total} of {self.total or 'as many as there are'}")
+        if correct != sum(part.correct for part in checked):
+            raise Unreadable(f"says {correct} correct and marks {sum(part.correct for part in checked)}")
+        return Share(correct, total, checked)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Partial credit (MDK12): {"reason": …, "correct": m, "total": n}, worth m/n."""
+
+    @property
+    def schema(self) -> Json:
+        """An object with a reason and two counts."""
+        return object_schema(
+            reason=_REASON,
+            correct={"type": "integer", "minimum": 0},
+            total={"type": "integer", "minimum": 1},
+        )
+
+    def read(self, text: str) -> Share:
+        """The m and the n."""
+        reply = fields_of(parse_object(text), "reason", "correct", "total")
+        correct, total = a_count(reply["correct"], "correct"), a_count(reply["total"], "total")
+        if not 0 <= correct <= total or total == 0:
+            raise Unreadable(f"says {correct} correct of {total}")
+        return Share(correct, total, reason=a_text(reply["reason"], "reason"))
+
+
+@dataclass(frozen=True)
+class Values:
+    """One value a variable (S2S extraction): {"values": [{"name": …, "value": text or null}]}, in the order asked."""
+
+    names: tuple[str, ...]
+
+    @property
+    def schema(self) -> Json:
+        """An object with a list of names and values."""
+        value = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+        item = object_schema(name={"type": "string", "enum": sorted(set(self.names))}, value=value)
+        count = len(self.names)
+        return object_schema(values={"type": "array", "items": item, "minItems": count, "maxItems": count})
+
+    def read(self, text: str) -> list[str | None]:
+        """The values in the order of the names; None where the response gives none."""
+        reply = fields_of(parse_object(text), "values")
+        items = [fields_of(item, "name", "value") for item in a_list(reply["values"], "values")]
+        _same_names([item["name"] for item in items], self.names)
+        return [None if item["value"] is None else a_text(item["value"], "value") for item in items]
+
+
+@dataclass(frozen=True)
+class Variables:
+    """One verdict a variable (S2S and L2S): {"variables": [{"name": …, "reason": …, "correct": …}]}, in order."""
+
+    names: tuple[str, ...]
+
+    @property
+    def schema(self) -> Json:
+        """An object with a list of verdicts."""
+        name = {"type": "string", "enum": sorted(set(self.names))}
+        item = object_schema(name=name, reason=_REASON, correct=_BOOL)
+        count = len(self.names)
+        return object_schema(variables={"type": "array", "items": item, "minItems": count, "maxItems": count})
+
+    def read(self, text: str) -> list[Checked]:
+        """The verdicts in the order of the names."""
+        reply = fields_of(parse_object(text), "variables")
+        items = [fields_of(item, "name", "reason", "correct") for item in a_list(reply["variables"], "variables")]
+        _same_names([item["name"] for item in items], self.names)
+        return [Checked(a_bool(item["correct"], "correct"), a_text(item["reason"], "reason")) for item in items]
+
+
+def _same_names(given: Sequence[Any], asked: Sequence[str]) -> None:
+    if list(given) != list(asked):
+        raise Unreadable(f"names {_glimpse(str(list(given)))} instead of {_glimpse(str(list(asked)))}")
+
+
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
+
+
+def parse_object(text: str) -> Json:
+    """The one JSON object that a reply is, bare or in one code fence.
+
+    Raises:
+        Unreadable: anything else, a field given twice, or a number that JSON does not know.
+    """
+    if len(text) > MAX_REPLY:
+        raise Unreadable(f"is {len(text)} characters long")
+    bare = text.strip()
+    fenced = _FENCED.fullmatch(bare)
+    try:
+        value = json.loads(fenced[1] if fenced else bare, object_pairs_hook=_once, parse_constant=_no_number)
+    except Unreadable:
+        raise
+    except (ValueError, RecursionError):
+        raise Unreadable(f"is not one JSON object: {_glimpse(text)}") from None
+    return an_object(value, "the reply")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Json:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Unreadable(f"gives a field twice: {_glimpse(str([name for name, _ in pairs]))}")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise Unreadable(f"holds {name}")
+
+
+def fields_of(value: Any, *names: str) -> Json:
+    """An object that has exactly these fields."""
+    found = an_object(value, "an entry")
+    if set(found) != set(names):
+        raise Unreadable(f"has the fields {sorted(found)} instead of {sorted(names)}")
+    return found
+
+
+def an_object(value: Any, what: str) -> Json:
+    """The value, which must be an object."""
+    if not isinstance(value, dict):
+        raise Unreadable(f"{what} is no object but {_glimpse(json.dumps(value))}")
+    return value
+
+
+def a_list(value: Any, what: str) -> list[Any]:
+    """The value, which must be a list."""
+    if not isinstance(value, list):
+        raise Unreadable(f"{what} is no list but {_glimpse(json.dumps(value))}")
+    return value
+
+
+def a_text(value: Any, what: str) -> str:
+    """The value, which must be a text."""
+    if not isinstance(value, str):
+        raise Unreadable(f"{what} is no text but {_glimpse(json.dumps(value))}")
+    return value
+
+
+def a_bool(value: Any, what: str) -> bool:
+    """The value, which must be true or false; the texts "true" and "False" are neither."""
+    if not isinstance(value, bool):
+        raise Unreadable(f"{what} is neither true nor false but {_glimpse(json.dumps(value))}")
+    return value
+
+
+def a_count(value: Any, what: str) -> int:
+    """The value, which must be a whole number."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Unreadable(f"{what} is no count but {_glimpse(json.dumps(value))}")
+    return value
+
+
+def _glimpse(text: str) -> str:
+    line = " ".join(text.split())
+    return repr(line if len(line) <= 100 else line[:99] + "…")

@@ -1,0 +1,249 @@
+"""The protocols by which a judge model marks: each turns one case into one vote on each open part.
+
+Contract: a method asks one judge through `Ask` and returns an `Opinion` with one vote a part, in order. A vote is
+undecided when the judge could not be asked or gave no readable reply; why stands in its reason. Methods:
+
+    p1 p2 p3   KMMMU, Table 23: [TRUE] or [FALSE] for each open part
+    count      LiveK12Bench: which of the open parts are right, and their number
+    marks      MDK12-Bench: m of n of a part, worth m/n
+    s2s        CFE-Bench: extract one value a variable, compare by rule, verify the undecided ones
+    l2s l2l    CFE-Bench: the whole response against the variables; against the whole solution
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from livek12.core.records import Call, Question
+from livek12.judges.base import Decision, Outcome
+from livek12.judges.llm.case import Case, table
+from livek12.judges.llm.client import Answer
+from livek12.judges.llm.forms import Checked, Counted, FinalLine, Form, Marks, Share, TruthLine, Variables, Whole
+from livek12.judges.llm.prompts import Block
+from livek12.judges.parts import GradedPart
+
+Decide = Callable[[GradedPart, str], Decision]
+"""What the rules say to a value for a part."""
+
+
+@dataclass(frozen=True)
+class PartVote:
+    """What one judge thinks of one part; `score` is None exactly when undecided. `answer` is what it extracted."""
+
+    decision: Outcome
+    score: float | None
+    reason: str = ""
+    raw: str | None = None
+    answer: str | None = None
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """One judge's votes, one a part, and all that was asked for them. `lost`: it could not be asked."""
+
+    votes: tuple[PartVote, ...]
+    calls: tuple[Call, ...] = ()
+    lost: bool = False
+
+
+class Ask(Protocol):
+    """Asks one judge about the case at hand: `prompt` is a file's name, `about` tells several asks apart."""
+
+    def __call__(self, prompt: str, values: Mapping[str, str | Block], form: Form[Any], about: str = "") -> Answer[Any]:
+        """The answer."""
+        ...
+
+
+@dataclass(frozen=True)
+class Open:
+    """A part that the rules left open: its place among the question's parts, and its key."""
+
+    index: int
+    part: GradedPart
+
+
+Run = Callable[[Case, Sequence[Open], Ask, Decide], Opinion]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A protocol with the prompt files that it uses."""
+
+    name: str
+    prompts: tuple[str, ...]
+    run: Run = field(compare=False)
+    reads_everything: bool = False
+    """Whether it finds values by itself, so that a response in which no rule finds an answer is still judged."""
+
+
+# --- one verdict a part ---------------------------------------------------------------------------------------------
+
+
+def _line_method(prompt: str, form: Form[Checked]) -> Run:
+    def run(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
+        votes: list[PartVote] = []
+        calls: list[Call] = []
+        lost = False
+        for open_part in parts:
+            reference = case.reference_block([_labelled(case.question, open_part, parts)], "GOLD ANSWER")
+            values = {"question": case.question_block(), "reference": reference, "response": case.response_block()}
+            answer: Answer[Checked] = ask(prompt, values, form, _about(open_part))
+            votes.append(_vote(answer, answer.value))
+            calls += answer.calls
+            lost = lost or answer.lost
+        return Opinion(tuple(votes), tuple(calls), lost)
+
+    return run
+
+
+def _marks(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
+    votes: list[PartVote] = []
+    calls: list[Call] = []
+    lost = False
+    for open_part in parts:
+        reference = case.reference_block([_labelled(case.question, open_part, parts)])
+        values = {"question": case.question_block(), "reference": reference, "response": case.response_block()}
+        answer: Answer[Share] = ask("mdk12_marks", values, Marks(), _about(open_part))
+        votes.append(_share_vote(answer))
+        calls += answer.calls
+        lost = lost or answer.lost
+    return Opinion(tuple(votes), tuple(calls), lost)
+
+
+def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
+    """All open parts in one request; a part that has to be read as a whole is counted by the judge itself."""
+    from livek12.judges.parts import READER_TYPES
+
+    whole = len(parts) == 1 and case.question.question_type in READER_TYPES
+    if whole:
+        ask_for = "Number the sub-questions of the reference in order; without sub-questions there is 1 part."
+        golds = [parts[0].part.gold]
+    else:
+        golds = [_labelled(case.question, part, ()) for part in parts]
+        ask_for = f"There {'is 1 part' if len(parts) == 1 else f'are {len(parts)} parts'} to decide."
+    values: dict[str, str | Block] = {
+        "question": case.question_block(),
+        "reference": case.reference_block(golds),
+        "solution": case.solution_block(),
+        "response": case.response_block(),
+        "parts": ask_for,
+    }
+    form = Counted(None if whole else len(parts))
+    answer: Answer[Share] = ask("livek12_count", values, form, about_of(parts))
+    if whole:
+        return Opinion((_share_vote(answer),), answer.calls, answer.lost)
+    found: Sequence[Checked | None] = answer.value.parts if answer.value else [None] * len(parts)
+    return Opinion(tuple(_vote(answer, checked) for checked in found), answer.calls, answer.lost)
+
+
+# --- typed variables ------------------------------------------------------------------------------------------------
+
+
+def _s2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
+    from livek12.judges.llm.s2s import extract_and_verify
+
+    return extract_and_verify(case, parts, ask, decide)
+
+
+def _l2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
+    names = names_of(parts)
+    references = table("REFERENCE VALUES", variable_rows(case.question, parts, with_values=True))
+    values = {"question": case.question_block(), "references": references, "response": case.response_block()}
+    answer: Answer[list[Checked]] = ask("cfe_l2s", values, Variables(names), about_of(parts))
+    found: Sequence[Checked | None] = answer.value or [None] * len(parts)
+    return Opinion(tuple(_vote(answer, checked) for checked in found), answer.calls, answer.lost)
+
+
+def _l2l(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
+    values = {
+        "question": case.question_block(),
+        "reference": case.reference_block([part.part.gold for part in parts]),
+        "solution": case.solution_block(),
+        "response": case.response_block(),
+    }
+    answer: Answer[Checked] = ask("cfe_l2l", values, Whole(), about_of(parts))
+    return Opinion((_vote(answer, answer.value),) * len(parts), answer.calls, answer.lost)
+
+
+def names_of(parts: Sequence[Open]) -> tuple[str, ...]:
+    """A name for each part, each once: the variable's own, else its number."""
+    names = [open_part.part.name or f"part {open_part.index + 1}" for open_part in parts]
+    return tuple(
+        name if names.count(name) == 1 else f"{name} ({open_part.index + 1})"
+        for name, open_part in zip(names, parts, strict=True)
+    )
+
+
+def variable_rows(question: Question, parts: Sequence[Open], with_values: bool) -> list[dict[str, object]]:
+    """Name, description and type of each open part, and its reference value."""
+    rows: list[dict[str, object]] = []
+    for name, open_part in zip(names_of(parts), parts, strict=True):
+        known = question.variables[open_part.index] if question.variables else None
+        row: dict[str, object] = {"name": name}
+        if known:
+            row |= {"description": known.description, "type": known.type}
+        if with_values:
+            row["reference"] = open_part.part.gold
+        rows.append(row)
+    return rows
+
+
+# --- votes ----------------------------------------------------------------------------------------------------------
+
+
+def undecided_vote(answer: Answer[Any]) -> PartVote:
+    """The vote of a judge that gave no usable answer."""
+    return PartVote("undecided", None, answer.problem, answer.raw)
+
+
+def _vote(answer: Answer[Any], checked: Checked | None) -> PartVote:
+    if checked is None:
+        return undecided_vote(answer)
+    decision: Outcome = "accept" if checked.correct else "reject"
+    return PartVote(decision, float(checked.correct), checked.reason, answer.raw)
+
+
+def _share_vote(answer: Answer[Share]) -> PartVote:
+    share = answer.value
+    if share is None:
+        return undecided_vote(answer)
+    decision: Outcome = "accept" if share.correct == share.total else "reject"
+    reason = share.reason or "; ".join(filter(None, (part.reason for part in share.parts)))
+    said = f"{share.correct} of {share.total}"
+    return PartVote(decision, share.correct / share.total, f"{said}: {reason}" if reason else said, answer.raw)
+
+
+def _labelled(question: Question, open_part: Open, among: Sequence[Open]) -> str:
+    """The key of a part, with the part's name or number where the question has several."""
+    name = open_part.part.name
+    if name:
+        return f"{name} = {open_part.part.gold}"
+    several = max(len(question.answer), open_part.index + 1, len(among)) > 1
+    return f"(blank or sub-question {open_part.index + 1}) {open_part.part.gold}" if several else open_part.part.gold
+
+
+def _about(open_part: Open) -> str:
+    return about_of([open_part])
+
+
+def about_of(parts: Sequence[Open]) -> str:
+    """Names the parts that are asked, where they are not simply the first ones."""
+    asked = [open_part.index for open_part in parts]
+    return "" if asked == list(range(len(asked))) else "#" + ",".join(str(index + 1) for index in asked)
+
+
+METHODS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        Method("p1", ("kmmmu_p1",), _line_method("kmmmu_p1", TruthLine())),
+        Method("p2", ("kmmmu_p2",), _line_method("kmmmu_p2", TruthLine())),
+        Method("p3", ("kmmmu_p3",), _line_method("kmmmu_p3", FinalLine())),
+        Method("count", ("livek12_count",), _count),
+        Method("marks", ("mdk12_marks",), _marks),
+        Method("s2s", ("cfe_extract", "cfe_verify"), _s2s),
+        Method("l2s", ("cfe_l2s",), _l2s),
+        Method("l2l", ("cfe_l2l",), _l2l),
+    )
+}

@@ -1,0 +1,215 @@
+"""The panel: who is asked about a response, all at once, and what their votes add up to.
+
+Contract: the judges of a question are drawn from those eligible by a hash of (seed, question, judge), so a question has
+the same judges in every run. Eligible is who is not the model under test, not of its family, and can see what the
+question shows. A part is decided by at least `quorum` usable votes:
+
+- `mean`: its score is the mean of the votes; it is right when more votes accept than reject. A tie is undecided.
+- `majority`: the decision of more than half of the usable votes; score 1, or the mean of those that reject.
+- `unanimous`: what all say; anything else is undecided.
+
+Where scores are further apart than `spread`, `extra` more votes are taken first: from judges that were not drawn, else
+from the drawn ones anew. What cannot be decided stays undecided, and says why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from livek12.core.errors import UserError
+from livek12.core.records import Call, Key, Vote
+from livek12.judges.base import Outcome
+from livek12.judges.llm.case import CannotShow, Case
+from livek12.judges.llm.client import Answer, JudgeModel
+from livek12.judges.llm.families import families_of, same_model
+from livek12.judges.llm.forms import Form
+from livek12.judges.llm.methods import Ask, Decide, Method, Open, Opinion, PartVote
+from livek12.judges.llm.prompts import Values, load_prompt
+from livek12.judges.llm.spec import PanelSpec, Rule
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What a panel makes of one part. `score` is None exactly when undecided."""
+
+    decision: Outcome
+    score: float | None
+    reason: str
+    votes: tuple[Vote, ...]
+    answer: str | None = None
+
+
+class Panel:
+    """Asks its judges about cases. Several threads may use one panel.
+
+    Args:
+        spec: the rules of the panel.
+        judges: the models of `spec.judges`, in that order.
+        threads: runs the judges of one case beside each other; nothing else may wait in it for a panel.
+    """
+
+    def __init__(self, spec: PanelSpec, judges: Sequence[JudgeModel], threads: Executor) -> None:
+        self.spec = spec
+        self._judges = {judge.name: judge for judge in judges}
+        self._threads = threads
+        self._warned: set[str] = set()
+
+    def eligible(self, authors: Collection[str]) -> list[JudgeModel]:
+        """The judges that may judge what these models (names of the one under test) wrote."""
+        return [judge for judge in self._judges.values() if not self._barred(judge, authors)]
+
+    def check(self, authors: Collection[str], size: int | None) -> None:
+        """Refuses a panel that could never decide anything about this model.
+
+        Raises:
+            UserError: fewer judges are eligible than a quorum needs.
+        """
+        found = len(self.eligible(authors))
+        if found < self.quorum(self._size(size)):
+            named = ", ".join(sorted(self._judges))
+            raise UserError(
+                f"{found} of the judges {named} may judge {', '.join(sorted(authors)) or 'this'} (never itself nor its"
+                f" family), and {self.quorum(self._size(size))} are needed: name others with --judge"
+            )
+
+    def rule(
+        self,
+        case: Case,
+        parts: Sequence[Open],
+        method: Method,
+        decide: Decide,
+        authors: Collection[str] = (),
+        size: int | None = None,
+    ) -> tuple[list[Ruling], tuple[Call, ...]]:
+        """The rulings on the open parts, one each, and everything that was asked for them."""
+        try:
+            case.question_block()
+            case.solution_block()
+        except CannotShow as error:
+            return [Ruling("undecided", None, str(error), ())] * len(parts), ()
+        order = self._order(case, authors)
+        drawn = order[: self._size(size)]
+        if not drawn:
+            return [Ruling("undecided", None, "no judge may judge this response", ())] * len(parts), ()
+
+        def opinion(judge: JudgeModel, trial: int) -> Opinion:
+            try:
+                return method.run(case, parts, _asker(judge, case, trial), decide)
+            except CannotShow as error:
+                return Opinion((PartVote("undecided", None, str(error)),) * len(parts))
+
+        given = self._gather([(judge, 0) for judge in drawn], opinion)
+        again = ""
+        if self._apart(given, len(parts)):
+            more = [(judge, 0) for judge in order[len(drawn) :]] + [(judge, 1) for judge in drawn]
+            again = f"judged again, the votes were more than {self.spec.spread:g} apart; "
+            given += self._gather(more[: self.spec.extra], opinion)
+        calls = tuple(call for _, found in given for call in found.calls)
+        return [self._ruling(given, part, again, len(drawn)) for part in range(len(parts))], calls
+
+    def consult(
+        self, case: Case, authors: Collection[str], size: int | None, opinion: Callable[[JudgeModel, int], T]
+    ) -> list[tuple[JudgeModel, T]]:
+        """What each judge drawn for the question says; nobody where none may judge this response."""
+        drawn = self._order(case, authors)[: self._size(size)]
+        return self._gather([(judge, 0) for judge in drawn], opinion) if drawn else []
+
+    def _gather(
+        self, asked: Sequence[tuple[JudgeModel, int]], opinion: Callable[[JudgeModel, int], T]
+    ) -> list[tuple[JudgeModel, T]]:
+        """Everybody's opinion, all asked at once; one judge needs no other thread."""
+        if len(asked) == 1:
+            return [(asked[0][0], opinion(*asked[0]))]
+        futures = [self._threads.submit(opinion, judge, trial) for judge, trial in asked]
+        return [(judge, future.result()) for (judge, _), future in zip(asked, futures, strict=True)]
+
+    def _ruling(self, given: Sequence[tuple[JudgeModel, Opinion]], part: int, again: str, drawn: int) -> Ruling:
+        cast = [(judge, found.votes[part]) for judge, found in given]
+        votes = tuple(
+            Vote(judge=judge.name, decision=vote.decision, score=vote.score, reason=vote.reason, raw=vote.raw)
+            for judge, vote in cast
+        )
+        usable = [vote for _, vote in cast if vote.score is not None]
+        answer = next((vote.answer for _, vote in cast if vote.answer), None)
+        quorum = self.quorum(drawn)
+        if len(usable) < quorum:
+            problems = "; ".join(dict.fromkeys(vote.reason for _, vote in cast if vote.score is None))
+            needed = f"{len(usable)} of {len(cast)} votes, {quorum} needed: " if len(cast) > 1 else ""
+            return Ruling("undecided", None, f"{needed}{problems or 'too few judges'}", votes, answer)
+        decision, score, reason = add_up(usable, self.spec.rule)
+        return Ruling(decision, score, again + reason, votes, answer)
+
+    def _apart(self, given: Sequence[tuple[JudgeModel, Opinion]], parts: int) -> bool:
+        if self.spec.spread is None or len(given) < 2 or not self.spec.extra:
+            return False
+        for part in range(parts):
+            scores = [found.votes[part].score for _, found in given]
+            known = [score for score in scores if score is not None]
+            if known and max(known) - min(known) > self.spec.spread:
+                return True
+        return False
+
+    def _order(self, case: Case, authors: Collection[str]) -> list[JudgeModel]:
+        """The eligible judges in the order of the draw for this question."""
+        able = [judge for judge in self.eligible(authors) if not case.has_images or judge.sees]
+        return sorted(able, key=lambda judge: _lot(self.spec.seed, case.question.id, judge.name))
+
+    def _size(self, size: int | None) -> int:
+        return min(self.spec.size or size or len(self._judges), len(self._judges))
+
+    def quorum(self, drawn: int) -> int:
+        """How many usable votes of so many judges decide."""
+        return self.spec.quorum or drawn // 2 + 1
+
+    def _barred(self, judge: JudgeModel, authors: Collection[str]) -> bool:
+        return any(same_model(judge.name, author) for author in authors) or (
+            self.spec.exclude_family and any(self._related(judge, author) for author in authors)
+        )
+
+    def _related(self, judge: JudgeModel, author: str) -> bool:
+        declared = self.spec.families
+        own = judge.spec.family
+        mine = frozenset({own.strip().lower()}) if own else families_of(judge.name, declared)
+        theirs = families_of(author, declared)
+        for name, known in ((judge.name, mine), (author, theirs)):
+            if not known and name not in self._warned:
+                self._warned.add(name)
+                _log.warning("the family of %s is not known; declare it under `families` in a panel file", name)
+        return bool(mine & theirs)
+
+
+def add_up(votes: Sequence[PartVote], rule: Rule) -> tuple[Outcome, float | None, str]:
+    """Decision, score and reason of usable votes (at least one)."""
+    scores = [vote.score or 0.0 for vote in votes]
+    yes = sum(vote.decision == "accept" for vote in votes)
+    no = len(votes) - yes
+    if len(votes) == 1:
+        return votes[0].decision, votes[0].score, votes[0].reason
+    said = f"{yes} of {len(votes)} accept"
+    if yes and no and (rule == "unanimous" or yes == no):
+        return "undecided", None, f"{said}: {'not unanimous' if rule == 'unanimous' else 'a tie'}"
+    decision: Outcome = "accept" if yes > no else "reject"
+    if rule in {"mean", "unanimous"}:
+        return decision, sum(scores) / len(scores), said
+    siding = [score for score, vote in zip(scores, votes, strict=True) if vote.decision == decision]
+    return decision, sum(siding) / len(siding), said
+
+
+def _lot(seed: int, question: str, judge: str) -> str:
+    return hashlib.sha256(f"{seed}\0{question}\0{judge}".encode("utf-8", "replace")).hexdigest()
+
+
+def _asker(judge: JudgeModel, case: Case, trial: int) -> Ask:
+    def ask(prompt: str, values: Values, form: Form[Any], about: str = "") -> Answer[Any]:
+        key = Key(task=prompt, question_id=case.id + about)
+        return judge.ask(key, load_prompt(prompt), values, form, trial)
+
+    return ask

@@ -1,0 +1,201 @@
+"""Prompt files of judges, and the messages made from them: the only place where a judge's request is worded.
+
+Contract: a prompt is a file `prompts/NAME.md`: a YAML head (`version`, `source`), then the sections `# System`,
+`# Case` and `# Response`. The system section instructs; the case section holds what is the same for every response to a
+question (question, key, solution), so that it is the cached prefix; the response comes last. `{{name}}` marks where a
+value goes. A `Block` is data from outside (question, key, response): it stands between two lines with a marker that
+occurs in none of the data, and whatever in it looks like a control token of a chat template is broken up. Values
+are filled in once and never looked at again, so that nothing in them is a placeholder or an instruction to us.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from livek12.core.errors import UserError
+from livek12.core.records import IMAGE_MARK, Image, Message, Part, canonical_json
+
+SECTIONS = ("System", "Case", "Response")
+_HEAD = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_CONTROL = re.compile(r"<(?=[|｜/]?[\w▁:|｜-]{1,60}[|｜]?>)|\[(?=/?[A-Z_]{2,24}\])|◁(?=/?\w+▷)")
+"""What a chat template may take for its own: <|im_end|>, </s>, <start_of_turn>, [INST], ◁think▷."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Data from outside, to be shown fenced under a label; `images` go where `<image>` stands, the rest at its end."""
+
+    label: str
+    text: str
+    images: tuple[Image, ...] = ()
+
+
+Values = Mapping[str, "str | Block"]
+"""What goes into a prompt: texts of ours as they are, blocks fenced."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One prompt file. `id` names it in verdicts: "livek12_count-1+0a1b2c3d"."""
+
+    name: str
+    version: int
+    sections: tuple[str, str, str]
+    sha256: str
+
+    @property
+    def id(self) -> str:
+        """Name, version and the beginning of the hash of the whole file."""
+        return f"{self.name}-{self.version}+{self.sha256[:8]}"
+
+    def messages(self, values: Values) -> tuple[list[Message], dict[str, Image]]:
+        """The messages for these values, and the pictures they name by hash.
+
+        Raises:
+            KeyError: a placeholder of the prompt has no value.
+            ValueError: a block has more image marks than images, or an image without bytes.
+        """
+        system, case, response = self.sections
+        shared = _names(case)
+        fence = _Fence(self, values, shared)
+        user = [*_fill(case, values, fence), *_fill(response, values, fence)]
+        blocks = [value for value in values.values() if isinstance(value, Block)]
+        images = {image.sha256: image for block in blocks for image in block.images}
+        messages = [
+            Message(role="system", content=[Part(type="text", text=system.strip())]),
+            Message(role="user", content=_merged(user)),
+        ]
+        return messages, images
+
+
+@cache
+def load_prompt(name: str) -> Prompt:
+    """The prompt of that name.
+
+    Raises:
+        UserError: there is none; names those there are.
+    """
+    if name not in prompt_names():
+        raise UserError(f"there is no judge prompt {name!r}; there are {', '.join(prompt_names())}")
+    text = _folder().joinpath(f"{name}.md").read_text(encoding="utf-8")
+    return parse_prompt(name, text)
+
+
+def parse_prompt(name: str, text: str) -> Prompt:
+    """A prompt from the text of its file.
+
+    Raises:
+        UserError: the file has no head with a version, or other sections than it should.
+    """
+    import yaml
+
+    head = _HEAD.match(text)
+    fields = yaml.safe_load(head[1]) if head else None
+    if head is None or not isinstance(fields, dict) or not isinstance(fields.get("version"), int):
+        raise UserError(f"judge prompt {name}: needs a head with a version between two lines ---")
+    pieces = re.split(r"^# (\w+)\n", text[head.end() :], flags=re.MULTILINE)
+    if tuple(pieces[1::2]) != SECTIONS:
+        raise UserError(f"judge prompt {name}: needs the sections {', '.join(SECTIONS)}, in this order")
+    system, case, response = pieces[2::2]
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Prompt(name, fields["version"], (system.strip(), case.strip() + "\n\n", response.strip()), digest)
+
+
+@cache
+def prompt_names() -> tuple[str, ...]:
+    """The names of all prompt files."""
+    return tuple(sorted(file.name[:-3] for file in _folder().iterdir() if file.name.endswith(".md")))
+
+
+def _folder() -> resources.abc.Traversable:
+    return resources.files("livek12.judges.llm").joinpath("prompts")
+
+
+def harmless(text: str) -> str:
+    """The text with a space inside whatever a chat template might take for a control token."""
+    return _CONTROL.sub(lambda match: match[0] + " ", text)
+
+
+class _Fence:
+    """The markers of one request: derived by hash, so equal requests are equal, and in none of the data.
+
+    The markers of the case depend on the case alone (a cached prefix stays one); that of the response depends on
+    everything, so that whoever wrote the response cannot have known it.
+    """
+
+    def __init__(self, prompt: Prompt, values: Values, shared: Sequence[str]) -> None:
+        texts = {name: value.text if isinstance(value, Block) else value for name, value in values.items()}
+        self._all = list(texts.values())
+        self._shared = set(shared)
+        case = {name: text for name, text in texts.items() if name in self._shared}
+        self._case = self._marker([prompt.sha256, "case", case])
+        self._rest = self._marker([prompt.sha256, "response", texts])
+
+    def _marker(self, of: list[object]) -> str:
+        salt = 0
+        while True:
+            marker = hashlib.sha256(canonical_json([*of, salt]).encode("utf-8", "replace")).hexdigest()[:32]
+            if not any(marker in text for text in self._all):
+                return marker
+            salt += 1
+
+    def around(self, name: str, block: Block) -> Iterator[Part]:
+        """The block between its two lines."""
+        marker = self._case if name in self._shared else self._rest
+        yield _text(f"<<<{block.label} {marker}>>>\n")
+        yield from _with_images(block)
+        yield _text(f"\n<<<END {block.label} {marker}>>>")
+
+
+def _with_images(block: Block) -> Iterator[Part]:
+    pieces = block.text.split(IMAGE_MARK) if block.images else [block.text]
+    if len(pieces) - 1 > len(block.images):
+        raise ValueError(f"{block.label}: {len(pieces) - 1} image marks but {len(block.images)} images")
+    for index, piece in enumerate(pieces):
+        if index:
+            yield _picture(block.images[index - 1])
+        yield _text(harmless(piece))
+    for image in block.images[len(pieces) - 1 :]:
+        yield _text("\n")
+        yield _picture(image)
+
+
+def _fill(section: str, values: Values, fence: _Fence) -> Iterator[Part]:
+    for index, piece in enumerate(_PLACE.split(section)):
+        if index % 2 == 0:
+            yield _text(piece)
+        else:
+            value = values[piece]
+            if isinstance(value, str):
+                yield _text(value)
+            else:
+                yield from fence.around(piece, value)
+
+
+def _names(section: str) -> list[str]:
+    return _PLACE.findall(section)
+
+
+def _merged(parts: Sequence[Part]) -> list[Part]:
+    """Neighbouring texts as one."""
+    merged: list[Part] = []
+    for part in parts:
+        if part.type == "text" and merged and merged[-1].type == "text":
+            merged[-1] = _text((merged[-1].text or "") + (part.text or ""))
+        elif part.type == "image" or part.text:
+            merged.append(part)
+    return merged
+
+
+def _text(text: str) -> Part:
+    return Part(type="text", text=text)
+
+
+def _picture(image: Image) -> Part:
+    return Part(type="image", image=image.sha256)

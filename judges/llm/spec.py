@@ -1,0 +1,274 @@
+"""What `--judge` may say, and the panel that it names.
+
+    rules                                    no model
+    MODEL[,MODEL…]                           engine and arguments from --judge-engine and --judge-engine-args
+    MODEL@ENGINE[:K=V,…][,MODEL@ENGINE…]     each with its own
+    FILE.yaml                                all of it in a file (see `read_panel_file`)
+
+Contract: what is wrong raises UserError in one line. One model named twice (or in two quantisations) is one judge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from livek12.core.errors import UserError
+from livek12.core.records import Sampling, canonical_json
+from livek12.judges.llm.client import JudgeSpec, Prices
+from livek12.judges.llm.prompts import load_prompt
+
+Rule = Literal["mean", "majority", "unanimous"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+VERSION = 1
+"""Goes up whenever the same replies could add up to other marks."""
+
+
+@dataclass(frozen=True)
+class PanelSpec:
+    """Who judges what the rules leave open, and how votes add up.
+
+    Attributes:
+        judges: the pool, each model once.
+        method: how they mark; None is the task's own.
+        size: how many are drawn for a question; None is the task's own (or all).
+        rule: `mean` (points are the mean of the votes, right is what most find right), `majority`, or `unanimous`.
+        quorum: fewer usable votes leave a part undecided; None is more than half of those drawn.
+        spread: votes further apart than this (of 1) are judged again by `extra` more votes; None never.
+        extra: how many more votes: judges that were not drawn, else the drawn ones once more with another seed.
+        exclude_family: whether a judge of the model's family is left out (the model itself always is).
+        families: model → family, where the table does not know.
+        images: whether judges are shown the pictures.
+        seed: of the draw.
+    """
+
+    judges: tuple[JudgeSpec, ...]
+    method: str | None = None
+    size: int | None = None
+    rule: Rule = "mean"
+    quorum: int | None = None
+    spread: float | None = 0.5
+    extra: int = 2
+    exclude_family: bool = True
+    families: Mapping[str, str] = field(default_factory=dict)
+    images: bool = True
+    seed: int = 0
+
+    def version(self, method: str, prompts: Sequence[str], size: int | None) -> str:
+        """Equal strings mark equally, as far as that is in our hands."""
+        own = [
+            *(getattr(self, f.name) for f in fields(self) if f.name not in {"judges", "families", "size", "method"}),
+            dict(self.families),
+            [judge.identity for judge in self.judges],
+            [load_prompt(prompt).sha256 for prompt in prompts],
+            size,
+        ]
+        digest = hashlib.sha256(canonical_json([method, *own]).encode()).hexdigest()
+        return f"{method}-{VERSION}+{digest[:8]}"
+
+
+def parse_judge(text: str, engine: str = "", engine_args: str = "", method: str = "") -> PanelSpec | None:
+    """The panel that `--judge` names; None for `rules`.
+
+    Args:
+        text: of `--judge`.
+        engine: of `--judge-engine`, for judges that name none.
+        engine_args: of `--judge-engine-args`, for judges that name none.
+        method: of `--judge-method`; "" is the task's own.
+
+    Raises:
+        UserError: nothing is named, an unknown engine or method, a file that is no panel.
+    """
+    from livek12.core.engines import ENGINES, parse_engine_args
+    from livek12.judges.llm.methods import METHODS
+
+    if method and method not in METHODS:
+        raise UserError(f"--judge-method {method!r}: choose one of {', '.join(METHODS)}")
+    if engine and engine not in ENGINES:
+        raise UserError(f"--judge-engine {engine!r}: choose one of {', '.join(ENGINES)}")
+    if text.strip() == "rules":
+        if engine or engine_args or method:
+            raise UserError("--judge-engine, --judge-engine-args and --judge-method go with --judge MODEL")
+        return None
+    shared = parse_engine_args(engine_args)
+    if re.search(r"\.ya?ml$", text.strip()):
+        panel = read_panel_file(Path(text.strip()), engine or "auto", shared)
+    else:
+        judges = [_judge(piece, engine or "auto", shared) for piece in _pieces(text)]
+        if not judges:
+            raise UserError("--judge names nobody: give rules, MODEL[,MODEL…] or FILE.yaml")
+        panel = PanelSpec(judges=_each_once(judges))
+    if not method:
+        return panel
+    return PanelSpec(**{**{f.name: getattr(panel, f.name) for f in fields(panel)}, "method": method})
+
+
+def _pieces(text: str) -> list[str]:
+    """Splits at the commas between judges; K=V after a judge with an engine are its arguments."""
+    from livek12.core.engines.arguments import _pieces as at_commas
+
+    found: list[str] = []
+    for piece in at_commas(text):
+        if found and "@" in found[-1] and re.match(r"\s*[A-Za-z_]\w*=", piece):
+            found[-1] += "," + piece
+        else:
+            found.append(piece.strip())
+    return found
+
+
+def _judge(text: str, engine: str, shared: Mapping[str, Any]) -> JudgeSpec:
+    from livek12.core.engines import ENGINES, parse_engine_args
+
+    own = re.fullmatch(rf"(?P<model>.+?)@(?P<engine>{'|'.join(ENGINES)})(?::(?P<args>.*))?", text)
+    if own is None:
+        if re.search(r"@\w+:\w+=", text):
+            raise UserError(f"--judge {text!r}: no such engine; there are {', '.join(ENGINES)}")
+        return JudgeSpec(text, engine, dict(shared))
+    args = parse_engine_args(own["args"]) if own["args"] else dict(shared)
+    return JudgeSpec(own["model"], own["engine"], args)
+
+
+def _each_once(judges: Sequence[JudgeSpec]) -> tuple[JudgeSpec, ...]:
+    found: dict[str, JudgeSpec] = {}
+    for judge in judges:
+        if not judge.name:
+            raise UserError(f"judge {judge.model!r} has no name to speak of")
+        found.setdefault(judge.name, judge)
+    return tuple(found.values())
+
+
+# --- a panel in a file ----------------------------------------------------------------------------------------------
+
+_PANEL = frozenset(f.name for f in fields(PanelSpec)) | {"engine", "engine_args"}
+_JUDGE = frozenset({"model", "engine", "engine_args", "family", "price", "sampling"})
+
+
+def read_panel_file(path: Path, engine: str = "auto", shared: Mapping[str, Any] | None = None) -> PanelSpec:
+    """A panel from YAML.
+
+        judges:                       # required; a name, or a mapping
+          - model: gpt-x
+            engine: openai
+            engine_args: {base_url: "https://…/v1", concurrency: 8}
+            family: openai            # where the name does not tell
+            price: {prompt: 1.25, cached: 0.125, completion: 10}    # for a million tokens
+            sampling: {temperature: 0, max_tokens: 4096}
+          - qwen-y
+        engine: openai                # for judges that name none; engine_args likewise
+        size: 3                       # and any other field of PanelSpec
+
+    Raises:
+        UserError: the file cannot be read, or holds a field that nobody knows or a value of another kind.
+    """
+    import yaml
+
+    try:
+        said = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: is not YAML: {' '.join(str(error).split())[:200]}") from error
+    if not isinstance(said, dict) or not isinstance(said.get("judges"), list) or not said["judges"]:
+        raise UserError(f"{path}: needs a list of judges")
+    _known(said, _PANEL, f"{path}")
+    engine = _text(said.get("engine", engine), f"{path}: engine")
+    shared = said.get("engine_args", shared or {})
+    judges = [_file_judge(entry, engine, shared, f"{path}: judge {n}") for n, entry in enumerate(said["judges"], 1)]
+    rest = {name: value for name, value in said.items() if name not in {"judges", "engine", "engine_args"}}
+    _check(rest, str(path))
+    return PanelSpec(judges=_each_once(judges), **rest)
+
+
+def _file_judge(entry: Any, engine: str, shared: Any, where: str) -> JudgeSpec:
+    from livek12.core.engines import ENGINES
+
+    if isinstance(entry, str):
+        return _judge(entry, engine, shared)
+    if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
+        raise UserError(f"{where}: needs a model")
+    _known(entry, _JUDGE, where)
+    own_engine = _text(entry.get("engine", engine), f"{where}: engine")
+    if own_engine not in ENGINES:
+        raise UserError(f"{where}: engine {own_engine!r}: choose one of {', '.join(ENGINES)}")
+    args = entry.get("engine_args", shared)
+    if not isinstance(args, dict):
+        raise UserError(f"{where}: engine_args is a mapping")
+    family = entry.get("family")
+    return JudgeSpec(
+        model=entry["model"],
+        engine=own_engine,
+        engine_args=args,
+        family=None if family is None else _text(family, f"{where}: family"),
+        prices=_prices(entry.get("price"), where),
+        sampling=_sampling(entry.get("sampling"), where),
+    )
+
+
+def _prices(said: Any, where: str) -> Prices | None:
+    if said is None:
+        return None
+    if not isinstance(said, dict):
+        raise UserError(f"{where}: price is a mapping with prompt and completion, for a million tokens")
+    _known(said, frozenset({"prompt", "completion", "cached"}), f"{where}: price")
+    numbers = [value for value in said.values() if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) != len(said) or min(numbers, default=0) < 0 or not {"prompt", "completion"} <= set(said):
+        raise UserError(f"{where}: price needs prompt and completion (and may have cached), numbers from 0")
+    return Prices(**{name: float(value) for name, value in said.items()})
+
+
+def _sampling(said: Any, where: str) -> Sampling:
+    from pydantic import ValidationError
+
+    default = JudgeSpec("x").sampling.model_dump()
+    try:
+        return Sampling(**{**default, **(said or {})})
+    except (ValidationError, TypeError) as error:
+        raise UserError(f"{where}: sampling: {str(error).splitlines()[-2].strip()[:200]}") from error
+
+
+_KINDS: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
+    "size": ("a whole number from 1", int),
+    "quorum": ("a whole number from 1", int),
+    "extra": ("a whole number from 0", int),
+    "seed": ("a whole number", int),
+    "spread": ("a number from 0 to 1, or null", (int, float, type(None))),
+    "exclude_family": ("true or false", bool),
+    "images": ("true or false", bool),
+    "families": ("a mapping of models to families", dict),
+    "method": ("the name of a method", str),
+    "rule": (f"one of {', '.join(RULES)}", str),
+}
+_LEAST = {"size": 1, "quorum": 1, "extra": 0, "spread": 0}
+
+
+def _check(said: Mapping[str, Any], where: str) -> None:
+    from livek12.judges.llm.methods import METHODS
+
+    for name, value in said.items():
+        what, kind = _KINDS[name]
+        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+        if fits and name in _LEAST and value is not None:
+            fits = value >= _LEAST[name]
+        if name == "rule":
+            fits = value in RULES
+        if name == "method":
+            what, fits = f"one of {', '.join(METHODS)}", value in METHODS
+        if name == "families" and fits:
+            fits = all(isinstance(text, str) for pair in value.items() for text in pair)
+        if not fits:
+            raise UserError(f"{where}: {name} is {what}, not {value!r}")
+
+
+def _known(said: Mapping[str, Any], names: frozenset[str], where: str) -> None:
+    if unknown := sorted(str(name) for name in said if name not in names):
+        raise UserError(f"{where}: unknown field {unknown[0]!r}; there are {', '.join(sorted(names))}")
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise UserError(f"{what} is a text, not {value!r}")
+    return value

@@ -1,0 +1,103 @@
+"""`livek12 publish`: a built data set becomes a dataset repository of the Hub."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from livek12.scripts import options
+
+if TYPE_CHECKING:
+    from livek12.dataset_builders.publishing.publisher import Published
+    from livek12.dataset_builders.publishing.shipping import Shipment
+
+app = options.command()
+_SHOWN_IDS = 5
+
+
+@app.command()
+def publish(
+    folder: Annotated[Path, typer.Argument(help="A built data set.")],
+    repo: Annotated[str, typer.Option("--repo", help="ORG/NAME on the Hub; created if it is not there.")],
+    private: Annotated[bool, typer.Option("--private", help="Create it private.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would change.")] = False,
+    rights: Annotated[
+        Path | None, typer.Option("--rights", help="YAML file of permissions for rows without a licence.")
+    ] = None,
+    hold_answers: Annotated[
+        str | None,
+        typer.Option("--hold-answers", help="ORG/PRIVATE that keeps the answers of the newest release."),
+    ] = None,
+    reveal_answers: Annotated[
+        bool, typer.Option("--reveal-answers", help="Publish answers that were held back so far.")
+    ] = False,
+    tag: Annotated[str | None, typer.Option("--tag", help="Name of this state; else the newest release.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Publish a data set to the Hub."""
+    from livek12.dataset_builders.publishing import publish as make
+    from livek12.dataset_builders.publishing.publisher import NotSound
+    from livek12.scripts.progress import Progress
+
+    try:
+        published = make(
+            folder,
+            repo,
+            private=private,
+            dry_run=dry_run,
+            rights=rights,
+            hold_answers=hold_answers,
+            reveal_answers=reveal_answers,
+            tag=tag,
+            watch=Progress,
+        )
+    except NotSound as problem:
+        for line in problem.problems:
+            typer.echo(line, err=True)
+        raise
+    if as_json:
+        typer.echo(json.dumps(published.as_json(), ensure_ascii=False, indent=1))
+    else:
+        for line in lines(published):
+            typer.echo(line)
+
+
+def lines(published: Published) -> Iterator[str]:
+    """The result for a person, one line a fact."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for (_, id), reason in published.withheld.items():
+        groups[reason].append(id)
+    for reason, ids in groups.items():
+        more = f", and {len(ids) - _SHOWN_IDS} more: --json lists all" if len(ids) > _SHOWN_IDS else ""
+        yield f"withheld, {reason}: {len(ids)} ({', '.join(ids[:_SHOWN_IDS])}{more})"
+    if published.pages_withheld:
+        yield f"withheld with them: {published.pages_withheld} page images"
+    if published.held:
+        yield f"answers of release {published.held} are held back"
+    yield from published.notes
+    for shipment in published.shipments:
+        yield from _shipment(shipment, dry_run=published.dry_run)
+
+
+def _shipment(shipment: Shipment, *, dry_run: bool) -> Iterator[str]:
+    name, seen = shipment.repo, "private" if shipment.private else "public"
+    if dry_run:
+        yield f"{name}: not there; would be created, {seen}" if shipment.created else f"{name}: {seen}"
+        for kind in ("added", "changed", "removed"):
+            for change in shipment.of_kind(kind):
+                yield f"{name}: {kind} {change.path} ({change.bytes:,} bytes)"
+    groups = [(kind, shipment.of_kind(kind)) for kind in ("added", "changed", "removed", "unchanged")]
+    counts = [f"{len(group)} {kind} ({sum(c.bytes for c in group):,} bytes)" for kind, group in groups if group]
+    yield f"{name}: files: {', '.join(counts)}"
+    tag = f"tag {shipment.tag}{'' if shipment.tagged else ', there already'}"
+    if dry_run:
+        yield f"{name}: {tag}; nothing was changed (dry run)"
+        return
+    rows = sum(rows for splits in shipment.loaded.values() for rows in splits.values())
+    done = f"commit {shipment.commit}" if shipment.committed else "nothing to commit"
+    yield f"{name}: {done}; {tag}; {len(shipment.loaded)} configs with {rows} rows loaded back and compared"

@@ -1,0 +1,157 @@
+"""`livek12 subsets`: proposes members of subsets for review, and shows how the review stands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from livek12.scripts import options
+
+if TYPE_CHECKING:
+    from livek12.dataset_builders.subsets.proposing import Report
+
+app = options.command()
+
+
+@app.callback()
+def subsets() -> None:
+    """Propose members of a subset for review."""
+
+
+@app.command("list")
+def list_subsets() -> None:
+    """List the subsets that can be proposed, with their criteria."""
+    from livek12.dataset_builders.subsets.criteria import SUBSETS
+
+    for subset in SUBSETS.values():
+        quota = f", {subset.per_subject} a subject" if subset.per_subject else ""
+        typer.echo(f"{subset.name} ({subset.benchmark or 'any benchmark'}, by {subset.by}{quota}): {subset.says}")
+        for criterion in subset.criteria:
+            typer.echo(f"  {criterion.name} (weight {criterion.weight}): {criterion.says}")
+
+
+@app.command()
+def propose(
+    name: Annotated[str, typer.Argument(help="The subset; see `livek12 subsets list`.")],
+    data: Annotated[Path, typer.Option("--data", envvar="LIVEK12_DATA", help="Folder made by `livek12 build`.")],
+    out: Annotated[Path, typer.Option("--out", help="The sheet (CSV); reviews in it are kept.")],
+    runs: Annotated[str, typer.Option("--runs", help="Run folders, comma-separated; a cascade in its order.")] = "",
+    without_images: Annotated[
+        str, typer.Option("--without-images", help="Run folders without images, for image_dependent.")
+    ] = "",
+    model: Annotated[str, typer.Option("--model", help="Annotator: model folder, name or recorded file.")] = "",
+    engine: options.Engine = "auto",
+    engine_args: options.EngineArgs = "",
+    max_tokens: options.MaxTokens = None,
+    per_subject: Annotated[int | None, typer.Option("--per-subject", min=1, help="Quota of a subject.")] = None,
+    benchmark: Annotated[str, typer.Option("--benchmark", help="Whose questions, for image_dependent.")] = "",
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Share of trials that must be right to count as solved.")
+    ] = 1.0,
+    share: Annotated[float, typer.Option("--share", help="Size of mini, as a share of the set.")] = 0.1,
+    seed: Annotated[int, typer.Option("--seed", help="Decides ties and draws.")] = 0,
+    all_questions: Annotated[bool, typer.Option("--all", help="Also write what is not proposed, and why.")] = False,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Also write their pictures, beside the sheet.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Write proposals with their evidence to a sheet for review."""
+    from livek12.dataset_builders.subsets.annotation import MAX_TOKENS
+    from livek12.dataset_builders.subsets.proposing import WHOLE, Wanted
+    from livek12.dataset_builders.subsets.proposing import propose as run
+    from livek12.scripts.pipeline import one_of
+    from livek12.scripts.progress import Progress, warn
+
+    with ExitStack() as stack:
+
+        def begin(total: int) -> Callable[[], None]:
+            return stack.enter_context(Progress("annotating", total)).step
+
+        wanted = Wanted(
+            name=name,
+            data=data,
+            benchmark=one_of("--benchmark", benchmark, WHOLE) if benchmark else None,
+            runs=_paths(runs),
+            without_images=_paths(without_images),
+            max_tokens=max_tokens or MAX_TOKENS,
+            engine=(lambda: _engine(stack, engine, model, engine_args)) if model else None,
+            per_subject=per_subject,
+            confidence=confidence,
+            share=share,
+            seed=seed,
+            everything=all_questions,
+            pictures=pictures,
+        )
+        report = run(wanted, out, begin, warn)
+    _show(name, report, out, as_json)
+    if report.failed:
+        typer.echo(f"{report.failed} requests to the annotator failed: the same command sends them again", err=True)
+        raise typer.Exit(1)
+
+
+@app.command()
+def status(
+    sheet: Annotated[Path, typer.Argument(help="A sheet under review.")],
+    other: Annotated[Path | None, typer.Argument(help="The same sheet by a second reviewer.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show how the review stands; with two reviewers' sheets, how far they agree (Cohen's kappa)."""
+    from dataclasses import asdict
+
+    from livek12.dataset_builders.subsets import status as review
+    from livek12.dataset_builders.subsets.sheet import read
+
+    rows = read(sheet)
+    pairs = review.agreement(rows, read(other)) if other else []
+    found = review.counts(rows)
+    if as_json:
+        typer.echo(json.dumps({"counts": found, "agreement": [asdict(pair) for pair in pairs]}, ensure_ascii=False))
+        return
+    for line in review.problems(rows):
+        typer.echo(f"does not count: {line}")
+    for subset, tally in found.items():
+        typer.echo(f"{subset}: " + ", ".join(f"{what} {count}" for what, count in tally.items()))
+    for pair in pairs:
+        kappa = "does not exist" if pair.kappa is None else f"{pair.kappa:.3f}"
+        typer.echo(
+            f"{pair.subset}: both decided {pair.both}, alike {pair.agreed}, both accepted {pair.accepted},"
+            f" only one decided {pair.only_one}; Cohen's kappa {kappa}"
+        )
+        for id in pair.disputed:
+            typer.echo(f"  disputed: {id}")
+
+
+def _paths(listed: str) -> list[Path]:
+    return [Path(path.strip()) for path in listed.split(",") if path.strip()]
+
+
+def _engine(stack: ExitStack, name: str, model: str, args: str) -> Any:
+    from livek12.core.engines import make_engine, parse_engine_args
+
+    engine = make_engine(name, model, parse_engine_args(args))
+    stack.callback(engine.close)
+    return engine
+
+
+def _show(name: str, report: Report, out: Path, as_json: bool) -> None:
+    from collections import Counter
+
+    groups = Counter((row.state, row.language, row.subject) for row in report.rows)
+    if as_json:
+        rows = [dict(zip(("state", "language", "subject"), key, strict=True), rows=n) for key, n in groups.items()]
+        typer.echo(json.dumps({"subset": name, "questions": report.questions, "rows": rows, "notes": report.lines}))
+        return
+    for line in report.lines:
+        typer.echo(line)
+    for (state, language, subject), count in groups.items():
+        typer.echo(f"{state}: {language} {subject or '(no subject)'} {count}")
+    states = Counter(row.state for row in report.rows)
+    typer.echo(
+        f"{name}: {report.questions} questions, "
+        + (", ".join(f"{count} {state}" for state, count in states.items()) or "nothing proposed")
+        + f": {out}"
+    )

@@ -1,0 +1,304 @@
+"""What `judge`, `run` and `judge-pairs` share: the judges of a command, opened and closed together.
+
+Contract: `Judges` holds the rules with their store and, where `--judge` names models, the panel with its threads and
+its store of replies. It is a context manager: leaving it writes what waits and closes every engine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from livek12.core.errors import UserError
+from livek12.core.records import Call, Image, Question, Response, Verdict
+from livek12.judges.base import NamedJudge
+from livek12.judges.cache import VOTES, Store
+from livek12.judges.cascade import Cascade, decision_store, default_cascade
+from livek12.judges.grade import GradingConfig, judge_version
+from livek12.scripts.progress import warn
+
+if TYPE_CHECKING:
+    from livek12.core.run_folder import RunFolder
+    from livek12.judges.llm.audit import Auditor
+    from livek12.judges.llm.settle import Settler
+    from livek12.judges.llm.spec import PanelSpec
+    from livek12.scripts.pipeline import Exam
+    from livek12.tasks.base import Task
+
+Pages = Mapping[tuple[str, int], Image]
+MOST_THREADS = 256
+KEY_FIELDS = (
+    "answer",
+    "answer_images",
+    "solution",
+    "solution_images",
+    "variables",
+    "reasoning_flow",
+    "part_points",
+    "part_units",
+    "points",
+)
+"""What a data set with held-back answers tells about a question."""
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """Who judges, and with what at hand.
+
+    Attributes:
+        panel: the models for what the rules leave open; None for rules alone.
+        answers: a data set with the keys, where the run's own questions have none.
+        data: where the run's data set lies now, if it moved (for its pictures).
+        cache: whether decisions and replies are remembered on disk.
+        audit: whether models also audit the reasoning, where the task's paper has them do so.
+    """
+
+    panel: PanelSpec | None = None
+    answers: str = ""
+    data: str = ""
+    cache: bool = True
+    audit: bool = True
+
+
+class Judges:
+    """The rules, and the panel where there is one."""
+
+    def __init__(self, options: JudgeOptions) -> None:
+        self.options = options
+        self.cascade = default_cascade(decision_store() if options.cache else None)
+        self._votes = Store(VOTES) if options.cache and options.panel else None
+        self._threads: ThreadPoolExecutor | None = None
+        self.panel = None
+        if options.panel is not None:
+            from livek12.judges.llm.client import DIRECT, JudgeModel
+            from livek12.judges.llm.panel import Panel
+
+            models = [JudgeModel(judge, self._votes) for judge in options.panel.judges]
+            self._models = models
+            for model in models:
+                if model.spec.engine in DIRECT:
+                    model.start()  # cheap, and a wrong address or missing file is said before any work
+            self._threads = ThreadPoolExecutor(self.threads * len(models), thread_name_prefix="panel")
+            self.panel = Panel(options.panel, models, self._threads)
+
+    @property
+    def threads(self) -> int:
+        """How many responses are put before the panel at a time: enough to keep every judge busy."""
+        if self.options.panel is None:
+            return 1
+        asked = [judge.engine_args.get("concurrency", 16) for judge in self.options.panel.judges]
+        busy = max((int(n) for n in asked if str(n).isdecimal()), default=16)
+        local = any(judge.engine in {"auto", "vllm"} for judge in self.options.panel.judges)
+        return min(MOST_THREADS, 2 * max(busy, 64 if local else 1))
+
+    def settler(self, named: NamedJudge, config: GradingConfig) -> Settler | None:
+        """The panel with the method of a task; None for rules alone."""
+        from livek12.judges.llm.settle import Settler
+
+        return None if self.panel is None else Settler(self.panel, named, config, self.cascade)
+
+    def auditor(self, named: NamedJudge) -> Auditor | None:
+        """The panel as critics of the reasoning; None where nobody is to audit."""
+        from livek12.judges.llm.audit import Auditor
+
+        wanted = named.audit and self.options.audit
+        return Auditor(self.panel, named.size) if wanted and self.panel is not None else None
+
+    def __enter__(self) -> Judges:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *ended: object) -> None:
+        self.cascade.flush()
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            return  # who stops does not wait for a judge; replies that came are stored
+        if self.panel is not None:
+            for model in self._models:
+                model.close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=True, cancel_futures=True)
+
+
+def quick_threads() -> int:
+    """Threads for the rules: enough to keep every symbolic worker busy while one of them parses."""
+    return 2 * max(2, min(8, os.cpu_count() or 1))
+
+
+def unfinished(verdict: Verdict | None) -> bool:
+    """Whether a judge could not be asked, so that asking again makes sense."""
+    if verdict is None or not (verdict.state == "ungraded" or verdict.process_ungraded):
+        return False
+    return any(call.raw is None for call in verdict.calls)
+
+
+@dataclass
+class Spent:
+    """What judge models were asked, and what it cost; remembered replies cost nothing anew."""
+
+    requests: int = 0
+    remembered: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uncounted: int = 0
+    cost: float | None = None
+
+    def add(self, calls: Iterable[Call]) -> None:
+        """Counts the calls of one verdict."""
+        for call in calls:
+            if call.remembered:
+                self.remembered += 1
+                continue
+            self.requests += 1
+            self.failed += call.raw is None
+            self.prompt_tokens += call.prompt_tokens or 0
+            self.completion_tokens += call.completion_tokens or 0
+            self.uncounted += call.raw is not None and (call.prompt_tokens is None or call.completion_tokens is None)
+            if call.cost is not None:
+                self.cost = (self.cost or 0.0) + call.cost
+
+    def __str__(self) -> str:
+        said = f"judges: {self.requests} requests, {self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
+        said += f" ({self.uncounted} without counts)" if self.uncounted else ""
+        said += f", cost {self.cost:.4f}" if self.cost is not None else ""
+        said += f", {self.failed} failed" if self.failed else ""
+        return said + (f"; {self.remembered} remembered" if self.remembered else "")
+
+
+def with_key(question: Question, key: Question | None) -> Question:
+    """The question with the key of another row of the same id; as it is where there is none."""
+    if key is None:
+        return question
+    told = {name: getattr(key, name) for name in KEY_FIELDS if getattr(key, name) not in (None, [])}
+    return question.model_copy(update=told)
+
+
+@dataclass(frozen=True)
+class MarkingDesk:
+    """Everything that marking one response of a run needs."""
+
+    questions: dict[str, dict[str, Question]]
+    pages: Pages
+    authors: tuple[str, ...]
+    cascade: Cascade
+    configs: dict[str, GradingConfig]
+    settlers: dict[str, Settler]
+    auditors: dict[str, Auditor]
+    versions: dict[str, str]
+
+    @classmethod
+    def open(cls, run: RunFolder, judges: Judges, exam: Callable[[], Exam]) -> MarkingDesk:
+        """Reads questions, keys and pictures.
+
+        Args:
+            run: the run folder.
+            judges: who marks.
+            exam: reads the questions with their pictures; called when a judge has some to look at.
+
+        Raises:
+            UserError: a panel that may not judge this model, or keys that are not those of the run.
+        """
+        from livek12.tasks.registry import get_task
+
+        spec = run.spec()
+        tasks = {task.name: get_task(task.name) for task in spec.tasks}
+        authors = tuple(name for name in (spec.model, spec.model_revision) if name)
+        configs = {name: GradingConfig(partial_credit=task.partial_credit) for name, task in tasks.items()}
+        settlers: dict[str, Settler] = {}
+        auditors: dict[str, Auditor] = {}
+        for name, task in tasks.items():
+            if settler := judges.settler(task.judge, configs[name]):
+                settler.panel.check(authors, task.judge.size)
+                settlers[name] = settler
+            if auditor := judges.auditor(task.judge):
+                auditors[name] = auditor
+        questions = {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
+        pages: Pages = {}
+        if settlers and _shows_pictures(questions, tasks):
+            pictured = exam()
+            pages = pictured.pages
+            for name, asked in pictured.questions.items():
+                questions[name] |= {q.id: q for q in asked if q.id in questions[name]}
+        mark = ""
+        if judges.options.answers:
+            mark = add_keys(questions, tasks, judges.options.answers)
+        versions = {
+            name: " ".join(
+                [
+                    settlers[name].version if name in settlers else judge_version(config),
+                    *([auditors[name].version] if name in auditors else []),
+                ]
+            )
+            + mark
+            for name, config in configs.items()
+        }
+        return cls(questions, pages, authors, judges.cascade, configs, settlers, auditors, versions)
+
+    def by_rule(self, response: Response) -> Verdict:
+        """What the rules say."""
+        from livek12.tasks.marking import mark_response
+
+        task = response.key.task
+        return self._named(mark_response(self._question(response), response, self.configs[task], self.cascade))
+
+    def is_open(self, response: Response, verdict: Verdict) -> bool:
+        """Whether judges have to be asked."""
+        from livek12.tasks.marking import needs_second_look
+
+        if response.key.task in self.auditors and response.text.strip():
+            return True
+        return needs_second_look(self._question(response), response, verdict, self.settlers[response.key.task])
+
+    def by_models(self, response: Response, verdict: Verdict) -> Verdict:
+        """What the panel says to what the rules left open, and to the reasoning."""
+        from livek12.tasks.marking import audited, second_look
+        from livek12.tasks.registry import get_task
+
+        question, task = self._question(response), response.key.task
+        pages: tuple[Image, ...] = ()
+        if get_task(task).modality == "image_only" and question.paper_id:
+            found = (self.pages.get((question.paper_id, number)) for number in question.page_numbers)
+            pages = tuple(page for page in found if page is not None)
+        wrote = [name for name in (*self.authors, response.model) if name]
+        marked = second_look(question, response, verdict, self.settlers[task], wrote, pages)
+        if task in self.auditors:
+            marked = audited(question, response, marked, self.auditors[task], wrote, pages)
+        return self._named(marked)
+
+    def _question(self, response: Response) -> Question:
+        return self.questions[response.key.task][response.key.question_id]
+
+    def _named(self, verdict: Verdict) -> Verdict:
+        judge = self.versions[verdict.key.task]
+        return verdict.model_copy(update={"judge": judge, "versions": {**verdict.versions, "judge": judge}})
+
+
+def _shows_pictures(questions: Mapping[str, Mapping[str, Question]], tasks: Mapping[str, Task]) -> bool:
+    """Whether a judge has pictures to look at."""
+    if any(task.modality == "image_only" for task in tasks.values()):
+        return True
+    asked = (question for found in questions.values() for question in found.values())
+    return any(q.images or q.answer_images or q.solution_images for q in asked)
+
+
+def add_keys(questions: dict[str, dict[str, Question]], tasks: Mapping[str, Task], answers: str) -> str:
+    """Puts the keys of another data set into the questions, by id; returns a mark of these very keys.
+
+    Raises:
+        UserError: the data set has no key for any question of a task.
+    """
+    from livek12.core.questions import fingerprint, load_questions
+
+    used: list[Question] = []
+    for name, asked in questions.items():
+        rows = load_questions(answers, tasks[name].configs, tasks[name].benchmark, tasks[name].language)
+        keys = {question.id: question for question in rows}
+        if not (known := asked.keys() & keys.keys()):
+            raise UserError(f"{answers}: has no row with the id of a question of {name}; is it the key to this run?")
+        if missing := sorted(asked.keys() - known):
+            warn(f"{answers}: {len(missing)} questions of {name} are not in it, the first: {missing[0]!r}")
+        used += [keys[question_id] for question_id in sorted(known)]
+        questions[name] = {question_id: with_key(q, keys.get(question_id)) for question_id, q in asked.items()}
+    return f" keys+{fingerprint(used)[:8]}"

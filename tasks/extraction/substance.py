@@ -1,0 +1,96 @@
+"""Whether a response says anything of its own, beside a loop it is stuck in and the question copied with empty blanks.
+
+Contract: `says_nothing` is true only of a text without one sentence that could be an answer. It is asked last, of a
+text in which nothing is committed. Linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.core.records import Question
+from livek12.judges.parts import part_count
+from livek12.tasks.extraction.regions import final_text
+
+_READ = 30_000
+_LOOPS = 8
+_LOOP_LINES = 12
+_SENTENCE = re.compile(r"[^。．！？；;\n]+")
+_OPEN_BLANK = re.compile(
+    r"(?:\\?_|＿){2,}|\\underline\s*\{(?:q?quad|hspace\{[^{}]{0,20}\}|[\s\\~])*\}|[(（]\s*▲?\s*[)）]|▲"
+)
+_PICTURE = re.compile(
+    r"<\s*/?\s*(?:image|img|图)[^<>]{0,300}>|!\[[^\]\n]{0,300}\]\([^)\n]{0,300}\)|图\s?\d{0,3}\s?\.(?:png|jpe?g)",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(
+    r"[#*\s【\[`]*(?:图\s?\d{0,3}|解析?|解答|分析|详解|答案?|答题|回答下列问题|assistant|answers?|solution|풀이|해설|정답|답|python)?[】\]\s*`]*[:：]?\s*",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"[(（][^()（）]{0,40}[)）]")
+_SIGNS = re.compile(
+    r"[^0-9A-Za-z\u00c0-\uffff]|[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”‘’]"
+)
+_SIGN = re.compile(r"[<>=+-]{1,2}")
+_COPIED_CHARS = 8
+
+
+def spoken(response: str, question: Question) -> str:
+    """What a response says after its thinking; "" where that is nothing of its own."""
+    text = final_text(response).strip()
+    return "" if says_nothing(text, question) else text
+
+
+def says_nothing(text: str, question: Question) -> bool:
+    """Whether all sentences of a text are copies, or leave their blanks open.
+
+    Where the text prints as many open blanks as there are parts and nothing new comes after them, the few sentences
+    without a blank before and between them are the question's too.
+    """
+    if _SIGN.fullmatch(text):
+        return False
+    asked = " ".join([question.question, *(f"{option.label} {option.text}" for option in question.options)])
+    own = _own_sentences(_without_loop(text)[:_READ], _signs(asked))
+    blanks = [len(_OPEN_BLANK.findall(sentence)) for sentence in own]
+    if not any(count == 0 for count in blanks):
+        return True
+    opened = [index for index, count in enumerate(blanks) if count]
+    if sum(blanks) < max(2, part_count(question)) or opened[-1] < len(blanks) - 1:
+        return False
+    between = blanks[opened[0] :].count(0)
+    return 3 * between <= len(opened)
+
+
+def _own_sentences(text: str, asked: str) -> list[str]:
+    """The sentences that are no picture, no heading, no copy of the question or of an earlier one."""
+    own: list[str] = []
+    before, seen = "", set[str]()
+    sentences = _SENTENCE.findall(_PICTURE.sub("", text))
+    for number, sentence in enumerate(sentences, 1):
+        plain = _signs(sentence)
+        copied = len(plain) >= _COPIED_CHARS and (plain in asked or plain in before)
+        cut_copy = number == len(sentences) and any(one != plain and one.startswith(plain) for one in seen)
+        empty = not _signs(_ASIDE.sub("", sentence)) or _HEADING.fullmatch(sentence)
+        if not (plain in seen or copied or cut_copy or empty):
+            own.append(sentence)
+        seen.add(plain)
+        before += plain
+    return own
+
+
+def _signs(text: str) -> str:
+    """Letters and digits alone: what a copy keeps whatever its spacing and mark-up."""
+    return _SIGNS.sub("", text)
+
+
+def _without_loop(text: str) -> str:
+    """The text before the lines that repeat to its end, where there are that many (the last may be cut off)."""
+    lines = [line.strip() for line in text.splitlines() if line.strip(" `\t")]
+    for unit in range(1, min(_LOOP_LINES, len(lines) // _LOOPS) + 1):
+        end = len(lines) - (lines[-1 - unit].startswith(lines[-1]) and lines[-1 - unit] != lines[-1])
+        start = end
+        while start > unit and lines[start - 1] == lines[start - 1 - unit]:
+            start -= 1
+        if end - start >= (_LOOPS - 1) * unit:
+            return "\n".join(lines[: max(0, start - unit)])
+    return text

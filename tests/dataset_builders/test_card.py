@@ -1,0 +1,162 @@
+"""Cards of built data sets: their YAML, their numbers, their snippets, and that nobody edits them unseen."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from livek12.core.questions import read_card
+from livek12.core.records import Page, Question
+from livek12.dataset_builders import build, columns, sample, validate
+from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.card import CANARY, citations, metadata_problems, rewrite_metadata
+from livek12.dataset_builders.livek12 import read as read_livek12
+from livek12.dataset_builders.statistics import read_statistics
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample exam as a data set."""
+    folder = tmp_path_factory.mktemp("sample") / "data"
+    build("sample", "", folder)
+    return folder
+
+
+def front(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])
+    return found
+
+
+def test_metadata_is_what_the_hub_reads(built: Path) -> None:
+    from huggingface_hub import DatasetCard
+
+    card = DatasetCard.load(built / "README.md")
+    assert card.data.license == "apache-2.0"
+    assert card.data.language == ["en", "ko", "zh"]
+    assert card.data.size_categories == ["n<1K"]
+    assert [config["config_name"] for config in front(built)["configs"] if config.get("default")] == ["default"]
+    raw = (built / "README.md").read_text()
+    assert '- split: "zh_sample"' in raw
+    assert '- config_name: "text_only"' in raw
+
+
+def test_numbers_of_the_card_are_those_of_the_statistics(built: Path) -> None:
+    card, stated = (built / "README.md").read_text(), read_statistics(built)
+    for config, counted in stated["configs"].items():
+        splits = ", ".join(f"`{split}` {rows}" for split, rows in counted["splits"].items())
+        (row,) = re.findall(rf"^\| `{config}`(?: \(default\))? \| (\d+) \| (.*?) \|", card, re.MULTILINE)
+        assert row == (str(sum(counted["splits"].values())), splits)
+    for subject, count in stated["all"]["by"]["subject"].items():
+        assert f"| {subject.replace('_', chr(92) + '_')} | {count} |" in card
+    assert "| cfe sample | en 6 | |" in card
+    assert "| livek12 sample | en 21, zh 21 | |" in card
+    assert card.count(CANARY) == 1
+
+
+def test_every_snippet_runs_and_names_every_config(
+    built: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path)
+    snippets = re.findall(r"```python\n(.*?)```", (built / "README.md").read_text(), re.DOTALL)
+    assert len(snippets) == 4
+    printed, names = [], {}
+    for snippet in snippets:
+        names = {}
+        exec(compile(snippet.replace('"ORG/NAME"', repr(str(built))), "card", "exec"), names)
+        if snippet is snippets[0]:
+            loaded = dict(names)
+        printed.append(capsys.readouterr().out)
+    for config, splits in read_card(built).items():
+        rows = loaded["questions" if config == "default" else config]
+        assert rows.num_rows == read_statistics(built)["configs"][config]["splits"][min(splits)]
+    assert printed[2] == printed[3], "with the package and without it, the same pages in the same order"
+    assert len(printed[2].splitlines()) == 42
+
+
+@pytest.mark.parametrize(
+    ("licences", "expected"),
+    [
+        (["Apache-2.0"], {"license": "apache-2.0"}),
+        (["cc by-nc 4.0"], {"license": "cc-by-nc-4.0"}),
+        ([None], {"license": "other", "license_name": "not-stated"}),
+        (["MIT", None, "MIT"], {"license": "other", "license_name": "mit-and-not-stated"}),
+        (["MIT", "Own terms (§ 3)"], {"license": "other", "license_name": "mit-and-own-terms-3"}),
+        ([f"Licence {n}" for n in range(6)], {"license": "other", "license_name": "mixed"}),
+    ],
+)
+def test_licence_of_the_mix(tmp_path: Path, licences: list[str | None], expected: dict[str, str]) -> None:
+    rows = [
+        {"id": f"en_2603_math_{n:04d}", "question": f"Find x. {n}", "answer": ["1"], "licence": licence}
+        for n, licence in enumerate(licences)
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    questions = [q for q in read_livek12(tmp_path / "rows.json", Log()) if isinstance(q, Question)]
+    assert [q.source.licence for q in questions] == licences
+    build("livek12", str(tmp_path / "rows.json"), tmp_path / "out")
+    found = front(tmp_path / "out")
+    assert {name: found.get(name) for name in ("license", "license_name") if name in found} == expected
+
+
+def test_the_same_rows_give_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    before = {name: (built / name).read_bytes() for name in ("README.md", "statistics.json", "croissant.json")}
+    build("sample", "", tmp_path / "again")
+    assert before == {name: (tmp_path / "again" / name).read_bytes() for name in before}
+    rewrite_metadata(tmp_path / "again")
+    assert before == {name: (tmp_path / "again" / name).read_bytes() for name in before}
+
+
+def test_a_table_that_went_is_gone_from_the_card(tmp_path: Path) -> None:
+    build("sample", "", tmp_path / "data")
+    for file in (tmp_path / "data" / "cfe_text").iterdir():
+        file.unlink()
+    rewrite_metadata(tmp_path / "data")
+    assert "cfe_text" not in read_card(tmp_path / "data")
+    assert "cfe_multimodal" in read_card(tmp_path / "data")
+    assert metadata_problems(tmp_path / "data") == []
+
+
+def test_a_card_edited_by_hand_is_said(tmp_path: Path) -> None:
+    build("sample", "", tmp_path / "data")
+    card = tmp_path / "data" / "README.md"
+    card.write_text(card.read_text().replace("written for this project", "of the highest quality"))
+    (problem,) = validate(tmp_path / "data")
+    assert problem.startswith("README.md: edited by hand")
+
+
+def test_croissant_describes_every_config_and_column(built: Path) -> None:
+    described = json.loads((built / "croissant.json").read_text())
+    assert described["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    sets = {entry["name"]: entry for entry in described["recordSet"]}
+    files = {entry["@id"]: entry for entry in described["distribution"]}
+    assert list(sets) == list(read_card(built))
+    for config, splits in read_card(built).items():
+        record = Page if config == "pages" else Question
+        assert [field["name"] for field in sets[config]["field"]] == list(record.model_fields)
+        assert {field["source"]["fileSet"]["@id"] for field in sets[config]["field"]} == {f"{config}-files"}
+        assert files[f"{config}-files"]["includes"] == [path for paths in splits.values() for path in paths]
+    ids = [field["@id"] for entry in sets.values() for field in entry["field"]]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("record", [Question, Page])
+def test_every_column_is_explained(record: type[Question | Page]) -> None:
+    assert list(columns.MEANINGS[record]) == list(record.model_fields)
+
+
+def test_every_benchmark_is_cited_once() -> None:
+    benchmarks = sorted({q.benchmark for group in sample.PAPERS for q in sample.load(group)})
+    entries = citations(benchmarks)
+    assert len(set(re.findall(r"@misc\{(\w+),", "\n".join(entries)))) == len(benchmarks) == 4
+    for entry in entries:
+        assert entry.count("{") == entry.count("}")
+        assert {"title", "author", "year"} <= set(re.findall(r"^\s+(\w+)\s+=", entry, re.MULTILINE))
+
+
+def test_the_canary_is_in_the_docs() -> None:
+    assert CANARY in (ROOT / "docs" / "build-a-data-set.md").read_text()

@@ -1,0 +1,170 @@
+"""What `statistics.json` says: the figures of the papers, of the sample, and that they are those of the rows."""
+
+from __future__ import annotations
+
+import json
+import statistics as reference
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from livek12.core.questions import load_pages, load_questions
+from livek12.core.records import Image, Question
+from livek12.dataset_builders import build, sample, validate
+from livek12.dataset_builders.measures import Distribution, image_size
+from livek12.dataset_builders.statistics import (
+    Statistics,
+    differences,
+    read_statistics,
+    recount,
+)
+from tests.dataset_builders.pictures import picture
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample exam as a data set."""
+    folder = tmp_path_factory.mktemp("sample") / "data"
+    build("sample", "", folder)
+    return folder
+
+
+def everything() -> list[Question]:
+    return [question for group in sample.PAPERS for question in sample.load(group)]
+
+
+def test_figures_of_the_cfe_paper(shared_data: Path, tmp_path: Path) -> None:
+    build("cfe", str(shared_data / "cfe_bench"), tmp_path / "cfe")
+    found = read_statistics(tmp_path / "cfe")
+    text, multimodal = (found["configs"][name]["numbers"] for name in ("text", "multimodal"))
+    assert (text["reasoning_flow_steps"]["n"], multimodal["reasoning_flow_steps"]["n"]) == (305, 144)
+    assert round(text["reasoning_flow_steps"]["mean"], 2) == 10.73
+    assert round(text["reasoning_flow_steps"]["std"], 2) == 4.07
+    assert round(multimodal["reasoning_flow_steps"]["mean"], 2) == 11.74
+    assert (found["all"]["numbers"]["variables"]["min"], found["all"]["numbers"]["variables"]["max"]) == (1, 10)
+    assert found["all"]["by"]["licence"] == {"CC BY-NC-SA 4.0": 228, "not stated": 221}
+    assert found["duplicates"]["exact"] == {"within_splits": 5, "across_splits": 0}
+    assert found["duplicates"]["near"]["within_splits"] == 8
+    # the reasoning flows as they stand in the release's own file
+    lengths = [
+        len(row["reasoning_flow"]) for row in json.loads((shared_data / "cfe_bench" / "CFE_mm.json").read_text())
+    ]
+    assert multimodal["reasoning_flow_steps"]["std"] == round(reference.stdev(lengths), 4)
+
+
+def test_counts_of_the_sample(built: Path) -> None:
+    found, questions = read_statistics(built), everything()
+    by = found["all"]["by"]
+    assert found["all"]["questions"] == len(questions) == 62
+    assert by["subject"] == Counter(question.subject for question in questions)
+    assert by["language"] == Counter(question.language for question in questions)
+    assert by["question_type"] == Counter(question.question_type for question in questions)
+    assert by["modality"]["text_image"] == sum(bool(question.images) for question in questions)
+    assert by["subset"] == Counter(subset for question in questions for subset in question.subsets or ["none"])
+    assert found["configs"]["image_only"]["splits"] == {"en_sample": 21, "zh_sample": 21}
+    assert found["configs"]["mdk12_full"]["by"]["benchmark"] == {"mdk12": 6}
+    assert found["configs"]["pages"]["splits"]["zh_sample"] == 5
+    points = [question.points for question in questions if question.points is not None]
+    assert found["all"]["numbers"]["points"]["mean"] == round(reference.mean(points), 4)
+    assert found["all"]["numbers"]["points"]["std"] == round(reference.stdev(points), 4)
+
+
+def test_what_sharing_pages_saves(built: Path) -> None:
+    pages = load_pages(built)
+    asked = load_questions(built, ["image_only"], "livek12")
+    each = sum(len(pages[q.paper_id or "", number].bytes or b"") for q in asked for number in q.page_numbers)
+    found = read_statistics(built)["pages"]
+    assert found["pages"] == len(pages) == 15
+    assert found["bytes"] == sum(len(page.bytes or b"") for page in pages.values())
+    assert found["bytes_if_stored_with_each_question"] == each
+    assert found["bytes_saved"] == each - found["bytes"] > 0
+
+
+def test_counting_again_gives_the_same(built: Path) -> None:
+    assert recount(built, "sample") == read_statistics(built)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda stated: stated["all"]["by"]["subject"].update(math=99), "all.by.subject.math is 99, the data has 13"),
+        (lambda stated: stated["configs"].pop("cfe_text"), "configs.cfe_text is null, the data has {"),
+        (lambda stated: stated["releases"].clear(), "releases is [], the data has ["),
+    ],
+)
+def test_validate_counts_again(tmp_path: Path, change: Any, said: str) -> None:
+    build("sample", "", tmp_path / "data")
+    stated = read_statistics(tmp_path / "data")
+    change(stated)
+    (tmp_path / "data" / "statistics.json").write_text(json.dumps(stated))
+    problems = validate(tmp_path / "data")
+    assert [problem for problem in problems if said in problem]
+    assert not any("\n" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", None])
+def test_validate_without_statistics(tmp_path: Path, content: bytes | None) -> None:
+    build("sample", "", tmp_path / "data")
+    file = tmp_path / "data" / "statistics.json"
+    file.unlink() if content is None else file.write_bytes(content)
+    (problem,) = validate(tmp_path / "data")
+    assert "statistics.json" in problem
+    assert "build the data set again" in problem
+
+
+@given(st.lists(st.integers(0, 50) | st.floats(0, 50, width=32), min_size=1, max_size=60))
+def test_distributions(values: list[float]) -> None:
+    distribution = Distribution(Counter(values))
+    found = distribution.summary()
+    assert found["n"] == len(values)
+    assert found["mean"] == pytest.approx(reference.fmean(values), abs=1e-4)
+    expected = reference.stdev(values) if len(values) > 1 else None
+    assert found["std"] == (None if expected is None else pytest.approx(expected, abs=1e-3))
+    assert (found["min"], found["max"]) == (min(values), max(values))
+    for share, value in found["quantiles"].items():
+        assert sum(other <= value for other in values) >= len(values) * int(share) / 100
+        assert sum(other < value for other in values) < max(1, len(values) * int(share) / 100)
+
+
+@settings(max_examples=4)
+@given(st.randoms(), st.integers(0, 62))
+def test_merging_is_counting_all_in_any_order(draw: Any, cut: int) -> None:
+    questions = everything()
+    draw.shuffle(questions)
+    whole, first, second = Statistics(), Statistics(), Statistics()
+    for number, question in enumerate(questions):
+        for statistics in (whole, first if number < cut else second):
+            statistics.add(question, ["default"], question.language)
+    first.merge(second)
+    configs = {"default": ("default",)}
+    in_order = Statistics()
+    for question in everything():
+        in_order.add(question, ["default"], question.language)
+    assert first.summary("x", configs) == whole.summary("x", configs) == in_order.summary("x", configs)
+
+
+def test_duplicates_within_and_across_splits() -> None:
+    questions = sample.load("livek12_en")[:3]
+    statistics = Statistics()
+    copies = [(questions[0], "a"), (questions[0], "a"), (questions[0], "b"), (questions[1], "a"), (questions[2], "b")]
+    for number, (question, split) in enumerate(copies):
+        statistics.add(question.model_copy(update={"id": str(number)}), ["default"], split)
+    found = statistics.summary("x", {"default": ("default",)})["duplicates"]
+    assert found["exact"] == {"within_splits": 1, "across_splits": 3}
+    assert found["near"] == {"within_splits": 1, "across_splits": 1, "variants": 0}
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP"])
+def test_image_sizes(kind: str) -> None:
+    assert image_size(Image(bytes=picture(0, kind, (37, 21)))) == (37, 21)
+    assert image_size(Image(bytes=b"<html>")) is None
+    assert image_size(Image(bytes=None)) is None
+
+
+def test_differences_are_none_between_equals(built: Path) -> None:
+    stated = read_statistics(built)
+    assert list(differences(stated, json.loads(json.dumps(stated)))) == []

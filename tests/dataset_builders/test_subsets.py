@@ -1,0 +1,437 @@
+"""Proposals and their review: criteria on real kinds of questions, sheets that lose nothing, members that count."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from livek12.core.errors import UserError
+from livek12.core.records import Flags, Page, Question
+from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.subsets import korean, mini, reviewed, sheet, status
+from livek12.dataset_builders.subsets.candidates import Standing, candidate, measure, text_sha256
+from livek12.dataset_builders.subsets.criteria import SUBSETS, Context, subset_named
+from livek12.dataset_builders.subsets.proposing import Wanted, _judged, _ranked
+from tests.dataset_builders.subset_questions import picture, question
+
+FAR = "物体在水平面上做匀加速直线运动，其初速度大小未知，" * 8
+VISUAL = question(
+    images=[picture(c) for c in ("red", "blue", "green")],
+    question="如图甲、图乙所示的装置<image>与<image>相连，<image>图线",
+)
+
+
+def met(subset: str, asked: Question, others: list[Question] | None = None) -> set[str]:
+    """The criteria that features find."""
+    items = [candidate(q) for q in [asked, *(others or [])]]
+    context = Context(Standing.of(items))
+    found = {c.name: c.rule(items[0], context).met for c in SUBSETS[subset].criteria if c.rule}
+    return {name for name, value in found.items() if value}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (question(question="求 $x$"), set()),
+        (question(page_numbers=[3, 4], paper_id="p"), {"across_pages"}),
+        (question(page_numbers=[3], paper_id="p"), set()),
+        (question(images=[picture()], question=f"如图所示。{FAR}\n<image>"), {"detached_figure"}),
+        (question(images=[picture()], question=f"{FAR}如图所示。\n<image>"), set()),
+        (question(images=[picture()], question="元素<image>的原子"), {"embedded_images"}),
+        (question(images=[picture()], question="元素的原子\n<image>"), set()),
+        (question(images=[picture()] * 4, choices=["<image>"] * 4), {"embedded_images", "several_figures"}),
+        (question(images=[picture()] * 4), {"embedded_images", "several_figures"}),
+        (question(images=[picture()] * 4, question_type="short_answer"), {"several_figures"}),
+        (question(images=[picture()], question="由图1和图2可知\n<image>"), {"several_figures"}),
+        (question(images=[picture()], question="其 v-t 图像为\n<image>"), {"graph_or_table"}),
+        (question(images=[picture()], question="A graph of speed is shown.\n<image>"), {"graph_or_table"}),
+        (question(question="| x | 1 |\n|---|---|\n| y | 2 |"), {"graph_or_table"}),
+        (question(question="<table><tr><td>1</td></tr><tr><td>2</td></tr></table>"), {"graph_or_table"}),
+        (question(question="\\begin{tabular}{cc}\nx & 1 \\\\\ny & 2 \\\\\n\\end{tabular}"), {"graph_or_table"}),
+        (question(question="函数图像关于 y 轴对称"), set()),
+        (question(question="$$\\begin{pmatrix}\n1 & 2 \\\\\n3 & 4 \\\\\n\\end{pmatrix}$$"), set()),
+    ],
+)
+def test_complex_layout(asked: Question, expected: set[str]) -> None:
+    assert met("complex_layout", asked) == expected
+
+
+STATEMENTS = ["加速度的方向始终向左侧", "动能先增大后减小再增大", "机械能在全过程中守恒", "合外力的功等于零焦耳"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (question(choices=STATEMENTS, question="下列说法正确的是"), {"guessable", "elimination"}),
+        (question(choices=["1", "2", "3", "4"], question="下列说法正确的是"), {"guessable"}),
+        (question(question_type="true_false"), {"guessable"}),
+        (question(question_type="short_answer", question="求 x，并说明理由"), {"asks_for_reasons"}),
+        (question(question_type="proof", question="已知 $a>b$"), {"asks_for_reasons"}),
+        (question(choices=["①②", "②③", "①③", "②④"], question="说法正确的是①甲②乙③丙④丁"), {"guessable", "elimination"}),
+        (question(knowledge_points=["动量", "能量"]), {"guessable", "several_concepts"}),
+        (question(knowledge_points=["动量"]), {"guessable"}),
+    ],
+)
+def test_rigorous_process(asked: Question, expected: set[str]) -> None:
+    assert met("rigorous_process", asked) == expected
+
+
+def test_premises_are_compared_among_choices_or_among_the_others() -> None:
+    choices = [question(f"c{n}", question="已知甲。") for n in range(8)]
+    free = [question(f"f{n}", question_type="short_answer", question="已知甲。" + "设乙为丙。" * 30) for n in range(8)]
+    rich = question("rich", question="甲静止，乙运动，丙不计摩擦，丁质量相等，戊绝缘，所以")
+    assert "many_premises" in met("rigorous_process", rich, [*choices, *free])
+    assert "many_premises" not in met("rigorous_process", free[0], [*choices, *free[1:]])
+
+
+def test_only_what_is_visual_has_a_complex_layout() -> None:
+    assert not SUBSETS["complex_layout"].admits(candidate(question()))
+    assert SUBSETS["complex_layout"].admits(candidate(VISUAL))
+
+
+def test_long_horizon_compares_within_paper_and_subject() -> None:
+    easy = [question(f"e{n}", points=5, exam="p", solution="得 1") for n in range(8)]
+    long = question(
+        "long",
+        question_type="open_ended",
+        exam="p",
+        points=12,
+        question="已知 a，b。(1) 求 x；(2) 证明 y。",
+        solution="因为 a，所以 b。∴ c，故 d，从而 e，因此 f。" * 5,
+    )
+    assert met("long_horizon", long, easy) >= {"many_aims", "high_points", "long_solution"}
+    assert met("long_horizon", easy[0], [*easy[1:], long]) == set()
+    assert "high_points" not in met("long_horizon", long, easy[:1]), "two questions are no comparison"
+
+
+def test_what_is_not_stated_is_unknown_and_not_unmet() -> None:
+    items = [candidate(question())]
+    context = Context(Standing.of(items))
+    unknown = {c.name for c in SUBSETS["rigorous_process"].criteria if c.rule and c.rule(items[0], context).met is None}
+    assert unknown >= {"several_concepts", "lucky_in_runs", "long_derivation"}
+    row = _judged(SUBSETS["rigorous_process"], items[0], context, None, "")
+    assert "several_concepts" in row.shown["unknown"].split("; ")
+
+
+@given(st.text(alphabet="图1（）<image>$\\|&\n，如①_ a。", max_size=300))
+def test_any_text_is_measured(text: str) -> None:
+    features = measure(question(question=text))
+    assert all(value is None or value >= 0 for value in features.values())
+
+
+def test_long_hostile_texts_are_measured_in_linear_time() -> None:
+    for piece in ("$", "\\(", "<image>图", "|\n", "（1）", "①", "&", "「", "which of the following "):
+        measure(question(question=piece * 20_000))
+        korean.found("law", (piece * 20_000)[:20_000])
+
+
+def test_the_text_hash_passes_over_marks_and_white_space_only() -> None:
+    asked = question(question="如图 <image>\n求 x", images=[picture()], choices=["1", "2"])
+    blind = asked.model_copy(update={"question": "如图 求x", "images": []})
+    assert text_sha256(asked) == text_sha256(blind)
+    assert text_sha256(asked) != text_sha256(asked.model_copy(update={"question": "如图 求 y"}))
+    assert text_sha256(asked) != text_sha256(asked.model_copy(update={"options": asked.options[:1]}))
+
+
+@pytest.mark.parametrize(
+    ("text", "categories"),
+    [
+        ("다음은 「산지관리법」에 따른 토석채취 허가 기준이다.", {"law"}),
+        ("건축법 시행령 제5조에 따라", {"law"}),
+        ("조선 세종대왕이 창제한 훈민정음", {"history", "language"}),
+        ("국회의원의 임기는?", {"institutions"}),
+        ("추석에 먹는 송편", {"culture"}),
+        ("제주도의 화산 지형", {"geography"}),
+        ("마찰을 고려하여 대전된 입자의 이동해 간 거리를 구하시오.", set()),
+        ("부산물과 이황화탄소, 금강석의 결합을 비교하고 차례로 나열하시오.", set()),
+        ("점화식이 발산해 출발해 가야 한다. 조선소의 용접 방법", set()),
+        ("다익스트라 알고리즘으로 최단 경로를 구하는 방법은?", set()),
+    ],
+)
+def test_words_for_korea(text: str, categories: set[str]) -> None:
+    assert {category for category in korean.WORDS if korean.found(category, text)} == categories
+
+
+# --- mini ---
+
+
+def items(count: int, points: int, rated: str = "eeemmh") -> list[mini.Item]:
+    names = {"e": "easy", "m": "medium", "h": "hard", "-": None}
+    draw = random.Random(7)
+    return [
+        mini.Item(
+            f"q{n}",
+            names[rated[n % len(rated)]],
+            frozenset(f"k{draw.randrange(points)}" for _ in range(draw.randrange(1, 4))),
+        )
+        for n in range(count)
+    ]
+
+
+def sizes(drawn: mini.Sample, all_items: list[mini.Item]) -> dict[str | None, int]:
+    found: dict[str | None, int] = {}
+    for item in all_items:
+        if item.id in drawn.picked:
+            found[item.difficulty] = found.get(item.difficulty, 0) + 1
+    return found
+
+
+def test_mini_is_as_large_in_each_difficulty_and_covers_every_point() -> None:
+    pool = items(3000, 60)
+    drawn = mini.sample(pool, 0.1, 0)
+    assert sizes(drawn, pool) == {"easy": 100, "medium": 100, "hard": 100}
+    assert not drawn.notes
+    covered = set().union(*(item.points for item in pool if item.id in drawn.picked))
+    assert covered == set().union(*(item.points for item in pool))
+
+
+def test_mini_depends_on_the_seed_and_not_on_the_order() -> None:
+    pool = items(600, 20)
+    shuffled = random.Random(1).sample(pool, len(pool))
+    assert mini.sample(pool, 0.1, 0).picked == mini.sample(shuffled, 0.1, 0).picked
+    assert mini.sample(pool, 0.1, 0).picked.keys() != mini.sample(pool, 0.1, 1).picked.keys()
+
+
+def test_mini_says_when_covering_forces_a_difficulty_above_its_share() -> None:
+    pool = [mini.Item(f"h{n}", "hard", frozenset({f"k{n}"})) for n in range(30)]
+    pool += [mini.Item(f"{d}{n}", d, frozenset({"k0"})) for d in ("easy", "medium") for n in range(30)]
+    drawn = mini.sample(pool, 0.1, 0)
+    assert sizes(drawn, pool)["hard"] >= 29
+    assert {sizes(drawn, pool)[name] for name in ("easy", "medium")} == {3}
+    assert any(note.startswith("hard: ") and "above its share of 3" in note for note in drawn.notes)
+
+
+def test_mini_fills_up_where_a_difficulty_is_short_and_says_so() -> None:
+    pool = [
+        mini.Item(f"{d}{n}", d, frozenset()) for d, k in (("easy", 2), ("medium", 60), ("hard", 58)) for n in range(k)
+    ]
+    drawn = mini.sample(pool, 0.25, 0)
+    assert sizes(drawn, pool) == {"easy": 2, "medium": 14, "hard": 14}
+    assert any(note.startswith("easy: only 2 questions, below an equal share of 10") for note in drawn.notes)
+
+
+def test_mini_takes_an_unrated_question_only_for_a_point_nothing_else_has() -> None:
+    pool = [*items(300, 10), mini.Item("bare", None, frozenset({"k1"})), mini.Item("only", None, frozenset({"rare"}))]
+    drawn = mini.sample(pool, 0.2, 0)
+    assert "only" in drawn.picked
+    assert "bare" not in drawn.picked
+    assert any("without a difficulty" in note for note in drawn.notes)
+
+
+# --- the sheet ---
+
+
+def row(id: str = "q1", **fields: object) -> sheet.Row:
+    given: dict[str, object] = {"subset": "long_horizon", "state": "proposed", "id": id, "text_sha256": "t"}
+    return sheet.Row(**given | fields)  # type: ignore[arg-type]
+
+
+def review(decision: str = "accept", by: str = "Kim", at: str = "2026-11-22", reason: str = "") -> dict[str, str]:
+    return {"decision": decision, "by": by, "at": at, "reason": reason}
+
+
+CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(CELL, CELL, CELL), max_size=4))
+def test_a_sheet_reads_back_what_was_written_and_no_cell_starts_a_formula(
+    tmp_path_factory: pytest.TempPathFactory, cells: list[tuple[str, str, str]]
+) -> None:
+    file = tmp_path_factory.mktemp("s") / "sheet.csv"
+    rows = [
+        row(id, text_sha256=str(n), review=review(reason=reason), shown={"question": shown}, extra={"note": reason})
+        for n, (id, reason, shown) in enumerate(cells)
+    ]
+    sheet.write(file, rows)
+    read = sheet.read(file)
+    assert [(r.id, r.review, r.extra) for r in read] == [(r.id, r.review, r.extra) for r in rows]
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        for line in csv.reader(stream):
+            assert not any(cell[:1] in "=+-@＝＋－＠\t\r\n" for cell in line if cell)
+
+
+@pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "a;=1", "a,\t=1", "a\n=cmd", "＝1"])
+def test_hostile_question_texts_are_no_formulas_under_any_separator(tmp_path: Path, text: str) -> None:
+    sheet.write(tmp_path / "s.csv", [row(shown={"question": text, "evidence": text})])
+    raw = (tmp_path / "s.csv").read_text(encoding="utf-8-sig")
+    for separator in ",;\t\n":
+        assert not any(cell.lstrip('"')[:1] in "=+@＝" for cell in raw.split(separator) if cell.lstrip('"'))
+
+
+@pytest.mark.parametrize(("separator", "bom"), [(",", ""), (";", "\ufeff"), ("\t", "")])
+def test_a_sheet_saved_by_a_spreadsheet_is_read(tmp_path: Path, separator: str, bom: str) -> None:
+    names = ["subset", "id", "text_sha256", "decision", "by", "at", "reason"]
+    cells = ["long_horizon", "q1", "t", "ACCEPT", "김", "2026. 11. 22.", "좋음"]
+    (tmp_path / "s.csv").write_text(bom + separator.join(names) + "\r\n" + separator.join(cells) + "\r\n", "utf-8")
+    (read,) = sheet.read(tmp_path / "s.csv")
+    assert read.verdict == (True, "")
+    assert read.review["by"] == "김"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"\xff\xfe\x00", "is not UTF-8"),
+        (b"a,b\n1,2\n", "column subset is missing"),
+        (b"", "column subset is missing"),
+        (b'subset,id,text_sha256,decision,by,at,reason\n"x', "damaged CSV"),
+        (b"subset,id,text_sha256,decision,by,at,reason\n1,2,3,4,5,6,7,8\n", "more cells than columns"),
+    ],
+)
+def test_what_is_no_sheet_is_one_line(tmp_path: Path, content: bytes, says: str) -> None:
+    (tmp_path / "s.csv").write_bytes(content)
+    with pytest.raises(UserError, match=says) as error:
+        sheet.read(tmp_path / "s.csv")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "at", ["2026-11-22", "2026/1/2", "2026-11-22T10:00:00+09:00", "2026. 11. 22.", "2026-11-22 10:00"]
+)
+def test_dates_that_count(at: str) -> None:
+    assert sheet.is_date(at)
+
+
+@pytest.mark.parametrize("at", ["", "11/22/2026", "22.11.2026", "yesterday", "2026-13-01", "2026-02-30", "45983"])
+def test_dates_that_do_not(at: str) -> None:
+    assert not sheet.is_date(at)
+
+
+def test_merging_never_loses_a_review() -> None:
+    new = [row("kept"), row("changed", text_sha256="new"), row("fresh")]
+    old = [
+        row("kept", state="reserve", review=review("reject", reason="too easy"), extra={"note": "!"}),
+        row("changed", text_sha256="old", review=review()),
+        row("gone", review=review(decision="", by="", at="", reason="look again")),
+        row("never looked at"),
+        row("kept", state="reserve", review=review("accept", by="Lee")),
+    ]
+    merged = sheet.merged(new, old)
+    assert [(r.id, r.state, r.review.get("decision")) for r in merged] == [
+        ("kept", "proposed", "reject"),
+        ("kept", "reserve", "accept"),
+        ("changed", "proposed", None),
+        ("fresh", "proposed", None),
+        ("changed", "kept", "accept"),
+        ("gone", "kept", ""),
+    ]
+    assert merged[0].extra == {"note": "!"}
+    assert sheet.merged(new, merged) == merged
+
+
+def test_a_reserve_moves_up_for_each_rejected_member(tmp_path: Path) -> None:
+    rows = [row(f"q{n}", score=1 - n / 10, subject="math") for n in range(5)]
+    wanted = Wanted("long_horizon", tmp_path, per_subject=2)
+
+    def states(old: list[sheet.Row]) -> dict[str, str]:
+        return {r.id: r.state for r in _ranked(SUBSETS["long_horizon"], rows, old, wanted)}
+
+    assert states([]) == {"q0": "proposed", "q1": "proposed", "q2": "reserve", "q3": "reserve", "q4": "reserve"}
+    after = states([row("q0", review=review("reject")), row("q4", review=review("accept"))])
+    out = [row("q0", state="out", subject="math"), *rows[1:]]
+    states_of = {r.id: r.state for r in _ranked(SUBSETS["long_horizon"], out, [row("q0", review=review())], wanted)}
+    assert states_of["q0"] == "kept"
+    assert [id for id, state in states_of.items() if state == "proposed"] == ["q1"]
+    assert after == {"q0": "proposed", "q1": "proposed", "q2": "reserve", "q3": "reserve", "q4": "proposed"}
+
+
+# --- taking reviewed members in ---
+
+
+def taken(tmp_path: Path, rows: list[sheet.Row], *records: Page | Question) -> tuple[list[Page | Question], list[str]]:
+    sheet.write(tmp_path / "s.csv", rows)
+    log = Log()
+    return list(reviewed.apply(iter(records), tmp_path / "s.csv", log)), log.notes
+
+
+def test_only_what_a_reviewer_accepted_counts(tmp_path: Path) -> None:
+    asked = [question(f"q{n}", subsets=["complex_layout"]) for n in range(6)]
+    hashes = [text_sha256(q) for q in asked]
+    page = Page(paper_id="p", page_number=1, image=picture())
+    rows = [
+        row("q0", text_sha256=hashes[0], review=review()),
+        row("q1", text_sha256=hashes[1], review=review("reject")),
+        row("q2", text_sha256=hashes[2]),
+        row("q3", text_sha256=hashes[3], review=review(by="")),
+        row("q4", text_sha256=hashes[4], review=review(at="11/22/2026")),
+        row("q5", text_sha256="another", review=review()),
+        row("nobody", review=review()),
+        row("q1", subset="nonsense", text_sha256=hashes[1], review=review()),
+    ]
+    records, notes = taken(tmp_path, rows, page, *asked)
+    assert records[0] == page
+    assert [r.subsets for r in records[1:]] == [["complex_layout", "long_horizon"], *[["complex_layout"]] * 5]  # type: ignore[union-attr]
+    assert records[1] == asked[0].model_copy(update={"subsets": ["complex_layout", "long_horizon"]})
+    assert len(notes) == 5
+    for line, says in zip(
+        sorted(notes),
+        [
+            "s.csv:5 (q3): does not count: accept without a name in `by`",
+            "s.csv:6 (q4): does not count: accept with `at` '11/22/2026', which is no YYYY-MM-DD date",
+            "s.csv:7 (q5): accepted for long_horizon with another text: review it again",
+            "s.csv:8 (nobody): accepted for long_horizon, and no question of this data set",
+            "s.csv:9 (q1): does not count: there is no subset 'nonsense'",
+        ],
+        strict=True,
+    ):
+        assert line == says
+
+
+def test_contradictory_decisions_count_for_nothing(tmp_path: Path) -> None:
+    asked = question()
+    rows = [row(text_sha256=text_sha256(asked), review=review(decision)) for decision in ("accept", "reject")]
+    records, notes = taken(tmp_path, rows, asked)
+    assert records == [asked]
+    assert len(notes) == 1
+    assert "both accepted and rejected" in notes[0]
+
+
+def test_korean_specific_sets_the_flag_and_nothing_else(tmp_path: Path) -> None:
+    asked = question(benchmark="kmmmu", language="ko")
+    rows = [row(subset="korean_specific", text_sha256=text_sha256(asked), review=review())]
+    records, notes = taken(tmp_path, rows, asked)
+    assert records == [asked.model_copy(update={"flags": Flags(is_korean_specific=True)})]
+    assert not notes
+
+
+def test_a_subset_of_another_benchmark_takes_nothing(tmp_path: Path) -> None:
+    asked = question(benchmark="cfe", language="en")
+    records, notes = taken(tmp_path, [row(subset="hard", text_sha256=text_sha256(asked), review=review())], asked)
+    assert records == [asked]
+    assert notes == ["s.csv:2 (q1): hard takes no cfe questions"]
+
+
+def test_a_member_of_several_subsets_and_of_upstream_is_named_once(tmp_path: Path) -> None:
+    asked = question(subsets=["long_horizon"])
+    rows = [
+        row(subset=name, text_sha256=text_sha256(asked), review=review()) for name in ("long_horizon", "complex_layout")
+    ]
+    records, _ = taken(tmp_path, rows, asked)
+    assert records == [asked.model_copy(update={"subsets": ["long_horizon", "complex_layout"]})]
+
+
+# --- two reviewers ---
+
+
+def test_agreement_of_two_reviewers() -> None:
+    def sheet_of(decisions: str) -> list[sheet.Row]:
+        words = {"a": "accept", "r": "reject", "-": ""}
+        return [row(f"q{n}", review=review(words[d])) for n, d in enumerate(decisions)]
+
+    (pair,) = status.agreement(sheet_of("aaaaarrrrr-a"), sheet_of("aaaararrrra-"))
+    assert (pair.both, pair.agreed, pair.accepted, pair.only_one) == (10, 8, 4, 2)
+    assert pair.kappa == pytest.approx(0.6)
+    assert pair.disputed == ["q4", "q5"]
+    (alike,) = status.agreement(sheet_of("aa"), sheet_of("aa"))
+    assert alike.kappa is None, "no spread to correct for chance with"
+
+
+def test_unknown_subset() -> None:
+    with pytest.raises(UserError, match="no subset 'long_reason'"):
+        subset_named("long_reason")
