@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import sympy
 
@@ -26,9 +25,10 @@ from livek12.judges.equations import (
     compare_inequalities,
     equation_and_value,
 )
-from livek12.judges.expressions import INTEGRATION, WHOLE_NAMES, TooBig, Unsupported, Value, agree, equal, value_of
+from livek12.judges.expressions import INTEGRATION, WHOLE_NAMES, agree, equal
 from livek12.judges.families import is_periodic, same_families, shifted
-from livek12.judges.reader import Node
+from livek12.judges.kinds import agree_all, based, entries, holds_interval, is_complete, one_is_huge
+from livek12.judges.nodes import Node
 from livek12.judges.regions import Region, Span, is_numeric, region_of
 from livek12.judges.trees import (
     DOTS,
@@ -44,6 +44,7 @@ from livek12.judges.trees import (
     rename,
     unnamed,
 )
+from livek12.judges.values import TooBig, Unsupported, Value, value_of
 
 Said = tuple[Outcome, str]
 MAX_VALUES = 12
@@ -100,7 +101,7 @@ class Comparer:
             return self._relations(gold, answer) if said[0] == "undecided" and kinds == {"rel"} else said
         golds, answers = (grouped(expand(node)) for node in (gold, answer))
         if len(golds) > 1 or len(answers) > 1 or kinds & HOLDERS:
-            return self._lists(golds, answers, all(_is_complete(node) for node in (gold, answer) if node[0] == "list"))
+            return self._lists(golds, answers, all(is_complete(node) for node in (gold, answer) if node[0] == "list"))
         return self._single(gold, answer)
 
     @staticmethod
@@ -117,29 +118,29 @@ class Comparer:
         if kinds <= {"tuple", "matrix"}:
             if kinds == {"matrix"} and [len(row) for row in gold[1]] != [len(row) for row in answer[1]]:
                 return "reject", "another shape"
-            return self._in_order(*_entries(gold, answer))
+            return self._in_order(*entries(gold, answer))
         if kinds == {"congruent"}:
             return compare_congruences(gold, answer)
         if kinds == {"cases"}:
             return self._pieces(gold[1], answer[1])
         if "based" in kinds:
-            return _based(gold, answer)
+            return based(gold, answer)
         if kinds == {"ratio"}:
             return self._ratios(gold[1], answer[1])
         if gold[0] == "rel":
             return equation_and_value(gold, answer)
         if answer[0] == "rel" and answer[1] == ["="] * len(answer[1]) and agree_all(answer):
             return self._compare(gold, answer[2][-1])
-        if kinds & _REGIONS and (kinds & _NUMBERS or _holds_interval(gold) != _holds_interval(answer)):
+        if kinds & _REGIONS and (kinds & _NUMBERS or holds_interval(gold) != holds_interval(answer)):
             return "reject", "only one of them is a number"
         if kinds & {"rel", "tuple", "interval", "union", "builder"}:
             return "undecided", "another kind of answer"
-        if _holds_interval(answer) and not _holds_interval(gold):
+        if holds_interval(answer) and not holds_interval(gold):
             return "reject", "only one of them is a number"
         try:
             values = value_of(as_quotient(gold)), value_of(as_quotient(answer))
         except TooBig:
-            return _one_is_huge(gold, answer)
+            return one_is_huge(gold, answer)
         said = self._scalars(*values)
         if "ratio" in kinds and said[0] == "accept" and any(value.expr.is_Integer for value in values):
             return "undecided", "a ratio beside a whole number"
@@ -252,13 +253,10 @@ class Comparer:
             if said[0] == "reject" and numbered(names[0]) and self._other_numbers(golds, answers):
                 return "undecided", "the right values, numbered otherwise"
             return said
-        if all(
-            len(nodes) == len(mine) and len({name.partition("_")[0] for name in mine}) == 1
-            for nodes, mine in zip((golds, answers), names, strict=True)
-        ):
-            if names[0][0].partition("_")[0] == names[1][0].partition("_")[0]:
-                golds, answers, names = [unnamed(node) for node in golds], [unnamed(node) for node in answers], [[], []]
-                complete = True
+        letters = [{name.partition("_")[0] for name in mine} for mine in names]
+        if letters[0] == letters[1] and len(letters[0]) == 1 and len(names[0] + names[1]) == len(golds + answers):
+            golds, answers, names = [unnamed(node) for node in golds], [unnamed(node) for node in answers], [[], []]
+            complete = True
         outcome, reason = self._as_sets(golds, answers, complete)
         one_named = any(len(set(mine)) == len(nodes) > 1 for mine, nodes in zip(names, (golds, answers), strict=True))
         if outcome == "accept" and one_named and not all(names) and self._in_order(golds, answers)[0] != "accept":
@@ -269,7 +267,7 @@ class Comparer:
 
     def _other_numbers(self, golds: list[Node], answers: list[Node]) -> bool:
         """Whether the values agree without their names: which root is x_1 is anyone's choice."""
-        return self._as_sets(*([unnamed(node) for node in nodes] for nodes in (golds, answers)))[0] != "reject"
+        return self._as_sets([unnamed(node) for node in golds], [unnamed(node) for node in answers])[0] != "reject"
 
     def _pair(self, gold: Node, answer: Node) -> Outcome:
         """One entry of each side; a set within is no element."""
@@ -306,8 +304,8 @@ class Comparer:
         entries = [[unnamed(entry) for entry in node[-1]] for node in (gold, answer)]
         if any(node[0] in {"tuple", "interval", "rel"} for node in [*entries[0], *entries[1]]):
             both = [expand(node) if node[0] == "list" else [node] for node in (gold, answer)]
-            complete = all(_is_complete(node) for node in (gold, answer) if node[0] == "list")
-            return self._lists(*(grouped(nodes) for nodes in both), complete=complete)
+            complete = all(is_complete(node) for node in (gold, answer) if node[0] == "list")
+            return self._lists(grouped(both[0]), grouped(both[1]), complete)
         said = self._in_order(*entries)
         if said[0] == "accept" or (gold[0] == "tuple" and said[0] == "reject"):
             return said
@@ -384,55 +382,3 @@ class Comparer:
         if gold is None or answer is None or ["const", "otherwise"] in (gold, answer):
             return gold == answer
         return self.compare(gold, answer)[0] == "accept"
-
-
-def _is_complete(node: Node) -> bool:
-    """Whether a list is plainly all of its solutions: alternatives, or values of one name."""
-    names = {entry[1] for entry in node[2] if entry[0] == "named"}
-    return node[1] == "or" or (len(names) == 1 and all(entry[0] == "named" for entry in node[2]))
-
-
-def _based(gold: Node, answer: Node) -> Said:
-    """Numbers in a base; the base may be left out of the answer, not the digits."""
-    if answer[0] == "num" and gold[0] == "based" and gold[2] != "10" and gold[1] == answer[1]:
-        return "accept", "the same digits, the base left out"
-    if gold[0] != answer[0]:
-        return "undecided", "a number in a base beside another"
-    values = [int(node[1], int(node[2])) for node in (gold, answer)]
-    if gold[2] == answer[2]:
-        return ("accept", "the same number") if values[0] == values[1] else ("reject", "other digits")
-    return ("undecided", "another base") if values[0] == values[1] else ("reject", "another number")
-
-
-def _one_is_huge(gold: Node, answer: Node) -> Said:
-    """A number too big to hold beside one that is not."""
-    sizes = []
-    for node in (gold, answer):
-        try:
-            value = value_of(as_quotient(node)).expr
-            sizes.append("small" if value.is_Rational else "")
-        except TooBig:
-            sizes.append("huge" if _is_tower(node) else "")
-    return ("reject", "another size") if sorted(sizes) == ["huge", "small"] else ("undecided", "a power too big")
-
-
-def _is_tower(node: Node) -> bool:
-    """Powers of whole numbers only: whatever is too big among them is a big number."""
-    return (node[0] == "num" and "." not in node[1]) or (node[0] == "pow" and all(map(_is_tower, node[1:])))
-
-
-def _holds_interval(node: Any) -> bool:
-    """Whether an interval stands anywhere in a tree."""
-    return isinstance(node, list) and (node[:1] == ["interval"] or any(map(_holds_interval, node)))
-
-
-def agree_all(relation: Node) -> bool:
-    """Whether all sides of an equation are one value: an identity (1/2 = 0.5)."""
-    values = [value_of(side) for side in relation[2]]
-    return all(equal(values[0], value)[0] == "accept" for value in values[1:])
-
-
-def _entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
-    """The entries of tuples and matrices; a tuple may stand for a single row or column."""
-    flat = [[entry for row in node[1] for entry in row] if node[0] == "matrix" else node[1] for node in (gold, answer)]
-    return flat[0], flat[1]

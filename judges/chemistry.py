@@ -77,9 +77,8 @@ def _compare_reactions(golds: list[Reaction], answers: tuple[Reaction, ...]) -> 
     doubt = "an equation of other substances or other coefficients"
     for gold in golds:
         for answer in answers:
-            if gold.amounts == answer.amounts:
-                if not (doubt := _print_doubt(gold, answer)):
-                    return accept(NAME, "the same equation")
+            if gold.amounts == answer.amounts and not (doubt := _print_doubt(gold, answer)):
+                return accept(NAME, "the same equation")
     nuclear = any(reaction.nuclear for reaction in (*golds, *answers))
     if not nuclear and not any(answer.balanced for answer in answers):
         return reject(NAME, "the equation is not balanced")

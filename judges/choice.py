@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from livek12.judges.base import Comparison, Decision, PartialCredit, accept, reject, undecided
-from livek12.judges.labels import label_sequence, labelled_option, read_labels
+from livek12.judges.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
 from livek12.judges.latex import parse
 from livek12.judges.notation import bare
 from livek12.judges.numeric import read_number
@@ -34,6 +34,8 @@ class ChoiceStage:
         if gold is None:
             return undecided(NAME, "the key is not option labels")
         answer, doubt = _chosen(comparison)
+        if answer is None and _says_none(comparison):
+            return reject(NAME, "chose none of the options")
         if answer is None:
             return undecided(NAME, doubt)
         if not _same_script(gold, answer):
@@ -43,7 +45,7 @@ class ChoiceStage:
 
 _STATEMENTS = re.compile(r"[①-⑩㉠-㉧](?:[\s,，、;；和与及→-]*[①-⑩㉠-㉧])*")
 _STEPS = re.compile(r"[A-H](?:[\s,，、→-]*[A-H]){2,7}")
-_ARROWS = re.compile(r"\\(?:to|(?:long)?rightarrow)(?![a-zA-Z])|[-=]*>|→")
+_ARROWS = re.compile(r"\\(?:to|(?:long)?rightarrow)(?![a-zA-Z])|[-=]{0,3}>|→")
 
 
 def _statements(comparison: Comparison) -> Decision:
@@ -52,6 +54,8 @@ def _statements(comparison: Comparison) -> Decision:
     A key that is not in rising order is a sequence. One that is may be a set or a sequence: the same labels in another
     order are right only where there are two.
     """
+    if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
+        return undecided(NAME)
     gold, answer = (_ARROWS.sub("、", bare(text)) for text in (comparison.gold, comparison.answer))
     signs = next((signs for signs in (_STATEMENTS, _STEPS) if signs.fullmatch(gold)), None)
     if signs is None:
@@ -68,6 +72,21 @@ def _statements(comparison: Comparison) -> Decision:
     if signs.fullmatch(answer) and (signs is _STATEMENTS or (not rising and len(wanted) == len(given))):
         return reject(NAME, "other labels")
     return undecided(NAME, "perhaps not statement numbers")
+
+
+_NONE = re.compile(
+    r"(?:以上|上述|四个选项|选项)?(?:选项|答案|说法|各项)?(?:都|均|全)(?:不对|不正确|不是|错误|错|不符合(?:题意)?)|(?:没有|无)(?:一个)?正确(?:的)?(?:选项|答案)?"
+    r"|none(?: of (?:the above|these|them|the (?:options|choices)))?(?: (?:is|are) (?:correct|right))?"
+    r"|(?:정답|답|해당)\s?(?:이|사항)?\s?없(?:음|다|습니다)",
+    re.IGNORECASE,
+)
+
+
+def _says_none(comparison: Comparison) -> bool:
+    """Whether the answer is "none of the above" and no option, all of which are at hand, says so or is a picture."""
+    texts = [option.text.strip() for option in comparison.options]
+    known = len(texts) > 1 and all(texts) and not any(_NONE.search(text) for text in texts)
+    return known and _NONE.fullmatch(bare(comparison.answer)) is not None
 
 
 def _judge(comparison: Comparison, gold: frozenset[str], answer: frozenset[str]) -> Decision:

@@ -14,19 +14,9 @@ import mpmath
 import sympy
 
 from livek12.judges.base import Outcome
-from livek12.judges.expressions import (
-    ENOUGH,
-    Unsupported,
-    Value,
-    affine,
-    agree,
-    at,
-    equal,
-    one_is_real,
-    points,
-    value_of,
-)
-from livek12.judges.reader import Node
+from livek12.judges.expressions import ENOUGH, affine, agree, at, equal, one_is_real, points
+from livek12.judges.nodes import Node
+from livek12.judges.values import Unsupported, Value, value_of
 
 Said = tuple[Outcome, str]
 MAX_DEGREE = 6

@@ -7,8 +7,9 @@ from typing import Any
 import sympy
 
 from livek12.judges.base import Outcome
-from livek12.judges.expressions import WHOLE_NAMES, Unsupported, affine, at, value_of
-from livek12.judges.reader import Node
+from livek12.judges.expressions import WHOLE_NAMES, affine, at
+from livek12.judges.nodes import Node
+from livek12.judges.values import Unsupported, value_of
 
 Said = tuple[Outcome, str]
 _WHOLE = sympy.Float("1e-12")

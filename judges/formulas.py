@@ -121,9 +121,7 @@ class _Reader:
         numbers = [group for group in factor.groups() if group]
         if len(numbers) == 2 and int(numbers[1]) == 0:
             return
-        value = (
-            Fraction(int(numbers[0]), int(numbers[1])) if len(numbers) == 2 else Fraction(numbers[0] if numbers else 1)
-        )
+        value = Fraction("/".join(numbers) or 1)
         for species, end in self.species(factor.end()):
             state = _STATE.match(self.text, end)
             after = state.end() if state else end

@@ -187,7 +187,7 @@ def _comparison(question: Question, part: GradedPart, gold: str, answer: str, co
         question_type=question.question_type,
         options=tuple(question.options),
         language=question.language,
-        unit=part.unit or asked_unit(question.question),
+        unit=part.unit or (asked_unit(question.question) if len(parts_of(question)) == 1 else None),
         open_ends=asks_for_monotony(question.question),
         variable_type=part.type,
         partial_credit=config.partial_credit,
@@ -268,9 +268,7 @@ def _worth(question: Question, count: int) -> list[float]:
     return [full / count] * count if count else []
 
 
-def decide_part(
-    question: Question, part: GradedPart, answer: str, config: GradingConfig, cascade: Cascade
-) -> Decision:
+def decide_part(question: Question, part: GradedPart, answer: str, config: GradingConfig, cascade: Cascade) -> Decision:
     """What the rules say to one value for one part, wherever the value was found."""
     return _decide(question, part, answer, config, cascade)
 

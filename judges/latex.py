@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import re
 
+from livek12.judges.nodes import Node
 from livek12.judges.notation import bare, without_labels
-from livek12.judges.reader import CLOSING, OPENING, ExpressionReader, Node
+from livek12.judges.reader import CLOSING, OPENING, ExpressionReader
 from livek12.judges.tokens import EMPTY_SET, Token, Unparsable, tokenize
 from livek12.judges.units import read_unit
 

@@ -83,8 +83,8 @@ def read_numeral(text: str) -> Numeral | None:
 
 _EN_ONES = dict(
     zip(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen".split(),
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen".split(),
         range(20),
         strict=True,
     )

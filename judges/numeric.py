@@ -80,7 +80,8 @@ def compare_quantities(gold: Number, answer: Number, printed: str | None) -> Sai
     if gold.percent != answer.percent:
         return _share(gold, answer)
     shown = read_unit(to_latex(printed)) if printed else None
-    if shown is not None and shown.symbol:
+    fits = shown is not None and (not gold.unit.symbol or conversion(shown.symbol, gold.unit.symbol)[0] != "other")
+    if shown is not None and shown.symbol and fits:
         gold, answer = (one if one.unit.symbol else replace(one, unit=shown) for one in (gold, answer))
     if gold.unit.symbol and answer.unit.symbol:
         return _in_the_keys_unit(gold, answer)
@@ -123,7 +124,9 @@ def _share(gold: Number, answer: Number) -> Said:
         return "accept", "equal values"
     bare_one, share = (answer, gold) if gold.percent else (gold, answer)
     if bare_one.value > 1:
-        said = compare(*(replace(one, value=one.value / 100) if one is bare_one else one for one in (gold, answer)))
+        quantum = bare_one.quantum / 100 if bare_one.quantum is not None else None
+        cents = replace(bare_one, value=bare_one.value / 100, quantum=quantum)
+        said = compare(gold, cents) if gold.percent else compare(cents, answer)
         if said[0] == "accept":
             return "accept", "the same number of per cent"
     if 100 * share.value == bare_one.value:
@@ -205,7 +208,7 @@ _NUMBER = re.compile(
 )
 _SPACING = re.compile(r"\\(?:[,;:! ]|q?quad(?![a-zA-Z])|left(?![a-zA-Z])|right(?![a-zA-Z])|displaystyle)|~")
 _LATIN_NAME = re.compile(
-    r"(?P<name>\|?\\?[A-Za-z]+(?:\s*_\s*(?:\{[^{}=]{1,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\approx)\s*(?=[^=])"
+    r"(?P<name>\|?(?:\\Delta\s*)?\\?[A-Za-z]+(?:\s*_\s*(?:\{[^{}=]{1,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\approx)\s*(?=[^=])"
 )
 _WORD_NAME = re.compile(r"(?P<name>[\u4e00-\u9fff]{1,16}|[\uac00-\ud7a3 ]{1,24})\s*(?P<is>为|是|=|:|은|는|:)\s*")
 _NOT_A_NAME = re.compile(r"[不非没无或]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")

@@ -82,9 +82,8 @@ def listed_values(text: str) -> list[str]:
         if depth == 0 and match.lastgroup in signs:
             signs[match.lastgroup].append(match.start())
     cuts = signs["line"] or signs["semicolon"]
-    pieces = [
-        text[start:end].strip() for start, end in zip([0, *(cut + 1 for cut in cuts)], [*cuts, None], strict=True)
-    ]
+    ends = zip([0, *(cut + 1 for cut in cuts)], [*cuts, None], strict=True)
+    pieces = [text[start:end].strip() for start, end in ends]
     pieces = [piece if piece.count("$") % 2 == 0 else piece.replace("$", "") for piece in pieces if piece]
     numbered = [_NUMBERED.match(piece) for piece in pieces]
     if [int(number[1]) for number in numbered if number] != list(range(1, len(pieces) + 1)):

@@ -6,11 +6,10 @@ The lower half of `judges.latex`, which adds lists, relations and names and stat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
+from livek12.judges.nodes import Node, chosen, decorated, in_base, is_mixed, plus, times, transposed
 from livek12.judges.tokens import Token, Unparsable
 
-Node = list[Any]
 MAX_DEPTH = 32
 _APPLIED = frozenset({"f", "g", "F", "G"})
 OPENING = {"(": ")", "[": "]", "{": "}", "set{": "set}", "floor(": "floor)", "ceil(": "ceil)"}
@@ -94,7 +93,7 @@ class ExpressionReader(ABC):
             operator = self.take().text if self.is_op("+", "-", "pm", "mp") else ("+" if node is None else "")
             if not operator:
                 break
-            node = _plus(node, operator, self.signed_product())
+            node = plus(node, operator, self.signed_product())
         if node is None:
             raise Unparsable("no expression")
         return node
@@ -108,13 +107,16 @@ class ExpressionReader(ABC):
         return ["neg", node] if negative else node
 
     def product(self) -> Node:
-        """Powers with *, /, (in brackets) : or nothing between them; a whole number before a proper fraction is a mixed number."""
+        """Powers with *, /, (in brackets) : or nothing between them.
+
+        A whole number before a proper fraction is a mixed number.
+        """
         node = self.power()
         divided = False
         while True:
             if self.is_op("*"):
                 self.take()
-                node, divided = _times(node, self.signed_power()), False
+                node, divided = times(node, self.signed_power()), False
             elif self.is_op("/") or (self.inside and self.is_op(":")):
                 self.take()
                 node, divided = ["div", node, self.signed_power()], True
@@ -123,7 +125,7 @@ class ExpressionReader(ABC):
                     raise Unparsable("ambiguous division")
                 fraction = self.peek().text == "frac"
                 right = self.power()
-                node = ["add", [node, right]] if fraction and _is_mixed(node, right) else _times(node, right)
+                node = ["add", [node, right]] if fraction and is_mixed(node, right) else times(node, right)
             else:
                 return node
 
@@ -161,7 +163,7 @@ class ExpressionReader(ABC):
                 node = ["percent", node]
             elif self.is_op("'") or (token.kind == "const" and token.text in {"deg", "prime"}):
                 self.take()
-                node = _times(node, ["const", "deg"]) if token.text == "deg" else _decorated(node, "'")
+                node = times(node, ["const", "deg"]) if token.text == "deg" else decorated(node, "'")
             else:
                 return node
 
@@ -175,17 +177,17 @@ class ExpressionReader(ABC):
         named = set(texts) <= _PRIMES | {"prime"} or all(token.kind == "word" for token in inner)
         if mark and named and (braced or texts[0] not in {"+", "-"}):
             self.at = close + braced
-            return _decorated(base, "".join(texts).replace("prime", "'"))
+            return decorated(base, "".join(texts).replace("prime", "'"))
         if texts in (["T"], ["top"]) and base[0] in {"tuple", "interval", "matrix"}:
             self.at = close + braced
-            return _transposed(base)
+            return transposed(base)
         if texts == ["deg"]:
             self.at = close + braced
-            return _times(base, ["const", "deg"])
+            return times(base, ["const", "deg"])
         if braced and texts[0:1] == ["("] and texts[-1] == ")":
             raise Unparsable("a bracketed superscript")
         exponent = self.argument(signed=True)
-        return _chosen(base, exponent) or ["pow", base, exponent]
+        return chosen(base, exponent) or ["pow", base, exponent]
 
     def argument(self, signed: bool = False, one_digit: bool = False) -> Node:
         """What a command or a superscript takes: a group in braces or one token."""
@@ -219,7 +221,7 @@ class ExpressionReader(ABC):
         token = self.take()
         kind, text = token[:2]
         if kind == "num":
-            return _in_base(text, self.raw_group()) if self.subscripted() else ["num", text]
+            return in_base(text, self.raw_group()) if self.subscripted() else ["num", text]
         if kind == "id":
             return self.symbol(text)
         if kind == "const" and text in {"e", "i"} and self.peek().text == "_":
@@ -302,7 +304,7 @@ class ExpressionReader(ABC):
             return self.primary()
         node = ["neg", self.power()] if self.is_op("-") and self.take() else self.power()
         while self.starts_primary() and self.peek().kind != "func":
-            node = _times(node, self.power())
+            node = times(node, self.power())
         return node
 
     def structure(self, name: str) -> Node:
@@ -338,7 +340,7 @@ class ExpressionReader(ABC):
         closing = self.expect("}") if opening == "{" else self.expect(")", "]")
         entries = inner[2] if inner[0] == "list" else [inner]
         if entries[0][0] == "num" and len(entries) == 1 and self.subscripted():
-            return _in_base(entries[0][1], self.raw_group())
+            return in_base(entries[0][1], self.raw_group())
         if opening == "{" or (len(entries) == 1 and (opening, closing) in {("(", ")"), ("[", "]")}):
             return inner
         if (opening, closing) == ("(", ")"):
@@ -391,58 +393,3 @@ class ExpressionReader(ABC):
         if not rows or len({len(row) for row in rows}) != 1 or len(rows[0]) > 8:
             raise Unparsable("a ragged matrix")
         return ["matrix", rows]
-
-
-def _chosen(base: Node, exponent: Node) -> Node | None:
-    """C_5^2 and A_5^2 as the numbers of combinations and arrangements; None for anything else."""
-    kind, _, total = str(base[1]).partition("_") if base[0] == "sym" else ("", "", "")
-    if kind not in {"C", "A"} or not total.isdigit() or exponent[0] != "num" or not exponent[1].isdigit():
-        return None
-    if int(exponent[1]) > int(total):
-        return None
-    if kind == "C":
-        return ["binom", ["num", total], exponent]
-    return ["div", ["fact", ["num", total]], ["fact", ["num", str(int(total) - int(exponent[1]))]]]
-
-
-def _in_base(digits: str, base: str) -> Node:
-    """A whole number in a base of 2 to 36; else a number with an index, which is a name."""
-    base = base.strip("()")
-    valid = (
-        base.isdigit() and 2 <= int(base) <= 36 and digits.isdigit() and all(int(digit) < int(base) for digit in digits)
-    )
-    return ["based", digits, base] if valid else ["sym", f"{digits}_{base}"]
-
-
-def _transposed(node: Node) -> Node:
-    """A row as a column; tuples have no direction."""
-    if node[0] == "matrix":
-        return ["matrix", [list(column) for column in zip(*node[1], strict=True)]]
-    return node if node[0] == "tuple" else ["tuple", node[1:3]]
-
-
-def _plus(left: Node | None, operator: str, right: Node) -> Node:
-    if operator in {"pm", "mp"}:
-        return ["pm", left, right, operator]
-    term = ["neg", right] if operator == "-" else right
-    if left is None:
-        return term
-    return ["add", [*left[1], term]] if left[0] == "add" else ["add", [left, term]]
-
-
-def _times(left: Node, right: Node) -> Node:
-    return ["mul", [*left[1], right]] if left[0] == "mul" else ["mul", [left, right]]
-
-
-def _is_mixed(whole: Node, fraction: Node) -> bool:
-    """A whole number directly before a proper fraction of whole numbers is a mixed number."""
-    numbers = [whole, *fraction[1:]] if fraction[0] == "div" else []
-    if len(numbers) != 3 or not all(node[0] == "num" and node[1].isdigit() for node in numbers):
-        return False
-    return int(fraction[1][1]) < int(fraction[2][1])
-
-
-def _decorated(node: Node, mark: str) -> Node:
-    if node[0] != "sym":
-        raise Unparsable("a mark on an expression")
-    return ["sym", node[1] + mark]

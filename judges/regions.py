@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cmp_to_key
+from itertools import pairwise
 from typing import Any
 
 import sympy
 
-from livek12.judges.expressions import Unsupported, Value, affine, at, is_small, value_of
-from livek12.judges.reader import Node
+from livek12.judges.expressions import affine, at, is_small
+from livek12.judges.nodes import Node
 from livek12.judges.trees import NOT_SCALAR, has_sign
+from livek12.judges.values import Unsupported, Value, value_of
 
 FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
 MAX_DEGREE = 6
@@ -213,7 +215,7 @@ def _between_ends(ends: list[Value], inside: Callable[[Any], bool]) -> tuple[Spa
     if not known:
         return (Span(_MINUS_INFINITE, _INFINITE, False, False),) if inside(sympy.Integer(0)) else ()
     numbers = [sympy.Rational(str(_number(end).round(12))) for end in known]
-    tests = [numbers[0] - 1, *((a + b) / 2 for a, b in zip(numbers, numbers[1:], strict=False)), numbers[-1] + 1]
+    tests = [numbers[0] - 1, *((a + b) / 2 for a, b in pairwise(numbers)), numbers[-1] + 1]
     borders = [_MINUS_INFINITE, *known, _INFINITE]
     return tuple(Span(borders[i], borders[i + 1], False, False) for i, test in enumerate(tests) if inside(test))
 
@@ -251,12 +253,22 @@ def _sorted(ends: list[Value]) -> list[Value]:
     return found
 
 
+def _by_low(one: Span, two: Span) -> int:
+    """Order by the lower end; of equal ends the closed one is lower."""
+    return _order(one.low, two.low) or two.low_closed - one.low_closed
+
+
+def _by_high(one: Span, two: Span) -> int:
+    """Order by the upper end; of equal ends the open one is lower."""
+    return _order(one.high, two.high) or one.high_closed - two.high_closed
+
+
 def _normal(spans: tuple[Span, ...]) -> tuple[Span, ...]:
     """Disjoint and ascending where all ends are numbers; otherwise as they are."""
     if len(spans) < 2:
         return spans
     try:
-        ordered = sorted(spans, key=cmp_to_key(lambda a, b: _order(a.low, b.low) or b.low_closed - a.low_closed))
+        ordered = sorted(spans, key=cmp_to_key(_by_low))
         merged = [ordered[0]]
         for span in ordered[1:]:
             last = merged[-1]
@@ -289,8 +301,7 @@ def _meeting(regions: list[Region]) -> Region | None:
 
 
 def _common(one: Span, two: Span) -> Span | None:
-    low = max((one, two), key=cmp_to_key(lambda a, b: _order(a.low, b.low) or b.low_closed - a.low_closed))
-    high = min((one, two), key=cmp_to_key(lambda a, b: _order(a.high, b.high) or a.high_closed - b.high_closed))
+    low, high = max((one, two), key=cmp_to_key(_by_low)), min((one, two), key=cmp_to_key(_by_high))
     apart = _order(low.low, high.high)
     if apart > 0 or (apart == 0 and not (low.low_closed and high.high_closed)):
         return None

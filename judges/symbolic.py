@@ -13,10 +13,10 @@ from typing import Any
 from livek12.judges.base import Comparison, Decision, accept, reject, undecided
 from livek12.judges.chemistry import is_chemical
 from livek12.judges.latex import parse
+from livek12.judges.nodes import Node
 from livek12.judges.notation import bare, key_value
 from livek12.judges.numeric import read_number
 from livek12.judges.pool import Pool, shared_pool
-from livek12.judges.reader import Node
 from livek12.judges.tokens import Unparsable
 from livek12.judges.units import conversion
 
@@ -78,14 +78,12 @@ def _units(node: Any) -> set[str]:
     return own.union(*map(_units, node))
 
 
-def _converted(node: Any, unit: str, factors: Mapping[str, Fraction]) -> Any:
-    if not isinstance(node, list):
-        return node
+def _converted(node: Node, unit: str, factors: Mapping[str, Fraction]) -> Node:
     if node[:1] == ["unit"] and node[2] in factors:
         factor = factors[node[2]]
         size = ["div", ["num", str(factor.numerator)], ["num", str(factor.denominator)]]
         return ["unit", ["mul", [size, node[1]]], unit, node[3]]
-    return [_converted(child, unit, factors) for child in node]
+    return [_converted(child, unit, factors) if isinstance(child, list) else child for child in node]
 
 
 def _are_numbers(gold: str, answer: str) -> bool:

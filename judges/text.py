@@ -63,7 +63,7 @@ _COPULA = re.compile(r"(?<=[\uac00-\ud7a3A-Za-z0-9)])(?:입니다|이에요|예�
 
 
 def _plainest(text: str) -> str:
-    """A normal form without quotes, with one sign for every joint, without article and copula; "" where none is left."""
+    """A normal form without quotes, with one sign for every joint, without article and copula."""
     text = _COPULA.sub("", _ARTICLE.sub("", _QUOTES.sub("", text)))
     pieces = _JOINT.split(text)
     return ",".join(pieces) if all(pieces) else text

@@ -49,7 +49,8 @@ _OPERATORS = {"times": "*", "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp
 _STRUCTURES = frozenset({"frac", "sqrt", "binom"})
 _FRACTIONS = {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}
 _CONSTANTS = {"pi": "pi", "infty": "oo", "infinity": "oo", "emptyset": "empty", "varnothing": "empty",
-              "circ": "deg", "degree": "deg", "prime": "prime", **dict.fromkeys("ldots dots cdots dotsc".split(), "dots")}  # fmt: skip
+              "circ": "deg", "degree": "deg", "prime": "prime",
+              **dict.fromkeys("ldots dots cdots dotsc".split(), "dots")}  # fmt: skip
 _DECORATIONS = frozenset("vec hat bar overline tilde dot ddot mathcal mathscr mathbb angle triangle".split())
 _SAME_DECORATION = {"overrightarrow": "vec", "widehat": "hat", "widetilde": "tilde"}
 _TRANSPARENT = frozenset(
@@ -60,7 +61,8 @@ _SAME_NAME = {**_ALIASES, **_SAME_LETTER, **_FRACTIONS, **_SAME_DECORATION}
 _AND = frozenset({"and", "和", "且", "与", "及", "以及", "및", "그리고"})
 _OR = frozenset({"or", "或", "或者", "또는"})
 _JOINED = re.compile(r"(?P<first>.{0,40}\S)\s+(?P<last>and|or|和|或|및|또는)", re.IGNORECASE)
-EMPTY_SET = frozenset({"空集", "공집합", "无解", "无实数解", "no solution", "no solutions", "no real solution", "no real solutions",
+EMPTY_SET = frozenset({"空集", "공집합", "无解", "无实数解", "no solution", "no solutions", "no real solution",
+                        "no real solutions",
                         "empty set", "the empty set", "해가 없다"})  # fmt: skip
 _STOP_WORDS = frozenset("if is as at to of in no on by for all not the yes any are odd end mod sum max min lim".split())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from livek12.judges.reader import Node
+from livek12.judges.nodes import Node
 
 HOLDERS = frozenset({"list", "set"})
 NOT_SCALAR = frozenset(

@@ -1,4 +1,4 @@
-"""True or false, in Chinese, Korean and English. What is not plainly one of them is undecided, and so is "not false"."""
+"""True or false, in Chinese, Korean and English. What is not plainly one of them is undecided; so is "not false"."""
 
 from __future__ import annotations
 

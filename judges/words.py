@@ -22,7 +22,8 @@ _CLASSES = """
 升高 上升 变高 | 降低 下降 变低 | 不变 保持不变 不改变
 增强 变强 | 减弱 变弱 | 不变 保持不变 不改变
 加快 变快 | 减慢 变慢 | 不变 保持不变 不改变
-先增大后减小 先变大后变小 先增加后减少 | 先减小后增大 先变小后变大 先减少后增加 | 一直增大 一直变大 逐渐增大 | 一直减小 一直变小 逐渐减小 | 不变 保持不变
+先增大后减小 先变大后变小 先增加后减少 | 先减小后增大 先变小后变大 先减少后增加\
+ | 一直增大 一直变大 逐渐增大 | 一直减小 一直变小 逐渐减小 | 不变 保持不变
 左 向左 水平向左 左侧 左边 | 右 向右 水平向右 右侧 右边
 上 向上 竖直向上 上方 | 下 向下 竖直向下 下方
 竖直向上 | 竖直向下 | 水平向左 | 水平向右
@@ -59,9 +60,13 @@ _CLASSES = """
 奇函数 | 偶函数 | 非奇非偶函数 既不是奇函数也不是偶函数 | 既是奇函数又是偶函数
 相交 | 相切 | 相离
 锐角三角形 | 直角三角形 | 钝角三角形
-充分不必要 充分不必要条件 充分非必要条件 充分而不必要条件 | 必要不充分 必要不充分条件 必要非充分条件 必要而不充分条件 | 充要 充要条件 充分必要条件 充分且必要条件 | 既不充分也不必要 既不充分也不必要条件 既不充分又不必要条件 既非充分也非必要条件 既非充分又非必要条件
+充分不必要 充分不必要条件 充分非必要条件 充分而不必要条件 | \
+必要不充分 必要不充分条件 必要非充分条件 必要而不充分条件 | \
+充要 充要条件 充分必要条件 充分且必要条件 | \
+既不充分也不必要 既不充分也不必要条件 既不充分又不必要条件 既非充分也非必要条件 既非充分又非必要条件
 greater_than greater larger_than larger > | less_than less smaller_than smaller < | equal equal_to equals =
-increase increases increased increasing | decrease decreases decreased decreasing | unchanged no_change remains_unchanged stays_the_same remains_the_same
+increase increases increased increasing | decrease decreases decreased decreasing | \
+unchanged no_change remains_unchanged stays_the_same remains_the_same
 rise rises rising | fall falls falling
 left to_the_left leftward leftwards | right to_the_right rightward rightwards
 up upward upwards | down downward downwards
@@ -78,7 +83,8 @@ odd | even | neither
 converges convergent converge | diverges divergent diverge
 possible | impossible
 크다 더_크다 > | 작다 더_작다 < | 같다 =
-증가 증가한다 증가함 증가합니다 커진다 | 감소 감소한다 감소함 감소합니다 작아진다 | 일정 일정하다 변하지_않는다 변화_없음 불변
+증가 증가한다 증가함 증가합니다 커진다 | 감소 감소한다 감소함 감소합니다 작아진다 | \
+일정 일정하다 변하지_않는다 변화_없음 불변
 높아진다 상승 상승한다 | 낮아진다 하강 하강한다
 왼쪽 | 오른쪽
 위 위쪽 | 아래 아래쪽

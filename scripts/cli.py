@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 if TYPE_CHECKING:
     from typer.core import TyperCommand
 
+STOPPED = 130
 COMMANDS = {
     "demo": "The main job on what ships inside: a small model sits the sample exam.",
     "tasks": "List the tasks.",
@@ -89,14 +90,21 @@ def main() -> None:
     except UserError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
-        print("stopped; run the same command again to go on", file=sys.stderr, flush=True)
-        os._exit(130)  # what was done is stored; threads that wait for an endpoint are not waited for
+        _stop()
     except Exception as error:
         # Wrong options: typer's own exceptions say it in one line, but its handler would print four.
         if not hasattr(error, "format_message"):
             raise
         _fail(f"{error.format_message().rstrip('.')}; see `livek12 --help`, `livek12 COMMAND --help`")
+    if result == STOPPED:  # typer's word for a KeyboardInterrupt
+        _stop()
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _stop() -> NoReturn:
+    print("stopped; run the same command again to go on", file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    os._exit(STOPPED)  # what was done is stored; threads that wait for an endpoint are not waited for
 
 
 def _fail(message: str) -> NoReturn:

@@ -121,6 +121,29 @@ class Judges:
             self._threads.shutdown(wait=True, cancel_futures=True)
 
 
+def check_judges(options: JudgeOptions, author: str, tasks: str) -> None:
+    """Refuses, before anything is asked, a panel that could decide nothing about this model.
+
+    Args:
+        options: who judges.
+        author: the model under test.
+        tasks: names of the tasks, comma-separated.
+
+    Raises:
+        UserError: too few judges may judge this model.
+    """
+    if options.panel is None:
+        return
+    from livek12.judges.llm.client import JudgeModel
+    from livek12.judges.llm.panel import Panel
+    from livek12.tasks.registry import get_tasks
+
+    with ThreadPoolExecutor(1) as threads:
+        panel = Panel(options.panel, [JudgeModel(judge) for judge in options.panel.judges], threads)
+        for task in get_tasks(tasks):
+            panel.check([author], task.judge.size)
+
+
 def quick_threads() -> int:
     """Threads for the rules: enough to keep every symbolic worker busy while one of them parses."""
     return 2 * max(2, min(8, os.cpu_count() or 1))

@@ -83,7 +83,7 @@ class Publisher:
         tag: str | None,
     ) -> Published:
         """See `livek12.dataset_builders.publishing.publish`."""
-        if hold_answers == repo:
+        if hold_answers and hold_answers.lower() == repo.lower():
             raise UserError(
                 f"--hold-answers {repo} is --repo itself: the answers need a private repository of their own"
             )
@@ -92,6 +92,8 @@ class Publisher:
         held = Held(newest_release(ruling.releases), hold_answers) if hold_answers else None
         before = self._look(target, dry_run, private=private)
         vault_before = self._look(vault, dry_run, private=True) if vault else None
+        if before and vault_before and before.name.lower() == vault_before.name.lower():
+            raise UserError(f"--hold-answers {hold_answers} and --repo {repo} are one repository: {before.name}")
         self._check_reveal(target, before, held, ruling, reveal_answers)
         with self._outgoing(ruling, held) as (public, secret):
             files = local_files(public)
@@ -149,6 +151,8 @@ class Publisher:
         if state:
             card = repository.read(CARD, state.head) if CARD in state.files else b""
             check_owner(name, state, card.decode("utf-8", errors="replace"))
+            if state.name.lower() != name.lower():
+                self._notes.append(f"{name} is called {state.name} on the Hub by now")
         if state is None and not repository.logged_in:
             self._notes.append(f"{name}: you are not logged in, so a private repository of this name is not seen")
         return state

@@ -27,7 +27,13 @@ _NETWORK = ("httpx", "httpcore", "requests", "urllib3", "aiohttp")
 
 
 class Changed(UserError):
-    """Somebody else committed to the repository in the meantime."""
+    """Somebody else changed the repository in the meantime: its head, unless `what` says otherwise."""
+
+    def __init__(self, name: str, what: str = "") -> None:
+        super().__init__(
+            f"{name} was changed by somebody else in the meantime{what}: see its last commit, then run the same"
+            " command again"
+        )
 
 
 class Unanswered(UserError):
@@ -49,8 +55,9 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class State:
-    """A repository at one moment."""
+    """A repository at one moment; `name` is what the Hub calls it, which differs where it was renamed."""
 
+    name: str
     head: str
     private: bool
     files: dict[str, RemoteFile]
@@ -101,6 +108,7 @@ class Repository:
         refs = self._ask(lambda: self._api.list_repo_refs(self.name, repo_type="dataset"))
         head = str(info.sha)
         return State(
+            name=str(info.id),
             head=head,
             private=bool(info.private),
             files=self.files(head),
@@ -164,10 +172,17 @@ class Repository:
         )
 
     def tag(self, name: str, commit: str) -> None:
-        """Names a commit."""
+        """Names a commit.
+
+        Raises:
+            Changed: somebody else gave the name to another commit in the meantime.
+        """
         self._ask(
             lambda: self._api.create_tag(self.name, tag=name, revision=commit, repo_type="dataset", exist_ok=True)
         )
+        refs = self._ask(lambda: self._api.list_repo_refs(self.name, repo_type="dataset"))
+        if commit not in (tag.target_commit for tag in refs.tags if tag.name == name):
+            raise Changed(self.name, f" (the tag {name} names another commit)")
 
     def _filesystem(self) -> Any:
         from huggingface_hub import HfFileSystem
@@ -193,7 +208,8 @@ class Repository:
     def _said(self, error: Exception) -> UserError:
         """The line for a failure."""
         cause = _root(error)
-        status = getattr(getattr(cause, "response", None), "status_code", None)
+        response = getattr(cause, "response", None)
+        status = getattr(response, "status_code", None)
         kind = type(cause).__name__
         if kind == "OfflineModeIsEnabled":
             return UserError("HF_HUB_OFFLINE is set, so the Hub cannot be asked: unset it")
@@ -205,25 +221,32 @@ class Repository:
         if kind == "RepositoryNotFoundError":
             hint = "or your token may not see it" if self._token else "or it is private and you are not logged in"
             return NotThere(f"{self.name}: no such data set on the Hub, {hint}: `hf auth login`")
+        if kind == "GatedRepoError":
+            return UserError(f"{self.name} is gated, and the token has no access: ask for it on its page of the Hub")
+        if kind == "JSONDecodeError":
+            return UserError(
+                f"what answers at {self._api.endpoint} is no Hub, or something stands before it (a login page, a"
+                " proxy): check the network and HF_ENDPOINT"
+            )
+        if response is not None and response.request.method == "PUT" and status not in _BUSY:
+            # Signed addresses are good for a while, and whoever has one may use it: it is not shown.
+            return UserError(f"an upload for {self.name} was refused ({status}): run the same command again")
         return self._refused(status, cause)
 
     def _refused(self, status: int | None, error: BaseException) -> UserError:
+        said = one_line(getattr(error, "server_message", None) or error, 200)
+        said = said.replace(self._token, "***") if self._token else said
         if status == 401:
             return UserError("the Hub does not accept the token: log in again with `hf auth login`")
         if status == 403:
-            return UserError(f"the token may not write to {self.name}: take one with write access to it")
+            return UserError(f"the token may not write to {self.name} ({said}): take one with write access to it")
         if status == 412:
-            return Changed(
-                f"{self.name} was changed by somebody else in the meantime: see its last commit, then run the same"
-                " command again"
-            )
+            return Changed(self.name)
         if status in _BUSY:
             return Unanswered(
                 f"the Hub answered {status} again and again; a reader sees {self.name} as it was: run the same command"
                 " later, it sends only what is missing"
             )
-        said = one_line(getattr(error, "server_message", None) or error, 200)
-        said = said.replace(self._token, "***") if self._token else said
         return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {said}")
 
 

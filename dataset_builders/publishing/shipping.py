@@ -129,9 +129,12 @@ class Shipping:
             now = self._repository.state()
             if now and is_published(self._files, now.files):
                 return now
-            if problem is None or wait is None or now is None or now.head != state.head:
-                raise problem or Changed(
-                    f"{self._repository.name} changed right after the commit: run the command again"
+            if now is None or now.head != state.head:
+                raise Changed(self._repository.name)
+            if problem is None or wait is None:
+                raise problem or Unanswered(
+                    f"{self._repository.name}: the Hub took the commit, but does not show it yet: run the same command"
+                    " again"
                 )
             time.sleep(wait)
         raise AssertionError("the last attempt returns or raises")

@@ -224,7 +224,7 @@ class JudgeModel:
         asked = request.model_dump(include={"messages", "sampling", "answer_schema"})
         # One name may be another model at another address.
         address = self.spec.engine_args.get("base_url") or os.environ.get("OPENAI_BASE_URL", "")
-        return canonical_json([prompt.id, self.spec.identity, address, asked, request.key.trial])
+        return canonical_json([prompt.sha256, self.spec.identity, address, asked, request.key.trial])
 
     def _outcome(self, request: Request) -> Outcome:
         """The engine's outcome; what it raises becomes a failure, and after a few in a row the judge is down.

@@ -33,12 +33,14 @@ def run(
     from livek12.scripts.commands.generate import ask
     from livek12.scripts.commands.judge import end as end_judging
     from livek12.scripts.commands.report import end, finish
+    from livek12.scripts.judging import check_judges
     from livek12.scripts.pipeline import judge as mark
     from livek12.scripts.pipeline import profile_of
 
     judging = options.judging(judge, judge_engine, judge_engine_args, judge_method, cache=cache, audit=audit)
     formulas = profile_of(profile)
     sampling = options.sampling(max_tokens, temperature, seed)
+    check_judges(judging, model, task)
     folder, exam = ask(task, model, out, data, engine, engine_args, limit, trials, sampling)
     lost = mark(folder, options=judging, exam=exam)
     failed = finish(folder, formulas, exam=exam, as_json=as_json)

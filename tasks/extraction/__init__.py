@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.parts import READER_TYPES, part_count
-from livek12.tasks.extraction.choices import find_choice, find_choices
+from livek12.tasks.extraction.choices import find_choice
+from livek12.tasks.extraction.groups import find_choices
 from livek12.tasks.extraction.regions import closed, final_text
 from livek12.tasks.extraction.truth import find_truth
 from livek12.tasks.extraction.values import find_values

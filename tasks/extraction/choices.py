@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from livek12.core.records import Question
-from livek12.judges.labels import label_sequence, read_labels
-from livek12.tasks.extraction.labelled import labelled_parts
+from livek12.judges.labels import read_labels
 from livek12.tasks.extraction.regions import Region, answer_tags, boxes, tail
 from livek12.tasks.extraction.remarks import RETRACTION, is_correction, is_remark, retraction, settled
-from livek12.tasks.extraction.substance import says_nothing
 from livek12.tasks.extraction.values import NOTHING, final_run, find_values
 
 Found = tuple[list[str], str]
@@ -41,7 +39,10 @@ _RUN = (
     r"(?P<or>\s*(?:或者?|还是|or\b|또는)\s*(?:选项|option\s*)?\s*[(（]?\s*[A-J①-⑩])?"
 )
 _ONE_DIGIT = r"(?:[(（]\s*[1-9]\s*[)）]|[1-9]\s*번|[1-9](?!\d|[./^:]\d|,\d{2}|\s*[-+*=^_/\\a-zA-Z%°]))"
-_DIGIT = rf"(?P<run>{_ONE_DIGIT}(?:\s*(?:[,，、;；·ㆍ・]|[과와및])\s*{_ONE_DIGIT}){{0,9}})(?P<or>\s*(?:或者?|还是|or\b|또는)\s*[1-9①-⑩])?"
+_DIGIT = (
+    rf"(?P<run>{_ONE_DIGIT}(?:\s*(?:[,，、;；·ㆍ・]|[과와및])\s*{_ONE_DIGIT}){{0,9}})"
+    r"(?P<or>\s*(?:或者?|还是|or\b|또는)\s*[1-9①-⑩])?"
+)
 
 _SELECT_ZH = (
     r"(?<![不别勿误未错若单多排])(?<!不能)(?<!不可)(?<!不应)(?<!如果)(?<!假如)(?<!假设)(?<!要是)[选選]"
@@ -165,9 +166,9 @@ _OPTION_LINE = re.compile(r"\s*[(（]?([A-J])[)）]?\s*(?:[.．:：]|、(?!\s*[A
 
 def find_choice(text: str, question: Question, truncated: bool) -> Found:
     """The labels of the last commitment; else a value that it states, which the judges may match to an option."""
-    known = _known(question)
+    known = known_labels(question)
     several = question.question_type == "multiple_choice"
-    cleaned = settled(_cleaned(text, several))
+    cleaned = settled(cleaned_text(text, several))
     found = _strong(cleaned, known, several, _asks_for_wrong(question))
     if found is None and not truncated:
         asked_for_wrong = not several and (not question.question or _asks_for_wrong(question))
@@ -181,74 +182,7 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
     return values, method
 
 
-def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:
-    """One choice for each of several sub-questions: by their labels, or as many commitments as there are.
-
-    Else the whole text, for a reader.
-    """
-    if numbered := _numbered(_cleaned(text, False), count):
-        return numbered, "labelled"
-    one = question.model_copy(update={"answer": question.answer[:1]})
-    for piece in (_last_commitment(text), text):
-        listed = [find_choice(part, one, len(part) > _SHORT)[0] for part in labelled_parts(tail(piece), count)]
-        if listed and all(listed):
-            return [found[0] for found in listed], "labelled"
-    said = _strong_ones(settled(_cleaned(text, False)), _known(question))
-    single = [label_sequence(found.said)[0] for found in said if len(found.labels) == 1]
-    sums = [labels for found in said if len(labels := label_sequence(found.said)) == count]
-    if len(single) == count or (not single and sums):
-        chosen = single or sums[-1]
-        if not sums or sums[-1] == chosen:
-            return chosen, "phrase"
-    return ([text.strip()], "whole") if text.strip() and not says_nothing(text, question) else NOTHING
-
-
-_NUMBERED = re.compile(
-    r"(?<![\d.])(?P<first>\d{1,3})\s?(?:[-—–~～至]\s?(?P<last>\d{1,3})\s?[.、．:：)]?\s?(?P<row>[A-J](?:[ ,，、]?[A-J])+)"
-    r"|[.、．:：)]\s?(?:故?选|答案[为是:：])?\s?(?P<one>[A-J]))(?![A-Za-z])"
-)
-
-
-def _numbered(cleaned: str, count: int) -> list[str]:
-    """The letters behind as many numbers in a row ("21. B 22. C", "36-40 EBACD"), whatever the first; else none."""
-    letters: list[str] = []
-    expected = 0
-    for match in _NUMBERED.finditer(cleaned):
-        found = [char for char in match["one"] or match["row"] if char.isalpha()]
-        first, last = int(match["first"]), int(match["last"] or match["first"])
-        if last - first + 1 != len(found):
-            continue
-        letters = letters + found if first == expected else found
-        expected = last + 1
-    return letters if len(letters) == count else []
-
-
-_SHORT = 80
-"""In a longer text on one sub-question only explicit commitments count."""
-
-
-def _last_commitment(text: str) -> str:
-    """What follows the last "the answers are"."""
-    said = list(_ANSWERS.finditer(text))
-    return text[said[-1].end() :] if said else ""
-
-
-def _strong_ones(cleaned: str, known: Labels) -> list[_Commitment]:
-    """The explicit commitments in their order, each once."""
-    ordered = sorted(_commitments(cleaned, known, False, not known, False), key=lambda found: found.end)
-    kept: list[_Commitment] = []
-    for found in ordered:
-        if kept and found.start < kept[-1].end:
-            kept[-1] = max(kept[-1], found, key=lambda one: one.rank)
-        elif not is_remark(cleaned, found.start, found.end):
-            kept.append(found)
-    return kept
-
-
-_ANSWERS = re.compile(r"答案(?:分别|依次)?(?:为|是|如下)?[:：]|(?i:answers?(?:\s+are)?\s*:)|정답(?:은)?\s*[:：]?")
-
-
-def _known(question: Question) -> Labels:
+def known_labels(question: Question) -> Labels:
     """The labels that count; empty where all do (a Korean question whose options stand in its text)."""
     known = frozenset(label for option in question.options for label in read_labels(option.label) or ())
     return known or (frozenset() if question.language == "ko" else frozenset("ABCDEFGHIJ"))
@@ -258,7 +192,7 @@ def _asks_for_wrong(question: Question) -> bool:
     return bool(_ASKS_WRONG.search(question.question))
 
 
-def _cleaned(text: str, several: bool) -> str:
+def cleaned_text(text: str, several: bool) -> str:
     """The end of the text without mark-up, with its boxes and answer tags marked."""
     tags = answer_tags(text)
     outside = [box for box in boxes(text) if not any(tag.start <= box.start < tag.end for tag in tags)]
@@ -296,7 +230,9 @@ def _listed(text: str, found: Sequence[Region]) -> list[Region]:
 
 
 @dataclass(frozen=True)
-class _Commitment:
+class Commitment:
+    """Where a text commits to labels, how strongly, in which words; no labels where it offers several."""
+
     start: int
     end: int
     rank: int
@@ -308,8 +244,8 @@ class _Commitment:
 def _strong(cleaned: str, known: Labels, several: bool, asked_for_wrong: bool) -> tuple[str, str] | None:
     """Text and method of the explicit commitment that holds: the last one that is no weaker and no remark."""
     digits = not known or any(label.isdigit() for label in known)
-    best: _Commitment | None = None
-    for new in sorted(_commitments(cleaned, known, several, digits, asked_for_wrong), key=lambda found: found.end):
+    best: Commitment | None = None
+    for new in sorted(commitments(cleaned, known, several, digits, asked_for_wrong), key=lambda found: found.end):
         if best is None or (new.labels == best.labels and new.rank > best.rank):
             best = new
         elif new.rank < _MARKED and is_remark(cleaned, new.start, new.end):
@@ -323,9 +259,9 @@ def _strong(cleaned: str, known: Labels, several: bool, asked_for_wrong: bool) -
     return best.said, best.method
 
 
-def _commitments(
+def commitments(
     cleaned: str, known: Labels, several: bool, digits: bool, asked_for_wrong: bool
-) -> Iterator[_Commitment]:
+) -> Iterator[Commitment]:
     """All explicit commitments to known labels, or to none of those offered ("A or B")."""
     right_ones = [(_LOOSE, _RIGHT_ONES_KO)] if digits and not asked_for_wrong else []
     for rank, pattern in [*_FORMS, *(_DIGIT_FORMS if digits else []), *right_ones]:
@@ -342,7 +278,7 @@ def _commitments(
                 continue
             final = rank == _EXPLICIT and _FINALLY.search(cleaned[max(0, match.start() - 10) : match.start("run")][:10])
             strength = _FINAL if final else rank
-            yield _Commitment(match.start(), match.end(), strength, said.strip(), method, labels)
+            yield Commitment(match.start(), match.end(), strength, said.strip(), method, labels)
 
 
 def _labels_in_prose(cleaned: str, match: re.Match[str]) -> Labels | None:

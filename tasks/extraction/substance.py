@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from livek12.core.records import Question
+from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.parts import part_count
 from livek12.tasks.extraction.regions import final_text
 
@@ -49,6 +49,8 @@ def says_nothing(text: str, question: Question) -> bool:
     """
     if _SIGN.fullmatch(text):
         return False
+    if question.question_type in CHOICE_TYPES:
+        text = "\n".join(line for line in text.splitlines() if not _lists_options(line))
     asked = " ".join([question.question, *(f"{option.label} {option.text}" for option in question.options)])
     own = _own_sentences(_without_loop(text)[:_READ], _signs(asked))
     blanks = [len(_OPEN_BLANK.findall(sentence)) for sentence in own]
@@ -59,6 +61,19 @@ def says_nothing(text: str, question: Question) -> bool:
         return False
     between = blanks[opened[0] :].count(0)
     return 3 * between <= len(opened)
+
+
+_LABEL = re.compile(r"(?:^|\s)([A-J])\s?[.．、](?=\s?\S)")
+_JUDGED = re.compile(
+    r"正确|错|不对|符合|选|答案|right|wrong|correct|true|false|answer|because|因为|옳|틀|정답", re.IGNORECASE
+)
+
+
+def _lists_options(line: str) -> bool:
+    """Whether a line is the options again, each with its label and without a word on any."""
+    labels = [match[1] for match in _LABEL.finditer(line)]
+    whole = len(labels) > 2 and "".join(labels) == "ABCDEFGHIJ"[: len(labels)]
+    return whole and line.lstrip().startswith("A") and not _JUDGED.search(line)
 
 
 def _own_sentences(text: str, asked: str) -> list[str]:

@@ -80,6 +80,14 @@ def test_an_option_given_as_its_text_is_matched_to_its_label() -> None:
     assert outcome("B", "7", "single_choice", options=choices) == "undecided"
 
 
+@pytest.mark.parametrize("answer", ["None of the above", "以上都不对", "没有正确选项", "정답 없음", r"\text{None}"])
+def test_none_of_the_options_is_wrong_where_no_option_says_so(answer: str) -> None:
+    assert outcome("B", answer, "single_choice", options=tuple(options("5", "6", "7", "8"))) == "reject"
+    assert outcome("D", answer, "single_choice", options=tuple(options("5", "6", "7", "以上都不对"))) != "reject"
+    assert outcome("B", answer, "single_choice") == "undecided"
+    assert outcome("B", answer, "single_choice", options=tuple(options("5", "", "7", "8"))) == "undecided"
+
+
 def test_a_text_that_two_options_share_or_that_contradicts_its_label_is_not_decided() -> None:
     assert outcome("A", "6", "single_choice", options=tuple(options("6", "6", "7"))) == "undecided"
     assert outcome("A", "A. 7", "single_choice", options=tuple(options("6", "8", "7"))) == "undecided"
@@ -98,10 +106,19 @@ def test_a_number_that_is_both_a_label_and_another_options_text_is_not_decided()
 
 
 STEPS = [
-    ("CAB", "C、A、B", "accept"), ("CAB", "C→A→B", "accept"), ("CAB", r"C\to A\to B", "accept"), ("CAB", "CBA", "reject"),
-    ("CAB", "ABC", "reject"), ("ABC", "CBA", "undecided"), ("ABC", "A, B, C", "accept"), ("③①②", "③→①→②", "accept"),
-    ("③①②", "①②③", "reject"), ("①②③", "②①③", "undecided"), ("CAB", "先C再A后B", "undecided"), ("CAB", "CABD", "undecided"),
-]  # fmt: skip
+    ("CAB", "C、A、B", "accept"),
+    ("CAB", "C→A→B", "accept"),
+    ("CAB", r"C\to A\to B", "accept"),
+    ("CAB", "CBA", "reject"),
+    ("CAB", "ABC", "reject"),
+    ("ABC", "CBA", "undecided"),
+    ("ABC", "A, B, C", "accept"),
+    ("③①②", "③→①→②", "accept"),
+    ("③①②", "①②③", "reject"),
+    ("①②③", "②①③", "undecided"),
+    ("CAB", "先C再A后B", "undecided"),
+    ("CAB", "CABD", "undecided"),
+]
 
 
 @pytest.mark.parametrize(("gold", "answer", "expected"), STEPS)

@@ -399,7 +399,8 @@ def asked(text: str, gold: str) -> Question:
 
 
 MONOTONY = [
-    ("函数的单调递增区间是____", "[0,1]", "(0,1)", True), ("f(x) is increasing on ____", "(2,+\\infty)", "[2,+\\infty)", True),
+    ("函数的单调递增区间是____", "[0,1]", "(0,1)", True),
+    ("f(x) is increasing on ____", "(2,+\\infty)", "[2,+\\infty)", True),
     ("函数的单调递增区间是____", "[0,1]", "(0,2)", False), ("函数的值域是____", "[0,1]", "(0,1)", None),
 ]  # fmt: skip
 
@@ -412,8 +413,10 @@ def test_where_a_function_rises_either_bracket_will_do(text: str, gold: str, ans
 ASKED = [
     ("How many meters is it?", "2.65 m", "2.65", True), ("How many meters is it?", "2.65 m", "265", False),
     ("How many meters is it?", "2.65 km", "2650", True), ("求速度（单位：m/s）", "10 m/s", "10", True),
-    ("这段路长多少千米？", "5 km", "5", True), ("거리는 몇 미터인가?", "5 m", "5", True), ("Find the length.", "5 m", "5", None),
+    ("这段路长多少千米？", "5 km", "5", True), ("거리는 몇 미터인가?", "5 m", "5", True),
+    ("Find the length.", "5 m", "5", None),
     ("How many meters or feet?", "5 N", "5", None), ("这个力是多少？", "5 N", "5", None),
+    ("How many meters is it, and what is the force?", "5 N", "5", None),
 ]  # fmt: skip
 
 

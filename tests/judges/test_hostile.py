@@ -50,7 +50,7 @@ def test_five_hundred_hostile_strings_run_nothing_and_end_within_two_seconds(tmp
     assert len(table) >= 500
     outcome("(x+1)^2", "x^2+2x+1")
     used = time.process_time()
-    said = {name: outcome(gold, text) for name, text in table.items() for gold in ("x+1", "4.25", "(0,1)")}
+    said = {name: outcome(gold, text) for name, text in table.items() for gold in ("4.25", "(0,1)")}
     assert "accept" not in said.values()
     assert time.process_time() - used < SECONDS * len(said)
     assert not marker.exists()

@@ -61,7 +61,7 @@ def test_pairs_that_rule_checkers_miss(folder: Path) -> None:
         ]
     coverage, false_accepts, false_rejects = tally(results)
     assert (false_accepts, false_rejects) == (0, 0)
-    assert coverage >= 0.75
+    assert coverage >= 0.82
 
 
 CONVENTIONS = {r"Answer $ " + "\n 9 \n $", r"Answer \( " + "\n 9 \n \\)", r"$-2 \\le x \\le 7$"}
@@ -78,7 +78,7 @@ def test_pairs_of_a_checking_library(folder: Path) -> None:
         results.append((bool(row["expected"]), mark(question, *extract(row["pred"], question, "stop").answers).correct))
     coverage, false_accepts, false_rejects = tally(results)
     assert (false_accepts, false_rejects) == (0, 0)
-    assert coverage >= 0.78
+    assert coverage >= 0.88
 
 
 def test_olympiad_scoring_examples(folder: Path) -> None:
@@ -87,7 +87,7 @@ def test_olympiad_scoring_examples(folder: Path) -> None:
     results = [(bool(row["expected"]), said[outcome(row["gold"], row["pred"])]) for row in examples]
     coverage, false_accepts, false_rejects = tally(results)
     assert (false_accepts, false_rejects) == (0, 0)
-    assert coverage >= 0.8
+    assert coverage >= 0.86
 
 
 # Rows whose key belongs to another question (the set says that a few rows with figures are mis-mapped).
@@ -130,7 +130,9 @@ def test_choices_marked_by_teachers(folder: Path) -> None:
 def test_blanks_marked_by_teachers(folder: Path, one_text: bool) -> None:
     results = []
     for row, right in full_or_zero(folder / "gaokao2024_teacher_scored.jsonl", "填空题"):
-        marked = re.search(r"答案是：(.+)$", row["gold"], re.DOTALL) or re.search(r"故填：(.+)$", row["gold"], re.DOTALL)
+        marked = re.search(r"答案是：(.+)$", row["gold"], re.DOTALL) or re.search(
+            r"故填：(.+)$", row["gold"], re.DOTALL
+        )
         if marked is None:
             continue
         entries = [marked[1]] if row["subject"] == "数学" else re.split(r";\s|\n", marked[1])
@@ -140,6 +142,23 @@ def test_blanks_marked_by_teachers(folder: Path, one_text: bool) -> None:
     coverage, false_accepts, false_rejects = tally(results)
     assert (false_accepts, false_rejects) == (0, 0)
     assert coverage >= 0.65
+
+
+def test_no_blank_accepts_the_key_of_another(folder: Path) -> None:
+    keys = {
+        piece.strip(" ．。")
+        for row in rows(folder / "gaokao2024_teacher_scored.jsonl")
+        for piece in re.split(r";\s|\n|；|。|，", str(row["gold"]).split("答案是：")[-1])
+    }
+    some = random.Random(0).sample(sorted(key for key in keys if 0 < len(key) <= 40), 110)
+    accepted = [
+        (gold, answer)
+        for gold in some
+        for answer in some
+        if re.sub(r"\\[a-z]+|\W", "", gold) != re.sub(r"\\[a-z]+|\W", "", answer)
+        and CASCADE.decide(Comparison(gold, answer, "fill_in_blank", language="zh")).decision == "accept"
+    ]
+    assert accepted == []
 
 
 @pytest.fixture(scope="module")

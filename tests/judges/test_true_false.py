@@ -21,11 +21,24 @@ def test_false_is_false(answer: str) -> None:
 
 
 SENTENCES = [
-    ("The statement is not true.", False), ("the claim isn't correct", False), ("It is true", True), ("该命题为真", True),
-    ("为假", False), ("真命题", True), ("这句话是错的", False), ("该说法是不正确的", False), ("说法正确", True), ("참이다", True),
-    ("거짓입니다", False), ("옳지 않다", False), ("맞지 않다", False), ("이 진술은 참이다", True), ("(√)", True), ("成立", True),
+    ("The statement is not true.", False),
+    ("the claim isn't correct", False),
+    ("It is true", True),
+    ("该命题为真", True),
+    ("为假", False),
+    ("真命题", True),
+    ("这句话是错的", False),
+    ("该说法是不正确的", False),
+    ("说法正确", True),
+    ("참이다", True),
+    ("거짓입니다", False),
+    ("옳지 않다", False),
+    ("맞지 않다", False),
+    ("이 진술은 참이다", True),
+    ("(√)", True),
+    ("成立", True),
     ("不成立", False),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("answer", "value"), SENTENCES)

@@ -73,7 +73,7 @@ def edited(sample: Path, folder: Path, config: str, change: Callable[[list[dict[
         (("--engine-args", "base_url=http://127.0.0.1:1/v1,max_retries=0"), "127.0.0.1:1"),
         (("--engine", "transformers", "--model", "{here}", "--engine-args", ""), "{here}"),
         (("--engine", "replay", "--model", "{here}", "--engine-args", ""), "{here}"),
-        (("--judge", "oracle"), "--judge 'oracle': choose one of"),
+        (("--judge", "oracle"), "never itself nor its family"),
         (("--profile", "mine"), "--profile 'mine': choose one of paper, release"),
         (("--out", "/proc/nowhere"), "/proc/nowhere: cannot be made"),
     ],

@@ -1,0 +1,99 @@
+"""The choices of several sub-questions in one response: one label each, in their order, or the whole text."""
+
+from __future__ import annotations
+
+import re
+
+from livek12.core.records import Question
+from livek12.judges.labels import label_sequence
+from livek12.tasks.extraction.choices import (
+    Commitment,
+    Found,
+    Labels,
+    cleaned_text,
+    commitments,
+    find_choice,
+    known_labels,
+)
+from livek12.tasks.extraction.labelled import labelled_parts
+from livek12.tasks.extraction.regions import tail
+from livek12.tasks.extraction.remarks import is_remark, settled
+from livek12.tasks.extraction.substance import says_nothing
+from livek12.tasks.extraction.values import NOTHING
+
+
+def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:
+    """One choice for each of several sub-questions: by their numbers or labels, or as many commitments as there are.
+
+    Else the whole text, for a reader.
+
+    Args:
+        text: the response without its thinking.
+        question: its options are used; its key is not.
+        truncated: whether the response was cut off.
+        count: how many sub-questions there are.
+    """
+    if numbered := _numbered(cleaned_text(text, False), count):
+        return numbered, "labelled"
+    one = question.model_copy(update={"answer": question.answer[:1]})
+    for piece in (_last_commitment(text), text):
+        listed = [
+            find_choice(part, one, truncated or len(part) > _SHORT)[0] for part in labelled_parts(tail(piece), count)
+        ]
+        if listed and all(listed):
+            return [found[0] for found in listed], "labelled"
+    said = _strong_ones(settled(cleaned_text(text, False)), known_labels(question))
+    single = [label_sequence(found.said)[0] for found in said if len(found.labels) == 1]
+    sums = [labels for found in said if len(labels := label_sequence(found.said)) == count]
+    if len(single) == count or (not single and sums):
+        chosen = single or sums[-1]
+        if not sums or sums[-1] == chosen:
+            return chosen, "phrase"
+    return ([text.strip()], "whole") if text.strip() and not says_nothing(text, question) else NOTHING
+
+
+_NUMBERED = re.compile(
+    r"(?<![\d.])(?P<first>\d{1,3})\s?"
+    r"(?:[-—–~～至]\s?(?P<last>\d{1,3})\s?[.、．:：)]?\s?(?P<row>[A-J](?:[ ,，、]?[A-J])+)"
+    r"|[.、．:：)]\s?(?:故?选|答案[为是:：])?\s?(?P<one>[A-J]))(?![A-Za-z])"
+    r"(?!\s?(?:选项|项)?\s?(?:是|为)?(?:错|不正确|正确|不对|对|wrong|incorrect|correct|false|true))"
+)
+
+
+def _numbered(cleaned: str, count: int) -> list[str]:
+    """The letters behind as many numbers in a row ("21. B 22. C", "36-40 EBACD"), whatever the first; else none."""
+    letters: list[str] = []
+    expected = 0
+    for match in _NUMBERED.finditer(cleaned):
+        found = [char for char in match["one"] or match["row"] if char.isalpha()]
+        first, last = int(match["first"]), int(match["last"] or match["first"])
+        if last - first + 1 != len(found):
+            continue
+        letters = letters + found if first == expected else found
+        expected = last + 1
+    return letters if len(letters) == count else []
+
+
+_SHORT = 80
+"""In a longer text on one sub-question only explicit commitments count."""
+
+
+def _last_commitment(text: str) -> str:
+    """What follows the last "the answers are"."""
+    said = list(_ANSWERS.finditer(text))
+    return text[said[-1].end() :] if said else ""
+
+
+def _strong_ones(cleaned: str, known: Labels) -> list[Commitment]:
+    """The explicit commitments in their order, each once."""
+    ordered = sorted(commitments(cleaned, known, False, not known, False), key=lambda found: found.end)
+    kept: list[Commitment] = []
+    for found in ordered:
+        if kept and found.start < kept[-1].end:
+            kept[-1] = max(kept[-1], found, key=lambda one: one.rank)
+        elif not is_remark(cleaned, found.start, found.end):
+            kept.append(found)
+    return kept
+
+
+_ANSWERS = re.compile(r"答案(?:分别|依次)?(?:为|是|如下)?[:：]|(?i:answers?(?:\s+are)?\s*:)|정답(?:은)?\s*[:：]?")
