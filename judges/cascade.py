@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -21,6 +22,7 @@ from livek12.core.records import canonical_json
 from livek12.judges.base import Comparison, Decision, Stage, undecided
 from livek12.judges.cache import DECISIONS, Store
 
+_log = logging.getLogger(__name__)
 REMEMBERED = 100_000
 MAX_CHARS = 20_000
 """A key or an answer longer than this is prose for a reader, not a value to compare."""
@@ -88,13 +90,22 @@ class Cascade:
         reasons: list[str] = []
         lasting = True
         for stage in self.stages:
-            decision = stage.decide(comparison)
+            decision = _said(stage, comparison)
             if decision.decision != "undecided":
                 return decision
             lasting = lasting and decision.lasting
             if decision.reason:
                 reasons.append(f"{stage.name}: {decision.reason}")
         return undecided("rules", "; ".join(reasons) or "no rule applies", lasting)
+
+
+def _said(stage: Stage, comparison: Comparison) -> Decision:
+    """What a stage says; one that breaks off on an input of the outside world cannot say, and the run goes on."""
+    try:
+        return stage.decide(comparison)
+    except Exception as error:
+        _log.warning("%s: the %s rules broke off", comparison.question_id, stage.name, exc_info=True)
+        return undecided(stage.name, f"broke off ({type(error).__name__})", lasting=False)
 
 
 def default_cascade(store: Store | None = None) -> Cascade:

@@ -24,7 +24,7 @@ from livek12.core.errors import UserError
 from livek12.judges.base import NamedJudge, PartialCredit
 from livek12.judges.grade import GradingConfig, judge_version
 from livek12.scripts.flow import Flow
-from livek12.scripts.judging import JudgeOptions, Judges, Spent, quick_threads, unfinished
+from livek12.scripts.judging import JudgeOptions, Judges, Spent, quick_threads, unanswered
 from livek12.scripts.pairs import BadRow, Json, Pair, bad_row, line_id, read_pair, verdict_row
 from livek12.scripts.progress import Progress, warn
 
@@ -56,7 +56,8 @@ class Counts:
         self.rejected += row.get("decision") == "reject"
         self.undecided += row.get("decision") == "undecided"
         self.bad += row.get("decided_by") == "input"
-        self.lost += row.get("decision") == "undecided" and any("raw" not in call for call in row.get("calls", ()))
+        waits = any("raw" not in call and not call.get("final") for call in row.get("calls", ()))
+        self.lost += row.get("decision") == "undecided" and waits
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class _PairDesk:
         authors = (*self._authors, *filter(None, (pair.response.model,)))
         settler = self._settlers[pair.question.benchmark]
         verdict = second_look(pair.question, pair.response, judged.verdict, settler, authors)
-        if unfinished(verdict):
+        if unanswered(verdict):
             warn(f"{pair.id}: {verdict.reason}", kind="not judged")
         return self._judged(pair, verdict)
 
@@ -183,6 +184,12 @@ def rule_verdict(pair: Pair, config: GradingConfig, cascade: Cascade) -> Verdict
 
     A response of some length in which no answer was found is undecided here: nobody has read it.
     """
+    from livek12.tasks.marking import unless_broken
+
+    return unless_broken(pair.question, pair.response.key, config, lambda: _rule_verdict(pair, config, cascade))
+
+
+def _rule_verdict(pair: Pair, config: GradingConfig, cascade: Cascade) -> Verdict:
     from livek12.core.records import PartVerdict
     from livek12.judges.grade import grade, total
     from livek12.tasks.extraction.substance import spoken

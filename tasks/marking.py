@@ -6,13 +6,14 @@ panel. Thinking text is never looked at.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from livek12 import __version__
-from livek12.core.records import Image, Question, Response, Verdict
+from livek12.core.records import Image, Key, PartVerdict, Question, Response, Verdict
 from livek12.judges.cascade import Cascade
-from livek12.judges.grade import GradingConfig, grade
+from livek12.judges.grade import GradingConfig, grade, total
 from livek12.tasks.extraction import extract
 from livek12.tasks.extraction.substance import spoken
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from livek12.judges.llm.audit import Auditor
     from livek12.judges.llm.case import Case
     from livek12.judges.llm.settle import Settler
+
+_log = logging.getLogger(__name__)
 
 
 def mark_response(question: Question, response: Response, config: GradingConfig, cascade: Cascade) -> Verdict:
@@ -31,9 +34,24 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
         config: the rules in force.
         cascade: the stages that decide.
     """
-    found = extract(response.text, question, response.finish_reason)
-    verdict = grade(question, response.key, found.answers, config=config, cascade=cascade)
-    return _stamped(verdict, response)
+
+    def mark() -> Verdict:
+        found = extract(response.text, question, response.finish_reason)
+        return grade(question, response.key, found.answers, config=config, cascade=cascade)
+
+    return _stamped(unless_broken(question, response.key, config, mark), response)
+
+
+def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Callable[[], Verdict]) -> Verdict:
+    """The verdict of `mark`; a rule that breaks off costs this answer its mark (ungraded, with the reason), no more."""
+    try:
+        return mark()
+    except Exception as error:
+        _log.warning("%s: the rules broke off", key, exc_info=True)
+        reason = f"the rules broke off ({type(error).__name__})"
+        gold = "; ".join(question.answer)
+        part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=reason)
+        return total(question, key, [part], config)
 
 
 def needs_second_look(question: Question, response: Response, verdict: Verdict, settler: Settler) -> bool:
