@@ -246,11 +246,16 @@ class Response(Record):
 
 
 class Failure(Record):
-    """A request that ended without a response; sent again when the run goes on."""
+    """A request that ended without a response; sent again when the run goes on.
+
+    `final`: it is the request itself that is refused (too long, a picture to a text model), so that sending it again
+    would end the same way.
+    """
 
     key: Key
     state: Literal["failed", "unsupported"]
     reason: str
+    final: bool = False
 
 
 class Call(Record):
@@ -259,7 +264,7 @@ class Call(Record):
     `prompt` names the prompt file with version and hash; `raw` is the reply as received (None: there was none) and
     `problem` why it counts for nothing ("" when it counts). `cost` is in the currency of the judge's stated prices,
     None without prices or counts. `remembered`: the reply came from the cache, so that nothing was paid this time;
-    tokens and cost are those of the first time.
+    tokens and cost are those of the first time. `final`: no reply came, and none would if it were asked again.
     """
 
     judge: str
@@ -273,6 +278,12 @@ class Call(Record):
     seconds: float | None = None
     cost: float | None = None
     remembered: bool = False
+    final: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether no reply came and asking again may bring one."""
+        return self.raw is None and not self.final
 
 
 class Vote(Record):

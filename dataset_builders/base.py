@@ -23,11 +23,32 @@ class BadRow(ValueError):
 
 @dataclass
 class Log:
-    """What happened to the rows of a build."""
+    """What happened to the rows of a build.
+
+    Attributes:
+        read: rows found.
+        skipped: one line a row that is left out.
+        notes: one line a thing worth knowing about what is kept.
+        unread: names of columns that have no place in a question.
+    """
 
     read: int = 0
     skipped: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
+
+    def add(self, other: Log) -> None:
+        """Takes in what was logged elsewhere after this."""
+        self.read += other.read
+        self.skipped += other.skipped
+        self.notes += other.notes
+        self.unread |= other.unread
+
+    def take(self) -> Log:
+        """What was logged so far, which is logged here no longer."""
+        taken = Log(self.read, self.skipped, self.notes, self.unread)
+        self.read, self.skipped, self.notes, self.unread = 0, [], [], set()
+        return taken
 
     def skip(self, where: str, id: str | None, reason: object) -> None:
         """Records a row that is left out: where it stands (file:line), its id if it has one, and why."""

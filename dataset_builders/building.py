@@ -6,8 +6,10 @@ Contract: see `livek12.dataset_builders`. A build that fails or is killed leaves
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -32,6 +34,7 @@ from livek12.dataset_builders.parquet import Counts, TableWriters
 from livek12.dataset_builders.releases import Base, read_withdrawals
 from livek12.dataset_builders.sources import ALL, BENCHMARKS, NAMES, find_sources
 from livek12.dataset_builders.statistics import Statistics
+from livek12.dataset_builders.workers import COLLECTED
 from livek12.dataset_builders.workspace import check_out, replace, workspace
 
 MIB = 1 << 20
@@ -121,7 +124,7 @@ def build(
     out = out.absolute()
     check_out(out)
     try:
-        with workspace(out) as scratch:
+        with workspace(out) as scratch, _few_collections():
             folder = scratch / "data"
             folder.mkdir()
             tables, statistics = _write(records, layout, folder, log, step)
@@ -152,6 +155,16 @@ def build(
     return BuildReport(benchmark, out, log.read, log.skipped, log.notes, counts, summary, size)
 
 
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(COLLECTED, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def _read(benchmark: str, source: Path, hosts: Collection[str], log: Log, several: bool) -> Records:
     """The records of one benchmark; where there are several, what is said of their rows names the benchmark."""
     own = Log()
@@ -175,8 +188,7 @@ def _in_subsets(records: Records, files: Sequence[Path], log: Log) -> Records:
     if files:
         from livek12.dataset_builders.subsets import reviewed
 
-        for file in files:
-            records = reviewed.apply(records, file, log)
+        return reviewed.apply(records, files, log)
     return records
 
 

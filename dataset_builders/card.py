@@ -16,7 +16,7 @@ from livek12.core.features import columns
 from livek12.core.questions import CARD
 from livek12.core.records import Page, Question, Record
 from livek12.dataset_builders.columns import MEANINGS
-from livek12.dataset_builders.croissant import write_croissant
+from livek12.dataset_builders.croissant import render_croissant
 from livek12.dataset_builders.held import FILE as HELD
 from livek12.dataset_builders.held import read_held
 from livek12.dataset_builders.layouts import IMAGE_ONLY
@@ -90,9 +90,17 @@ def write_metadata(folder: Path, summary: Mapping[str, Any], configs: Mapping[st
     """
     described = describe_configs(folder, summary, configs)
     write_statistics(folder, summary)
+    for name, text in _rendered(folder, summary, described).items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _rendered(folder: Path, summary: Mapping[str, Any], described: list[dict[str, Any]]) -> dict[str, str]:
+    """The card and `croissant.json`."""
     cite = "\n".join(citations(summary["all"]["by"]["benchmark"]))
-    write_croissant(folder / CROISSANT, summary, described, CANARY, cite)
-    (folder / CARD).write_text(render_card(folder, summary, described), encoding="utf-8")
+    return {
+        CROISSANT: render_croissant(summary, described, CANARY, cite),
+        CARD: render_card(folder, summary, described),
+    }
 
 
 def rewrite_metadata(folder: Path) -> None:
@@ -115,8 +123,12 @@ def metadata_problems(folder: Path) -> list[str]:
     except UserError as error:
         return [str(error)]
     described = describe_configs(folder, summary, configs)
-    if (folder / CARD).read_text(encoding="utf-8", errors="replace") != render_card(folder, summary, described):
-        problems.append(f"{CARD}: edited by hand, or of another version of livek12; build the data set again")
+    for name, text in _rendered(folder, summary, described).items():
+        file = folder / name
+        if not file.is_file():
+            problems.append(f"{name}: not there; build the data set again")
+        elif file.read_text(encoding="utf-8", errors="replace") != text:
+            problems.append(f"{name}: edited by hand, or of another version of livek12; build the data set again")
     return problems
 
 

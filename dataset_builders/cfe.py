@@ -12,6 +12,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,8 +21,9 @@ from livek12.dataset_builders.base import BadRow, Log, Records
 from livek12.dataset_builders.fields import as_text, points_of, review_of, source_of, units_of
 from livek12.dataset_builders.images import ImageLoader
 from livek12.dataset_builders.latex import restore_commands
+from livek12.dataset_builders.making import to_questions
 from livek12.dataset_builders.marks import place_marks
-from livek12.dataset_builders.rows import Row, read_rows, source_root, to_questions
+from livek12.dataset_builders.rows import Row, source_root
 from livek12.dataset_builders.text import parse_list, parse_object
 
 _VARIABLE_TYPES = get_args(Variable.model_fields["type"].annotation)
@@ -40,11 +42,20 @@ def read(source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
         UserError: the source is not there or holds no rows of this form.
     """
     root = source_root(source)
-    provenance = _provenance(root / PROVENANCE, log)
-    loader = ImageLoader(root, hosts)
-    rows = read_rows(source, log, other_files=(PROVENANCE, SOURCES))
-    yield from to_questions(rows, lambda row: _question(row, provenance, loader, log), log)
-    loader.report(log, source.name)
+    make = _Maker(ImageLoader(root, hosts), _provenance(root / PROVENANCE, log))
+    yield from to_questions(source, make, log, other_files=(PROVENANCE, SOURCES))
+    make.loader.report(log, source.name)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the question of a row, given the provenance of all."""
+
+    loader: ImageLoader
+    provenance: Provenance
+
+    def __call__(self, row: Row, log: Log) -> Question:
+        return _question(row, self.provenance, self.loader, log)
 
 
 def _question(row: Row, provenance: Provenance, loader: ImageLoader, log: Log) -> Question:
@@ -116,6 +127,7 @@ def _variables(data: Mapping[str, Any], row: Row, log: Log) -> list[Variable]:
         if column and len(column) != len(values):
             raise BadRow(f"short_answer_{part} has {len(column)} entries for {len(values)} values")
         columns[part] = [_as_text(entry) for entry in column] or [""] * len(values)
+    columns["type"] = [kind.strip().lower() for kind in columns["type"]]
     unknown = {kind for kind in columns["type"] if kind and kind not in _VARIABLE_TYPES}
     if unknown:
         log.note(row.where, row.id, f"short_answer_type {', '.join(sorted(unknown))} is not known: taken as other")

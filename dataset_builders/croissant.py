@@ -1,4 +1,4 @@
-"""Writes `croissant.json`: the data set as Croissant 1.0 describes data sets (JSON-LD).
+"""Renders `croissant.json`: the data set as Croissant 1.0 describes data sets (JSON-LD).
 
 Contract: one record set a config, with a field for every column; files are named by the same patterns as in the card,
 relative to the data set. Croissant knows texts, numbers, pictures, lists and records of one level; deeper members of
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from livek12.core.features import columns
@@ -57,13 +56,10 @@ _CONTEXT: dict[str, Any] = {
 _TYPES = {"string": "sc:Text", "int64": "sc:Integer", "float64": "sc:Float", "bool": "sc:Boolean"}
 
 
-def write_croissant(
-    path: Path, summary: Mapping[str, Any], configs: Iterable[Mapping[str, Any]], note: str, cite: str
-) -> None:
-    """Writes the description of a data set.
+def render_croissant(summary: Mapping[str, Any], configs: Iterable[Mapping[str, Any]], note: str, cite: str) -> str:
+    """The description of a data set, as text.
 
     Args:
-        path: the file.
         summary: `Statistics.summary`.
         configs: the configs as `card.describe_configs` gives them.
         note: what has to go with every copy.
@@ -83,7 +79,7 @@ def write_croissant(
         "distribution": [_files(config) for config in listed],
         "recordSet": [_records(config) for config in listed],
     }
-    path.write_text(json.dumps(described, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return json.dumps(described, ensure_ascii=False, indent=1) + "\n"
 
 
 def _files(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,12 @@ MinHash and its banding are 40 lines over numpy here: a library for them would b
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import unicodedata
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -43,6 +46,10 @@ SAME_FIGURE_BITS = 10
 """Two figures are the same where at most so many of 64 bits of their difference hashes differ."""
 BANDS, ROWS = 24, 5
 """MinHash bands: a pair at the threshold is missed with probability (1 - 0.75^5)^24 = 0.15 %."""
+CROWD = 16
+"""So many that share a band are looked at. Where more do, those with the same numbers are looked for among them, and
+among those again the ones that ask the same: whoever differs in either is no duplicate. So the work grows with the
+questions, not with their square, and what may go unseen is a duplicate or variant beside several others."""
 _BREAK = "\0"
 _LEAD = re.compile(
     r"\s*(?:第?\s*\d{1,3}\s*[.．、:：)）题번](?!\d)|[(（【\[][^)）】\]]{0,40}(?:分|年|卷|점|points?|marks?)[^)）】\]]{0,40}[)）】\]])\s*"
@@ -117,58 +124,126 @@ def stem(question: Question) -> Stem:
 
 
 class DuplicateIndex:
-    """The questions that others are compared with; a text is held once."""
+    """The questions that others are compared with."""
 
     def __init__(self, stems: Iterable[Stem]) -> None:
-        texts: dict[Language, dict[str, list[Stem]]] = {}
-        for entry in stems:
-            texts.setdefault(entry.language, {}).setdefault(_masked(entry.text), []).append(entry)
-        self._indexes = {language: _Index(language, groups) for language, groups in texts.items()}
+        texts: dict[Language, list[Stem]] = {}
+        self._places: dict[Language, list[int]] = {}
+        for place, entry in enumerate(stems):
+            texts.setdefault(entry.language, []).append(entry)
+            self._places.setdefault(entry.language, []).append(place)
+        self._indexes = {language: _Index(entries) for language, entries in texts.items()}
 
-    def matches(self, asked: Stem) -> list[Match]:
-        """The questions near this one, itself left out: duplicates first, then by similarity."""
+    def matches(self, asked: Stem, before: int | None = None) -> list[Match]:
+        """The questions near this one, itself left out: duplicates first, then by similarity.
+
+        All of them, but for a crowd of near-identical texts: see `CROWD`.
+
+        Args:
+            asked: the question.
+            before: looks only among so many questions, the first that were given.
+        """
         index = self._indexes.get(asked.language)
         if index is None:
             return []
+        places = self._places[asked.language]
+        first = len(places) if before is None else bisect_left(places, before)
         found = [
             Match(other, similarity, _difference(asked, other))
-            for similarity, group in index.near(_masked(asked.text))
-            for other in group
+            for similarity, other in index.near(asked, first)
             if (other.benchmark, other.id) != (asked.benchmark, asked.id)
         ]
         return sorted(found, key=lambda match: (bool(match.difference), -match.similarity, match.other.id))
 
 
 class _Index:
-    """Texts of one language by the bands of their MinHash signatures."""
+    """Stems of one language by the bands of their MinHash signatures."""
 
-    def __init__(self, language: Language, groups: dict[str, list[Stem]]) -> None:
+    def __init__(self, stems: list[Stem]) -> None:
         import numpy as np
 
-        self._size = SHINGLE[language]
-        self._groups = list(groups.values())
-        self._texts = list(groups)
-        bands = np.stack([_bands(shingles(text, self._size)) for text in self._texts], axis=1)
-        self._order = np.argsort(bands, axis=1, kind="stable").astype(np.uint32)
-        self._sorted = np.take_along_axis(bands, self._order, axis=1)
+        self._stems = stems
+        keys = np.stack([_text_keys(entry) for entry in stems], axis=1)
+        self._levels = [_Buckets(keys)]
+        for narrower in _NARROWER:
+            if not self._levels[-1].crowded:
+                break
+            keys = _mixed(keys + np.stack([narrower(entry) for entry in stems], axis=1))
+            self._levels.append(_Buckets(keys))
 
-    def near(self, text: str) -> Iterator[tuple[float, list[Stem]]]:
-        own = shingles(text, self._size)
-        for candidate in sorted(self._candidates(_bands(own))):
-            similarity = _jaccard(own, shingles(self._texts[candidate], self._size))
+    def near(self, asked: Stem, first: int) -> Iterator[tuple[float, Stem]]:
+        own = _masked_shingles(asked.text, asked.language)
+        for candidate in sorted(self._candidates(asked, first)):
+            other = self._stems[candidate]
+            similarity = _jaccard(own, _masked_shingles(other.text, other.language))
             if similarity >= THRESHOLD:
-                yield similarity, self._groups[candidate]
+                yield similarity, other
 
-    def _candidates(self, bands: NDArray[np.uint64]) -> set[int]:
+    def _candidates(self, asked: Stem, first: int) -> set[int]:
+        keys = _text_keys(asked)
+        found, crowded = self._levels[0].find(keys, first)
+        for narrower, buckets in zip(_NARROWER, self._levels[1:], strict=False):
+            if crowded:
+                keys = _mixed(keys + narrower(asked))
+                members, crowded = buckets.find(keys, first)
+                found |= members
+        return found
+
+
+class _Buckets:
+    """Who shares which band, given the keys of all bands: shape (BANDS, stems)."""
+
+    def __init__(self, keys: NDArray[np.uint64]) -> None:
         import numpy as np
 
-        found: set[int] = set()
-        for ordered, order, band in zip(self._sorted, self._order, bands, strict=True):
-            start = int(np.searchsorted(ordered, band))
-            while start < len(ordered) and ordered[start] == band:
-                found.add(int(order[start]))
-                start += 1
-        return found
+        self._order = np.argsort(keys, axis=1, kind="stable").astype(np.uint32)
+        self._sorted = np.take_along_axis(keys, self._order, axis=1)
+        self.crowded = bool((self._sorted[:, CROWD:] == self._sorted[:, :-CROWD]).any())
+
+    def find(self, keys: NDArray[np.uint64], first: int) -> tuple[set[int], bool]:
+        """Who of the first stems shares a band, and whether that is a crowd: then those that share most bands."""
+        shared: Counter[int] = Counter()
+        crowded = False
+        for ordered, order, key in zip(self._sorted, self._order, keys, strict=True):
+            start = int(ordered.searchsorted(key))
+            members = order[start : start + CROWD + 1][ordered[start : start + CROWD + 1] == key]
+            crowded |= len(members) > CROWD
+            shared.update(member for member in members[:CROWD].tolist() if member < first)
+        return {member for member, _ in shared.most_common(CROWD if crowded else None)}, crowded
+
+
+def _text_keys(entry: Stem) -> NDArray[np.uint64]:
+    """A key a band: of the text."""
+    return _bands(_masked_shingles(entry.text, entry.language))
+
+
+def _number_keys(entry: Stem) -> NDArray[np.uint64]:
+    """A key a band: of the numbers."""
+    import numpy as np
+
+    digest = hashlib.blake2b(" ".join(entry.numbers).encode(), digest_size=8).digest()
+    return np.full(BANDS, int.from_bytes(digest, "little"), dtype=np.uint64)
+
+
+def _ask_keys(entry: Stem) -> NDArray[np.uint64]:
+    """A key a band: eight bits of the figure, where that decides, else one value of the ask's MinHash signature."""
+    import numpy as np
+
+    if entry.short and entry.figures:
+        masks = [sum(1 << (7 * band + 11 * bit) % 64 for bit in range(8)) for band in range(BANDS)]
+        return np.array([entry.figures[0] & mask for mask in masks], dtype=np.uint64)
+    stem, *options = entry.text.split(_BREAK)
+    asks = _BREAK.join([stem[-ENDING[entry.language] :], *options])
+    return _signature(shingles(asks, SHINGLE[entry.language]), BANDS)
+
+
+_NARROWER = (_number_keys, _ask_keys)
+"""What the buckets of a crowd are divided by, one after the other."""
+
+
+@lru_cache(maxsize=4_096)  # the first of a crowd are compared with all the others
+def _masked_shingles(text: str, language: Language) -> NDArray[np.uint64]:
+    return shingles(_DIGITS.sub("0", text), SHINGLE[language])
 
 
 def shingles(text: str, size: int) -> NDArray[np.uint64]:
@@ -193,14 +268,22 @@ def _bands(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The bands of the MinHash signature: shape (BANDS,)."""
     import numpy as np
 
-    factors, offsets = _permutations()
-    if not len(hashes):
-        return np.zeros(BANDS, dtype=np.uint64)
-    signature = (hashes[:, None] * factors + offsets).min(axis=0).reshape(BANDS, ROWS)
+    signature = _signature(hashes, BANDS * ROWS).reshape(BANDS, ROWS)
     keys: NDArray[np.uint64] = np.zeros(BANDS, dtype=np.uint64)
     for row in range(ROWS):
         keys = _mixed(keys + signature[:, row])
     return keys
+
+
+def _signature(hashes: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """The MinHash signature: of each permutation, the least that it makes of the hashes; zeros of none."""
+    import numpy as np
+
+    factors, offsets = _permutations()
+    if not len(hashes):
+        return np.zeros(size, dtype=np.uint64)
+    least: NDArray[np.uint64] = (hashes[:, None] * factors[:size] + offsets[:size]).min(axis=0)
+    return least
 
 
 @lru_cache(maxsize=1)
@@ -229,10 +312,6 @@ def _jaccard(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> float:
     return shared / max(1, len(one) + len(other) - shared)
 
 
-def _masked(text: str) -> str:
-    return _DIGITS.sub("0", text)
-
-
 def _difference(one: Stem, other: Stem) -> str:
     """What tells two near questions apart."""
     if one.numbers != other.numbers:
@@ -242,7 +321,7 @@ def _difference(one: Stem, other: Stem) -> str:
     asks = [(stem_a[-ending:], stem_b[-ending:])]
     if options_a and options_b:
         asks.append((_BREAK.join(options_a), _BREAK.join(options_b)))
-    if any(_jaccard(shingles(a, size), shingles(b, size)) < SAME_ASK for a, b in asks):
+    if any(a != b and _jaccard(shingles(a, size), shingles(b, size)) < SAME_ASK for a, b in asks):
         return "asks something else"
     if one.text != other.text and one.key and other.key and one.key != other.key:
         return "another option is right"

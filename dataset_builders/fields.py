@@ -26,6 +26,8 @@ LANGUAGES: dict[str, Language] = {
     **dict.fromkeys(("ko", "kr", "korean", "한국어"), "ko"),
 }
 """Names of the languages, in lower case."""
+MOST_POINTS = 99_999
+"""More than this is a mistake; comparing also refuses nan and infinity."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def points_of(data: Data, *keys: str) -> float | None:
         return None
     if isinstance(value, str) and (match := _POINTS.fullmatch(value)):
         value = float(match[1])
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_POINTS:
         raise BadRow(f"{_named(data, keys)} {one_line(repr(value), 40)} is not a number of points")
     return float(value)
 

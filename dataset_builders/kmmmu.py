@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,10 @@ from livek12.dataset_builders.images import ImageLoader
 from livek12.dataset_builders.korean_keys import chosen, label_only, plain_label
 from livek12.dataset_builders.latex import restore
 from livek12.dataset_builders.licences import stated_licence
+from livek12.dataset_builders.making import to_questions
 from livek12.dataset_builders.marks import place_marks, take_inline
 from livek12.dataset_builders.question_types import CHOICE, FREE, kind_of, settle
-from livek12.dataset_builders.rows import Row, read_rows, source_root, to_questions
+from livek12.dataset_builders.rows import Row, source_root
 from livek12.dataset_builders.text import (
     count_blanks,
     parse_list,
@@ -87,17 +89,23 @@ def read(source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
     root = source_root(source)
     loader = ImageLoader(root, hosts)
     licence = stated_licence(root)
-    unread: set[str] = set()
-
-    def make(row: Row) -> Question:
-        data = _named(row.data)
-        unread.update(data.keys() - _READ)
-        return _question(data, row, _origin(row, licence), loader, log)
-
-    yield from to_questions(read_rows(source, log), make, log)
+    yield from to_questions(source, _Maker(loader, licence), log)
     loader.report(log, source.name)
-    if unread:
-        log.note(source.name, None, f"columns with no place in a kmmmu question: {', '.join(sorted(unread))}")
+    if log.unread:
+        log.note(source.name, None, f"columns with no place in a kmmmu question: {', '.join(sorted(log.unread))}")
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the question of a row, given the licence that is stated beside the rows."""
+
+    loader: ImageLoader
+    licence: str | None
+
+    def __call__(self, row: Row, log: Log) -> Question:
+        data = _named(row.data)
+        log.unread.update(data.keys() - _READ)
+        return _question(data, row, _origin(row, self.licence), self.loader, log)
 
 
 def _question(data: Data, row: Row, origin: Origin, loader: ImageLoader, log: Log) -> Question:

@@ -67,7 +67,8 @@ def not_from_pages(question: Question, pages: Collection[PageKey]) -> str:
 
 
 def _livek12(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
-    yield "text_image" if question.images else "text_only"
+    if question.images or question.question or question.options:  # else only its pages ask it
+        yield "text_image" if question.images else "text_only"
     if not not_from_pages(question, pages):
         yield IMAGE_ONLY
     yield from (subset for subset in LIVEK12_SUBSETS if subset in question.subsets)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -31,10 +32,11 @@ from livek12.dataset_builders.fields import (
 from livek12.dataset_builders.images import ImageLoader
 from livek12.dataset_builders.latex import restore
 from livek12.dataset_builders.licences import stated_licence
+from livek12.dataset_builders.making import to_questions
 from livek12.dataset_builders.marks import place_marks, take_inline
 from livek12.dataset_builders.pages import find_pages
 from livek12.dataset_builders.question_types import CHOICE, FREE, kind_of, settle
-from livek12.dataset_builders.rows import Row, read_rows, source_root, to_questions
+from livek12.dataset_builders.rows import Row, read_rows, source_root
 from livek12.dataset_builders.text import (
     count_blanks,
     has_parts,
@@ -86,18 +88,25 @@ def read(source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
     loader = ImageLoader(root, hosts)
     pages = find_pages(root)
     licence = stated_licence(root)
-    unread: set[str] = set()
-
-    def make(row: Row) -> Question:
-        data, origin = _upstream(row), _origin(row, licence)
-        unread.update(data.keys() - _READ)
-        return _question(data, row, origin, pages, loader, log)
-
     yield from _pages(source, root, pages, loader, log)
-    yield from to_questions(read_rows(source, log), make, log)
+    yield from to_questions(source, _Maker(loader, frozenset(pages), licence), log)
     loader.report(log, source.name)
-    if unread:
-        log.note(source.name, None, f"keys with no place in a livek12 question: {', '.join(sorted(unread))}")
+    if log.unread:
+        log.note(source.name, None, f"keys with no place in a livek12 question: {', '.join(sorted(log.unread))}")
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the question of a row, given the pages there are and the licence that is stated beside the rows."""
+
+    loader: ImageLoader
+    pages: Collection[PageKey]
+    licence: str | None
+
+    def __call__(self, row: Row, log: Log) -> Question:
+        data, origin = _upstream(row), _origin(row, self.licence)
+        log.unread.update(data.keys() - _READ)
+        return _question(data, row, origin, self.pages, self.loader, log)
 
 
 def _pages(source: Path, root: Path, files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:

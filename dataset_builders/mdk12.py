@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from livek12.core.records import CHOICE_TYPES, Attributes, Language, Option, Question
@@ -30,9 +31,10 @@ from livek12.dataset_builders.fields import (
 )
 from livek12.dataset_builders.images import ImageLoader
 from livek12.dataset_builders.latex import restore
+from livek12.dataset_builders.making import to_questions
 from livek12.dataset_builders.marks import place_marks, take_inline
 from livek12.dataset_builders.question_types import CHOICE, FREE, kind_of, settle
-from livek12.dataset_builders.rows import Row, read_rows, source_root, to_questions
+from livek12.dataset_builders.rows import Row, source_root
 from livek12.dataset_builders.text import (
     count_blanks,
     parse_list,
@@ -102,16 +104,21 @@ def read(source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
     """
     root = source_root(source)
     loader = ImageLoader(root, hosts)
-    unread: set[str] = set()
-
-    def make(row: Row) -> Question:
-        unread.update(row.data.keys() - _READ)
-        return _question(row, loader, log)
-
-    yield from to_questions(read_rows(source, log), make, log)
+    yield from to_questions(source, _Maker(loader), log)
     loader.report(log, source.name)
-    if unread:
-        log.note(source.name, None, f"columns with no place in an mdk12 question: {', '.join(sorted(unread))}")
+    if log.unread:
+        log.note(source.name, None, f"columns with no place in an mdk12 question: {', '.join(sorted(log.unread))}")
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the question of a row."""
+
+    loader: ImageLoader
+
+    def __call__(self, row: Row, log: Log) -> Question:
+        log.unread.update(row.data.keys() - _READ)
+        return _question(row, self.loader, log)
 
 
 def _question(row: Row, loader: ImageLoader, log: Log) -> Question:

@@ -157,6 +157,7 @@ def _host(url: str | None) -> str:
 def content_of(question: Question) -> int:
     """What makes a question the same to the letter: texts without case, width and spaces, and the figures' bytes."""
     texts = [question.language, question.question, *(option.text for option in question.options)]
-    plain = "".join(unicodedata.normalize("NFKC", "\0".join(texts)).casefold().split())
+    joined = "\0".join(texts)
+    plain = "".join((joined if joined.isascii() else unicodedata.normalize("NFKC", joined)).casefold().split())
     figures = [f"{len(image.bytes or b'')} {zlib.crc32(image.bytes or b'')}" for image in question.images]
     return int.from_bytes(blake2b("\0".join([plain, *figures]).encode(), digest_size=8).digest())

@@ -2,8 +2,8 @@
 
 Contract: the files of the earlier revision are carried over byte for byte, but for those that hold a question
 withdrawn now; ids never change their meaning. A release (benchmark, language, name) that is already there must be
-the same to the letter, and adds nothing then. A new question that is a near-duplicate (see `duplicates`) of an older
-release's, withdrawn ones apart, is left out with one line that shows the pair.
+the same to the letter, what was refused then apart, and adds nothing. A new question that is a near-duplicate (see
+`duplicates`) of an older release's, withdrawn ones apart, is left out with one line that shows the pair.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import chain, count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -152,8 +153,10 @@ class Base:
                 if self._is_new(record):
                     yield record
             elif (release := _release(record)) in self._contents:
-                self._check_same(record, release)
-                seen.setdefault(release, set()).add(record.id)
+                if name := self._known_as(record, release):
+                    seen.setdefault(release, set()).add(name)
+                else:
+                    self._check_refused(record, release, log)
             elif self._allowed(record, log):
                 unique = ids[record.benchmark].claim(record.id)
                 if unique != record.id:
@@ -217,11 +220,24 @@ class Base:
             )
         return known is None
 
-    def _check_same(self, question: Question, release: Release) -> None:
-        known = self._contents[release].get(question.id)
-        if known != fingerprint([question.model_copy(update={"removed_in": None})]):
-            what = "is not in it" if known is None else "has other content there"
-            raise self._changed(release, f"{question.id} {what}")
+    def _known_as(self, question: Question, release: Release) -> str | None:
+        """The id under which the release has this very question: its own, or one made of it since that was taken."""
+        known = self._contents[release]
+        plain = question.model_copy(update={"removed_in": None})
+        for name in chain([question.id], takewhile(self._is_taken, (f"{question.id}-{n}" for n in count(2)))):
+            if name in known and known[name] == fingerprint([plain.model_copy(update={"id": name})]):
+                return name
+        return None
+
+    def _is_taken(self, id: str) -> bool:
+        return any(id in known for known in self._contents.values())
+
+    def _check_refused(self, question: Question, release: Release, log: Log) -> None:
+        """A question that a release there already lacks must be one that is refused, as it was when that was added."""
+        if question.id in self._contents[release]:
+            raise self._changed(release, f"{question.id} has other content there")
+        if self._allowed(question, log):
+            raise self._changed(release, f"{question.id} is not in it")
 
     def _changed(self, release: Release, how: str) -> UserError:
         return UserError(
@@ -231,11 +247,12 @@ class Base:
 
     def _allowed(self, question: Question, log: Log) -> bool:
         """Whether a question is none of the older ones; says which where it is, or is a variant of one."""
-        own = stem(question)
-        matches = self._index.matches(own)
+        own, release = stem(question), _release(question)
+        others = self._index.matches(own)
+        matches = [match for match in others if _release(match.other) != release]
         if not matches:
             return True
-        where, best = _shown(_release(question)), matches[0]
+        where, best = _shown(release), matches[0]
         if best.difference:
             log.note(where, question.id, f"a variant ({best.difference}) of {_pair(own, best)}")
             return True
@@ -255,7 +272,7 @@ class Base:
                 shutil.copyfile(file, target)
 
 
-def _release(question: Question) -> Release:
+def _release(question: Question | Stem) -> Release:
     return question.benchmark, question.language, question.release
 
 

@@ -7,16 +7,13 @@ Contract: every row comes with the place it stands at (file:line, or file:row fo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from livek12.core.errors import UserError
-from livek12.core.records import Question
-from livek12.dataset_builders.base import BadRow, Log, UniqueIds, one_line
+from livek12.dataset_builders.base import BadRow, Log, one_line
 from livek12.dataset_builders.json_rows import read_json
 from livek12.dataset_builders.lines import MAX_LINE, BadLine, read_lines, read_table
 
@@ -25,7 +22,6 @@ PARQUET_BATCH = 64
 PARQUET_BUFFER = 1 << 20
 """With buffering ahead (`pre_buffer`) a whole row group would be held instead."""
 _FETCHED = (*SUFFIXES, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".md", ".txt")
-_LARGEST = 99_999
 Found = tuple[Any, str, Mapping[str, Any]]
 
 
@@ -120,51 +116,18 @@ def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> I
         raise UserError(f"{source}: no rows to read; a source is, or holds, {', '.join(SUFFIXES)} files")
     for file in files:
         name = str(file.relative_to(root))
-        if source.is_dir() and not any(file.resolve().is_relative_to(allowed) for allowed in roots(root)):
-            log.skip(name, None, "the link leads out of the source's folder")
-            continue
         try:
+            if source.is_dir() and not any(file.resolve().is_relative_to(allowed) for allowed in roots(root)):
+                log.skip(name, None, "the link leads out of the source's folder")
+                continue
             for number, (data, where, context) in enumerate(_READERS[file.suffix.lower()](file, name, log), start=1):
                 log.read += 1
                 if isinstance(data, dict):
                     yield Row(data, file, number, where, context)
                 else:
                     log.skip(where, None, f"a row is an object, this is {type(data).__name__}")
-        except OSError as error:
-            raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
-
-
-def to_questions(rows: Iterable[Row], make: Callable[[Row], Question], log: Log) -> Iterator[Question]:
-    """The question of each row with a unique id; a row that gives none is logged."""
-    ids = UniqueIds()
-    for row in rows:
-        try:
-            question = make(row)
-            _check_numbers(question)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            log.skip(row.where, _row_id(row), f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
-            continue
-        except BadRow as error:
-            log.skip(row.where, _row_id(row), error)
-            continue
-        unique = ids.claim(question.id)
-        if unique != question.id:
-            log.note(row.where, question.id, f"an earlier question has this id: named {unique}")
-            question = question.model_copy(update={"id": unique})
-        yield question
-
-
-def _check_numbers(question: Question) -> None:
-    """Refuses a year or a page that can only be a mistake, long before it fits no column."""
-    if any(abs(number) > _LARGEST for number in (question.year or 0, *question.page_numbers)):
-        raise BadRow("year or page_numbers is out of range")
-
-
-def _row_id(row: Row) -> str | None:
-    """The id to show: none where it is no text, and nothing but the place of a row without id or index."""
-    own = row.data.get("id") or row.data.get("index")
-    return row.id if isinstance(own, str | int) and isinstance(row.data.get("id") or "", str | int) else None
+        except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
+            log.skip(name, None, f"the file cannot be read ({getattr(error, 'strerror', None) or error})")
 
 
 def _shown_id(data: Any) -> str | None:
@@ -173,8 +136,10 @@ def _shown_id(data: Any) -> str | None:
 
 
 def _is_data(file: Path, root: Path, other_files: Collection[str]) -> bool:
+    """Whether a file is to be read; a link to nothing is, so that it is not passed over in silence."""
     hidden = any(part.startswith(".") for part in file.relative_to(root).parts)
-    return file.suffix.lower() in SUFFIXES and file.name not in other_files and file.is_file() and not hidden
+    known = file.suffix.lower() in SUFFIXES and file.name not in other_files
+    return known and not hidden and (file.is_file() or file.is_symlink())
 
 
 def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:

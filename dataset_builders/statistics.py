@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -25,8 +26,10 @@ from livek12.dataset_builders.measures import NOT_STATED, Block, content_of
 FILE = "statistics.json"
 Tables = dict[str, dict[str, list[Path]]]
 """Files of each table, by split."""
-NEAR_LIMIT = 20_000
-"""Near-duplicates are searched in data sets of at most so many questions: about half a millisecond each."""
+NEAR_LIMIT = 5_000
+"""Near-duplicates are searched in data sets of at most so many questions: one or two milliseconds each."""
+NEAR_BYTES = 64 << 20
+"""Pictures are held so long as it is open whether that will be: decoding them is the most of it."""
 
 
 class Statistics:
@@ -39,6 +42,7 @@ class Statistics:
         self._unshared = [0, 0]
         self._texts: Counter[tuple[int, str]] = Counter()
         self._stems: list[tuple[Stem | Question, str]] | None = []
+        self._held = 0
         self._added: Counter[tuple[str, str, str]] = Counter()
         self._withdrawn: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
 
@@ -67,7 +71,11 @@ class Statistics:
         if question.removed_in:
             self._withdrawn[question.benchmark, question.removed_in].append(question.id)
         if self._stems is not None:
-            self._stems.append((_for_stem(question), split))
+            kept = _for_stem(question)
+            if isinstance(kept, Question):
+                self._held += sum(len(image.bytes or b"") for image in kept.images)
+                kept = stem(kept) if kept.images and self._held > NEAR_BYTES else kept
+            self._stems.append((kept, split))
             if len(self._stems) > NEAR_LIMIT:
                 self._stems = None
 
@@ -289,10 +297,13 @@ def differences(stated: Any, counted: Any, place: str = "") -> Iterator[str]:
 
 
 def _for_stem(question: Question) -> Stem | Question:
-    """What the stem is made of at the end, if at all; a text that may be so short that figures count makes it now."""
-    if sum(map(len, [question.question, *(option.text for option in question.options)])) < 10 * SHORT:
-        return stem(question)
-    return question.model_copy(update={"images": [], "answer_images": [], "solution_images": [], "solution": None})
+    """What is compared, or all that it is made of at the end, if at all: pictures only where they count."""
+    kept: dict[str, Any] = {"answer_images": [], "solution_images": [], "solution": None}
+    plain = question.model_copy(update={"images": [], **kept})
+    if sum(map(len, [question.question, *(option.text for option in question.options)])) >= 10 * SHORT:
+        return plain
+    found = stem(plain)
+    return question.model_copy(update=kept) if found.short and question.images else found
 
 
 def _near(kept: Iterable[tuple[Stem | Question, str]]) -> dict[str, int]:
@@ -309,10 +320,11 @@ def _near(kept: Iterable[tuple[Stem | Question, str]]) -> dict[str, int]:
     splits = [split for _, split in entries]
     first = {members[0]: _first_of_each(splits, members) for members in groups.values()}
     place = {(entries[number][0].benchmark, entries[number][0].id): number for number in first}
-    index = DuplicateIndex(entries[number][0] for number in first)
+    firsts = list(first)
+    index = DuplicateIndex(entries[number][0] for number in firsts)
     found = {"within_splits": 0, "across_splits": 0, "variants": 0}
     for members in groups.values():
-        near = index.matches(entries[members[0]][0])
+        near = index.matches(entries[members[0]][0], before=bisect_left(firsts, members[-1]))
         others = [first[place[match.other.benchmark, match.other.id]] for match in near if not match.difference]
         variants = [place[match.other.benchmark, match.other.id] for match in near if match.difference]
         for number in members:

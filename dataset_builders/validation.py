@@ -2,7 +2,8 @@
 
 Contract: one line a problem, with the file, the row and its id where a row is meant; a damaged file or row costs one
 line and the rest is still checked. Every distinct picture is decoded once. Rows are read a few at a time; only ids and
-hashes are kept. What stands beside the tables (card, statistics) is compared with them once the rows are sound.
+hashes are kept. Once the rows are sound, those of one question in several tables are compared, and then what
+stands beside the tables (card, statistics) with them.
 Nothing is changed.
 """
 
@@ -18,12 +19,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from livek12.core.features import columns, from_row, schema
-from livek12.core.questions import CARD, data_files, iter_batches, read_card
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Image, Page, Question, Record
+from livek12.core.questions import CARD, data_files, fingerprint, iter_batches, read_card
+from livek12.core.records import Image, Page, Question, Record
 from livek12.dataset_builders.base import BadRow, PageKey, one_line
 from livek12.dataset_builders.card import metadata_problems
 from livek12.dataset_builders.layouts import IMAGE_ONLY, PAGES, not_from_pages, split_of
 from livek12.dataset_builders.pictures import check_image
+from livek12.dataset_builders.soundness import problems
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +38,7 @@ def validate(folder: Path, step: Callable[[], None] = lambda: None) -> list[str]
     """See `livek12.dataset_builders.validate`."""
     validator = _Validator(folder, step)
     validator.check()
-    return validator.problems or metadata_problems(folder)
+    return validator.problems or validator.differing or metadata_problems(folder)
 
 
 class _Validator:
@@ -45,7 +47,9 @@ class _Validator:
         self._configs = read_card(folder)
         self._good: set[str] = set()
         self._pages: Counter[PageKey] = Counter()
+        self._rows: dict[tuple[str, str], tuple[str, str]] = {}
         self.problems: list[str] = []
+        self.differing: list[str] = []
 
     def check(self) -> None:
         files = self._files()
@@ -98,10 +102,19 @@ class _Validator:
             problem = not_from_pages(question, self._pages) if image_only else ""
             if problem:
                 self._say(where, f"{problem}: it cannot be asked from config {PAGES}")
-            for problem in _problems(question, image_only):
+            for problem in problems(question, image_only):
                 self._say(where, problem)
             self._check_pictures(where, [*question.images, *question.answer_images, *question.solution_images])
+            self._check_same(where, question.model_copy(update={"images": []}))
             yield question.id
+
+    def _check_same(self, where: str, question: Question) -> None:
+        """Whether a question that has rows in several tables says the same in each, its figures apart."""
+        content = fingerprint([question])
+        first, place = self._rows.setdefault((question.benchmark, question.id), (content, where))
+        other = place.partition("/")[0]
+        if first != content and other != where.partition("/")[0]:
+            self.differing.append(one_line(f"{where}: it says something else in {other}"))
 
     def _check_pictures(self, where: str, images: Collection[Image]) -> None:
         for image in images:
@@ -169,34 +182,6 @@ def _readable(batch: pa.RecordBatch, number: int) -> tuple[dict[str, Any], list[
 def _id(row: dict[str, Any]) -> str:
     page = f"page {row.get('page_number')} of {row.get('paper_id')}" if "page_number" in row else "no id"
     return str(row.get("id") or page)
-
-
-def _problems(question: Question, image_only: bool) -> Iterator[str]:
-    """What in a question contradicts something else in it."""
-    texts = [question.question, *(option.text for option in question.options)]
-    marks = sum(text.count(IMAGE_MARK) for text in texts)
-    if image_only and question.images:
-        yield f"it has {len(question.images)} images, which its pages show"
-    elif marks != len(question.images) and not image_only:
-        yield f"{marks} image marks for {len(question.images)} images"
-    labels = Counter(option.label for option in question.options)
-    for label, count in labels.items():
-        if count > 1:
-            yield f"{count} options are labelled {label!r}"
-    if question.question_type in CHOICE_TYPES:
-        yield from (f"answer {entry!r} names no option" for entry in question.answer if _names_none(entry, labels))
-    for name, parts in (("part_points", question.part_points), ("part_units", question.part_units)):
-        if parts and question.answer and len(parts) != len(question.answer):
-            yield f"{name} has {len(parts)} entries for {len(question.answer)} answers"
-
-
-def _names_none(entry: str, labels: Collection[str]) -> bool:
-    """Whether an answer in the labels' own kind of characters (capitals, or digits) has one that is no label."""
-    joined = "".join(labels)
-    for kind in ("[A-Z]+", "[0-9]+"):
-        if re.fullmatch(kind, joined) and re.fullmatch(kind, entry):
-            return entry not in labels and not set(entry) <= set(labels)
-    return False
 
 
 def _schema_problems(record: type[Record], found: pa.Schema) -> Iterator[str]:

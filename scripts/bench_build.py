@@ -8,10 +8,10 @@ livek12's upstream keys beside a folder of real pictures; rows with pictures are
 Measured, in processes of their own, taking turns over `--rounds`, medians printed:
 
 - ours: the whole command `livek12 build`, from start to exit: reading JSON and picture files, checks, structure read
-  out of the texts, statistics, columns, files.
+  out of the texts, statistics, columns, files. Its memory is that of all its processes, what they share counted once.
 - pyarrow: the same source (each line through `json.loads`, each picture's file read) into a table of the same schema,
   compression, options and row groups, with pyarrow alone (`RecordBatch.from_pylist`, `ParquetWriter.write_batch`): no
-  check, nothing read out of a text. The bar is on the ratio to this.
+  check, nothing read out of a text. The bar of 1.5 is on the ratio to this: same input, same output.
 - in memory: the tables that were built written once more in the same way, from rows that are Python objects in memory
   when the clock starts.
 - arrow: the same from record batches that are Arrow memory already: the bytes of the files, nothing else.
@@ -33,10 +33,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+LOOK_SECONDS = 0.1
+"""How often the memory of a build is looked at."""
 BARS = {"ours / pyarrow": 1.5, "peak memory, GiB": 1.0, "time(all) / time(small)": 16.0}
 Row = dict[str, Any]
 
@@ -73,9 +76,11 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     for name, rows in sets.items():
         held[name] = make_source(made / name, rows, options.images * rows // options.rows, options.data)
     seconds: dict[str, list[float]] = {name: [] for name in ("all", "small", "pyarrow", "in memory", "arrow")}
-    processor: dict[str, list[float]] = {name: [] for name in sets}
+    loads: list[float] = []
+    processor: dict[str, list[float]] = {name: [] for name in seconds}
     peaks: list[float] = []
     for _ in range(options.rounds):
+        loads.append(round(os.getloadavg()[0], 1))
         for name in sets:
             taken, used, peak = build_once(made / name, made / f"{name}.built")
             seconds[name].append(taken)
@@ -87,8 +92,9 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
             capture_output=True,
             text=True,
         )
-        for name, taken in json.loads(alone.stdout).items():
+        for name, (taken, used) in json.loads(alone.stdout).items():
             seconds[name].append(taken)
+            processor[name].append(round(used, 2))
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     figures = {
         "ours / pyarrow": medians["all"] / medians["pyarrow"],
@@ -99,6 +105,8 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     return {
         "sets": held,
         "bytes written": size,
+        "cores": os.cpu_count(),
+        "load before each round": loads,
         "seconds": {name: [round(taken, 2) for taken in times] for name, times in seconds.items()},
         "processor seconds": processor,
         **{f"ours / {name}": round(medians["all"] / medians[name], 2) for name in ("in memory", "arrow")},
@@ -107,35 +115,72 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
 
 
 def build_once(source: Path, out: Path) -> tuple[float, float, float]:
-    """Seconds, processor seconds and peak memory (GiB) of one `livek12 build`, as a process of its own."""
+    """Seconds, processor seconds and peak memory (GiB) of one `livek12 build` and all processes that it starts."""
     shutil.rmtree(out, ignore_errors=True)
     words = ["build", "livek12", "--source", str(source), "--out", str(out)]
     command = [sys.executable, "-m", "livek12.scripts.cli", *words]
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    peak = 0
+    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+        peak = max(peak, sum(map(_resident, _tree(process.pid))))
+        time.sleep(LOOK_SECONDS)
     taken = time.perf_counter() - began
+    _, status, usage = ended
+    process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"livek12 build ended with exit code {process.returncode}")
-    return taken, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (1 << 20)
+    return taken, usage.ru_utime + usage.ru_stime, max(peak, usage.ru_maxrss) / (1 << 20)
 
 
-def write_alone(source: Path, built: Path, out: Path) -> dict[str, float]:
-    """Seconds of writing the table with pyarrow: from the source, from Python rows, and from Arrow batches."""
+def _tree(pid: int) -> Iterator[int]:
+    """A process and all below it, as Linux lists them."""
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # a thread that has ended
+            for child in children.read_text().split():
+                yield from _tree(int(child))
+
+
+def _resident(pid: int) -> int:
+    """KiB of memory that a process holds, with its share of what several hold together."""
+    with suppress(OSError):  # it has ended
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1])
+    return 0
+
+
+class Clock:
+    """Seconds, and processor seconds of this process, while it runs."""
+
+    def __init__(self) -> None:
+        self.seconds = self.processor = 0.0
+
+    def __enter__(self) -> None:
+        self.seconds -= time.perf_counter()
+        self.processor -= time.process_time()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter()
+        self.processor += time.process_time()
+
+
+def write_alone(source: Path, built: Path, out: Path) -> dict[str, tuple[float, float]]:
+    """Seconds and processor seconds of pyarrow alone: from the source, from Python rows, and from Arrow batches."""
     out.mkdir()
-    seconds = {"pyarrow": _from_source(source, out / "table.parquet")}
+    clocks = {name: Clock() for name in ("pyarrow", "in memory", "arrow")}
+    _from_source(source, out / "table.parquet", clocks["pyarrow"])
     for name in ("in memory", "arrow"):
         (out / "table.parquet").unlink()
-        seconds[name] = 0.0
         for file in sorted(built.rglob("*.parquet")):
-            seconds[name] += _rewrite(file, out / "table.parquet", name == "in memory")
+            _rewrite(file, out / "table.parquet", name == "in memory", clocks[name])
     shutil.rmtree(out)
-    return seconds
+    return {name: (clock.seconds, clock.processor) for name, clock in clocks.items()}
 
 
-def _from_source(source: Path, table: Path) -> float:
-    """Seconds of a plain script: lines and pictures read, groups of rows written."""
+def _from_source(source: Path, table: Path, clock: Clock) -> None:
+    """What a plain script does: lines and pictures read, groups of rows written."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -144,8 +189,8 @@ def _from_source(source: Path, table: Path) -> float:
     from livek12.dataset_builders.parquet import GROUP_BYTES, GROUP_ROWS, writer_options
 
     columns = schema(Question)
-    began = time.perf_counter()
     with (
+        clock,
         (source / "zh_2603.jsonl").open(encoding="utf-8") as lines,
         pq.ParquetWriter(table, columns, **writer_options(columns)) as writer,
     ):
@@ -160,11 +205,10 @@ def _from_source(source: Path, table: Path) -> float:
             if rows and (not line or size >= GROUP_BYTES or len(rows) >= GROUP_ROWS):
                 writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=columns), row_group_size=len(rows))
                 rows, size = [], 0
-    return time.perf_counter() - began
 
 
-def _rewrite(file: Path, copy: Path, from_rows: bool) -> float:
-    """Seconds of the writing alone: each row group is in memory before the clock runs."""
+def _rewrite(file: Path, copy: Path, from_rows: bool, clock: Clock) -> None:
+    """Writes a table once more: each row group is in memory before the clock runs."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -172,16 +216,17 @@ def _rewrite(file: Path, copy: Path, from_rows: bool) -> float:
 
     parquet = pq.ParquetFile(file)
     columns = parquet.schema_arrow
-    seconds = -time.perf_counter()
-    with pa.OSFile(str(copy), "wb") as target, pq.ParquetWriter(target, columns, **writer_options(columns)) as writer:
-        for number in range(parquet.num_row_groups):
-            seconds += time.perf_counter()
-            (batch,) = parquet.read_row_group(number).combine_chunks().to_batches()
-            rows = batch.to_pylist() if from_rows else []
-            seconds -= time.perf_counter()
+    target = pa.OSFile(str(copy), "wb")
+    writer = pq.ParquetWriter(target, columns, **writer_options(columns))
+    for number in range(parquet.num_row_groups):
+        (batch,) = parquet.read_row_group(number).combine_chunks().to_batches()
+        rows = batch.to_pylist() if from_rows else []
+        with clock:
             batch = pa.RecordBatch.from_pylist(rows, schema=columns) if from_rows else batch
             writer.write_batch(batch, row_group_size=batch.num_rows)
-    return seconds + time.perf_counter()
+    with clock:
+        writer.close()
+        target.close()
 
 
 def make_source(folder: Path, rows: int, images: int, data: Path) -> dict[str, int]:

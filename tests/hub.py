@@ -80,7 +80,8 @@ class Hub:
         Args:
             path: a regular expression, searched in the path.
             action: a status such as "503", "drop" (no answer, nothing done), "forget" (done, but no answer),
-                "slow:SECONDS", or "die" (the whole server, at once).
+                "slow:SECONDS", "html" (a login page), "move:OLD:NEW" (a redirect), or "die" (the whole server, at
+                once).
             method: only this one.
             after: let so many matching requests pass first.
             times: then hit so many.

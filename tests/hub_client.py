@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.hub import ROOT, WRITER, Hub
-from tests.scripts.command import Ended
+from tests.scripts.command import Ended, livek12_here
 
 
 class Client:
@@ -72,23 +72,6 @@ class Client:
         self._process.communicate()
 
 
-def _command(args: list[str]) -> dict[str, Any]:
-    from livek12.scripts import cli
-
-    out, err = io.StringIO(), io.StringIO()
-    sys.argv = ["livek12", *args]
-    code: Any = 0
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code
-        except BaseException:
-            traceback.print_exc()
-            code = 1
-    return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
-
-
 def _python(code: str) -> dict[str, Any]:
     names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -103,4 +86,5 @@ if __name__ == "__main__":
     answers = sys.stdout
     for line in sys.stdin:
         job = json.loads(line)
-        print(json.dumps(_command(job["args"]) if "args" in job else _python(job["code"])), file=answers, flush=True)
+        answer = vars(livek12_here(*job["args"])) if "args" in job else _python(job["code"])
+        print(json.dumps(answer), file=answers, flush=True)

@@ -83,6 +83,11 @@ class Handler(BaseHTTPRequestHandler):
         elif action == "drop":
             return self._hang_up()
         self._forgets = action == "forget"
+        if action == "html":
+            return self.answer(b"<html>Log in</html>", 200, {"Content-Type": "text/html"})
+        if action.startswith("move:"):
+            old, new = action[5:].split(":")
+            return self.answer(b"", 307, {"Location": self.path.replace(old, new)})
         try:
             if action.isdigit():
                 raise Refusal(int(action), "ordered by the test")
@@ -289,9 +294,9 @@ def refs(handler: Handler, kind: str, id: str) -> None:
     found = handler.open(kind, id).refs
     listed = {
         group: [{"name": n, "ref": f"refs/{place}/{n}", "targetCommit": oid} for n, oid in found[group].items()]
-        for group, place in (("branches", "heads"), ("tags", "tags"))
+        for group, place in (("branches", "heads"), ("tags", "tags"), ("converts", "convert"), ("pullRequests", "pr"))
     }
-    handler.json({**listed, "converts": [], "pullRequests": []})
+    handler.json(listed)
 
 
 def commits(handler: Handler, kind: str, id: str, revision: str) -> None:

@@ -54,7 +54,7 @@ class Repo:
         repo = cls(folder)
         first = {".gitattributes": repo._store_blob(ATTRIBUTES)}
         oid = repo._store_commit(None, "initial commit", first)
-        repo._write("refs.json", {"branches": {"main": oid}, "tags": {}})
+        repo._write("refs.json", {"branches": {"main": oid}, "tags": {}, "converts": {}, "pullRequests": {}})
         repo._write("meta.json", {"private": private})
         return repo
 
@@ -136,6 +136,14 @@ class Repo:
             if name in refs["tags"]:
                 raise Refusal(409, f"Tag reference exists already: {name}")
             refs["tags"][name] = self.commit_of(revision)["oid"]
+            self._write("refs.json", refs)
+
+    def squash(self, kind: str) -> None:
+        """Forgets history and tags, but for what the Hub keeps at a ref of another kind, such as a conversion."""
+        with self._lock:
+            old = self.refs["branches"]["main"]
+            first = self.history("main")[-1]["oid"]
+            refs = {"branches": {"main": first}, "tags": {}, "converts": {}, "pullRequests": {}, kind: {"1": old}}
             self._write("refs.json", refs)
 
     def delete_tag(self, name: str) -> None:

@@ -20,14 +20,16 @@ def one_line(error: object, limit: int = 300) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def failure(request: Request, reason: object, state: Literal["failed", "unsupported"] = "failed") -> Failure:
-    """The outcome of a request that got no response."""
-    return Failure(key=request.key, state=state, reason=one_line(reason))
+def failure(
+    request: Request, reason: object, state: Literal["failed", "unsupported"] = "failed", final: bool = False
+) -> Failure:
+    """The outcome of a request that got no response; `final` when it never will."""
+    return Failure(key=request.key, state=state, reason=one_line(reason), final=final)
 
 
 def cannot_see(request: Request, model: str) -> Failure:
     """The outcome of an image request on a model that reads text only."""
-    return failure(request, f"{model} reads text only, and the question has images", "unsupported")
+    return failure(request, f"{model} reads text only, and the question has images", "unsupported", final=True)
 
 
 def has_images(request: Request) -> bool:

@@ -30,6 +30,8 @@ from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
 
 RETRIED = frozenset({408, 409, 425, 429})
+UNFIT = frozenset({400, 413, 414, 415, 422})
+"""What is said of a request that would be refused again: too long, or not as this model takes it."""
 REFUSED = frozenset({401, 403, 404})
 MAX_ANSWER_BYTES = 64 * 2**20
 FIRST_CONTACT_RETRIES = 2
@@ -48,7 +50,11 @@ class _Trouble(Exception):
 
 
 class _Refused(Exception):
-    """An attempt that another would not mend."""
+    """An attempt that another would not mend; `final` when none ever would, for it is the request that is refused."""
+
+    def __init__(self, reason: str, final: bool = False) -> None:
+        super().__init__(reason)
+        self.final = final
 
 
 class OpenAIEngine:
@@ -176,12 +182,14 @@ class OpenAIEngine:
             try:
                 await asyncio.to_thread(self._pictures.of, request)
             except BadImage as error:
-                return failure(request, error)
+                return failure(request, error, final=True)
         try:
             body = await asyncio.to_thread(self._body, request)
             completion, seconds = await self._answer(body)
             return self._response(request, completion, seconds)
-        except (_Refused, BadCompletion) as error:
+        except _Refused as error:
+            return failure(request, error, final=error.final)
+        except BadCompletion as error:
             return failure(request, error)
 
     async def _answer(self, body: Json) -> tuple[Completion, float]:
@@ -265,7 +273,7 @@ class OpenAIEngine:
             return UserError(f"{self.address} does not serve {self.model}: {reason}")
         if (status in RETRIED or status >= 500) and "insufficient_quota" not in message:
             return _Trouble("busy", reason, _retry_after(headers.get("retry-after")))
-        return _Refused(reason)
+        return _Refused(reason, final=status in UNFIT)
 
     def _body(self, request: Request) -> Json:
         sampling = request.sampling

@@ -107,7 +107,7 @@ class ReplayEngine:
             place = self._places.get((key.task, key.question_id, key.trial))
             place = place or self._places.get((None, key.question_id, key.trial))
             if place is None:
-                yield failure(request, f"no recorded response for {key}")
+                yield failure(request, f"no recorded response for {key}", final=True)
             else:
                 yield self._response(request, place)
 

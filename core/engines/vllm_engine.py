@@ -154,7 +154,7 @@ class VLLMEngine:
         try:
             messages = self._conversation(group[0])
         except BadImage as error:
-            yield from (failure(request, error) for request in group)
+            yield from (failure(request, error, final=True) for request in group)
             return
         for some in self._shared(group):
             try:
@@ -165,7 +165,7 @@ class VLLMEngine:
                     chat_template_kwargs=self._template or None,
                 )
             except Exception as error:  # what vLLM, the template or an image processor has against this prompt
-                yield from (failure(request, error) for request in some)
+                yield from (failure(request, error, final=True) for request in some)
                 continue
             # vLLM answers under the part before the dash.
             sent[internal_id.split("-")[0]] = _Sent(some, internal_id, time.monotonic())

@@ -63,11 +63,10 @@ def check_history(repository: Repository, state: State, local: Mapping[str, Loca
     Only the columns with answers are fetched, and of each content only once.
 
     Raises:
-        UserError: a commit that a branch or tag leads to has an answer of `held`.
+        UserError: a commit that anything leads to has an answer of `held`.
     """
     looked = {file.sha256 for file in local.values()}
-    tips = {*state.branches.values(), *state.tags.values()}
-    for commit in dict.fromkeys(commit for tip in sorted(tips) for commit in repository.history(tip)):
+    for commit in dict.fromkeys(commit for tip in sorted(state.tips) for commit in repository.history(tip)):
         for path, file in repository.files(commit).items():
             if not path.endswith(".parquet") or (file.sha256 or file.sha1) in looked:
                 continue

@@ -17,7 +17,7 @@ from livek12.core.errors import UserError
 from livek12.dataset_builders.base import one_line
 
 if TYPE_CHECKING:
-    from huggingface_hub import CommitOperationAdd
+    from huggingface_hub import CommitOperationAdd, GitRefs
 
 T = TypeVar("T")
 WAITS = (1.0, 2.0, 4.0, 8.0)
@@ -55,7 +55,12 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class State:
-    """A repository at one moment; `name` is what the Hub calls it, which differs where it was renamed."""
+    """A repository at one moment.
+
+    Attributes:
+        name: what the Hub calls it, which differs where it was renamed.
+        tips: every commit that something leads to: branches, tags, the Hub's own conversions, proposals of others.
+    """
 
     name: str
     head: str
@@ -63,6 +68,7 @@ class State:
     files: dict[str, RemoteFile]
     tags: dict[str, str]
     branches: dict[str, str]
+    tips: frozenset[str]
 
 
 class Repository:
@@ -105,7 +111,8 @@ class Repository:
             info = self._ask(lambda: self._api.repo_info(self.name, repo_type="dataset"))
         except NotThere:
             return None
-        refs = self._ask(lambda: self._api.list_repo_refs(self.name, repo_type="dataset"))
+        refs = self._refs()
+        every = (*refs.branches, *refs.tags, *refs.converts, *(refs.pull_requests or ()))
         head = str(info.sha)
         return State(
             name=str(info.id),
@@ -114,6 +121,7 @@ class Repository:
             files=self.files(head),
             tags={tag.name: tag.target_commit for tag in refs.tags},
             branches={branch.name: branch.target_commit for branch in refs.branches},
+            tips=frozenset(ref.target_commit for ref in every),
         )
 
     def files(self, revision: str) -> dict[str, RemoteFile]:
@@ -180,9 +188,11 @@ class Repository:
         self._ask(
             lambda: self._api.create_tag(self.name, tag=name, revision=commit, repo_type="dataset", exist_ok=True)
         )
-        refs = self._ask(lambda: self._api.list_repo_refs(self.name, repo_type="dataset"))
-        if commit not in (tag.target_commit for tag in refs.tags if tag.name == name):
+        if commit not in (tag.target_commit for tag in self._refs().tags if tag.name == name):
             raise Changed(self.name, f" (the tag {name} names another commit)")
+
+    def _refs(self) -> GitRefs:
+        return self._ask(lambda: self._api.list_repo_refs(self.name, repo_type="dataset", include_pull_requests=True))
 
     def _filesystem(self) -> Any:
         from huggingface_hub import HfFileSystem

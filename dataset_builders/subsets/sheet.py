@@ -113,7 +113,8 @@ def read(file: Path) -> list[Row]:
         missing = [name for name in ("subset", "id", "text_sha256", *REVIEW) if name not in names]
         if missing:
             raise UserError(f"{file}: no sheet of `livek12 subsets propose`: column {missing[0]} is missing")
-        return [_row(cells, reader.line_num, file) for cells in reader]
+        # Spreadsheets keep rows that were emptied, as separators alone.
+        return [_row(cells, reader.line_num, file) for cells in reader if any(cells.values())]
     except csv.Error as error:
         raise UserError(f"{file}:{reader.line_num}: damaged CSV ({error}); mend or restore the file") from None
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from livek12.core.agreement import cohen_kappa
+from livek12.dataset_builders.subsets.criteria import SUBSETS
 from livek12.dataset_builders.subsets.sheet import Row
 
 
@@ -39,7 +40,7 @@ class Pair:
 def counts(rows: Sequence[Row]) -> dict[str, Counter[str]]:
     """Rows by subset, and there by state, decision, subject and what keeps a decision from counting."""
     found: dict[str, Counter[str]] = {}
-    for row in rows:
+    for row in (row for row in rows if row.subset in SUBSETS):
         verdict, problem = row.verdict
         decision = "does not count" if problem else {True: "accepted", False: "rejected", None: "open"}[verdict]
         tally = found.setdefault(row.subset, Counter())
@@ -51,8 +52,10 @@ def counts(rows: Sequence[Row]) -> dict[str, Counter[str]]:
 
 
 def problems(rows: Sequence[Row]) -> list[str]:
-    """Decisions that do not count, one line each."""
-    return [f"line {row.line} ({row.id}): {problem}" for row in rows if (problem := row.verdict[1])]
+    """Rows of unknown subsets and decisions that do not count, one line each."""
+    unknown = ((row, f"there is no subset {row.subset!r}") for row in rows if row.subset not in SUBSETS)
+    unsound = ((row, problem) for row in rows if row.subset in SUBSETS and (problem := row.verdict[1]))
+    return [f"line {row.line} ({row.id}): {problem}" for row, problem in (*unknown, *unsound)]
 
 
 def agreement(first: Sequence[Row], second: Sequence[Row]) -> list[Pair]:

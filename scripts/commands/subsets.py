@@ -99,7 +99,10 @@ def status(
     other: Annotated[Path | None, typer.Argument(help="The same sheet by a second reviewer.")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show how the review stands; with two reviewers' sheets, how far they agree (Cohen's kappa)."""
+    """Show how the review stands.
+
+    With the sheets of two reviewers, also how far they agree (Cohen's kappa).
+    """
     from dataclasses import asdict
 
     from livek12.dataset_builders.subsets import status as review

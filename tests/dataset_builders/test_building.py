@@ -26,14 +26,6 @@ from livek12.dataset_builders.sources import Builder
 from tests.dataset_builders.pictures import picture
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample exam as a data set."""
-    folder = tmp_path_factory.mktemp("sample") / "data"
-    build("sample", "", folder)
-    return folder
-
-
 @pytest.fixture
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
@@ -252,8 +244,8 @@ def test_report_counts_every_row(tmp_path: Path) -> None:
     folder = source(tmp_path / "source")
     (folder / "more.jsonl").write_text('{"id": "x", "question": null}\n{bad\n{"id": "y", "question": "ok"}\n')
     report = build("livek12", str(folder), tmp_path / "out")
-    assert (report.rows_read, report.written, len(report.skipped)) == (5, 4, 2)
-    assert report.lines()[-1].startswith("livek12: 5 rows read, 4 questions with 0 images written, 2 left out")
+    assert (report.rows_read, report.written, len(report.skipped)) == (6, 4, 2)
+    assert report.lines()[-1].startswith("livek12: 6 rows read, 4 questions with 0 images written, 2 left out")
     assert report.lines()[:2] == report.skipped
 
 

@@ -20,14 +20,6 @@ from livek12.dataset_builders.statistics import read_statistics
 from tests.conftest import ROOT
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample exam as a data set."""
-    folder = tmp_path_factory.mktemp("sample") / "data"
-    build("sample", "", folder)
-    return folder
-
-
 def front(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])
     return found
@@ -111,21 +103,19 @@ def test_the_same_rows_give_the_same_bytes(built: Path, tmp_path: Path) -> None:
     assert before == {name: (tmp_path / "again" / name).read_bytes() for name in before}
 
 
-def test_a_table_that_went_is_gone_from_the_card(tmp_path: Path) -> None:
-    build("sample", "", tmp_path / "data")
-    for file in (tmp_path / "data" / "cfe_text").iterdir():
+def test_a_table_that_went_is_gone_from_the_card(copied: Path) -> None:
+    for file in (copied / "cfe_text").iterdir():
         file.unlink()
-    rewrite_metadata(tmp_path / "data")
-    assert "cfe_text" not in read_card(tmp_path / "data")
-    assert "cfe_multimodal" in read_card(tmp_path / "data")
-    assert metadata_problems(tmp_path / "data") == []
+    rewrite_metadata(copied)
+    assert "cfe_text" not in read_card(copied)
+    assert "cfe_multimodal" in read_card(copied)
+    assert metadata_problems(copied) == []
 
 
-def test_a_card_edited_by_hand_is_said(tmp_path: Path) -> None:
-    build("sample", "", tmp_path / "data")
-    card = tmp_path / "data" / "README.md"
+def test_a_card_edited_by_hand_is_said(copied: Path) -> None:
+    card = copied / "README.md"
     card.write_text(card.read_text().replace("written for this project", "of the highest quality"))
-    (problem,) = validate(tmp_path / "data")
+    (problem,) = validate(copied)
     assert problem.startswith("README.md: edited by hand")
 
 

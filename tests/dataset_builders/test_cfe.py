@@ -133,3 +133,13 @@ def test_row_without_variables_is_kept_without_a_key(tmp_path: Path) -> None:
     row = {key: value for key, value in ROW.items() if not key.startswith("short_answer")}
     (question,), log = read(folder, row)
     assert (question.answer, question.variables, log.skipped) == ([], [], [])
+
+
+def test_types_of_variables_in_any_case(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    folder.mkdir()
+    (question,), log = read(folder, {**ROW, "short_answer_type": ["Numeric ", "equation"]})
+    assert [variable.type for variable in question.variables] == ["numeric", "other"]
+    assert [note for note in log.notes if "is not known" in note] == [
+        "CFE_mm.json:1 (q): short_answer_type equation is not known: taken as other"
+    ]

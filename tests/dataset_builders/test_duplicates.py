@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from livek12.core.records import Image, Language, Option, Question
-from livek12.dataset_builders import cfe, livek12
+from livek12.dataset_builders import cfe, duplicates, livek12
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.duplicates import THRESHOLD, DuplicateIndex, shingles, stem
 from tests.dataset_builders.pictures import picture
 
+JACCARD = duplicates._jaccard
 EN = "A uniform rod of length 2 m and mass 3 kg is hinged at one end and released from rest. Find its angular speed."
 ZH = "已知椭圆C的离心率为1/2,过右焦点F且斜率为1的直线与C交于A,B两点,求三角形OAB面积的最大值."
 KO = "다음 그림과 같이 반지름이 3인 원에 내접하는 삼각형 ABC에서 선분 BC의 길이를 구하고 그 풀이 과정을 쓰시오."
@@ -153,6 +154,66 @@ def test_shingles_are_the_runs_of_a_text(text: str, size: int) -> None:
 def test_no_shingle_crosses_a_break(pieces: list[str]) -> None:
     alone = np.unique(np.concatenate([shingles(piece, 4) for piece in pieces]))
     assert shingles("\0".join(pieces), 4).tolist() == alone.tolist()
+
+
+def crowd(kind: str, size: int) -> list[Question]:
+    """Near-identical questions, no two of which are duplicates but for what `kind` says, and all texts long."""
+    draw = random.Random(7)
+    passage = " ".join(draw.choice(["river", "stone", "light", "copper", "engine", "leaf"]) for _ in range(150))
+    asks = [" ".join("".join(draw.choices("abcdefghijklmnop", k=6)) for _ in range(20)) for _ in range(size)]
+    texts = {
+        "numbers": [EN.replace("2 m", f"{n + 10} m") for n in range(size)],
+        "asks": [f"{passage} What is meant by {ask}?" for ask in asks],
+        "duplicates": [f"{passage}. Which {ask.split()[0]} is it?" for ask in asks],
+    }
+    return [question(text, id=f"q{n:04d}", language="en") for n, text in enumerate(texts[kind])]
+
+
+@pytest.mark.parametrize("kind", ["numbers", "asks", "duplicates"])
+def test_a_crowd_costs_no_more_than_its_first(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparing one question takes as many comparisons among 400 near-identical ones as among 100."""
+    calls: list[int] = []
+
+    def counted(one: Any, other: Any) -> float:
+        calls.append(1)
+        return JACCARD(one, other)
+
+    monkeypatch.setattr(duplicates, "_jaccard", counted)
+    compared = {}
+    for size in (100, 400):
+        questions = crowd(kind, size)
+        index = DuplicateIndex(map(stem, questions))
+        calls.clear()
+        for q in questions[::20]:
+            again = q.model_copy(update={"id": "again", "question": f"12. {q.question}"})
+            best = index.matches(stem(again))[0]
+            assert not best.difference
+            assert kind == "duplicates" or best.other.id == q.id, "the duplicate stands out of the crowd"
+        compared[size] = len(calls) / len(questions[::20])
+    assert compared[400] < 1.5 * compared[100] < 1.5 * 12 * duplicates.CROWD
+
+
+def test_figures_are_found_in_a_crowd_of_texts_that_only_point_at_them() -> None:
+    def shown(seed: int, kind: str = "PNG") -> Question:
+        draw, data = random.Random(seed), io.BytesIO()
+        drawn = Pillow.new("L", (9, 8))
+        drawn.putdata([draw.randrange(256) for _ in range(72)])
+        drawn.resize((180, 160), Pillow.Resampling.BICUBIC).save(data, kind)
+        return question("如图,求阴影部分的面积.", id=f"q{seed}", images=[Image(bytes=data.getvalue())])
+
+    index = DuplicateIndex(stem(shown(seed)) for seed in range(200))
+    for seed in (0, 77, 199):
+        again = shown(seed, "JPEG").model_copy(update={"id": "again"})
+        found = [match for match in index.matches(stem(again)) if not match.difference]
+        assert [match.other.id for match in found] == [f"q{seed}"]
+
+
+def test_only_earlier_questions_where_that_is_asked() -> None:
+    stems = [stem(question(ZH, id=str(n))) for n in range(4)]
+    index = DuplicateIndex([*stems[:2], stem(question(EN, id="en", language="en")), *stems[2:]])
+    assert [match.other.id for match in index.matches(stems[3], before=4)] == ["0", "1", "2"]
+    assert [match.other.id for match in index.matches(stems[2], before=3)] == ["0", "1"]
+    assert index.matches(stems[0], before=0) == []
 
 
 def real(shared_data: Path, name: str) -> list[Question]:

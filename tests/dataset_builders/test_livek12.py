@@ -233,7 +233,8 @@ def test_who_reviewed_and_which_licence(
     [({"unit": "m/s"}, ["m/s"]), ({"part_units": ["m", "", None]}, ["m", "", ""]), ({"unit": "['m', '']"}, ["m", ""])],
 )
 def test_units(tmp_path: Path, changes: dict[str, Any], units: list[str]) -> None:
-    assert one(tmp_path, **changes).part_units == units
+    answers = [str(number) for number in range(len(units))]
+    assert one(tmp_path, question_type="Free Response", answer=answers, **changes).part_units == units
 
 
 def test_numbers_as_a_table_spells_them(tmp_path: Path) -> None:

@@ -145,6 +145,24 @@ def test_ids_of_older_releases_keep_their_meaning(old: Path, tmp_path: Path) -> 
     assert any("an older release has this id: named en_2603_math_0001-2" in note for note in report.notes)
 
 
+def test_a_source_that_grows_is_built_again_and_again(old: Path, tmp_path: Path) -> None:
+    """Upstream's whole data each time: what a release before refused or renamed stands in nobody's way."""
+    second = rows("2605", [STEMS[0], *LATER])
+    second[1]["id"] = "en_2603_math_0001"
+    places = [str(old)]
+    for listed, left_out in ((second, 1), (second, 1), ([*second, *rows("2607", ["Prove that 7 is a prime."])], 1)):
+        place = tmp_path / f"revision{len(places)}"
+        report = build("livek12", source(tmp_path / "all.jsonl", listed), place, base=places[-1])
+        assert ["near-duplicate of en_2603_math_0001" in line for line in report.skipped] == [True] * left_out
+        assert validate(place) == []
+        places.append(str(place))
+    assert ids(Path(places[1])) == ids(Path(places[2])) == ids(Path(places[3]))[:5]
+    assert ids(Path(places[3]))[3:] == ["en_2603_math_0001-2", "en_2605_math_0003", "en_2607_math_0001"]
+    with pytest.raises(UserError, match="en_2605_math_0009 is not in it"):
+        new = rows("2605", ["Draw the graph of a cubic that has no turning point at all."], 9)
+        build("livek12", source(tmp_path / "all.jsonl", [*second, *new]), tmp_path / "no", base=places[-1])
+
+
 def test_a_benchmark_of_one_split_grows_by_files(shared_data: Path, tmp_path: Path) -> None:
     build("cfe", str(shared_data / "cfe_bench"), tmp_path / "old")
     before = tables(tmp_path / "old")

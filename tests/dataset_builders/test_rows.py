@@ -125,3 +125,19 @@ def test_object_instead_of_a_list(tmp_path: Path) -> None:
 def test_ids_become_unique_in_order() -> None:
     unique = UniqueIds()
     assert [unique.claim(id) for id in ["x", "x", "x-2", "y", "x", "x-2"]] == ["x", "x-2", "x-2-2", "y", "x-3", "x-2-3"]
+
+
+def test_files_that_cannot_be_read_cost_a_line_each(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": "a"}\n')
+    (tmp_path / "gone.jsonl").symlink_to("nothing.jsonl")
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    (tmp_path / "removed.csv").write_text("id\nx\n")
+    (tmp_path / "z.jsonl").write_text('{"id": "z"}\n')
+    log = Log()
+    rows = read_rows(tmp_path, log)
+    found = [next(rows).id]
+    (tmp_path / "removed.csv").unlink()
+    found += [row.id for row in rows]
+    assert found == ["a", "z"]
+    assert [line.partition(":")[0] for line in log.skipped] == ["gone.jsonl", "loop.json", "removed.csv"]
+    assert all("cannot be read" in line for line in log.skipped)

@@ -25,14 +25,6 @@ from livek12.dataset_builders.statistics import (
 from tests.dataset_builders.pictures import picture
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample exam as a data set."""
-    folder = tmp_path_factory.mktemp("sample") / "data"
-    build("sample", "", folder)
-    return folder
-
-
 def everything() -> list[Question]:
     return [question for group in sample.PAPERS for question in sample.load(group)]
 
@@ -96,22 +88,20 @@ def test_counting_again_gives_the_same(built: Path) -> None:
         (lambda stated: stated["releases"].clear(), "releases is [], the data has ["),
     ],
 )
-def test_validate_counts_again(tmp_path: Path, change: Any, said: str) -> None:
-    build("sample", "", tmp_path / "data")
-    stated = read_statistics(tmp_path / "data")
+def test_validate_counts_again(copied: Path, change: Any, said: str) -> None:
+    stated = read_statistics(copied)
     change(stated)
-    (tmp_path / "data" / "statistics.json").write_text(json.dumps(stated))
-    problems = validate(tmp_path / "data")
+    (copied / "statistics.json").write_text(json.dumps(stated))
+    problems = validate(copied)
     assert [problem for problem in problems if said in problem]
     assert not any("\n" in problem for problem in problems)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", None])
-def test_validate_without_statistics(tmp_path: Path, content: bytes | None) -> None:
-    build("sample", "", tmp_path / "data")
-    file = tmp_path / "data" / "statistics.json"
+def test_validate_without_statistics(copied: Path, content: bytes | None) -> None:
+    file = copied / "statistics.json"
     file.unlink() if content is None else file.write_bytes(content)
-    (problem,) = validate(tmp_path / "data")
+    (problem,) = validate(copied)
     assert "statistics.json" in problem
     assert "build the data set again" in problem
 

@@ -347,7 +347,20 @@ def test_a_reserve_moves_up_for_each_rejected_member(tmp_path: Path) -> None:
 def taken(tmp_path: Path, rows: list[sheet.Row], *records: Page | Question) -> tuple[list[Page | Question], list[str]]:
     sheet.write(tmp_path / "s.csv", rows)
     log = Log()
-    return list(reviewed.apply(iter(records), tmp_path / "s.csv", log)), log.notes
+    return list(reviewed.apply(iter(records), [tmp_path / "s.csv"], log)), log.notes
+
+
+def test_reviewers_who_differ_accept_nothing(tmp_path: Path) -> None:
+    asked = [question("q0"), question("q1"), question("q2")]
+    kim, lee = ([row(q.id, text_sha256=text_sha256(q), review=review()) for q in asked] for _ in range(2))
+    lee[0] = row("q0", text_sha256=kim[0].text_sha256, review=review("reject"))
+    files = [tmp_path / "kim.csv", tmp_path / "lee.csv"]
+    for file, rows in zip(files, (kim, lee[:2]), strict=True):
+        sheet.write(file, rows)
+    log = Log()
+    marked = [r.subsets for r in reviewed.apply(iter(asked), files, log) if isinstance(r, Question)]
+    assert marked == [[], ["long_horizon"], ["long_horizon"]]
+    assert log.notes == ["kim.csv:2 (q0): does not count: both accepted and rejected for long_horizon (see lee.csv:2)"]
 
 
 def test_only_what_a_reviewer_accepted_counts(tmp_path: Path) -> None:

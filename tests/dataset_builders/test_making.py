@@ -1,0 +1,181 @@
+"""Rows that are made in processes beside the main one: the same data set, and no process that stays."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders import build, making
+from livek12.dataset_builders.images import FileBytes
+from livek12.dataset_builders.workers import Workers
+from tests.dataset_builders.pictures import picture
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="finds processes as Linux lists them")
+
+
+def lines_of(rows: int) -> list[str]:
+    """Rows with pictures, and in every place where a chunk may end some that are bad or have an id that is taken."""
+    lines = []
+    for number in range(rows):
+        row = {
+            "id": f"q{number // 2 if number % 7 == 0 else number}",
+            "question": f"第{number}题：下列正确的是（ ）\nA. 一\nB. 二\nC. {number}\nD. 四",
+            "answer": "ACD"[number % 3],
+            "question_type": "选择题" if number % 5 else "谜语",
+            "images": [f"images/{number % 4}.png"] * (number % 3 == 0),
+            **({"mood": 1} if number == 70 else {}),
+        }
+        match number % 17:
+            case 3:
+                row["images"] = ["images/html.png"]
+            case 4:
+                row["images"] = ["../secret.png"]
+            case 5:
+                row["points"] = row["year"] = "never"
+            case 6:
+                row["images"] = [f"https://h.test/{number % 3}/images/0.png"]
+            case 7:
+                row["question"] = None
+        lines.append("{bad" if number % 17 == 8 else json.dumps(row, ensure_ascii=False))
+    return [*lines, "[1]", '{"id": "\\ud800", "question": "?"}']
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """200 rows in two files beside their pictures."""
+    images = tmp_path / "source" / "images"
+    images.mkdir(parents=True)
+    for number in range(4):
+        (images / f"{number}.png").write_bytes(picture(number))
+    (images / "html.png").write_text("<html>")
+    lines = lines_of(200)
+    (tmp_path / "source" / "zh_2603_a.jsonl").write_text("\n".join(lines[:120]), encoding="utf-8")
+    (tmp_path / "source" / "zh_2603_b.jsonl").write_text("\n".join(lines[120:]), encoding="utf-8")
+    return tmp_path / "source"
+
+
+@pytest.fixture
+def in_processes(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Makes builds use processes after so many rows, with small chunks."""
+
+    def use(after: int) -> None:
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+        monkeypatch.setattr(making, "FEWEST_ROWS", after)
+        monkeypatch.setattr(making, "CHUNK_ROWS", 7)
+
+    return use
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
+
+
+@pytest.mark.parametrize("after", [0, 10, 120])
+def test_the_same_as_row_by_row(source: Path, tmp_path: Path, in_processes: Callable[[int], None], after: int) -> None:
+    alone = build("livek12", str(source), tmp_path / "out")
+    files = _files(tmp_path / "out")
+    started = []
+    in_processes(after)
+    report = build("livek12", str(source), tmp_path / "out", step=lambda: started.append(len(_children(os.getpid()))))
+    assert max(started) == 2
+    assert _children(os.getpid()) == []
+    assert report == alone
+    assert _files(tmp_path / "out") == files
+    said = "\n".join(report.lines())
+    for words in ("an HTML page", "outside the source", "already another address's", "has no question", "not JSON"):
+        assert words in said
+    assert "an earlier question has this id" in said
+    assert "keys with no place in a livek12 question: mood" in said
+    assert "1 images were taken from files beside the rows" in said
+
+
+def test_the_same_on_real_rows(shared_data: Path, tmp_path: Path, in_processes: Callable[[int], None]) -> None:
+    for benchmark, place in (("cfe", "cfe_bench"), ("livek12", "gaokao_mm/Data"), ("kmmmu", "click_korean")):
+        alone = build(benchmark, str(shared_data / place), tmp_path / "alone")
+        with pytest.MonkeyPatch.context():
+            in_processes(20)
+            report = build(benchmark, str(shared_data / place), tmp_path / "out")
+        assert (report.lines()[:-1], report.statistics) == (alone.lines()[:-1], alone.statistics)
+        assert _files(tmp_path / "out") == _files(tmp_path / "alone")
+
+
+def test_a_process_that_is_killed_ends_the_build_in_one_line(
+    source: Path, tmp_path: Path, in_processes: Callable[[int], None]
+) -> None:
+    build("livek12", str(source), tmp_path / "out")
+    files = _files(tmp_path / "out")
+    in_processes(10)
+
+    def step() -> None:
+        for child in _children(os.getpid()):
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+
+    with pytest.raises(UserError, match=r"^a process that reads rows was ended \(signal 9.*start again$"):
+        build("livek12", str(source), tmp_path / "out", step=step)
+    assert _files(tmp_path / "out") == files
+    assert _children(os.getpid()) == []
+
+
+def test_no_process_outlives_a_build_that_is_killed(source: Path, tmp_path: Path) -> None:
+    script = f"""
+import os, time
+from pathlib import Path
+from livek12.dataset_builders import build, making
+making.FEWEST_ROWS, making.CHUNK_ROWS = 10, 7
+os.sched_getaffinity = lambda _: {{0, 1}}
+steps = []
+def step():
+    steps.append(1)
+    if len(steps) == 40:
+        print("waits", flush=True)
+        time.sleep(60)
+build("livek12", {str(source)!r}, Path({str(tmp_path / "out")!r}), step=step)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"waits\n"
+        children = _children(parent.pid)
+        assert len(children) == 2
+        parent.kill()
+    ends = time.monotonic() + 20
+    while alive := [child for child in children if Path(f"/proc/{child}/exe").exists()]:
+        assert time.monotonic() < ends, alive
+        time.sleep(0.05)
+
+
+def test_answers_come_in_order_and_errors_come_back() -> None:
+    with Workers(operator.add, 1, 2) as workers:
+        assert list(workers.answers((str(n), n) for n in range(20))) == [(str(n), n + 1) for n in range(20)]
+    with Workers(operator.truediv, 1, 2) as workers, pytest.raises(ZeroDivisionError):
+        list(workers.answers((n, n) for n in (2, 1, 0)))
+
+
+def test_pictures_travel_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(picture())
+    sent = pickle.dumps(FileBytes.of(str(tmp_path / "a.png"), len(picture())))
+    assert len(sent) < 200
+    assert pickle.loads(sent) == picture()
+    (tmp_path / "a.png").write_bytes(b"other")
+    with pytest.raises(UserError, match=r"a\.png: changed while it was read"):
+        pickle.loads(sent)
+    (tmp_path / "a.png").unlink()
+    with pytest.raises(UserError, match=r"a\.png: cannot be read: No such file"):
+        pickle.loads(sent)
