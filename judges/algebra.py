@@ -27,8 +27,18 @@ from livek12.judges.equations import (
 )
 from livek12.judges.expressions import INTEGRATION, WHOLE_NAMES, agree, equal
 from livek12.judges.families import is_periodic, same_families, shifted
-from livek12.judges.kinds import agree_all, based, entries, holds_interval, is_complete, one_is_huge
-from livek12.judges.nodes import Node
+from livek12.judges.kinds import (
+    agree_all,
+    based,
+    entries,
+    holds_interval,
+    is_complete,
+    is_vector,
+    may_be_interval,
+    named_by_size,
+    one_is_huge,
+)
+from livek12.judges.nodes import Node, holds_symbol
 from livek12.judges.regions import Region, Span, is_numeric, region_of
 from livek12.judges.trees import (
     DOTS,
@@ -118,6 +128,8 @@ class Comparer:
         if kinds <= {"tuple", "matrix"}:
             if kinds == {"matrix"} and [len(row) for row in gold[1]] != [len(row) for row in answer[1]]:
                 return "reject", "another shape"
+            if kinds == {"matrix", "tuple"} and not all(is_vector(node) for node in (gold, answer)):
+                return "reject", "a matrix beside a row of numbers"
             return self._in_order(*entries(gold, answer))
         if kinds == {"congruent"}:
             return compare_congruences(gold, answer)
@@ -207,7 +219,12 @@ class Comparer:
         if bound[0]:
             self.bound = frozenset({bound[0][1]})
         if gold[1] == answer[1]:
-            return self._compare(gold[3], answer[3])
+            said = self._compare(gold[3], answer[3])
+            return (
+                ("undecided", "another step to the value")
+                if said[0] == "accept" and self._apart(gold, answer)
+                else said
+            )
         if bound[0] and bound[1] and bound[0][0] == bound[1][0]:
             return self._compare(gold[3], rename(answer[3], bound[1][1], bound[0][1]))
         if gold[2] and answer[2]:
@@ -216,6 +233,13 @@ class Comparer:
             if said[0] == "accept" or (said[0] == "reject" and both):
                 return said
         return "undecided", "another name"
+
+    def _apart(self, gold: Node, answer: Node) -> bool:
+        """Whether two chains of as many equals (v = gt = at) differ in a step before their last, which is no number."""
+        earlier = [node[4] if len(node) > 4 else [] for node in (gold, answer)]
+        if len(earlier[0]) != len(earlier[1]) or not holds_symbol(gold[3]):
+            return False
+        return any(self.compare(*pair)[0] == "reject" for pair in zip(*earlier, strict=True))
 
     @staticmethod
     def _named_and_equation(gold: Node, answer: Node) -> Said:
@@ -259,7 +283,10 @@ class Comparer:
             complete = True
         outcome, reason = self._as_sets(golds, answers, complete)
         one_named = any(len(set(mine)) == len(nodes) > 1 for mine, nodes in zip(names, (golds, answers), strict=True))
-        if outcome == "accept" and one_named and not all(names) and self._in_order(golds, answers)[0] != "accept":
+        by_size = {named_by_size(nodes) for nodes in (golds, answers)}
+        ordered = outcome == "accept" and self._in_order(golds, answers)[0] == "accept"
+        misnamed = one_named and not all(names) and not ordered and True not in by_size
+        if outcome == "accept" and (False in by_size or misnamed):
             return "undecided", "the right values, perhaps of the wrong names"
         if outcome == "reject" and any(node[0] == "rel" and node[1][0] != "=" for node in [*golds, *answers]):
             return "undecided", "several conditions"
@@ -307,6 +334,9 @@ class Comparer:
             complete = all(is_complete(node) for node in (gold, answer) if node[0] == "list")
             return self._lists(grouped(both[0]), grouped(both[1]), complete)
         said = self._in_order(*entries)
+        unnamed_pair = gold[0] == "tuple" and not any(entry[0] == "named" for entry in answer[2])
+        if said[0] == "accept" and unnamed_pair and may_be_interval(gold):
+            return "undecided", "two values for a point or an interval"
         if said[0] == "accept" or (gold[0] == "tuple" and said[0] == "reject"):
             return said
         return "undecided", "a list beside a tuple"

@@ -1,4 +1,4 @@
-"""What a question's wording says about the form of its answer: the unit it asks for, intervals of monotony.
+"""What a question's wording says about the form of its answer: the unit it asks for or shows, intervals of monotony.
 
 Pure functions of the text, linear in its length. They widen what counts as the same answer, so they read only plain
 phrases ("how many meters", "in cm", "（单位：m）", "多少千米", "단위: m") and say nothing where two of them differ.
@@ -23,7 +23,16 @@ _MONOTONY = re.compile(
     r"monoton|\b(?:in|de)creasing\b|\b(?:in|de)creases\b|单调|递增|递减|增区间|减区间|증가하는|감소하는|단조",
     re.IGNORECASE,
 )
+_PER_CENT = re.compile(
+    r"\bwhat (?:is the )?percent(?:age)?\b|\bas an? percent(?:age)?\b|百分之(?:几|多少)"
+    r"|百分(?:数|比|率)[是为]?(?:多少|几|[_＿(（?？])"
+    r"|(?:多少|几)[%％]|몇\s*(?:%|퍼센트|프로)|(?:_{2,}|[(（]\s*[)）])\s*(?:\\?%|％)",
+    re.IGNORECASE,
+)
 MAX_CHARS = 20_000
+MAX_KEY = 200
+_SPACING = re.compile(r"\\(?:text|mathrm|rm|[,;:! ])|[\s{}$~]")
+_NUMBER = re.compile(r"^.*\d[\s})]*", re.DOTALL)
 
 
 @lru_cache(maxsize=4096)
@@ -35,7 +44,15 @@ def asked_unit(question: str) -> str | None:
             unit = read_unit(to_latex(match["unit"].strip(" $")))
             if unit is not None and unit.symbol:
                 found[unit.symbol] = match["unit"].strip(" $")
+    if not found and _PER_CENT.search(question[:MAX_CHARS]):
+        return "%"
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def shows_unit(question: str, gold: str) -> bool:
+    """Whether what stands behind the last digit of a key stands anywhere in the question, letter by letter."""
+    behind = _SPACING.sub("", _NUMBER.sub("", gold[-MAX_KEY:]))
+    return behind != "" and behind in _SPACING.sub("", question[:MAX_CHARS])
 
 
 def asks_for_monotony(question: str) -> bool:

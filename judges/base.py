@@ -28,7 +28,8 @@ class Comparison:
         question_type: the canonical type.
         options: the choices, where the record has them.
         language: of the question.
-        unit: the unit that the question itself prints beside the blank, where the data set says so.
+        unit: the unit that the question itself prints or asks for ("%" for per cent), where that is known.
+        unit_shown: the unit of the key stands somewhere in the question.
         variable_type: of a CFE variable.
         partial_credit: the rule for multiple choice.
         open_ends: the question asks where a function rises or falls, so that an interval may be open or closed.
@@ -41,6 +42,7 @@ class Comparison:
     options: tuple[Option, ...] = ()
     language: Language = "en"
     unit: str | None = None
+    unit_shown: bool = False
     variable_type: VariableType | None = None
     partial_credit: PartialCredit = "exact"
     open_ends: bool = False

@@ -44,6 +44,9 @@ class ChoiceStage:
 
 
 _STATEMENTS = re.compile(r"[①-⑩㉠-㉧](?:[\s,，、;；和与及→-]*[①-⑩㉠-㉧])*")
+_JAMO = re.compile(r"[ㄱ-ㅎ](?:[\s,，、;；·와과]*[ㄱ-ㅎ])*")
+_DIGIT_LIST = re.compile(r"[1-9](?:(?:\s*[,，、;；和与及]\s*|\s+)[1-9])*|(?:[(（][1-9][)）][\s,，、]*)+")
+"""Numbers of statements in digits; a pair in brackets is a point."""
 _STEPS = re.compile(r"[A-H](?:[\s,，、→-]*[A-H]){2,7}")
 _ARROWS = re.compile(r"\\(?:to|(?:long)?rightarrow)(?![a-zA-Z])|[-=]{0,3}>|→")
 
@@ -52,24 +55,28 @@ def _statements(comparison: Comparison) -> Decision:
     """A blank whose key is the numbers of statements ("②③") or steps in their order ("③①②", "CAB").
 
     A key that is not in rising order is a sequence. One that is may be a set or a sequence: the same labels in another
-    order are right only where there are two.
+    order are right only where there are two, or where they are ㄱ, ㄴ, ㄷ, which no sequence is written in.
     """
     if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
         return undecided(NAME)
     gold, answer = (_ARROWS.sub("、", bare(text)) for text in (comparison.gold, comparison.answer))
-    signs = next((signs for signs in (_STATEMENTS, _STEPS) if signs.fullmatch(gold)), None)
+    signs = next((signs for signs in (_STATEMENTS, _JAMO, _STEPS) if signs.fullmatch(gold)), None)
     if signs is None:
         return undecided(NAME)
-    wanted, given = label_sequence(gold), label_sequence(answer)
+    wanted = label_sequence(gold)
+    given = label_sequence(answer) if signs.fullmatch(answer) or _DIGIT_LIST.fullmatch(answer) else []
     if not given or len(set(given)) < len(given) or len(set(wanted)) < len(wanted):
         return undecided(NAME, "the answer is not statement numbers")
     if wanted == given:
         return accept(NAME, "the same labels")
     rising = wanted == sorted(wanted)
     if set(wanted) == set(given) and rising:
-        pair = signs is _STATEMENTS and len(wanted) == 2
-        return accept(NAME, "the same statements") if pair else undecided(NAME, "the same labels in another order")
-    if signs.fullmatch(answer) and (signs is _STATEMENTS or (not rising and len(wanted) == len(given))):
+        if signs is _JAMO or (signs is _STATEMENTS and len(wanted) == 2):
+            return accept(NAME, "the same statements")
+        return undecided(NAME, "the same labels in another order")
+    if signs is not _STEPS and set(wanted) != set(given) and len(given) > 1:
+        return reject(NAME, "other statements")
+    if signs.fullmatch(answer) and (signs is not _STEPS or (not rising and len(wanted) == len(given))):
         return reject(NAME, "other labels")
     return undecided(NAME, "perhaps not statement numbers")
 

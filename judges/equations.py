@@ -14,7 +14,7 @@ import mpmath
 import sympy
 
 from livek12.judges.base import Outcome
-from livek12.judges.expressions import ENOUGH, affine, agree, at, equal, one_is_real, points
+from livek12.judges.expressions import ENOUGH, affine, agree, at, equal, one_is_real, points, surely
 from livek12.judges.nodes import Node
 from livek12.judges.values import Unsupported, Value, value_of
 
@@ -174,6 +174,7 @@ def _factor(left: Any, right: Any) -> Any:
     if left.free_symbols != right.free_symbols or not left.free_symbols:
         return None
     found: list[Any] = []
+    used: list[Any] = []
     for point in points(left.free_symbols):
         first, second = at(left, point), at(right, point)
         if first is not None and second is not None and one_is_real(first, second, point):
@@ -181,9 +182,18 @@ def _factor(left: Any, right: Any) -> Any:
         if first is None or second is None or first[1] != 0 or second[1] != 0 or 0 in (first[0], second[0]):
             continue
         found.append(second[0] / first[0])
+        used.append(point)
         if abs(found[-1] - found[0]) > sympy.Float("1e-12") * abs(found[0]):
             return None
+        if len(used) == ENOUGH and not _same_ratio(left, right, used[0], used[1]):
+            return None
     return found[0] if len(found) >= ENOUGH else None
+
+
+def _same_ratio(left: Any, right: Any, one: Any, two: Any) -> bool:
+    """Whether left : right is the same at two points, in all digits of a second look."""
+    crossed = left.xreplace(one) * right.xreplace(two), left.xreplace(two) * right.xreplace(one)
+    return surely(*crossed, {})
 
 
 def _roots(section: Any, symbol: Any) -> list[Any]:

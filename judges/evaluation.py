@@ -39,13 +39,13 @@ class _Unsure(Exception):
     """No promise."""
 
 
-def evaluate(expr: Expr, point: Mapping[Expr, Expr]) -> Any:
-    """A number (mpf or mpc) or None.
+def evaluate(expr: Expr, point: Mapping[Expr, Expr], digits: int = DIGITS) -> Any:
+    """A number (mpf or mpc), good to all but half of DIGITS of its `digits`, or None.
 
     Raises:
         OverflowError: a value on the way is too big.
     """
-    with mpmath.workdps(DIGITS):
+    with mpmath.workdps(digits):
         try:
             return _value(expr, point)
         except OverflowError:

@@ -4,8 +4,9 @@ Two expressions are equal when they agree, to 15 digits, at every one of a fixed
 above 1, negative, whole) where both are defined and real, at least four of them: for the functions that the
 reader knows, identity on open sets is identity. They differ when they disagree at every such point. When they
 agree at some points only (the root of x² and x, a sequence equal at all whole n), or only one of them is real at a
-point (ln|x| and ln x), nothing is decided. The risk that is taken: two expressions of at most 2,000 characters that
-agree at seventeen points drawn before they were written, and are not equal.
+point (ln|x| and ln x), nothing is decided. What agrees so is looked at again with many more digits, for 2^100 and
+2^100 + 1 differ in the thirty-first; whole numbers and fractions are compared exactly. The risk that is taken: two
+expressions of at most 2,000 characters that agree at points drawn before they were written, and are not equal.
 
 An expression that depends on a symbol differs from one without it, unless the symbol may stand for a known constant
 (c, g, …) or decimals may have been put in for it. Other names for the same symbols are undecided.
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
+import mpmath
 import sympy
 
 from livek12.judges.base import Outcome
@@ -30,7 +32,10 @@ DIGITS = 25
 TOLERANCE = sympy.Float("1e-15")
 SIGNIFICANT_BITS = 30
 WHOLE_POINTS, REAL_TURNS = 5, 5
+SURE_DIGITS, SURE_TOLERANCE = 160, "1e-130"
+"""Digits of a second look, and how closely they must agree."""
 ENOUGH = 4
+SECOND_LOOKS = 2
 ENOUGH_APART = 3
 SURE = 8
 """Disagreement at so many of the first points: two of each kind are among them."""
@@ -103,8 +108,9 @@ def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tup
     first, second = at(left, {}), at(right, {})
     if first is None or second is None:
         return "undecided", "no value"
-    if _close(first, second, sympy.Float("1e-20")) and gold.quantum is None and answer.quantum is None:
-        return "accept", "equal values"
+    exact = left.is_Rational and right.is_Rational
+    if not exact and _close(first, second, sympy.Float("1e-20")) and gold.quantum is None and answer.quantum is None:
+        return ("accept", "equal values") if surely(left, right, {}) else ("reject", "different, if only a little")
     if first[1] != 0 or second[1] != 0:
         far = not _close(first, second, sympy.Float("0.01"))
         return ("reject", "different values") if far or not _inexact(gold, answer) else ("undecided", "close")
@@ -134,6 +140,7 @@ def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
     """Whether two expressions agree at the points."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
     same = other = alone = whole = 0
+    agreed: list[Mapping[Expr, Expr]] = []
     for point in points(left.free_symbols | right.free_symbols):
         first, second = at(left, point), at(right, point)
         if first is None or second is None:
@@ -142,6 +149,7 @@ def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
             alone += one_is_real(first, second, point)
         elif _close(first, second, TOLERANCE):
             same += 1
+            agreed.append(point)
             whole += all(value.is_Integer for value in point.values())
         else:
             other += 1
@@ -150,10 +158,24 @@ def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
     if same and alone:
         return "undecided", "equal where both are real, but only one is real elsewhere"
     if same >= ENOUGH and not other:
-        return "accept", "equal at all points"
+        if all(surely(left, right, point) for point in agreed[:SECOND_LOOKS]):
+            return "accept", "equal at all points"
+        return "undecided", "different, if only a little"
     if other >= ENOUGH_APART and same == whole <= 1:
         return "reject", "different at all points but whole ones"
     return "undecided", "equal at some points only" if same else "defined at too few points"
+
+
+def surely(left: Expr, right: Expr, point: Mapping[Expr, Expr]) -> bool:
+    """Whether two expressions agree at a point in all digits of a second look, where it sees them."""
+    try:
+        first, second = (evaluate(expr, point, SURE_DIGITS) for expr in (left, right))
+    except OverflowError:
+        return True
+    if first is None or second is None:
+        return True
+    with mpmath.workdps(SURE_DIGITS):
+        return bool(abs(first - second) <= mpmath.mpf(SURE_TOLERANCE) * max(abs(first), abs(second)))
 
 
 def one_is_real(first: tuple[Expr, Expr], second: tuple[Expr, Expr], point: Mapping[Expr, Expr]) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from livek12.core.records import CHOICE_TYPES, Key, PartVerdict, Question, Verdict, canonical_json
-from livek12.judges.asked import asked_unit, asks_for_monotony
+from livek12.judges.asked import asked_unit, asks_for_monotony, shows_unit
 from livek12.judges.base import Comparison, Decision, PartialCredit, undecided
 from livek12.judges.cascade import Cascade
 from livek12.judges.labels import label_sequence
@@ -28,7 +28,7 @@ from livek12.judges.parts import (
     parts_of,
 )
 
-VERSION = 3
+VERSION = 4
 """Goes up whenever an equal answer could get another verdict."""
 RULES = "rules"
 
@@ -188,6 +188,7 @@ def _comparison(question: Question, part: GradedPart, gold: str, answer: str, co
         options=tuple(question.options),
         language=question.language,
         unit=part.unit or (asked_unit(question.question) if len(parts_of(question)) == 1 else None),
+        unit_shown=shows_unit(question.question, gold),
         open_ends=asks_for_monotony(question.question),
         variable_type=part.type,
         partial_credit=config.partial_credit,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from livek12.judges.base import Outcome
-from livek12.judges.expressions import equal
+from livek12.judges.expressions import at, equal
 from livek12.judges.nodes import Node
 from livek12.judges.trees import as_quotient
 from livek12.judges.values import TooBig, value_of
@@ -63,3 +64,31 @@ def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
     """The entries of tuples and matrices; a tuple may stand for a single row or column."""
     flat = [[entry for row in node[1] for entry in row] if node[0] == "matrix" else node[1] for node in (gold, answer)]
     return flat[0], flat[1]
+
+
+def is_vector(node: Node) -> bool:
+    """Whether a tuple or matrix is one row or one column."""
+    return node[0] != "matrix" or len(node[1]) == 1 or all(len(row) == 1 for row in node[1])
+
+
+_GREATER = re.compile(r"max|larg|great|最大|较大|최대|최댓", re.IGNORECASE)
+_LESS = re.compile(r"min|small|least|最小|较小|최소|최솟", re.IGNORECASE)
+
+
+def named_by_size(nodes: list[Node]) -> bool | None:
+    """Whether two values named as the greater and the lesser one are so by size; None where the names say nothing."""
+    sizes: dict[str, Any] = {}
+    for node in nodes:
+        kinds = (("greater", _GREATER), ("less", _LESS)) if node[0] == "named" else ()
+        for kind in (kind for kind, pattern in kinds if pattern.search(node[1])):
+            value = at(value_of(node[3]).expr, {})
+            if value is not None and value[1] == 0:
+                sizes[kind] = value[0]
+    return bool(sizes["greater"] > sizes["less"]) if len(nodes) == len(sizes) == 2 else None
+
+
+def may_be_interval(pair: Node) -> bool:
+    """Whether a tuple of two may be an open interval: its second entry is not below the first."""
+    ends = [at(value_of(end).expr, {}) for end in pair[1]] if len(pair[1]) == 2 else []
+    known = [end[0] for end in ends if end is not None and end[1] == 0]
+    return len(ends) == 2 and not (len(known) == 2 and bool(known[0] >= known[1]))

@@ -30,6 +30,12 @@ _AFFIXES = re.compile(
     r"\s*:?\s*(?=\S)|(?:입니다|이다)$",
     re.IGNORECASE,
 )
+_SAYS_MORE = re.compile(
+    r"\(?\s*[①-⑩](?:\s*번)?(?=[가-힣])(?!인)|\(?\s*[①-⑩].*[①-⑩]|.*\?\s*$|\(?\s*[A-J]\s*[).、:]\s*[A-J](?![A-Za-z0-9.=])"
+    r"|\(?\s*[①-⑩]\s*(?:또는|혹은|아니|이나|나|或|还是|or\b|not\b)",
+    re.DOTALL,
+)
+"""A label with a particle, with another label or a question mark is no option quoted: "③이 아니다", "③?④?"."""
 _LABELLED = re.compile(r"\(?\s*(?:(?P<letter>[A-J])\s*[).、:]|(?P<circled>[①-⑩]))\s*(?P<text>\S.*)", re.DOTALL)
 MAX_CHARS = 120
 
@@ -50,15 +56,17 @@ def label_sequence(text: str) -> list[str]:
     plain = " ".join(_MARKUP.sub(" ", bare(text).translate(_NARROW)).split()).strip(" .。,，;；:：")
     plain = _AFFIXES.sub("", plain).strip()
     labels: list[str] = []
+    kinds: set[str | None] = set()
     position = 0
     while position < len(plain):
         match = _LABEL.match(plain, position)
         if match is None:
             return []
         labels += _labels_of(match)
+        kinds.add(match.lastgroup)
         joiner = _JOINER.match(plain, match.end())
         position = joiner.end() if joiner else match.end()
-    return labels
+    return [] if kinds >= {"circled", "digits"} or kinds >= {"letters", "digits"} else labels
 
 
 def _labels_of(match: re.Match[str]) -> list[str]:
@@ -70,8 +78,8 @@ def _labels_of(match: re.Match[str]) -> list[str]:
 
 
 def labelled_option(text: str) -> tuple[str, str] | None:
-    """Label and text of "B. 12 cm" or "④ 12"; None when the text does not begin with a label and its sign."""
+    """Label and text of "B. 12 cm" or "④ 12"; None when the text is anything else, or says more of the label."""
     match = _LABELLED.fullmatch(bare(text).translate(_NARROW))
-    if match is None or read_labels(text) is not None:
+    if match is None or label_sequence(text) or _SAYS_MORE.match(match[0]):
         return None
     return match["letter"] or _CIRCLED[match["circled"]], match["text"].strip()

@@ -5,9 +5,9 @@ nothing of sympy. Where a text can be read in two ways that matter (1/2x), it is
 
 Trees: ["num", digits] ["sym", name] ["const", pi|e|i|oo|deg|reals|empty] ["add", items] ["mul", items] ["neg", x]
 ["div", a, b] ["pow", a, b] ["root", x, n] ["call", function, x] ["log", base, x] ["apply", name, args] ["abs", x]
-["fact", x] ["binom", n, k] ["pm", a, b, sign] ["percent", x] ["matrix", rows] ["tuple", items]
+["fact", x] ["binom", n, k] ["pm", a, b, sign] ["percent", x] ["matrix", rows] ["det", rows] ["tuple", items]
 ["interval", low, high, low_closed, high_closed] ["set", items] ["union", items] ["ratio", items]
-["rel", operators, sides] ["named", name, side, value] ["builder", condition] ["approx", x]
+["rel", operators, sides] ["named", name, side, value, earlier values] ["builder", condition] ["approx", x]
 ["unit", x, symbol, word] ["list", "list"|"and"|"or", items] ["family", parameter, x] (for every integer)
 ["floor", x] ["ceil", x] ["based", digits, base] ["congruent", sides, modulus] ["cases", [[value, condition]]]
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 
-from livek12.judges.nodes import Node
+from livek12.judges.nodes import Node, holds_symbol
 from livek12.judges.notation import bare, without_labels
 from livek12.judges.reader import CLOSING, OPENING, ExpressionReader
 from livek12.judges.tokens import EMPTY_SET, Token, Unparsable, tokenize
@@ -34,7 +34,7 @@ _FOR_ALL = re.compile(r"\s*for (?:all|every|any|each)\b")
 _LETTERS_ONLY = re.compile(r"(?:[a-z]{3,}|[A-Za-z]?[A-Z][A-Za-z]*)(?<!^[A-Za-z])")
 _FUNCTION_OF_A_LETTER = re.compile(r"(?:sin|cos|tan|cot|sec|csc|ln|lg|log|exp|arcsin|arccos|arctan)[a-z]")
 _WORD_NAME = re.compile(r"^(?P<name>[\u4e00-\u9fff]{1,16}|[\uac00-\ud7a3 ]{1,24})\s*(?:为|是|=|＝|:|：|은|는)\s*(?=\S)")
-_NOT_A_NAME = re.compile(r"[不非没无或]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
+_NOT_A_NAME = re.compile(r"[不非没无或误错勿]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
 
 
 def parse(text: str) -> Node:
@@ -98,6 +98,8 @@ class _Reader(ExpressionReader):
         if {"and", "or"} <= kinds:
             raise Unparsable("and beside or")
         kept = [node for node in found if node[0] != "remark"]
+        if found == [["remark", "reals"]]:
+            return ["const", "reals"]
         if not kept:
             raise Unparsable("no expression")
         return kept[0] if len(kept) == 1 else ["list", kinds.pop() if len(kinds) == 1 else "list", kept]
@@ -224,8 +226,8 @@ class _Reader(ExpressionReader):
             sides.append(self.ratio())
         if not operators:
             return sides[0]
-        if operators[-1] == "~" and len(operators) == 1:
-            return sides[0]
+        if operators == ["~"]:
+            return ["rel", ["="], sides] if holds_symbol(sides[0]) else sides[0]
         if operators == ["equiv"] and self.peek().kind == "mod":
             return ["congruent", sides, self.modulus(self.take().text)]
         if {"~", "in", "equiv"} & set(operators) or operators.count("=") not in {0, len(operators)}:
@@ -266,19 +268,22 @@ class _Reader(ExpressionReader):
         self.at = first + 1
         if operator == "in":
             if self.peek().text in {"mathbb", "Z", "N", "R", "Q"}:
+                real = any(self.tokens[index].text == "R" for index in range(self.at, self.end))
                 self.at = self.end
-                return ["remark"]
+                return ["remark", "reals" if real else ""]
             return self.ratio()
         value = self.ratio()
         if operator == "~":
             value = ["approx", value]
+        earlier: list[Node] = []
         while self.peek().kind == "rel":
             operator = self.take().text
             if operator not in {"=", "~"}:
                 raise Unparsable("mixed relations")
             after = self.ratio()
-            value = value if operator == "~" else after
-        return ["named", name, side, value]
+            if operator == "=":
+                earlier, value = [*earlier, value], after
+        return ["named", name, side, value, *([earlier] if earlier else [])]
 
     def attempt(self, start: int, end: int) -> Node | None:
         """The tree of a name where it is an expression too."""

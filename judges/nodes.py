@@ -65,3 +65,8 @@ def decorated(node: Node, mark: str) -> Node:
     if node[0] != "sym":
         raise Unparsable("a mark on an expression")
     return ["sym", node[1] + mark]
+
+
+def holds_symbol(node: Any) -> bool:
+    """Whether a symbol stands anywhere in a tree."""
+    return isinstance(node, list) and (node[:1] == ["sym"] or any(map(holds_symbol, node)))

@@ -128,9 +128,9 @@ _WRAPPER = re.compile(
 
 def bare(text: str) -> str:
     """An answer without what surrounds it: math delimiters, emphasis, boxes, a closing full stop."""
-    text = _DELIMITERS.sub("", visible(text)).strip(_EDGE)
+    text = _DELIMITERS.sub("", visible(text).replace('\\"', '"')).strip(_EDGE)
     for _ in range(8):
-        stripped = _unwrap(_without_end(text).lstrip(_EDGE + ":："))
+        stripped = _unwrap(_without_end(text).lstrip(_EDGE + ":：=＝∴"))
         if stripped == text:
             break
         text = stripped

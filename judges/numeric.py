@@ -14,8 +14,12 @@ digit (its quantum), an integer or a fraction is exact. The rule of precision:
 
 Units: quantities are compared in the key's unit, converted exactly; another dimension differs. A unit that the key
 has and the answer leaves out is a doubt, unless the question prints it, it is an angle's degree, or the values
-differ by more than a change of units explains. A temperature in ℃ is not a difference in K: equal numbers of the
-two are a doubt. Per cent: 28 stands for 28 % (above 1, where it cannot be the share itself).
+differ by more than a change of units explains. One capital directly behind the key's number ("0.64N") is a unit or a
+factor: where the question does not have it, the bare number is wrong. A word behind a number ("5 people") is no unit.
+A temperature in ℃ is not a difference in K: equal numbers of the two are a doubt.
+
+Per cent: above 1, where it cannot be the share itself, 28 stands for a key of 28 %; a key of 28 is 28 % only where
+the question asks for per cent. A whole number above 1 beside as many hundred per cent (5 and 500 %) is a doubt.
 """
 
 from __future__ import annotations
@@ -36,6 +40,8 @@ MAX_DIGITS = 60
 MAX_EXPONENT = 400
 KEY_DIGITS, MARKED_KEY_DIGITS, ANSWER_DIGITS, MEASURED_ANSWER_DIGITS = 3, 2, 4, 3
 NEAR = Fraction(1, 100)
+PER_CENT = "%"
+"""The unit that a question prints which asks for per cent."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,8 @@ class NumberStage:
         if gold.name and answer.name and gold.name != answer.name:
             return undecided(NAME, "another name")
         outcome, reason = compare_quantities(gold, answer, comparison.unit)
+        if outcome == "undecided" and _lacks_its_unit(gold, answer, comparison):
+            outcome, reason = "reject", f"the unit {gold.unit.symbol} is missing, and nothing prints it"
         if outcome == "undecided":
             return undecided(NAME, reason)
         return accept(NAME, reason) if outcome == "accept" else reject(NAME, reason)
@@ -78,7 +86,7 @@ class NumberStage:
 def compare_quantities(gold: Number, answer: Number, printed: str | None) -> Said:
     """Two numbers with their units and per cent signs; `printed` is the unit that the question shows."""
     if gold.percent != answer.percent:
-        return _share(gold, answer)
+        return _share(gold, answer, asked=printed == PER_CENT)
     shown = read_unit(to_latex(printed)) if printed else None
     fits = shown is not None and (not gold.unit.symbol or conversion(shown.symbol, gold.unit.symbol)[0] != "other")
     if shown is not None and shown.symbol and fits:
@@ -118,12 +126,13 @@ def compare(gold: Number, answer: Number) -> Said:
     return "reject", "different values"
 
 
-def _share(gold: Number, answer: Number) -> Said:
-    """Only one of them is in per cent: 28 stands for 28 %, and 0.28 is 28 %."""
-    if gold.value == answer.value:
-        return "accept", "equal values"
+def _share(gold: Number, answer: Number, asked: bool) -> Said:
+    """Only one of them is in per cent: 28 stands for 28 % of the key or of what is asked for, and 0.28 is 28 %."""
     bare_one, share = (answer, gold) if gold.percent else (gold, answer)
-    if bare_one.value > 1:
+    if gold.value == answer.value:
+        whole = bare_one.value > 1 and bare_one.value.denominator == 1
+        return ("undecided", "a whole number beside hundreds of per cent") if whole else ("accept", "equal values")
+    if (bare_one.value > 1 and gold.percent) or (bare_one.value >= 1 and asked):
         quantum = bare_one.quantum / 100 if bare_one.quantum is not None else None
         cents = replace(bare_one, value=bare_one.value / 100, quantum=quantum)
         said = compare(gold, cents) if gold.percent else compare(cents, answer)
@@ -165,15 +174,25 @@ def _temperatures(gold: Number, answer: Number) -> Said:
     return compare(*kelvin)
 
 
+def _lacks_its_unit(gold: Number, answer: Number, comparison: Comparison) -> bool:
+    """Whether the key ends in a capital, unit or factor, that neither the answer nor the question has."""
+    capital = gold.unit.letter and not gold.unit.is_plain
+    alone = not (answer.unit.symbol or answer.unit.word or gold.percent or answer.percent)
+    return capital and alone and not (comparison.unit or comparison.unit_shown or comparison.variable_type)
+
+
 def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
     """Why a unit on one side only leaves a doubt; empty when it does not."""
+    words = gold.unit.word, answer.unit.word
     if outcome == "reject" and not _by_a_change_of_units(gold.value, answer.value):
         return ""
+    if any(words) and (gold.unit.symbol or answer.unit.symbol):
+        return f"a unit beside {' or '.join(filter(None, words))}"
     if gold.unit.symbol and not answer.unit.symbol and not gold.unit.may_be_left_out:
         return f"the key has the unit {gold.unit.symbol}, the answer none"
     if answer.unit.symbol and not gold.unit.symbol and not answer.unit.may_be_added:
         return f"the answer has the unit {answer.unit.symbol}, the key none"
-    if outcome == "accept" and gold.unit.word and answer.unit.word and gold.unit.word != answer.unit.word:
+    if all(words) and words[0] != words[1]:
         return "different words behind the number"
     return ""
 
@@ -211,7 +230,7 @@ _LATIN_NAME = re.compile(
     r"(?P<name>\|?(?:\\Delta\s*)?\\?[A-Za-z]+(?:\s*_\s*(?:\{[^{}=]{1,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\approx)\s*(?=[^=])"
 )
 _WORD_NAME = re.compile(r"(?P<name>[\u4e00-\u9fff]{1,16}|[\uac00-\ud7a3 ]{1,24})\s*(?P<is>为|是|=|:|은|는|:)\s*")
-_NOT_A_NAME = re.compile(r"[不非没无或]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
+_NOT_A_NAME = re.compile(r"[不非没无或误错勿]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
 _ABOUT = re.compile(r"(?:约(?:为|等于|是)?|大约|近似为?|\\approx|\\sim|about|approximately|approx\.?|약|대략)\s*")
 _PERCENT = re.compile(r"\s*(?:\\?%|(?:percent(?:age)?|per cent|pct)\b|퍼센트)")
 _MAGNITUDES = {"万": 10**4, "亿": 10**8, "만": 10**4, "억": 10**8}

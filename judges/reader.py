@@ -15,7 +15,7 @@ _APPLIED = frozenset({"f", "g", "F", "G"})
 OPENING = {"(": ")", "[": "]", "{": "}", "set{": "set}", "floor(": "floor)", "ceil(": "ceil)"}
 CLOSING = frozenset(OPENING.values())
 _PRIMES = frozenset({"'", "*", "+", "-"})
-_MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "vmatrix", "Bmatrix", "smallmatrix", "array"})
+_MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "vmatrix", "Vmatrix", "Bmatrix", "smallmatrix", "array"})
 
 
 class ExpressionReader(ABC):
@@ -392,4 +392,6 @@ class ExpressionReader(ABC):
         rows = [row for row in rows if row]
         if not rows or len({len(row) for row in rows}) != 1 or len(rows[0]) > 8:
             raise Unparsable("a ragged matrix")
-        return ["matrix", rows]
+        if name in {"vmatrix", "Vmatrix"} and (name == "Vmatrix" or len(rows) != len(rows[0])):
+            raise Unparsable("a norm, or a determinant that is not square")
+        return ["det" if name == "vmatrix" else "matrix", rows]

@@ -1,6 +1,6 @@
 """Text normal forms: equal after width, spacing, punctuation and mark-up are unified. Accepts only.
 
-Letter case counts, except in words: "Evelyn" is "evelyn", but the genotype AaBb is not AABB and CO is not Co. Quotes
+Letter case counts, except in words: "Evelyn" is "evelyn", but AaBb is not AABB, CO not Co and Ω not ω. Quotes
 around Chinese and Korean words, the sign between the entries of a list ("、", "和"), an English article in front and
 a Korean copula at the end carry no meaning. The order of a list does.
 """
@@ -23,7 +23,7 @@ _INDEX = re.compile(r"(?<=[A-Za-z)\]])_\{?(\d+)\}?")
 _SINGLE = re.compile(r"([_^])\{(\w)\}")
 _CJK_SPACE = re.compile(r"(?<=[^\x00-\u02ff]) | (?=[^\x00-\u02ff])")
 _SYMBOL_SPACE = re.compile(r" ?([^\w\s]) ?")
-_WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{3,}(?![A-Za-z0-9])")
+_WORD = re.compile(r"(?<![A-Za-z0-9\\])[A-Za-z]{3,}(?![A-Za-z0-9])")
 _GENOTYPE = re.compile(r"(?:([a-zA-Z])(?i:\1))+")
 _NESTING = 6
 

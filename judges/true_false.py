@@ -46,6 +46,8 @@ class TrueFalseStage:
         if comparison.is_choice:
             return undecided(NAME)
         judged = comparison.question_type == "true_false"
+        if not judged and bare(comparison.gold) == "NO":
+            return undecided(NAME, "perhaps nitric oxide")
         gold = read_truth(comparison.gold, signs=judged)
         if gold is None:
             return undecided(NAME, "the key is no truth value" if judged else "")

@@ -41,6 +41,16 @@ eV: electronvolt | 电子伏 电子伏特 | 전자볼트
 mol: mole | 摩 摩尔 | 몰
 cal: calorie | 卡 卡路里 | 칼로리
 bar: | 巴 | 바
+torr: Torr | 托 | 토르
+Bq: becquerel | 贝可 贝克勒尔 | 베크렐
+Gy: gray | 戈瑞 | 그레이
+Sv: sievert | 希沃特 西弗 | 시버트
+lm: lumen | 流明 | 루멘
+lx: lux | 勒克斯 | 럭스
+cd: candela | 坎德拉 | 칸델라
+pc: parsec | 秒差距 | 파섹
+bp: |  |
+M: molar |  |
 L: l liter litre | 升 | 리터
 """
 _NAMES = """
@@ -51,7 +61,7 @@ cm: 公分
 min: mins minute minutes 分钟 分 분
 h: hr hrs hour hours 小时 时 시간
 d: day days 天 日 일
-y: yr yrs year years 年 년
+y: yr yrs year years 年 年度 년 년도
 t: ton tons tonne tonnes 吨 톤
 atm: 大气压 标准大气压 기압
 mmHg: 毫米汞柱
@@ -71,6 +81,17 @@ oz: ounce ounces
 mph:
 u: amu
 ly: 光年
+nmi: nautical_mile
+slug: slugs
+au: AU 天文单位
+knot: knots kn
+G: gauss Gauss
+hp: horsepower 马力 마력
+psi:
+dyn: dyne dynes
+erg: ergs
+lbf:
+angstrom: Å \\AA
 kWh: 千瓦时 千瓦·时 킬로와트시
 rpm:
 """
@@ -100,7 +121,9 @@ def _names() -> dict[str, str]:
 _CANONICAL = _names()
 _PINT = {"y": "year", "in": "inch", "u": "unified_atomic_mass_unit", "ly": "light_year", "h": "hour", "d": "day",
          "degC": "delta_degC", "degF": "delta_degF", "kWh": "kilowatt_hour", "T": "tesla", "t": "metric_ton",
-         "mph": "mile_per_hour", "rpm": "revolutions_per_minute", "ha": "hectare", "S": "siemens"}  # fmt: skip
+         "mph": "mile_per_hour", "G": "gauss", "hp": "horsepower",
+         "au": "astronomical_unit", "nmi": "nautical_mile",
+         "rpm": "revolutions_per_minute", "ha": "hectare", "S": "siemens"}  # fmt: skip
 _ATOM = re.compile(
     r"(?P<before>square |sq\.? |cubic |平方|立方|세제곱|제곱)?\s*"
     r"(?P<name>" + "|".join(re.escape(name) for name in sorted(_CANONICAL, key=len, reverse=True)) + r")"
@@ -140,6 +163,12 @@ class Unit:
     word: str = ""
     letter: bool = field(default=False, compare=False)
     doubtful: bool = field(default=False, compare=False)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a length, area, volume, time, mass or angle of everyday, which a question may well print."""
+        name, _, power = self.symbol.partition("^")
+        return self.may_be_left_out or (f"{name}^1" in _PLAINEST | {"L^1", "ha^1"} and power in {"1", "2", "3"})
 
     @property
     def may_be_left_out(self) -> bool:
@@ -238,6 +267,8 @@ def conversion(unit: str, into: str) -> tuple[Fit, Fraction]:
     if unit == into:
         return "same", Fraction(1)
     if {unit, into} in _CONFUSED or ("rad" in unit) != ("rad" in into) or any("rpm" in one for one in (unit, into)):
+        return "doubtful", Fraction(1)
+    if ("bp^" in unit) != ("bp^" in into):
         return "doubtful", Fraction(1)
     (size, dimension), (other_size, other_dimension) = _in_base_units(unit), _in_base_units(into)
     if dimension != other_dimension:

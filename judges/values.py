@@ -18,6 +18,7 @@ Expr = Any  # a sympy expression; sympy has no types
 MAX_BITS = 4096
 MAX_POWER = 1000
 MAX_FACTORIAL = 200
+MAX_ROWS = 4
 
 
 class Unsupported(Exception):
@@ -140,6 +141,8 @@ def build(node: Node, degree: Expr) -> Expr:
         return sympy.Symbol(f"{rest[0]}({','.join(names)})")
     if kind in {"add", "mul"}:
         return _combine(kind, [build(item, degree) for item in rest[0]])
+    if kind == "det":
+        return _determinant([[build(entry, degree) for entry in row] for row in rest[0]])
     if kind == "matrix":
         return sympy.ImmutableMatrix([[build(entry, degree) for entry in row] for row in rest[0]])
     if kind == "call":
@@ -184,6 +187,13 @@ def _divide(top: Expr, bottom: Expr) -> Expr:
     if bottom == 0:
         raise Unsupported("division by zero")
     return top / bottom
+
+
+def _determinant(rows: list[list[Expr]]) -> Expr:
+    """The determinant of up to four rows, multiplied out."""
+    if len(rows) > MAX_ROWS or any(isinstance(entry, sympy.MatrixBase) for row in rows for entry in row):
+        raise Unsupported("a big determinant")
+    return sympy.Matrix(rows).det(method="berkowitz")
 
 
 def _power(base: Expr, exponent: Expr) -> Expr:

@@ -3,7 +3,8 @@
 `python scripts/bench_judges.py --data ../shared/data/judge [--json FILE]`. Both sides get the same rows in the same
 run, two warm processes each, with empty caches; ours reads a response, extracts the answer and marks it, in a process
 that has one symbolic worker. math-verify stops a row by SIGALRM, so it runs in the main threads of its processes.
-A figure "without conventions" leaves out the rows of `CONVENTIONS`, whose labels only their library explains.
+A response that says something but holds no answer counts as left open, as in `livek12 judge-pairs`. A figure "without
+conventions" leaves out the rows of `CONVENTIONS`, whose labels only their library explains, or which are wrong.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from livek12.core.records import Key, Question, QuestionType
 from livek12.core.statistics import wilson_interval
 
 WORKERS = 2
+WRONG = ("false_accepts", "false_rejects")
 CHUNK = 8
 Json = dict[str, Any]
 CONVENTIONS: dict[tuple[str, str], str] = {
@@ -45,6 +47,10 @@ CONVENTIONS: dict[tuple[str, str], str] = {
     ("0.003, 5.233", "0.002, 5.234"): "right within a tolerance that the row does not hold",
     ("$3,1,-1,1+\\sqrt{2}, 1-\\sqrt{2}$", "\\{-1, 1, 3, 1 - \\sqrt{2}, 1 + \\sqrt{2}\\}"):
         "labelled wrong, and the same five numbers",
+    ("C", "C．MP的同分异构体中含羧基的有3种"): "the answer and the mark belong to different questions",
+    ("D", "正确答案是B．$\\frac{K_\\mathrm{sp}(\\text{AgCl})}"
+          "{K_\\mathrm{sp}\\left(\\mathrm{Ag}_{2}\\mathrm{CrO}_{4}\\right)}=10^{-2.21}$。"):
+        "the answer and the mark belong to different questions",
 }  # fmt: skip
 
 
@@ -65,10 +71,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Answered:
-    """What one side said about a row: True, False, or None when it left it open; seconds it took."""
+    """What one side said about a row: True, False, or None when it left it open; its seconds; the deciding stages."""
 
     said: bool | None
     seconds: float
+    by: str = ""
 
 
 # --- the labelled sets --------------------------------------------------------------------------------------------
@@ -113,19 +120,23 @@ _TYPES: dict[str, QuestionType] = {"单选题": "single_choice", "多选题": "m
 
 def _teachers(folder: Path) -> Iterator[Row]:
     """Choice questions and blanks that teachers gave full or zero marks."""
+    from livek12.judges.labels import read_labels
+
     for number, row in enumerate(_lines(folder / "gaokao2024_teacher_scored.jsonl")):
         kind = _TYPES.get(row["question_type"])
         score, full = float(row["teacher_score"]), float(row["max_score"])
         if kind is None or score not in (0, full):
             continue
         if kind == "fill_in_blank":
-            marked = re.search(r"(?:答案是|故填)：(.+)$", row["gold"], re.DOTALL)
+            marked = re.search(r".*(?:答案是|故填)：(.+)$", row["gold"], re.DOTALL)  # the last of them
             if marked is None:
                 continue
             entries = [marked[1]] if row["subject"] == "数学" else re.split(r";\s|\n", marked[1])
             golds = [re.sub(r"<img[^>]*>", "", entry).strip(" ．。") or "(figure)" for entry in entries]
         else:
             golds = _keys(row["gold"], kind, "zh")
+            if not all(map(read_labels, golds)):
+                continue  # an essay that the set calls a choice
         name = "teachers, blanks" if kind == "fill_in_blank" else "teachers, choices"
         yield Row(name, str(number), kind, "zh", "", "; ".join(golds), golds, row["response"], score == full)
 
@@ -154,13 +165,17 @@ def _warm_ours() -> None:
 def _ours(row: Row) -> Answered:
     from livek12.judges.grade import GradingConfig, grade
     from livek12.tasks.extraction import extract
+    from livek12.tasks.extraction.substance import spoken
 
     began = time.perf_counter()
     question = _question(row.question_type, row.extracted, row.question, row.language)
     answers = extract(row.response, question, "stop").answers
     key = Key(task="bench", question_id="q")
     verdict = grade(question, key, answers, config=GradingConfig(), cascade=_cascade)
-    return Answered(verdict.correct, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    silent = verdict.state == "no_answer" and spoken(row.response, question)
+    said = None if silent else verdict.correct
+    return Answered(said, seconds, " and ".join(dict.fromkeys(part.decided_by for part in verdict.parts)))
 
 
 def _warm_theirs() -> None:
@@ -253,6 +268,28 @@ def agreement(rows: Sequence[Row], answered: Sequence[Answered]) -> Json:
     }
 
 
+def by_stage(rows: Sequence[Row], answered: Sequence[Answered]) -> Json:
+    """What each stage (or the stages of a row's parts together) decided; `coverage` is its share of all rows."""
+    stages: Json = {}
+    for name in sorted({one.by for one in answered if one.said is not None}):
+        mine = [index for index, one in enumerate(answered) if one.said is not None and one.by == name]
+        found = agreement([rows[index] for index in mine], [answered[index] for index in mine])
+        stages[name] = {key: found[key] for key in ("decided", "precision", "precision_low", *WRONG)}
+        stages[name]["coverage"] = len(mine) / len(rows)
+    return stages
+
+
+def versions() -> Json:
+    """All that the figures depend on, but for the data."""
+    from livek12.core.engines.common import versions_of
+    from livek12.judges.cascade import rules_digest
+    from livek12.judges.grade import GradingConfig, judge_version
+
+    libraries = versions_of("sympy", "pint", "math-verify")
+    python = ".".join(map(str, sys.version_info[:3]))
+    return {**libraries, "python": python, "judge": judge_version(GradingConfig()), "rules": rules_digest()}
+
+
 def measure(folder: Path) -> Json:
     """Both sides on all rows of a folder."""
     rows = labelled_rows(folder)
@@ -270,10 +307,14 @@ def measure(folder: Path) -> Json:
         for side, result in sides.items():
             for label, chosen in ((side, mine), (f"{side}, without conventions", plain)):
                 sets[name][label] = agreement([rows[i] for i in chosen], [result["answered"][i] for i in chosen])
+        sets[name]["stages"] = by_stage([rows[i] for i in mine], [sides["livek12"]["answered"][i] for i in mine])
     for result in sides.values():
         del result["answered"]
     ratio = sides["livek12"]["rows_per_second"] / sides["math-verify"]["rows_per_second"]
-    return {"rows": len(rows), "workers": WORKERS, "sides": sides, "ratio": ratio, "sets": sets}
+    named = [{"set": row.set, "id": row.id, "gold": row.gold, "answer": row.response, "why": CONVENTIONS[pair]}
+             for row in rows if (pair := (row.gold, row.response)) in CONVENTIONS]  # fmt: skip
+    found = {"rows": len(rows), "workers": WORKERS, "sides": sides, "ratio": ratio, "sets": sets}
+    return found | {"conventions": named, "versions": versions()}
 
 
 def show(figures: Json) -> None:
@@ -281,7 +322,7 @@ def show(figures: Json) -> None:
     print(f"{'set':32} {'side':34} {'rows':>5} {'coverage':>9} {'precision':>16} {'false acc.':>10} {'false rej.':>10}")
     for name, sides in figures["sets"].items():
         for side, one in sides.items():
-            if side == "conventions" or (side.endswith("conventions") and not sides["conventions"]):
+            if side in {"conventions", "stages"} or (side.endswith("conventions") and not sides["conventions"]):
                 continue
             precision = f"{one['precision']:.1%} (≥ {one['precision_low']:.1%})" if one["decided"] else "-"
             print(f"{name:32} {side:34} {one['rows']:5} {one['coverage']:9.1%} {precision:>16} "

@@ -84,7 +84,9 @@ def root(version: Annotated[bool, typer.Option("--version", callback=_version, i
 def main() -> None:
     """Entry point of the console script."""
     from livek12.core.errors import UserError
+    from livek12.scripts.progress import show_log
 
+    show_log()
     try:
         result = app(prog_name="livek12", standalone_mode=False)
     except UserError as error:

@@ -151,9 +151,14 @@ def quick_threads() -> int:
 
 def unfinished(verdict: Verdict | None) -> bool:
     """Whether a judge could not be asked, so that asking again makes sense."""
+    return any(call.waits for call in unanswered(verdict))
+
+
+def unanswered(verdict: Verdict | None) -> list[Call]:
+    """The requests that brought no reply, where for want of it something is ungraded."""
     if verdict is None or not (verdict.state == "ungraded" or verdict.process_ungraded):
-        return False
-    return any(call.raw is None for call in verdict.calls)
+        return []
+    return [call for call in verdict.calls if call.raw is None]
 
 
 @dataclass
@@ -210,6 +215,8 @@ class MarkingDesk:
     settlers: dict[str, Settler]
     auditors: dict[str, Auditor]
     versions: dict[str, str]
+    mark: str
+    """The end of each version that names the keys of another data set; empty without them."""
 
     @classmethod
     def open(cls, run: RunFolder, judges: Judges, exam: Callable[[], Exam]) -> MarkingDesk:
@@ -257,7 +264,12 @@ class MarkingDesk:
             + mark
             for name, config in configs.items()
         }
-        return cls(questions, pages, authors, judges.cascade, configs, settlers, auditors, versions)
+        return cls(questions, pages, authors, judges.cascade, configs, settlers, auditors, versions, mark)
+
+    @property
+    def keyless(self) -> dict[str, str]:
+        """The versions of the same judges before the keys of another data set were there."""
+        return {name: version.removesuffix(self.mark) for name, version in self.versions.items()}
 
     def by_rule(self, response: Response) -> Verdict:
         """What the rules say."""

@@ -162,14 +162,22 @@ def judge(run: RunFolder, *, again: bool = False, options: JudgeOptions | None =
     Raises:
         UserError: the run was marked by other judges, and `again` is not set; or a judge cannot be used at all.
     """
-    from livek12.scripts.judging import JudgeOptions, Judges, MarkingDesk, Spent, quick_threads, unfinished
+    from livek12.scripts.judging import (
+        JudgeOptions,
+        Judges,
+        MarkingDesk,
+        Spent,
+        quick_threads,
+        unanswered,
+        unfinished,
+    )
 
     options = options or JudgeOptions()
     spec = run.spec()
     with ExitStack() as stack:
         judges = stack.enter_context(Judges(options))
         desk = MarkingDesk.open(run, judges, lambda: exam or reload_exam(run, judges.options.data))
-        if spec.judges and spec.judges != desk.versions and not again:
+        if spec.judges and spec.judges not in (desk.versions, desk.keyless) and not again:
             was, now = sorted(set(spec.judges.values())), sorted(set(desk.versions.values()))
             raise UserError(f"{run.path}: was marked by {was}, now {now}; `livek12 judge --again` marks it anew")
         run.write_spec(spec.model_copy(update={"judges": desk.versions}))
@@ -190,9 +198,10 @@ def judge(run: RunFolder, *, again: bool = False, options: JudgeOptions | None =
             writer.append(verdict)
             spent.add(verdict.calls)
             progress.step()
-            if unfinished(verdict):
-                lost += 1
-                warn(f"{verdict.key}: {verdict.reason or verdict.process_ungraded}", kind="not judged")
+            lost += unfinished(verdict)
+            if unanswered(verdict):
+                why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
+                warn(f"{verdict.key}: {why}", kind="not judged")
     if judges.panel:
         print(spent, file=sys.stderr)
     return lost

@@ -62,6 +62,17 @@ class Progress:
             self._tell()
 
 
+def show_log() -> None:
+    """From now on, what the package logs as a warning is said like any other."""
+    import logging
+
+    class Saying(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            warn(record.getMessage())
+
+    logging.getLogger("livek12").addHandler(Saying(logging.WARNING))
+
+
 def warn(line: str, kind: str = "") -> None:
     """One line on stderr, once; of each kind only the first few (every one stands in the run folder)."""
     if line in _said:

@@ -6,7 +6,8 @@ revision, engine arguments, messages with image hashes, schema, sampling, trial)
 is repeated asks nothing twice; what failed on the way is not remembered and is asked again. A reply that is not in its
 form is asked for again, at most `ATTEMPTS` times in all: attempt k adds k to the seed and raises the temperature (where
 one is set) to at least 0.3·k, for the same draw would give the same reply. Failures to get any reply are the
-engine's to retry; they end the asking.
+engine's to retry; they end the asking. A judge that refuses the very request (too long for it) has had its say: the
+problem is `final`, and nobody asks again.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class JudgeSpec:
 class Answer(Generic[T]):
     """What came of asking: a value, or (None) the problem in one line; and every request that was put.
 
-    `lost`: no reply could be had at all, so that asking again later makes sense.
+    `lost`: no reply could be had, and asking again later makes sense.
     """
 
     value: T | None
@@ -108,7 +109,7 @@ class Answer(Generic[T]):
     @property
     def raw(self) -> str | None:
         """The text of the last reply."""
-        return self.calls[-1].raw if self.calls else None
+        return next((call.raw for call in reversed(self.calls) if call.raw is not None), None)
 
 
 class JudgeModel:
@@ -176,7 +177,7 @@ class JudgeModel:
             call, cut = self._call(prompt, request)
             if call.raw is None:
                 calls.append(call)
-                return Answer(None, tuple(calls), f"{self.name}: {call.problem}", lost=True)
+                break
             try:
                 value = form.read(call.raw)
             except Unreadable as error:
@@ -184,7 +185,14 @@ class JudgeModel:
                 calls.append(call.model_copy(update={"problem": f"the reply {where}{error}"}))
                 continue
             return Answer(value, (*calls, call))
-        return Answer(None, tuple(calls), f"{self.name}: no readable reply in {ATTEMPTS}: {calls[-1].problem}")
+        return self._unanswered(calls)
+
+    def _unanswered(self, calls: list[Call]) -> Answer[Any]:
+        """Why these calls came to nothing."""
+        replies, last = [call for call in calls if call.raw is not None], calls[-1]
+        if last.raw is None and (last.waits or not replies):
+            return Answer(None, tuple(calls), f"{self.name}: {last.problem}", lost=last.waits)
+        return Answer(None, tuple(calls), f"{self.name}: no readable reply in {len(replies)}: {replies[-1].problem}")
 
     def close(self) -> None:
         """Gives the engine back; safe to call twice."""
@@ -205,7 +213,7 @@ class JudgeModel:
             return Call(judge=self.name, prompt=prompt.id, problem=self._down), False
         outcome = self._outcome(request)
         if isinstance(outcome, Failure):
-            return Call(judge=self.name, prompt=prompt.id, problem=outcome.reason), False
+            return Call(judge=self.name, prompt=prompt.id, problem=outcome.reason, final=outcome.final), False
         if self._store is not None and self.spec.engine != "replay":
             self._store.put(key, outcome.model_dump_json(exclude={"key", "reasoning", "versions"}))
         return self._made(prompt, outcome, remembered=False), outcome.finish_reason == "length"

@@ -41,11 +41,10 @@ class PartVote:
 
 @dataclass(frozen=True)
 class Opinion:
-    """One judge's votes, one a part, and all that was asked for them. `lost`: it could not be asked."""
+    """One judge's votes, one a part, and all that was asked for them."""
 
     votes: tuple[PartVote, ...]
     calls: tuple[Call, ...] = ()
-    lost: bool = False
 
 
 class Ask(Protocol):
@@ -85,15 +84,13 @@ def _line_method(prompt: str, form: Form[Checked]) -> Run:
     def run(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
         votes: list[PartVote] = []
         calls: list[Call] = []
-        lost = False
         for open_part in parts:
             reference = case.reference_block([_labelled(case.question, open_part, parts)], "GOLD ANSWER")
             values = {"question": case.question_block(), "reference": reference, "response": case.response_block()}
             answer: Answer[Checked] = ask(prompt, values, form, _about(open_part))
             votes.append(_vote(answer, answer.value))
             calls += answer.calls
-            lost = lost or answer.lost
-        return Opinion(tuple(votes), tuple(calls), lost)
+        return Opinion(tuple(votes), tuple(calls))
 
     return run
 
@@ -101,15 +98,13 @@ def _line_method(prompt: str, form: Form[Checked]) -> Run:
 def _marks(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
     votes: list[PartVote] = []
     calls: list[Call] = []
-    lost = False
     for open_part in parts:
         reference = case.reference_block([_labelled(case.question, open_part, parts)])
         values = {"question": case.question_block(), "reference": reference, "response": case.response_block()}
         answer: Answer[Share] = ask("mdk12_marks", values, Marks(), _about(open_part))
         votes.append(_share_vote(answer))
         calls += answer.calls
-        lost = lost or answer.lost
-    return Opinion(tuple(votes), tuple(calls), lost)
+    return Opinion(tuple(votes), tuple(calls))
 
 
 def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
@@ -133,9 +128,9 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
     form = Counted(None if whole else len(parts))
     answer: Answer[Share] = ask("livek12_count", values, form, about_of(parts))
     if whole:
-        return Opinion((_share_vote(answer),), answer.calls, answer.lost)
+        return Opinion((_share_vote(answer),), answer.calls)
     found: Sequence[Checked | None] = answer.value.parts if answer.value else [None] * len(parts)
-    return Opinion(tuple(_vote(answer, checked) for checked in found), answer.calls, answer.lost)
+    return Opinion(tuple(_vote(answer, checked) for checked in found), answer.calls)
 
 
 # --- typed variables ------------------------------------------------------------------------------------------------
@@ -153,7 +148,7 @@ def _l2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion
     values = {"question": case.question_block(), "references": references, "response": case.response_block()}
     answer: Answer[list[Checked]] = ask("cfe_l2s", values, Variables(names), about_of(parts))
     found: Sequence[Checked | None] = answer.value or [None] * len(parts)
-    return Opinion(tuple(_vote(answer, checked) for checked in found), answer.calls, answer.lost)
+    return Opinion(tuple(_vote(answer, checked) for checked in found), answer.calls)
 
 
 def _l2l(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
@@ -164,7 +159,7 @@ def _l2l(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion
         "response": case.response_block(),
     }
     answer: Answer[Checked] = ask("cfe_l2l", values, Whole(), about_of(parts))
-    return Opinion((_vote(answer, answer.value),) * len(parts), answer.calls, answer.lost)
+    return Opinion((_vote(answer, answer.value),) * len(parts), answer.calls)
 
 
 def names_of(parts: Sequence[Open]) -> tuple[str, ...]:

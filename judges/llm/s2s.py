@@ -39,7 +39,7 @@ def extract_and_verify(case: Case, parts: Sequence[Open], ask: Ask, decide: Deci
         about_of(parts),
     )
     if found.value is None:
-        return Opinion((undecided_vote(found),) * len(parts), found.calls, found.lost)
+        return Opinion((undecided_vote(found),) * len(parts), found.calls)
     values = [value.strip() or None if value else None for value in found.value]
     said = [decide(part.part, value) if value else None for part, value in zip(parts, values, strict=True)]
     doubtful = [n for n, decision in enumerate(said) if decision is not None and decision.decision == "undecided"]
@@ -54,7 +54,7 @@ def extract_and_verify(case: Case, parts: Sequence[Open], ask: Ask, decide: Deci
         else:
             votes.append(_by_rule(found, value, decision))
     calls = (*found.calls, *(verified.calls if verified else ()))
-    return Opinion(tuple(votes), calls, verified is not None and verified.lost)
+    return Opinion(tuple(votes), calls)
 
 
 def _verify(case: Case, parts: Sequence[Open], values: Sequence[str], ask: Ask) -> Answer[list[Checked]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Image, PartVerdict, Question, Response
+from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Image, PartVerdict, Process, Question, Response
 from livek12.core.scoring import Row
 from livek12.scripts.report.marks import UNDECIDED, Mark, mark_of, points
 from livek12.scripts.report.markup import clean, render, render_answer, render_blocks
@@ -26,6 +26,8 @@ LONG = 90
 """Characters from which a compared answer is folded."""
 MAX_THINKING = 12_000
 MAX_RAW = 4000
+MAX_REASON = 600
+ERRORS = {"CIE": "condition misread", "LAE": "unfounded assumption", "DRE": "step that does not follow"}
 
 EMPTY: dict[str, Any] = {"folded": [], "blocks": [], "thinking": ""}
 
@@ -177,7 +179,7 @@ def _answer_view(row: Row, mark: Mark) -> dict[str, Any]:
         "several_parts": verdict is not None and len(verdict.parts) > 1,
         "reason": verdict.reason if verdict else row.why,
         "judge": verdict.judge if verdict else "",
-        "process": process,
+        "process": _process_view(process) if process else None,
         "process_ungraded": verdict.process_ungraded if verdict else None,
     }
 
@@ -239,13 +241,35 @@ def _part_view(part: PartVerdict, index: int, question: Question) -> dict[str, A
             {
                 "judge": vote.judge,
                 "decision": vote.decision,
-                "score": "" if vote.score is None else points(vote.score),
+                "score": "" if vote.score is None or vote.score in (0, 1) else points(vote.score),
+                "reason": _short(vote.reason),
                 "raw": (vote.raw or "")[:MAX_RAW],
                 "cut": max(0, len(vote.raw or "") - MAX_RAW),
             }
             for vote in part.votes
         ],
     }
+
+
+def _process_view(process: Process) -> dict[str, Any]:
+    presence = {"CIE": process.cie, "LAE": process.lae, "DRE": process.dre}
+    return {
+        "critics": len(process.critics),
+        "presence": ", ".join(f"{ERRORS[kind]} ({kind}) {points(value)}" for kind, value in presence.items() if value),
+        "errors": [
+            {
+                "type": error.type,
+                "step": render_answer(_short(error.step)),
+                "reason": _short(error.reason),
+                "judge": error.judge,
+            }
+            for error in process.errors
+        ],
+    }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]} …"
 
 
 def _compared(text: str) -> dict[str, Any]:

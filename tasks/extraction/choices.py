@@ -14,8 +14,17 @@ from itertools import pairwise
 
 from livek12.core.records import Question
 from livek12.judges.labels import read_labels
-from livek12.tasks.extraction.regions import Region, answer_tags, boxes, tail
-from livek12.tasks.extraction.remarks import RETRACTION, is_correction, is_remark, retraction, settled
+from livek12.judges.text import normal_form
+from livek12.tasks.extraction.regions import Region, answer_tags, boxes, outside_of, tail
+from livek12.tasks.extraction.remarks import (
+    RETRACTION,
+    denied,
+    doubted,
+    is_correction,
+    is_remark,
+    retraction,
+    settled,
+)
 from livek12.tasks.extraction.values import NOTHING, final_run, find_values
 
 Found = tuple[list[str], str]
@@ -36,7 +45,7 @@ _CIRCLED = rf"[①-⑩](?:\s?번)?(?:[)）]?{_AND}[(（]?[①-⑩](?:\s?번)?){{
 _JAMO = r"[ㄱ-ㅎ](?:(?>\s?[,，、·]?\s?(?:와|과)?\s?)[ㄱ-ㅎ]){0,9}(?![ㄱ-ㅎ가-힣])"
 _RUN = (
     rf"(?P<run>[(（【\[]?\s*(?:{_LATIN}|{_CIRCLED}|{_JAMO}|(?<=[(（])[a-j](?=[)）]))\s*[)）】\]]?)"
-    r"(?P<or>\s*(?:或者?|还是|or\b|또는)\s*(?:选项|option\s*)?\s*[(（]?\s*[A-J①-⑩])?"
+    r"(?P<or>[,，]?\s*(?:或者?|还是|or\b|또는|혹은|아니면|이나(?=\s*[①-⑩]))\s*(?:选项|option\s*)?\s*[(（]?\s*[A-J①-⑩])?"
 )
 _ONE_DIGIT = r"(?:[(（]\s*[1-9]\s*[)）]|[1-9]\s*번|[1-9](?!\d|[./^:]\d|,\d{2}|\s*[-+*=^_/\\a-zA-Z%°]))"
 _DIGIT = (
@@ -76,7 +85,7 @@ _CORRECTED = 5
 _REGION = re.compile(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
 _FINALLY = re.compile(r"final\s*$|最终(?:的)?(?:正确)?\s*$|최종\s*$", re.IGNORECASE)
 _CONCLUDING = r"(?:故|所以|因此|应|应该|本题|综上|因而|于是|从而|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
-_OPENING = r"\A[^\n]{4,600}[(（]\s?"
+_OPENING = r"\A(?=[^\n]{0,300}[a-z\u4e00-\u9fff\uac00-\ud7a3]{3})[^\n]{4,600}[(（]\s?"
 _FILLED = (
     re.compile(_OPENING + r"(?P<run>[A-J]{1,8}|[①-⑤])(?P<or>(?!))?\s?[)）][。.．]?(?=\n|\Z)"),
     re.compile(
@@ -149,7 +158,7 @@ _LIST_SIGN = re.compile(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
 _LIST_GAP = re.compile(r"[$\s*.。,，、;；]*(?:[-•]|[(（]?\d{1,2}[.．、)）])?[$\s*]*")
 _ABOUT_SOMETHING = re.compile(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{_NOUN_ZH}])")
 _JUDGED = re.compile(
-    r"(?<![A-Za-z])(?P<label>[A-J](?:\s?[,，、和与及]?\s?[A-J]){0,9})\s*(?:选项|项)?\s*(?:的?说法|叙述)?\s*(?:是|为|均|都)?\s*"
+    r"(?<![A-Za-z])(?P<label>[A-J](?:(?>\s?[,，、和与及]?\s?)[A-J]){0,9})\s?(?:选项|项)?\s?(?:的?说法|叙述)?\s?(?:是|为|均|都)?\s?"
     r"(?P<word>不正确|不符合题意|不对|错误|正确|符合题意|错|对)(?![应称])"
 )
 _WRONG_WORDS = frozenset(["不正确", "不符合题意", "不对", "错误", "错"])
@@ -170,9 +179,11 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
     several = question.question_type == "multiple_choice"
     cleaned = settled(cleaned_text(text, several))
     found = _strong(cleaned, known, several, _asks_for_wrong(question))
+    if found is not None and (quoted := _with_other_text(text, found[0], question)):
+        return [quoted], found[1]
     if found is None and not truncated:
         asked_for_wrong = not several and (not question.question or _asks_for_wrong(question))
-        found = (_judged(cleaned, question) if several else None) or _weak(cleaned, known, asked_for_wrong)
+        found = (_judged(cleaned, question) if several else None) or _weak(cleaned, known, asked_for_wrong, several)
         found = found or _judged(cleaned, question)
     if found is not None:
         return [found[0]], found[1]
@@ -180,6 +191,22 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
     if values and _ABOUT_SOMETHING.match(values[0]) and values[0].strip() not in {o.text for o in question.options}:
         return NOTHING
     return values, method
+
+
+def _with_other_text(text: str, label: str, question: Question) -> str | None:
+    """Label and text where one of the last lines writes another option's text behind the label; else None."""
+    texts = {normal_form(option.text): option.label for option in question.options if option.text.strip()}
+    if len(texts) < 2 or len(label) != 1:
+        return None
+    for line in [line for line in tail(text).splitlines() if line.strip()][-_LAST_LINES:]:
+        quoted = list(re.finditer(rf"(?<![A-Za-z]){re.escape(label)}\s*[.．、:：)）]\s*(?=\S)", line))
+        behind = line[quoted[-1].end() :][:400] if quoted else ""
+        if texts.get(normal_form(behind), label) != label:
+            return f"{label}. {behind.strip()}"
+    return None
+
+
+_LAST_LINES = 3
 
 
 def known_labels(question: Question) -> Labels:
@@ -195,18 +222,19 @@ def _asks_for_wrong(question: Question) -> bool:
 def cleaned_text(text: str, several: bool) -> str:
     """The end of the text without mark-up, with its boxes and answer tags marked."""
     tags = answer_tags(text)
-    outside = [box for box in boxes(text) if not any(tag.start <= box.start < tag.end for tag in tags)]
+    outside = outside_of(tags, boxes(text))
     listed = _listed(text, outside) if several else []
     run = listed or final_run(text, outside)
     if len(run) > 1 and all(read_labels(box.content) for box in run):
         together = "".join((", " if listed else text[a.end : b.start]) + b.content for a, b in pairwise(run))
         outside[-len(run) :] = [Region(run[0].start, run[-1].end, run[0].content + " " + together)]
     pieces: list[str] = []
+    tagged = {tag.start for tag in tags}
     position = 0
     for region in sorted([*tags, *outside], key=lambda region: region.start):
         inner = boxes(region.content)
         content = (inner[-1].content if inner else region.content)[:400].replace("\n", " ")
-        pieces += [text[position : region.start], f"〖{content}〗" if region in tags else f"〘{content}〙"]
+        pieces += [text[position : region.start], f"〖{content}〗" if region.start in tagged else f"〘{content}〙"]
         position = max(position, region.end)
     pieces.append(text[position:])
     return _squeezed(tail(_MARKUP.sub("", "".join(pieces)[-_TAIL_CHARS:]).translate(_NARROW)))
@@ -256,6 +284,8 @@ def _strong(cleaned: str, known: Labels, several: bool, asked_for_wrong: bool) -
         return None
     if best.rank < _CORRECTED and (taken_back := retraction(cleaned, best.end)) is not None:
         return cleaned[best.start : taken_back + 100].strip(), best.method
+    if doubted(cleaned, best.end):
+        return cleaned[best.start : best.end + 100].strip(), best.method
     return best.said, best.method
 
 
@@ -287,7 +317,7 @@ def _labels_in_prose(cleaned: str, match: re.Match[str]) -> Labels | None:
         return None
     if match["run"].strip() == "A" and _ARTICLE.match(cleaned, match.start("run") + len(match["run"].rstrip())):
         return None
-    if _ASKED.match(cleaned, match.end()):
+    if _ASKED.match(cleaned, match.end()) or denied(cleaned, match.start("run"), match.end()):
         return None
     return frozenset() if match["or"] else read_labels(_LIST_SIGN.sub(", ", match["run"]))
 
@@ -324,7 +354,7 @@ def _judged(cleaned: str, question: Question) -> tuple[str, str] | None:
     return ", ".join(right), "conclusion"
 
 
-def _weak(cleaned: str, known: Labels, asked_for_wrong: bool) -> tuple[str, str] | None:
+def _weak(cleaned: str, known: Labels, asked_for_wrong: bool, several: bool) -> tuple[str, str] | None:
     """Labels of a concluding sentence, of label-only lines, or of the one option quoted on a line of its own.
 
     Only when all of a kind agree. Where the question asks for the wrong option, "the wrong one is C" concludes too.
@@ -341,6 +371,8 @@ def _weak(cleaned: str, known: Labels, asked_for_wrong: bool) -> tuple[str, str]
     if len(lines) == 1 and _CIRCLED_OPTION.fullmatch(lines[0]) and (not known or known & set("12345")):
         return lines[0], method
     quoted = {option[1]: line for line in lines if (option := _OPTION_LINE.fullmatch(line))}
+    if several and 1 < len(quoted) == len(lines) < len(known) and known >= set(quoted):
+        return ", ".join(quoted), method
     if not alone and len(quoted) == 1 and known >= set(quoted):
         label, line = quoted.popitem()
         return (line if len(lines) == 1 else label), method

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_CHARS = 4_000_000
@@ -97,3 +98,15 @@ def answer_tags(text: str) -> list[Region]:
             found.append(Region(opened.start(), match.end(), text[opened.end() : match.start()].strip()))
             opened = None
     return [region for region in found if region.content]
+
+
+def outside_of(holders: Sequence[Region], found: Sequence[Region]) -> list[Region]:
+    """The regions that begin in none of the holders; both in the order of the text."""
+    kept: list[Region] = []
+    index = 0
+    for region in found:
+        while index < len(holders) and holders[index].end <= region.start:
+            index += 1
+        if index == len(holders) or region.start < holders[index].start:
+            kept.append(region)
+    return kept

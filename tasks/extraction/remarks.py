@@ -1,6 +1,8 @@
 """What is said about answers without giving one: hypotheses, other people's mistakes, negations, corrections.
 
-A remark never replaces an answer given before it. A correction does, whatever the form of what it corrects.
+A remark never replaces an answer given before it. A correction does, whatever the form of what it corrects. What is
+denied ("不能误得 8", "③이 아니다"), only supposed ("如果答案是D，那么…") or doubted right behind ("也可能是B") is no
+commitment, though it be the only one.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ _CORRECTION = re.compile(
 _DIRECT = re.compile(rf"[\s.。…,，;；!！〗〙$)*）]*{RETRACTION}", re.IGNORECASE)
 _NOT_BUT = (
     (re.compile(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),  # noqa: E501
+    (re.compile(r"[①-⑩]\s?번?\s?(?:이|가)?\s?(?:아니라|아니고|아닌)\s?(?=[①-⑩])"), ""),
     (re.compile(r"((?:정답|답)\s*(?:은|는)?)\s*[^.\n]{1,30}?\s*(?:이|가)?\s*아니(?:라|고|며)[,，]?"), r"\1"),
     (re.compile(r"(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?", re.IGNORECASE), r"\1"),
     (re.compile(r"[,，]?\s*(?:而不是|而非|而不为)[^。\n，,；;]{1,40}"), ""),
@@ -69,6 +72,52 @@ def is_remark(text: str, start: int, end: int) -> bool:
     if lines and len(lines[-1].strip()) <= _HEADING_CHARS and _HEADING.search(lines[-1]):
         return True
     return bool(_CONDITION_BEHIND.match(text, end, end + 60))
+
+
+_TURN = re.compile(
+    r"但(?!是?否)|然而|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
+    r"|\bbut\b|\bhowever\b|\bwhich is\b|\bit(?:'s| is)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|并非|(?<!错)误(?!差)|错(?:解|写|得|填|选|认)|[勿别]|没有|避免|排除"
+    r"|\b(?:not|never|cannot)\b|n't\b|\b(?:except|exclude)",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(r"\s*(?:[)）$*]\s*)*(?:选项|项|时)?\s*[,，]?\s*(?:那么|则|就(?!是)|then\b|would\b|이?라?면)")
+_WRONG_BEHIND = re.compile(
+    r"\s*(?:[)）$*]\s*)*[(（【]\s*(?:错|误|×|✗|不对|不正确|wrong|incorrect|false)"
+    r"|\s*(?:번)?\s*(?:이|은|는|가)?\s*(?:아니|아닌|틀|오답)|\s*(?:번)?\s*[을를]\s*제외",
+    re.IGNORECASE,
+)
+_DOUBT = re.compile(
+    r"也(?:有)?可能(?:是|为)|(?:无法|不能|难以)(?:完全)?(?:确定|判断|确认)|不(?:太)?确定|不(?:能|敢)肯定|或(?:者)?(?:没有|无)正确"
+    r"|(?:故|所以|因此|因而|于是)[^。\n]{0,8}(?:无解|不存在|没有答案)|(?<!若)(?<!果)不成立[,，]?\s*(?:舍去|故)"
+    r"|\b(?:or maybe|might also be|could also be|not (?:entirely )?sure|cannot (?:be determined|decide))\b"
+    r"|확실하지\s*않|일\s*수도",
+    re.IGNORECASE,
+)
+_DOUBT_CHARS = 60
+
+
+def denied(text: str, start: int, end: int) -> bool:
+    """Whether the words up to `start` deny or only tell of what stands there, or those behind `end` do."""
+    before = text[max(0, start - _CLAUSE) : start]
+    clause = _CLAUSE_END.split(_TURN.split(before)[-1])[-1]
+    if _DENIED.search(clause) or _ATTRIBUTED.search(clause):
+        return True
+    if _WRONG_BEHIND.match(text, end, end + _CLAUSE):
+        return True
+    return bool(_HYPOTHETICAL.search(clause) and _SUPPOSED.match(text, end, end + _CLAUSE))
+
+
+_CLAUSE = 60
+_CLAUSE_END = re.compile(r"[。！？!?\n；;，,：:]|[.](?=\s)")
+
+
+def doubted(text: str, end: int) -> bool:
+    """Whether what directly follows an answer doubts it, offers another or finds that there is none."""
+    return _DOUBT.search(text, end, end + _DOUBT_CHARS) is not None
 
 
 def is_correction(between: str) -> bool:

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from livek12.core.records import Question
-from livek12.judges.notation import bare
+from livek12.judges.notation import bare, to_latex
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
+from livek12.judges.units import read_unit
 from livek12.tasks.extraction.labelled import labelled_parts, named_values
 from livek12.tasks.extraction.regions import MAX_ANSWER, Region, answer_tags, boxes, tail
-from livek12.tasks.extraction.remarks import is_remark, retraction, settled
+from livek12.tasks.extraction.remarks import denied, doubted, is_remark, retraction, settled
 from livek12.tasks.extraction.substance import says_nothing
 
 Found = tuple[list[str], str]
@@ -26,9 +27,11 @@ _NEAR_CHARS = 300
 _GAP_CHARS = 60
 _LAST_PHRASES = 20
 _AFTER_CHARS = 8_000
+_BEFORE_CHARS = 20
 
 _GAP = re.compile(r"\\(?:text|quad|qquad|[()\[\],;! ])|[\s${}.,，、;；*:：]|\band\b|\bor\b|[和与及或且]")
 _NAME_BEFORE = re.compile(r"(?:\\?[A-Za-z]{1,8}(?:_\w{1,4})?(?:\([^()=]{0,30}\))?=)?")
+_NOUN_BETWEEN = re.compile(r"[\s$]*[A-Za-z]{3,15},? and[\s$]*")
 _SAID = re.compile(
     r"(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*[】\]]?\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+|【答案】|(?:故|所以|因此)填"
     r"|(?:故|所以|因此)?(?:答案)?应?填(?:写|入|的是)?\s*[:：]|(?:故|所以|因此)答案\s*(?:应)?(?:为|是)?"
@@ -49,9 +52,21 @@ _MATH = re.compile(
     re.DOTALL,
 )
 _STATED = re.compile(
-    r"(?:为|是|等于|得|即|\bis|\bare|\bequals?)\s*[:：]?\s*"
-    r"(?P<value>\$[^$\n]{1,300}\$|\\\((?:(?!\\\)).){1,300}\\\)|-?\d[\d,.]{0,30}\d|-?\d)\s*[.。]?\s*$"
+    r"(?:为|是|等于|得|即|\bis|\bit's|\bare|\bequals?|\b(?:in|de)creases? by)\s*[:：]?\s*"
+    r"(?P<value>\$[^$\n]{1,300}\$|\\\((?:(?!\\\)).){1,300}\\\)"
+    r"|-?\d(?:[\d,.]{0,30}\d)?(?:/\d{1,9})?(?P<unit>\s?(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?))?)\s*[.。]?\s*$"
 )
+_COUNTED = re.compile(
+    r"(?:\bthere (?:are|is|were)|[一总]?共(?:计)?有?)\s*(?:a total of|exactly|only)?"
+    r"\s*(?P<value>\d[\d,]{0,12})(?![\d.])",
+    re.IGNORECASE,
+)
+_POLITE = re.compile(
+    r"\s*(?:\bI hope (?:it|this|that)[^.\n]{0,40}|希望[^。\n]{0,30}(?:帮助|满意)"
+    r"|\bLet me know[^.\n]{0,80})[.!。！]?\s*$",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d[\d,.]*")
 _BOX_LABEL = re.compile(r"[(（](\d)[)）]\s*\$*\s*$")
 _EMPTY = re.compile(r"\\(?:boxed|fbox)\s?\{\s?\}|<answer>\s?</answer>")
 _BOLD = re.compile(r"\*\*([^*]{1,80})\*\*[.。]?")
@@ -147,7 +162,8 @@ def final_run(text: str, found: Sequence[Region]) -> list[Region]:
     run = list(found[-1:])
     for after, before in pairwise(reversed(found)):
         gap = text[before.end : after.start]
-        if len(gap) > _GAP_CHARS or "\n\n" in gap or not _NAME_BEFORE.fullmatch(_GAP.sub("", gap)):
+        joined = _NAME_BEFORE.fullmatch(_GAP.sub("", gap)) or _NOUN_BETWEEN.fullmatch(gap)
+        if len(gap) > _GAP_CHARS or "\n\n" in gap or not joined:
             break
         run.insert(0, before)
     return run
@@ -169,7 +185,10 @@ def _said(text: str, count: int, answered: bool = False) -> Found:
             if len(values) == count:
                 return values, "phrase"
         elif value := _value_in(_sentence(rest)):
-            if retraction(rest, rest.find(value) + len(value)) is not None:
+            stated = rest.find(value) + len(value)
+            if denied(ending, match.start(), match.end() + stated):
+                return [ending[max(0, match.start() - _BEFORE_CHARS) :][:SENTENCE_CHARS].strip()], "phrase"
+            if retraction(rest, stated) is not None or doubted(rest, stated):
                 return [rest[:SENTENCE_CHARS].strip()], "phrase"
             return [value], "phrase"
     return NOTHING
@@ -194,7 +213,7 @@ def _value_in(sentence: str) -> str | None:
     sentence = sentence.strip().lstrip("为是:： ")
     if not sentence or len(sentence) > SENTENCE_CHARS:
         return None
-    if stated := _STATED.search(sentence):
+    if (stated := _stated(sentence)) and not _qualified(sentence, stated.start("value")):
         return stated["value"].strip()
     prose = bare(_MATH.sub("", sentence))
     return sentence if len(prose) <= (120 if prose == bare(sentence) else 40) else None
@@ -202,34 +221,105 @@ def _value_in(sentence: str) -> str | None:
 
 def _unmarked(text: str) -> Found:
     """A text that is only a value, a concluding sentence with one formula, a last line that is only a value."""
-    ending = tail(text)
+    ending = _without_politeness(tail(text))
     lines = [line.strip() for line in ending.splitlines() if line.strip()]
     if not lines:
         return NOTHING
     if len(ending) <= 200:
         formulas = _formulas(ending)
-        if len(formulas) == 1 and not re.search(r"\d", _MATH.sub("", ending)):
-            return [formulas[0]], "whole"
+        words = _MATH.sub("", ending)
+        if len(formulas) == 1 and not re.search(r"\d", words):
+            said = ending[: next(_MATH.finditer(ending)).start()]
+            return ([formulas[0]] if not _qualified(said, len(said)) else [ending.strip()]), "whole"
         only = lines[0] if "，" in lines[0] else lines[0].rstrip("。 ")
-        if len(lines) == 1 and len(only) <= 100 and not re.search(r"[。！？!?]|[.] \w", only):
-            return [only], "whole"
+        if len(lines) == 1 and len(only) <= 100 and not re.search(r"[。！？?]|[.!] \w", only):
+            return [_counted(only) or _stated_value(only) or only], "whole"
     last_lines = "\n".join(lines[-3:])
     for conclusion in list(_CONCLUSION.finditer(last_lines))[-1:]:
         rest = last_lines[conclusion.end() :]
-        if len(_formulas(rest)) == 1 and len(bare(_MATH.sub("", rest))) <= 60:
+        words = _MATH.sub("", rest)
+        if len(_formulas(rest)) == 1 and len(bare(words)) <= 60 and not re.search(r"\d", words):
             return _formulas(rest), "conclusion"
+        if counted := _counted(rest):
+            return [counted], "conclusion"
         if equation := _EQUATION.fullmatch(rest):
             return [equation["value"]], "conclusion"
-    if stated := _STATED.search(lines[-1]):
-        return [stated["value"].strip()], "conclusion"
+    if counted := _counted(_ANSWERED.sub("", lines[-1])) if _ANSWERED.match(lines[-1]) else None:
+        return [counted], "conclusion"
+    if stated := _stated(lines[-1]):
+        value = [stated["value"].strip()]
+        return (value if not _qualified(lines[-1], stated.start("value")) else [lines[-1]]), "conclusion"
     if _MATH.fullmatch(lines[-1].rstrip(".。 ")):
         return _formulas(lines[-1])[:1], "line"
     bold = _BOLD.fullmatch(lines[-1])
     return ([bold[1].strip()], "line") if bold else NOTHING
 
 
+_ANSWERED = re.compile(r"\**答[:：]\s*")
+
+
+def _without_politeness(text: str) -> str:
+    """The text without a closing "I hope it is correct."."""
+    polite = _POLITE.search(text, max(0, len(text) - 150))
+    return text[: polite.start()] if polite else text
+
+
+def _stated(text: str) -> re.Match[str] | None:
+    """The value that a text ends with behind "is"; None where what stands behind the number is no unit."""
+    stated = _STATED.search(text)
+    if stated is None or (stated["unit"] and stated["unit"].strip() != "$" and _no_unit(stated["unit"])):
+        return None
+    return stated
+
+
+def _no_unit(text: str) -> bool:
+    return text.strip(" \\") != "%" and read_unit(to_latex(text.strip())) is None
+
+
+def _stated_value(text: str) -> str | None:
+    """The value of a sentence that says more; None where it says just the value, or qualifies it."""
+    stated = _stated(text) if " " in text else None
+    return None if stated is None or _qualified(text, stated.start("value")) else stated["value"].strip()
+
+
+def _counted(text: str) -> str | None:
+    """The one number of a sentence that counts: "there are 12 of them", "一共有8个"."""
+    counted = _COUNTED.search(text)
+    if (
+        counted is None
+        or len(_NUMBER.findall(text)) != 1
+        or _MATH.search(text)
+        or _qualified(text, counted.start("value"))
+    ):
+        return None
+    return counted["value"]
+
+
+_QUALIFIED = re.compile(
+    r"[至最](?:少|多)|不(?:超过|小于|大于|少于|多于|低于|高于)|[大小多少高低]于|超过|以[上下]"
+    r"|\b(?:at (?:least|most)|(?:more|less) than)\b",
+    re.IGNORECASE,
+)
+
+
+def _qualified(text: str, start: int) -> bool:
+    """Whether the words before a value deny it, or say "at least": then they belong to what is said."""
+    return denied(text, start, start) or _QUALIFIED.search(text, max(0, start - 8), start) is not None
+
+
 def _formulas(text: str) -> list[str]:
-    return [next(filter(None, match.groups())).strip() for match in _MATH.finditer(text)]
+    """The formulas of a text, each with the unit that stands behind it in plain text ("$5$ m/s")."""
+    found = ((next(filter(None, match.groups())).strip(), match.end()) for match in _MATH.finditer(text))
+    return [formula + _unit_behind(text, end) for formula, end in found]
+
+
+_BEHIND = re.compile(r"\s*([^\s\d.。,，;；:：、$()（）][^.。,，;；:：、\n$]{0,20})")
+
+
+def _unit_behind(text: str, end: int) -> str:
+    behind = _BEHIND.match(text, end)
+    unit = read_unit(to_latex(behind[1].strip())) if behind else None
+    return f" {behind[1].strip()}" if behind and unit is not None and unit.symbol else ""
 
 
 def _labelled(text: str, count: int) -> list[str]:

@@ -203,7 +203,6 @@ n(n+1)/2 @ \frac{n^2+n}{2}
 5 J/mol·K @ 5 J/(mol·K)
 \frac{\sqrt2}{2}\text{ m} @ 50\sqrt2\text{ cm}
 28% @ 28
-28 @ 28%
 one hundred and five @ 105
 infinitely many @ \infty
 1,22 @ 1.22
@@ -336,7 +335,7 @@ OPEN = r"""
 5 Hz @ 5 rad/s
 2mg @ 2gs
 5 m/s @ 5
-0.64N @ 0.64
+28 @ 28%
 0.5 @ 0.5%
 1 @ 1%
 0.\overline{3} @ 0.3

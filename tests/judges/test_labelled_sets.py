@@ -61,7 +61,7 @@ def test_pairs_that_rule_checkers_miss(folder: Path) -> None:
         ]
     coverage, false_accepts, false_rejects = tally(results)
     assert (false_accepts, false_rejects) == (0, 0)
-    assert coverage >= 0.82
+    assert coverage >= 0.84
 
 
 CONVENTIONS = {r"Answer $ " + "\n 9 \n $", r"Answer \( " + "\n 9 \n \\)", r"$-2 \\le x \\le 7$"}
@@ -78,7 +78,7 @@ def test_pairs_of_a_checking_library(folder: Path) -> None:
         results.append((bool(row["expected"]), mark(question, *extract(row["pred"], question, "stop").answers).correct))
     coverage, false_accepts, false_rejects = tally(results)
     assert (false_accepts, false_rejects) == (0, 0)
-    assert coverage >= 0.88
+    assert coverage >= 0.91
 
 
 def test_olympiad_scoring_examples(folder: Path) -> None:
@@ -87,7 +87,7 @@ def test_olympiad_scoring_examples(folder: Path) -> None:
     results = [(bool(row["expected"]), said[outcome(row["gold"], row["pred"])]) for row in examples]
     coverage, false_accepts, false_rejects = tally(results)
     assert (false_accepts, false_rejects) == (0, 0)
-    assert coverage >= 0.86
+    assert coverage >= 0.88
 
 
 # Rows whose key belongs to another question (the set says that a few rows with figures are mis-mapped).

@@ -217,7 +217,12 @@ def test_held_answers_go_to_the_private_repository_only(
     ended = logged_in.livek12("publish", small, "--repo", "org/exam", "--reveal-answers", "--tag", "2605-answers")
     assert ended.code == 0 and tree(hub, "org/exam") == files(small)
 
-    too_late = logged_in.livek12(*args)
+    for kind in ("tags", "converts", "pullRequests"):
+        hub.repo("org/exam").squash(kind)
+        kept = logged_in.livek12(*args, "--tag", "later", "--dry-run")
+        assert kept.code == 2 and "already shows the answers of 2 questions" in kept.err
+        assert logged_in.livek12("publish", small, "--repo", "org/exam", "--tag", f"shown-{kind}").code == 0
+    too_late = logged_in.livek12(*args, "--tag", "later")
     assert too_late.code == 2 and "already shows the answers of 2 questions" in too_late.err
     for repo, said in (("org/exam", "is --repo itself"), ("org/once-public", "is there and public")):
         logged_in.python(

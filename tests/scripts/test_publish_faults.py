@@ -19,7 +19,7 @@ from tests.hub_client import Client
 from tests.scripts.command import COMMAND, livek12
 from tests.scripts.test_publish import PUTS, files, history, tree
 
-KILLS = 5
+KILLS = 3
 NO_WAITING = (
     "import types, time, huggingface_hub.utils._http as http\n"
     "from livek12.dataset_builders.publishing import remote, shipping\n"
@@ -84,6 +84,9 @@ def test_a_passing_fault_costs_nothing(
         ("/whoami-v2$", "500", "the Hub answered 500 again and again"),
         ("/commit/", "403", "may not write to"),
         ("/commit/", "422", "the Hub refused (422)"),
+        ("/commit/", "401", "does not accept the token: log in again"),
+        ("^/_lfs/.*[0-9a-f]{64}$", "403", "was refused (403): run the same command again"),
+        ("/preupload/", "html", "is no Hub, or something stands before it"),
     ],
 )
 def test_a_lasting_fault_is_one_line_and_the_next_start_goes_on(
@@ -128,6 +131,42 @@ def test_somebody_else_commits_meanwhile(hub: Hub, client: Client, small: Path, 
     assert ended.code == 0 and tree(hub, "org/race") == files(newer)
 
 
+@pytest.mark.parametrize(("moment", "said"), [("commit", "changed by somebody else"), ("tag", "the tag 2605 names")])
+def test_somebody_else_is_faster(moment: str, said: str, hub: Hub, client: Client, small: Path) -> None:
+    """While the answer to a commit is lost somebody else commits; or somebody else takes the tag."""
+    client.python(
+        f"moment, repo = {moment!r}, dict(repo_id='org/faster-{moment}', repo_type='dataset')\n"
+        "from livek12.dataset_builders.publishing.remote import Repository, Unanswered\n"
+        "kept = getattr(Repository, moment)\n"
+        "def late(self, *args):\n"
+        "    setattr(Repository, moment, kept)\n"
+        "    if moment == 'tag':\n"
+        "        first = self._api.list_repo_commits(**repo)[-1].commit_id\n"
+        "        self._api.create_tag(**repo, tag=args[0], revision=first)\n"
+        "        return kept(self, *args)\n"
+        "    kept(self, *args)\n"
+        "    self._api.upload_file(**repo, path_or_fileobj=b'x', path_in_repo='x.csv')\n"
+        "    raise Unanswered('lost')\n"
+        "setattr(Repository, moment, late)"
+    )
+    ended = client.livek12("publish", small, "--repo", f"org/faster-{moment}")
+    assert ended.code == 2 and len(ended.errors) == 1 and said in ended.err
+    assert client.livek12("publish", small, "--repo", f"org/faster-{moment}", "--tag", "mine").code == 0
+
+
+def test_a_repository_with_a_new_name(hub: Hub, client: Client, small: Path) -> None:
+    client.python(
+        "from huggingface_hub import HfApi\nHfApi().create_repo('org/new', repo_type='dataset', private=True)"
+    )
+    hub.fault("org/old", "move:org/old:org/new", times=1000)
+    ended = client.livek12("publish", small, "--repo", "org/old", "--private", "--hold-answers", "org/new")
+    assert ended.code == 2 and "are one repository: org/new" in ended.err
+    ended = client.livek12("publish", small, "--repo", "org/old")
+    hub.calm()
+    assert ended.code == 0 and "org/old is called org/new on the Hub by now" in ended.out
+    assert tree(hub, "org/new") == files(small) and not hub.repo("org/old").exists
+
+
 def test_what_comes_back_otherwise_is_told(hub: Hub, client: Client, small: Path, tmp_path: Path) -> None:
     assert client.livek12("publish", small, "--repo", "org/tampered").code == 0
     repo = hub.repo("org/tampered")
@@ -141,13 +180,14 @@ def test_what_comes_back_otherwise_is_told(hub: Hub, client: Client, small: Path
 
 def test_no_hub_is_one_line(small: Path, tmp_path: Path) -> None:
     hub = Hub(tmp_path / "hub").start()
-    environment = hub.environment(tmp_path / "home", WRITER)
-    hub.kill()
-    for more in ((), ("--dry-run",)):
-        ended = livek12("publish", small, "--repo", "org/set", *more, **environment)
-        assert ended.code == 2 and len(ended.errors) == 1
-        assert "cannot be reached" in ended.err and "check the network and HF_ENDPOINT" in ended.err
-    ended = livek12("publish", small, "--repo", "org/set", **{**environment, "HF_HUB_OFFLINE": "1"})
+    with Client(hub, tmp_path / "home") as client:
+        hub.kill()
+        for more in ((), ("--dry-run",)):
+            ended = client.livek12("publish", small, "--repo", "org/set", *more)
+            assert ended.code == 2 and len(ended.errors) == 1
+            assert "cannot be reached" in ended.err and "check the network and HF_ENDPOINT" in ended.err
+        client.python("import huggingface_hub.constants as constants\nconstants.HF_HUB_OFFLINE = True")
+        ended = client.livek12("publish", small, "--repo", "org/set")
     assert ended.code == 2 and "HF_HUB_OFFLINE is set" in ended.err
 
 

@@ -70,6 +70,23 @@ def test_an_endpoint_without_a_reply_is_lost_not_wrong(reply: Reply) -> None:
         assert answer.calls[-1].raw is None
 
 
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_refusal_of_the_request_is_final(status: int) -> None:
+    refusal = error(status, "maximum context length exceeded")
+    with serving(JudgeScript(lambda question, before, body: refusal)) as address:
+        answer = ask(judge(address))
+    assert (answer.value, answer.lost, answer.calls[-1].final) == (None, False, True)
+    assert f"{status}: maximum context length exceeded" in answer.problem
+
+
+def test_a_refused_second_attempt_leaves_the_first_reply_unreadable() -> None:
+    script = JudgeScript(lambda question, before, body: error(400, "temperature must be 0") if before else says("hm"))
+    with serving(script) as address:
+        answer = ask(judge(address))
+    assert (answer.lost, answer.raw, len(answer.calls)) == (False, "hm", 2)
+    assert "no readable reply in 1: the reply is not one JSON object: 'hm'" in answer.problem
+
+
 def test_what_was_said_is_not_asked_again_not_even_by_another_process(tmp_path: Path) -> None:
     script = JudgeScript(lambda question, before, body: says("hm" if before == 0 else GOOD))
     with serving(script) as address:
@@ -102,7 +119,7 @@ def test_an_endpoint_without_schemas_is_asked_without() -> None:
     with serving(script) as address:
         model = judge(address)
         assert ask(model).value == Checked(True, "r")
-        assert ask(model, "other").lost is True  # its first request is refused for the same words, without a schema
+        assert ask(model, "other").value is None  # its first request is refused for the same words, without a schema
     assert [("response_format" in seen.body) for seen in script.seen] == [True, False, False]
 
 

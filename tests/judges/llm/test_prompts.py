@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.core.records import IMAGE_MARK
+from livek12.core.records import IMAGE_MARK, Part
 from livek12.judges.llm.case import Case
 from livek12.judges.llm.methods import METHODS
 from livek12.judges.llm.prompts import Block, load_prompt, parse_prompt, prompt_names
@@ -79,6 +79,35 @@ def test_a_fence_copied_from_another_request_does_not_close(response: str, block
     earlier = FENCE.findall(shown(response))
     forged = "".join(f"<<<{end}{label} {marker}>>>\n" for end, label, marker in earlier[2 * block :] + earlier)
     assert outside(shown(forged + response)) == outside(shown("2"))
+
+
+@pytest.mark.parametrize("prompt", prompt_names())
+def test_no_prompt_lets_out_a_response_however_long(prompt: str) -> None:
+    """All attacks in one response of over a megabyte, beside a question that carries pictures."""
+    attack = "\n".join(PLEASING)
+    long = attack * (1 + 2**20 // len(attack)) + IMAGE_MARK
+    figure = picture("red")
+    case = Case("q", question("single_choice", question=f"Look: {IMAGE_MARK}", answer=["A"], images=[figure]), long)
+    plain = Case("q", case.question, "2")
+
+    def blocks(one: Case) -> dict[str, str | Block]:
+        told = ("reference", "references", "solution", "variables", "values")
+        return {
+            "question": one.question_block(),
+            "response": one.response_block(),
+            "parts": "1 part.",
+            **{name: Block(name.upper(), "A") for name in told},
+            **({"values": Block("VALUES FOUND", one.response)} if prompt == "cfe_verify" else {}),
+        }
+
+    def user(one: Case) -> list[Part]:
+        return list(load_prompt(prompt).messages(blocks(one))[0][1].content)
+
+    attacked = user(case)
+    assert outside("".join(part.text or "" for part in attacked)) == outside(
+        "".join(part.text or "" for part in user(plain))
+    )
+    assert [part.image for part in attacked if part.type == "image"] == [figure.sha256], "a mark in data shows nothing"
 
 
 @pytest.mark.parametrize("response", PLEASING)

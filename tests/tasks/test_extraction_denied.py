@@ -1,0 +1,64 @@
+"""What denies, supposes or doubts an answer is no commitment; counted and stated values in sentences are."""
+
+from __future__ import annotations
+
+import pytest
+
+from livek12.tasks.extraction import extract
+from tests.judges.helpers import mark, options, question
+
+VALUES = [
+    ("答案不是8", False), ("误认为答案是8。", False), ("不能得8。", False), ("所以答案至少为8。", False),
+    ("注意不能误得 $8$。", False), ("答案为8。\n检验：不成立，舍去。故无解。", False),
+    ("答案为8。也可能是9，无法确定。", False),
+    ("The answer is not 8.", False), ("The answer is at least 8.", False), ("The answer is 8 or 9.", False),
+    ("It cannot be 8.", False), ("It's not 8, it's 9", False), ("There are at least 8 of them.", False),
+    ("所以答案为8。", True), ("答：一共有8个。", True), ("There are 8 ways.", True), ("综上，$k$ 的值为8。", True),
+    ("It's not 9, it's 8", True), ("Therefore, there are 8 such sequences. I hope it is correct.", True),
+    ("Let us see.\nTherefore, the number of them is 8.", True), ("但不是9，其实答案是8。", True),
+    (r"We find \boxed{3} apples and \boxed{8}", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "accepted"), VALUES)
+def test_only_a_stated_value_is_accepted(response: str, accepted: bool) -> None:
+    asked = question(answer=["8"])
+    assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
+
+
+CHOICES = [
+    ("答案是D。也可能是B，无法确定。", False), ("故选D（错误），正确应为B。", False),
+    ("如果答案是D，那么……不成立。", False),
+    ("故选D，或B。", False), ("题目可能有误，答案是D或没有正确选项。", False), ("D、C都对", False),
+    ("因此，答案是 D. 7", False), ("因此，答案是 D. 8", True), ("因此，答案是 D. 四十", True),
+    ("(D) 8", True), ("D. 7", False),
+    ("所以D正确，故选D。", True), ("如果 a>0，则无解；所以答案是D。", True), ("正确答案为D项。", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "accepted"), CHOICES)
+def test_only_a_plain_choice_is_accepted(response: str, accepted: bool) -> None:
+    asked = question("single_choice", answer=["D"], options=options("5", "6", "7", "8"))
+    assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
+
+
+KOREAN = [
+    ("③ 또는 ④", False), ("③ 혹은 ④", False), ("③이나 ④", False), ("정답은 ③ 또는 ②", False),
+    ("정답은 ③이 아니다", False),
+    ("③을 제외한 나머지", False), ("③번은 틀렸다", False), ("③ 아니면 ⑤", False), ("③?④?", False),
+    ("③이 아닌 ④", False),
+    ("②번이 아니라 ④번", False), ("②번이 아니라 ③번", True), ("정답은 ③", True), ("답 : ③번", True),
+    ("③ 12", True), ("③입니다", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "accepted"), KOREAN)
+def test_korean_particles_are_read(response: str, accepted: bool) -> None:
+    asked = question("single_choice", answer=["③"], language="ko")
+    assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
+
+
+@pytest.mark.parametrize("response", ["(A)(C)(D)", "[A][C][D]", "A. 5\nC. 7\nD. 8"])
+def test_several_bracketed_or_quoted_options(response: str) -> None:
+    asked = question("multiple_choice", answer=["ACD"], options=options("5", "6", "7", "8"))
+    assert mark(asked, *extract(response, asked, "stop").answers).correct is True

@@ -1,0 +1,40 @@
+"""Extraction takes time in proportion to the text, whatever is repeated in it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from livek12.tasks.extraction import extract
+from tests.judges.helpers import question
+
+REPEATED = [
+    "=", "(1)", "①", "A ", "A, ", " \n", "答案是", "所以", "$", "$x$ ", "\\(", "\\boxed{", "\\boxed{A}, ",
+    "<answer>A</answer>", "1. A\n", "The answer is ", "정답은 ", "不是", "21. B ", "____ ", "A错误，", "there are ",
+]  # fmt: skip
+ASKED = [
+    question("multiple_choice", answer=["AB"]),
+    question("true_false", answer=["√"]),
+    question(answer=["1", "2"]),
+    question("short_answer", answer=["1"], language="en"),
+]
+CHARS = 30_000
+NOTHING_TO_MEASURE = 0.05
+
+
+def seconds(text: str) -> float:
+    """The least of two runs: noise only adds."""
+    times = []
+    for _ in range(2):
+        began = time.process_time()
+        for asked in ASKED:
+            extract(text, asked, "stop")
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+@pytest.mark.parametrize("piece", REPEATED)
+def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
+    once, twice = (seconds(piece * (count // len(piece)) + "x") for count in (CHARS, 2 * CHARS))
+    assert twice < 3.5 * once + NOTHING_TO_MEASURE
