@@ -112,7 +112,7 @@ class Store:
         with self._lock:
             self.flush()
             row = self._run("SELECT count(*) FROM known", ())
-        return int(row[0]) if row else 0
+        return int(str(row[0])) if row else 0
 
     def _run(self, statement: str, values: tuple[object, ...]) -> tuple[object, ...] | None:
         for _ in range(2):
