@@ -97,7 +97,9 @@ class UniqueIds:
 
 def one_line(text: object, limit: int = 300) -> str:
     """The text on one printable line, cut to `limit` characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    line = " ".join(str(text).split())
+    if not line.isprintable():
+        line = " ".join("".join(c if c.isprintable() else " " for c in line).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

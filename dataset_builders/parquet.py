@@ -229,15 +229,21 @@ def leaves(columns: pa.Schema) -> list[str]:
     return [leaf for field in columns for leaf in below(field.name, field.type)]
 
 
-def _size(value: Any) -> int:
-    """About how many bytes a row, or a value in it, takes in its columns."""
-    total = 0
-    for part in value.values() if type(value) is dict else value:
-        kind = type(part)
-        if kind is str or kind is bytes:
-            total += len(part)
-        elif kind is dict or kind is list:
-            total += _size(part)
-        else:
-            total += 8
+def _size(row: Mapping[str, Any]) -> int:
+    """About how many bytes a row takes in its columns; its small structs count as nothing."""
+    total = 8 * len(row)
+    for value in row.values():
+        kind = type(value)
+        if kind is str:
+            total += len(value)
+        elif kind is list and value:
+            total += sum(map(_item_size, value))
+        elif kind is dict:
+            total += len(value.get("bytes") or b"")  # the picture of a page
     return total
+
+
+def _item_size(item: Any) -> int:
+    if type(item) is dict:
+        return sum(len(part) for part in item.values() if type(part) is str or type(part) is bytes)
+    return len(item) if type(item) is str else 8
