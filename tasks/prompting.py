@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from livek12.core.errors import UserError
+from livek12.core.parts import image_part, joined_parts, text_part
 from livek12.core.questions import pages_of
 from livek12.core.records import IMAGE_MARK, Failure, Image, Key, Message, Part, Question, Request, Sampling
 from livek12.tasks.base import Task
@@ -63,13 +64,13 @@ def build_request(task: Task, question: Question, key: Key, sampling: Sampling, 
         pictures = _figures_of(task, question)
         before, after = task.prompt(question.language).split("{question}")
         parts = [
-            _text(before),
+            text_part(before),
             *_interleave(_text_of(question, len(pictures)), pictures),
-            _text(after.rstrip()),
+            text_part(after.rstrip()),
         ]
     return Request(
         key=key,
-        messages=[Message(role="user", content=_merge(parts))],
+        messages=[Message(role="user", content=joined_parts(parts))],
         images={picture.sha256: picture for picture in pictures},
         sampling=sampling,
     )
@@ -111,31 +112,12 @@ def _pages_of(question: Question, pages: Pages) -> list[Image]:
 def _image_only_parts(template: str, question: Question, pictures: list[Image]) -> list[Part]:
     before, after = template.split("{pages}")
     ask = after.replace("{number}", question.number or "").rstrip()
-    return [_text(before), *(_picture(page) for page in pictures), _text(ask.lstrip("\n"))]
+    return [text_part(before), *(image_part(page) for page in pictures), text_part(ask.lstrip("\n"))]
 
 
 def _interleave(text: str, pictures: list[Image]) -> Iterator[Part]:
     pieces = text.split(IMAGE_MARK) if pictures else [text]
     for index, piece in enumerate(pieces):
         if index:
-            yield _picture(pictures[index - 1])
-        yield _text(piece)
-
-
-def _merge(parts: Iterable[Part]) -> list[Part]:
-    """Joins neighbouring texts and drops empty ones."""
-    merged: list[Part] = []
-    for part in parts:
-        if part.type == "text" and merged and merged[-1].type == "text":
-            merged[-1] = _text((merged[-1].text or "") + (part.text or ""))
-        elif part.type == "image" or part.text:
-            merged.append(part)
-    return merged
-
-
-def _text(text: str) -> Part:
-    return Part(type="text", text=text)
-
-
-def _picture(image: Image) -> Part:
-    return Part(type="image", image=image.sha256)
+            yield image_part(pictures[index - 1])
+        yield text_part(piece)

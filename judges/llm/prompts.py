@@ -18,6 +18,7 @@ from functools import cache
 from importlib import resources
 
 from livek12.core.errors import UserError
+from livek12.core.parts import image_part, joined_parts, text_part
 from livek12.core.records import IMAGE_MARK, Image, Message, Part, canonical_json
 
 SECTIONS = ("System", "Case", "Response")
@@ -69,7 +70,7 @@ class Prompt:
         images = {image.sha256: image for block in blocks for image in block.images}
         messages = [
             Message(role="system", content=[Part(type="text", text=system.strip())]),
-            Message(role="user", content=_merged(user)),
+            Message(role="user", content=joined_parts(user)),
         ]
         return messages, images
 
@@ -148,9 +149,9 @@ class _Fence:
     def around(self, name: str, block: Block) -> Iterator[Part]:
         """The block between its two lines."""
         marker = self._case if name in self._shared else self._rest
-        yield _text(f"<<<{block.label} {marker}>>>\n")
+        yield text_part(f"<<<{block.label} {marker}>>>\n")
         yield from _with_images(block)
-        yield _text(f"\n<<<END {block.label} {marker}>>>")
+        yield text_part(f"\n<<<END {block.label} {marker}>>>")
 
 
 def _with_images(block: Block) -> Iterator[Part]:
@@ -159,43 +160,24 @@ def _with_images(block: Block) -> Iterator[Part]:
         raise ValueError(f"{block.label}: {len(pieces) - 1} image marks but {len(block.images)} images")
     for index, piece in enumerate(pieces):
         if index:
-            yield _picture(block.images[index - 1])
-        yield _text(harmless(piece))
+            yield image_part(block.images[index - 1])
+        yield text_part(harmless(piece))
     for image in block.images[len(pieces) - 1 :]:
-        yield _text("\n")
-        yield _picture(image)
+        yield text_part("\n")
+        yield image_part(image)
 
 
 def _fill(section: str, values: Values, fence: _Fence) -> Iterator[Part]:
     for index, piece in enumerate(_PLACE.split(section)):
         if index % 2 == 0:
-            yield _text(piece)
+            yield text_part(piece)
         else:
             value = values[piece]
             if isinstance(value, str):
-                yield _text(value)
+                yield text_part(value)
             else:
                 yield from fence.around(piece, value)
 
 
 def _names(section: str) -> list[str]:
     return _PLACE.findall(section)
-
-
-def _merged(parts: Sequence[Part]) -> list[Part]:
-    """Neighbouring texts as one."""
-    merged: list[Part] = []
-    for part in parts:
-        if part.type == "text" and merged and merged[-1].type == "text":
-            merged[-1] = _text((merged[-1].text or "") + (part.text or ""))
-        elif part.type == "image" or part.text:
-            merged.append(part)
-    return merged
-
-
-def _text(text: str) -> Part:
-    return Part(type="text", text=text)
-
-
-def _picture(image: Image) -> Part:
-    return Part(type="image", image=image.sha256)
