@@ -26,6 +26,8 @@ from livek12.dataset_builders.workers import Workers
 
 FEWEST_ROWS = 3_000
 """So many rows are made before processes are started for the others: it takes half a second to start them."""
+FEWEST_CORES = 3
+"""With two, one writes while the other makes rows; sending rows between processes would cost what it gains."""
 MOST_WORKERS = 4
 CHUNK_ROWS, CHUNK_BYTES = 64, 4 << 20
 """What a process is given at once, and the size of a piece of what it gives back."""
@@ -107,12 +109,12 @@ def _read(source: Path, other_files: Collection[str]) -> Iterator[tuple[Log, Row
 
 def _in_order(make: Maker, rows: Iterator[tuple[Log, Row | None]]) -> Iterator[tuple[Log, Made | None]]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    for before, row in islice(rows, FEWEST_ROWS) if cores > 1 else rows:
+    for before, row in islice(rows, FEWEST_ROWS) if cores >= FEWEST_CORES else rows:
         yield before, _made(make, row) if row else None
     first = next(rows, None)
     if first is None:
         return
-    with Workers(make_chunk, make, min(cores, MOST_WORKERS)) as workers:
+    with Workers(make_chunk, make, min(cores - 1, MOST_WORKERS)) as workers:
         for befores, answer in workers.answers(_chunks(first, rows)):
             made = (one for piece in answer for one in pickle.loads(piece))
             yield from ((before, next(made) if has_row else None) for before, has_row in befores)

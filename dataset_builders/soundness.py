@@ -25,11 +25,12 @@ def problems(question: Question, image_only: bool = False) -> Iterator[str]:
         yield f"it has {len(question.images)} images, which its pages show"
     elif marks != len(question.images) and not image_only:
         yield f"{marks} image marks for {len(question.images)} images"
-    labels = Counter(option.label for option in question.options)
-    for label, count in labels.items():
-        if count > 1:
-            yield f"{count} options are labelled {label!r}"
-    if question.question_type in CHOICE_TYPES:
+    labels = [option.label for option in question.options]
+    if len({*labels}) < len(labels):
+        for label, count in Counter(labels).items():
+            if count > 1:
+                yield f"{count} options are labelled {label!r}"
+    if labels and question.question_type in CHOICE_TYPES:
         yield from (f"answer {entry!r} names no option" for entry in question.answer if _names_none(entry, labels))
     if not all(0 <= points < math.inf for points in (question.points or 0, *question.part_points)):
         yield "points or part_points holds what is not a number of points"
@@ -40,8 +41,10 @@ def problems(question: Question, image_only: bool = False) -> Iterator[str]:
 
 def _names_none(entry: str, labels: Collection[str]) -> bool:
     """Whether an answer in the labels' own kind of characters (capitals, or digits) has one that is no label."""
+    if entry in labels:
+        return False
     joined = "".join(labels)
     for kind in ("[A-Z]+", "[0-9]+"):
         if re.fullmatch(kind, joined) and re.fullmatch(kind, entry):
-            return entry not in labels and not set(entry) <= set(labels)
+            return not set(entry) <= set(labels)
     return False

@@ -71,7 +71,7 @@ def in_processes(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes builds use processes after so many rows, with small chunks."""
 
     def use(after: int) -> None:
-        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
         monkeypatch.setattr(making, "FEWEST_ROWS", after)
         monkeypatch.setattr(making, "CHUNK_ROWS", 7)
 
@@ -146,7 +146,7 @@ import os, time
 from pathlib import Path
 from livek12.dataset_builders import build, making
 making.FEWEST_ROWS, making.CHUNK_ROWS = 10, 7
-os.sched_getaffinity = lambda _: {{0, 1}}
+os.sched_getaffinity = lambda _: {{0, 1, 2}}
 steps = []
 def step():
     steps.append(1)
