@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import json
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -312,10 +312,15 @@ class PartVerdict(Record):
     votes: list[Vote] = []
 
 
+ErrorType = Literal["CIE", "LAE", "DRE"]
+"""Misread condition, unfounded assumption, step that does not follow (LiveK12Bench, section 2.3)."""
+ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
+
+
 class ProcessError(Record):
     """One root-cause error a critic found (LiveK12Bench, section 2.3)."""
 
-    type: Literal["CIE", "LAE", "DRE"]
+    type: ErrorType
     step: str
     reason: str
     judge: str

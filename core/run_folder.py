@@ -36,6 +36,8 @@ from livek12.core.records import (
 )
 from livek12.core.scoring import Row
 
+UNMARKED = "none"
+"""The judge of a response that nobody has marked yet."""
 OPERATIONAL_ARGS = frozenset(
     {"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"}
 )
@@ -192,10 +194,15 @@ class RunFolder:
         """The keys that have a response."""
         return {str(response.key) for response in self.responses()}
 
-    def marked(self) -> set[str]:
-        """The keys that have a verdict of the present judges on their response."""
+    def marked(self, counts: Callable[[Verdict], bool] = lambda _: True) -> set[str]:
+        """The keys that have a verdict of the present judges on their response.
+
+        Args:
+            counts: which verdicts count; default all.
+        """
         verdicts = self.verdicts()
-        return {str(r.key) for r in self.responses() if _fits(verdicts.get(str(r.key)), r)}
+        found = ((r, verdicts.get(str(r.key))) for r in self.responses())
+        return {str(r.key) for r, verdict in found if verdict is not None and _fits(verdict, r) and counts(verdict)}
 
     def failures(self) -> dict[str, Failure]:
         """The last failure of each key."""
@@ -308,7 +315,7 @@ def _unmarked(question: Question, response: Response) -> Verdict:
         max_points=worth,
         correct=None,
         reason=reason,
-        judge="none",
+        judge=UNMARKED,
     )
 
 

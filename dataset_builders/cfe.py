@@ -44,7 +44,6 @@ def read(source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
     root = source_root(source)
     make = _Maker(ImageLoader(root, hosts), _provenance(root / PROVENANCE, log))
     yield from to_questions(source, make, log, other_files=(PROVENANCE, SOURCES))
-    make.loader.report(log, source.name)
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,6 @@ def read(source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
     loader = ImageLoader(root, hosts)
     licence = stated_licence(root)
     yield from to_questions(source, _Maker(loader, licence), log)
-    loader.report(log, source.name)
     if log.unread:
         log.note(source.name, None, f"columns with no place in a kmmmu question: {', '.join(sorted(log.unread))}")
 

@@ -90,7 +90,6 @@ def read(source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
     licence = stated_licence(root)
     yield from _pages(source, root, pages, loader, log)
     yield from to_questions(source, _Maker(loader, frozenset(pages), licence), log)
-    loader.report(log, source.name)
     if log.unread:
         log.note(source.name, None, f"keys with no place in a livek12 question: {', '.join(sorted(log.unread))}")
 

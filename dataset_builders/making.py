@@ -97,6 +97,7 @@ def to_questions(source: Path, make: Maker, log: Log, *, other_files: Collection
             log.note(made.where, question.id, f"an earlier question has this id: named {unique}")
             question = question.model_copy(update={"id": unique})
         yield question
+    make.loader.report(log, source.name)
 
 
 def _read(source: Path, other_files: Collection[str]) -> Iterator[tuple[Log, Row | None]]:

@@ -105,7 +105,6 @@ def read(source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
     root = source_root(source)
     loader = ImageLoader(root, hosts)
     yield from to_questions(source, _Maker(loader), log)
-    loader.report(log, source.name)
     if log.unread:
         log.note(source.name, None, f"columns with no place in an mdk12 question: {', '.join(sorted(log.unread))}")
 

@@ -30,18 +30,6 @@ if TYPE_CHECKING:
 
 Pages = Mapping[tuple[str, int], Image]
 MOST_THREADS = 256
-KEY_FIELDS = (
-    "answer",
-    "answer_images",
-    "solution",
-    "solution_images",
-    "variables",
-    "reasoning_flow",
-    "part_points",
-    "part_units",
-    "points",
-)
-"""What a data set with held-back answers tells about a question."""
 
 
 @dataclass(frozen=True)
@@ -195,14 +183,6 @@ class Spent:
         return said + (f"; {self.remembered} remembered" if self.remembered else "")
 
 
-def with_key(question: Question, key: Question | None) -> Question:
-    """The question with the key of another row of the same id; as it is where there is none."""
-    if key is None:
-        return question
-    told = {name: getattr(key, name) for name in KEY_FIELDS if getattr(key, name) not in (None, [])}
-    return question.model_copy(update=told)
-
-
 @dataclass(frozen=True)
 class MarkingDesk:
     """Everything that marking one response of a run needs."""
@@ -322,9 +302,9 @@ def add_keys(questions: dict[str, dict[str, Question]], tasks: Mapping[str, Task
     """Puts the keys of another data set into the questions, by id; returns a mark of these very keys.
 
     Raises:
-        UserError: the data set has no key for any question of a task.
+        UserError: the data set has no key for any question of a task, or that of another text.
     """
-    from livek12.core.questions import fingerprint, load_questions
+    from livek12.core.questions import fingerprint, load_questions, with_answers
 
     used: list[Question] = []
     for name, asked in questions.items():
@@ -335,5 +315,5 @@ def add_keys(questions: dict[str, dict[str, Question]], tasks: Mapping[str, Task
         if missing := sorted(asked.keys() - known):
             warn(f"{answers}: {len(missing)} questions of {name} are not in it, the first: {missing[0]!r}")
         used += [keys[question_id] for question_id in sorted(known)]
-        questions[name] = {question_id: with_key(q, keys.get(question_id)) for question_id, q in asked.items()}
+        questions[name] = {question.id: question for question in with_answers(asked.values(), rows)}
     return f" keys+{fingerprint(used)[:8]}"

@@ -183,8 +183,7 @@ def judge(run: RunFolder, *, again: bool = False, options: JudgeOptions | None =
         run.write_spec(spec.model_copy(update={"judges": desk.versions}))
 
         def finished() -> set[str]:
-            verdicts = run.verdicts()
-            return {key for key in run.marked() if not unfinished(verdicts.get(key))}
+            return run.marked(lambda verdict: not unfinished(verdict))
 
         writer = stack.enter_context(run.writer("verdicts"))
         claims = Claims(writer.path, "verdicts", set if again else finished)

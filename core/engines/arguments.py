@@ -33,7 +33,7 @@ def parse_engine_args(text: str) -> dict[str, str]:
         UserError: a piece without "=", an empty or repeated name, or brackets that do not close.
     """
     found: dict[str, str] = {}
-    for piece in _pieces(text):
+    for piece in split_at_commas(text):
         name, equals, value = piece.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name.isidentifier():
@@ -44,7 +44,12 @@ def parse_engine_args(text: str) -> dict[str, str]:
     return found
 
 
-def _pieces(text: str) -> list[str]:
+def split_at_commas(text: str) -> list[str]:
+    """The pieces between commas that stand in no quote and no bracket; empty ones are left out.
+
+    Raises:
+        UserError: the text ends inside a quote or bracket.
+    """
     pieces, start, open_brackets, quoted, escaped = [], 0, "", False, False
     for place, character in enumerate(text):
         if quoted:

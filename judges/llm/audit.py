@@ -11,17 +11,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast
 
-from livek12.core.records import Key, Process, ProcessError, Verdict
+from livek12.core.records import ERROR_TYPES, ErrorType, Key, Process, ProcessError, Verdict
 from livek12.judges.llm.case import CannotShow, Case
 from livek12.judges.llm.client import Answer, JudgeModel
 from livek12.judges.llm.forms import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
 from livek12.judges.llm.panel import Panel
 from livek12.judges.llm.prompts import load_prompt
 
-ErrorType = Literal["CIE", "LAE", "DRE"]
-TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 PROMPT = "livek12_audit"
 VERSION = 1
 """Goes up whenever equal critiques could give another Process."""
@@ -47,7 +45,7 @@ class Critique:
     def schema(self) -> Json:
         """An object with a list of errors."""
         text: Json = {"type": "string", "minLength": 1, "maxLength": 2000}
-        error = object_schema(type={"type": "string", "enum": list(TYPES)}, step=text, reason=text)
+        error = object_schema(type={"type": "string", "enum": list(ERROR_TYPES)}, step=text, reason=text)
         return object_schema(errors={"type": "array", "items": error, "maxItems": MOST})
 
     def read(self, text: str) -> tuple[Found, ...]:
@@ -59,8 +57,10 @@ class Critique:
         return tuple(self._error(entry) for entry in entries)
 
     def _error(self, entry: Json) -> Found:
-        if entry["type"] not in TYPES:
-            raise Unreadable(f"reports an error of type {str(entry['type'])[:40]!r} instead of {', '.join(TYPES)}")
+        if entry["type"] not in ERROR_TYPES:
+            raise Unreadable(
+                f"reports an error of type {str(entry['type'])[:40]!r} instead of {', '.join(ERROR_TYPES)}"
+            )
         step = a_text(entry["step"], "step")
         if not is_quoted(step, self.response):
             raise Unreadable(f"quotes what the response does not say: {step[:100]!r}")

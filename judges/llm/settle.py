@@ -17,7 +17,6 @@ from livek12.judges.base import Decision, NamedJudge
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, decide_part, judge_version, total
 from livek12.judges.llm.case import Case
-from livek12.judges.llm.client import JudgeModel
 from livek12.judges.llm.methods import METHODS, Open
 from livek12.judges.llm.panel import Panel, Ruling
 from livek12.judges.llm.prompts import load_prompt
@@ -81,11 +80,6 @@ class Settler:
             settled[open_part.index] = _ruled(parts[open_part.index], ruling)
         found = total(case.question, verdict.key, settled, self.config)
         return found.model_copy(update={"calls": list(calls), "judge": self.version, "versions": self.versions})
-
-
-def judge_models(panel: Panel) -> list[JudgeModel]:
-    """All judges of a panel."""
-    return panel.eligible(())
 
 
 def open_parts(verdict: Verdict, case: Case, cut_short: bool) -> tuple[list[PartVerdict], list[Open]]:

@@ -109,10 +109,10 @@ def parse_judge(text: str, engine: str = "", engine_args: str = "", method: str 
 
 def _pieces(text: str) -> list[str]:
     """Splits at the commas between judges; K=V after a judge with an engine are its arguments."""
-    from livek12.core.engines.arguments import _pieces as at_commas
+    from livek12.core.engines.arguments import split_at_commas
 
     found: list[str] = []
-    for piece in at_commas(text):
+    for piece in split_at_commas(text):
         if found and "@" in found[-1] and re.match(r"\s*[A-Za-z_]\w*=", piece):
             found[-1] += "," + piece
         else:

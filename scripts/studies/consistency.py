@@ -14,13 +14,11 @@ from typing import Any, Literal
 
 from livek12.core.agreement import cohen_kappa, krippendorff_alpha
 from livek12.core.errors import UserError
-from livek12.core.records import Process, Verdict
+from livek12.core.records import ERROR_TYPES, Process, Verdict
+from livek12.core.run_folder import UNMARKED
 from livek12.core.scoring import Row
 
 EXAMPLES = 10
-TYPES = ("CIE", "LAE", "DRE")
-UNMARKED = "none"
-"""The judge of an answer that nobody has marked yet (`core.run_folder`)."""
 
 
 def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
@@ -53,7 +51,7 @@ def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
         "unanimous": sum(len(set(votes.values())) == 1 for votes in decisions) / len(decisions) if decisions else None,
         "pairs": {f"{a} / {b}": _pair(decisions, a, b) for a, b in combinations(judges, 2)},
         "audits": len(audits),
-        "process": {kind: _presence(audits, kind) for kind in TYPES} if audits else {},
+        "process": {kind: _presence(audits, kind) for kind in ERROR_TYPES} if audits else {},
     }
 
 

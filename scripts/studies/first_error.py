@@ -21,6 +21,7 @@ from typing import Any
 from livek12.core.agreement import binary_agreement
 from livek12.core.errors import UserError
 from livek12.core.records import Key, Option, Process, Question, Verdict
+from livek12.core.run_folder import UNMARKED
 from livek12.judges.llm.audit import Auditor, is_quoted
 from livek12.judges.llm.case import Case
 
@@ -212,4 +213,4 @@ def _matthews(tp: int, fp: int, fn: int, tn: int) -> float | None:
 
 def _blank(solution: Solution) -> Verdict:
     key = Key(task="first-error", question_id=solution.question.id)
-    return Verdict(key=key, state="ungraded", points=None, low=0, high=1, max_points=1, correct=None, judge="none")
+    return Verdict(key=key, state="ungraded", points=None, low=0, high=1, max_points=1, correct=None, judge=UNMARKED)

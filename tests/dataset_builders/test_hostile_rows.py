@@ -12,6 +12,7 @@ from livek12.core.questions import load_questions
 from livek12.core.records import Question
 from livek12.dataset_builders import build, validate
 from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.images import ImageLoader
 from livek12.dataset_builders.livek12 import read
 from livek12.dataset_builders.making import to_questions
 from livek12.dataset_builders.rows import Row
@@ -65,7 +66,7 @@ def test_points_of_other_parts_than_the_answers_are_left_empty(tmp_path: Path) -
 @pytest.mark.parametrize("error", [OverflowError("too large"), RecursionError("too deep"), KeyError("x"), TypeError()])
 def test_what_nobody_foresaw_costs_a_line_too(tmp_path: Path, error: Exception) -> None:
     class Fails:
-        loader: Any = None
+        loader = ImageLoader(tmp_path)
 
         def __call__(self, row: Row, log: Log) -> Question:
             raise error
