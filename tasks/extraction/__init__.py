@@ -1,10 +1,10 @@
 """The answers in a response: pure functions of text, linear in its length, that never look at the key.
 
 Contract: `extract` returns one answer a part of the question, in order, or none at all. Only a commitment counts
-(a box, an answer tag, "the answer is", "故选B", "정답은 ④", or a response that is nothing but its answer); the
-last one wins. Nothing committed is no answer, never a guess; where a response commits to two things at once the
-text is handed on as it is, for the judges to leave undecided. For open questions and proofs the whole response is
-the answer. Thinking text is not read.
+(a box, an answer tag, "answer" in JSON, "the answer is", "故选B", "정답은 ④", or a response that is nothing but its
+answer); the last one wins. Nothing committed is no answer, never a guess; where a response commits to two things at
+once the text is handed on as it is, for the judges to leave undecided. For open questions and proofs the whole
+response is the answer. Thinking text is not read.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from livek12.core.records import CHOICE_TYPES, Question
-from livek12.judges.parts import READER_TYPES, part_count
+from livek12.judges.parts import READER_TYPES, needs_prose, part_count
 from livek12.tasks.extraction.choices import find_choice
 from livek12.tasks.extraction.groups import find_choices
-from livek12.tasks.extraction.regions import closed, final_text
+from livek12.tasks.extraction.regions import box_cut_off, closed, cut_off, final_text
+from livek12.tasks.extraction.substance import says_nothing
 from livek12.tasks.extraction.truth import find_truth
 from livek12.tasks.extraction.values import find_values
 
@@ -43,7 +44,8 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
     Args:
         response_text: the text as the engine returned it; thinking tags may still be in it.
         question: its type, options, number of parts and printed blanks are used; its key is not.
-        finish_reason: "length" marks a truncated response, in which only explicit commitments count.
+        finish_reason: "length" marks a truncated response, in which only explicit commitments count; so does a text
+            that plainly ends within a box or a clause, whatever the reason given.
     """
     truncated = finish_reason == "length"
     text = final_text(response_text)
@@ -52,14 +54,18 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
         return Extraction(answers, method, truncated)
     if not truncated:
         text = closed(text)
+    cut = truncated or cut_off(text)
     if question.question_type in CHOICE_TYPES:
         count = part_count(question)
         if count > 1:
-            answers, method = find_choices(text, question, truncated, count)
+            answers, method = find_choices(text, question, cut, count)
         else:
-            answers, method = find_choice(text, question, truncated)
+            answers, method = find_choice(text, question, cut)
     elif question.question_type == "true_false":
-        answers, method = find_truth(text, truncated)
+        answers, method = find_truth(text, cut)
     else:
-        answers, method = find_values(text, question, truncated)
+        answers, method = find_values(text, question, cut)
+        prose = part_count(question) > 1 or needs_prose(question)
+        if not answers and prose and cut and not (truncated or box_cut_off(text) or says_nothing(text, question)):
+            answers, method = [text.strip()], "whole"
     return Extraction(answers, method if answers else "none", truncated)

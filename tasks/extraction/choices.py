@@ -13,17 +13,32 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from livek12.core.records import Question
-from livek12.judges.labels import read_labels
+from livek12.judges.labels import labelled_option, read_labels
 from livek12.judges.text import normal_form
+from livek12.tasks.extraction.choice_forms import (
+    CORRECTED,
+    DIGIT_FORMS,
+    EXPLICIT,
+    FILLED,
+    FINAL,
+    FINALLY,
+    FORMS,
+    LOOSE,
+    MARKED,
+    NOUN_ZH,
+    RIGHT_ONES_KO,
+    WEAK,
+)
+from livek12.tasks.extraction.labelled import tabled_values
 from livek12.tasks.extraction.regions import Region, answer_tags, boxes, outside_of, tail
 from livek12.tasks.extraction.remarks import (
-    RETRACTION,
     denied,
     doubted,
     is_correction,
     is_remark,
     retraction,
     settled,
+    supposed,
 )
 from livek12.tasks.extraction.values import NOTHING, final_run, find_values
 
@@ -31,118 +46,6 @@ Found = tuple[list[str], str]
 Labels = frozenset[str]
 _TAIL_CHARS = 30_000
 
-# Joints between labels are atomic groups: with one way to read each, a text of many labels stays cheap.
-# A run of labels in running text: "A", "(C)", "A、C 和 D", "①③", "1번, 4번", "ㄱ, ㄴ"; behind it perhaps "or B".
-# A letter behind a weak joint (a comma, a space) that begins an option of its own ("A, B. 12 cm") is not of the run.
-_NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同"
-_LATIN = (
-    r"[A-J](?:(?:\s?(?:[、&+和与及]|以及)\s?(?:选项\s?)?)?[A-J](?![a-z])"
-    r"|(?>\s?[,，;；/]\s?(?:and\s)?(?:选项\s?)?|\s(?:and\s)?(?:选项\s?)?|\.)[A-J](?![a-z])(?![.．]\s*[^\s.。])){0,9}"
-    rf"(?![A-Za-z0-9'′])(?!\s?[=＝∥⊥<>^_])(?!\s?[{_NOUN_ZH}])"
-)
-_AND = r"(?>\s*(?:[,，、;；/·ㆍ・&+]|以及|그리고|[和与及과와및])?\s*)"
-_CIRCLED = rf"[①-⑩](?:\s?번)?(?:[)）]?{_AND}[(（]?[①-⑩](?:\s?번)?){{0,9}}"
-_JAMO = r"[ㄱ-ㅎ](?:(?>\s?[,，、·]?\s?(?:와|과)?\s?)[ㄱ-ㅎ]){0,9}(?![ㄱ-ㅎ가-힣])"
-_RUN = (
-    rf"(?P<run>[(（【\[]?\s*(?:{_LATIN}|{_CIRCLED}|{_JAMO}|(?<=[(（])[a-j](?=[)）]))\s*[)）】\]]?)"
-    r"(?P<or>[,，]?\s*(?:或者?|还是|or\b|또는|혹은|아니면|이나(?=\s*[①-⑩]))\s*(?:选项|option\s*)?\s*[(（]?\s*[A-J①-⑩])?"
-)
-_ONE_DIGIT = r"(?:[(（]\s*[1-9]\s*[)）]|[1-9]\s*번|[1-9](?!\d|[./^:]\d|,\d{2}|\s*[-+*=^_/\\a-zA-Z%°]))"
-_DIGIT = (
-    rf"(?P<run>{_ONE_DIGIT}(?:\s*(?:[,，、;；·ㆍ・]|[과와및])\s*{_ONE_DIGIT}){{0,9}})"
-    r"(?P<or>\s*(?:或者?|还是|or\b|또는)\s*[1-9①-⑩])?"
-)
-
-_SELECT_ZH = (
-    r"(?<![不别勿误未错若单多排])(?<!不能)(?<!不可)(?<!不应)(?<!如果)(?<!假如)(?<!假设)(?<!要是)[选選]"
-    r"(?:择|擇|出|取)?\s*(?:的是|项为|项是|项应为)?"
-)
-_ANSWER_ZH = r"(?:答案|答)\s*[】\]]?\s*(?:应该|应当|应|只能|显然|就|即)*\s*(?:是|为|选)?"
-_IS_ZH = (
-    r"(?:选项|结论|说法|判断|叙述|正确的|符合题意的|合适的|恰当的|成立的)\s*"
-    r"(?:应该|应当|应|只能|只有|分别|就|即)*\s*(?:是|为|有)"
-)
-_RIGHT_ZH = r"(?:正确|最终|最佳|合适|恰当|符合题意|所选)的?(?:选项|项|说法|结论|判断|叙述|选择)\s*(?=[:：])"
-_OPTION_ZH = r"\s*[:：]?\s*(?:选项|第)?\s*"
-_EN = (
-    r"\b{}\s*(?:is|are|(?:would|should|must|will|might|may|could) be|:|：|=)+\s*"
-    r"(?:therefore|thus|clearly|simply|indeed)?\s*[:：]?\s*(?:(?:the\s+)?(?:options?|choices?|letters?))?\s*[:：]?\s*"
-)
-_ANSWER_EN = _EN.format("answers?")
-_CHOICE_EN = _EN.format("(?:choices?|options?|statements?|ones?)")
-_PICK_EN = r"\b(?:choose|pick|select|answer)\s+(?:(?:the\s+)?(?:option|choice|answer)\s+)?"
-_KO = r"(?<!오)(?:정답|최종\s*답|답안|답)\s*(?:은|는|이|:|：|=)*\s*(?:선택지|보기)?\s*"
-_RIGHT_KO = r"\s*(?:번)?\s*(?:이|가)\s*(?:정답|답|옳|맞|적절)"
-_RIGHT_EN = r"\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|best)\s+(?:answer|choice|option)s?"
-_NOW = (
-    r"[,，.:：\s]*(?:应该?)?(?:是|选|为)?\s*(?i:(?:the\s+answer|it|that)?(?:\s*is|'s|\s+should\s+be|\s+must\s+be)?)\s*"
-)
-_REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|because|since|왜냐)"
-
-# How strongly a form commits: a weaker one does not replace a stronger one, unless as a correction.
-_MARKED, _FINAL, _EXPLICIT, _LOOSE = 4, 4, 3, 2
-_CORRECTED = 5
-_REGION = re.compile(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
-_FINALLY = re.compile(r"final\s*$|最终(?:的)?(?:正确)?\s*$|최종\s*$", re.IGNORECASE)
-_CONCLUDING = r"(?:故|所以|因此|应|应该|本题|综上|因而|于是|从而|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
-_OPENING = r"\A(?=[^\n]{0,300}[a-z\u4e00-\u9fff\uac00-\ud7a3]{3})[^\n]{4,600}[(（]\s?"
-_FILLED = (
-    re.compile(_OPENING + r"(?P<run>[A-J]{1,8}|[①-⑤])(?P<or>(?!))?\s?[)）][。.．]?(?=\n|\Z)"),
-    re.compile(
-        rf"(?:\A|{_OPENING}[)）][。.．]?\n)[(（]?(?P<run>[A-J])(?P<or>(?!))?[)）]?\s?[.．、:：]\s?[^\n]{{1,300}}\n"
-        r"[【\[#\s]*(?i:解析|解释|分析|理由|说明|详解|解答|explanation|reason|해설|풀이|설명)"
-    ),
-)
-"""A stem repeated with its bracket filled in ("错误的是（ D ）"), and one option alone before its explanation."""
-_FORMS = [
-    (_MARKED, _REGION),
-    (_EXPLICIT, re.compile(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN)),
-    (_EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _RUN)),
-    (_EXPLICIT, re.compile(f"(?i:{_ANSWER_EN})" + _RUN)),
-    (_EXPLICIT, re.compile(_KO + _RUN)),
-    (_LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)),
-    (_LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN)),
-    (_LOOSE, re.compile(_PICK_EN + _RUN)),
-    (_LOOSE, re.compile(_RUN + _RIGHT_KO)),
-    (_LOOSE, re.compile(_RUN + _RIGHT_EN)),
-    (_LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),
-    *((_LOOSE, pattern) for pattern in _FILLED),
-    (_CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN)),
-]
-_DIGIT_FORMS = [
-    (_EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _DIGIT)),
-    (_EXPLICIT, re.compile(_ANSWER_EN + _DIGIT, re.IGNORECASE)),
-    (_EXPLICIT, re.compile(_KO + _DIGIT)),
-    (_LOOSE, re.compile(_DIGIT + _RIGHT_KO)),
-    (_LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT)),
-    (_LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE)),
-]
-_RIGHT_ONES_KO = re.compile(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN)
-
-_SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"
-_SUM_UP_ZH = r"(?:综上|因此|所以|总之|可知|可见)[^。；;\n故]{0,40}?"
-_REMARK = r"(?:[(（][^()（）\n]{0,20}[)）])?"
-_WEAK = [
-    re.compile(pattern)
-    for pattern in (
-        rf"{_SUM_UP_ZH}(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:都|均|才|是|为)*\s*最?"
-        r"(?:正确|符合|合适|恰当|成立|满足|对)",
-        rf"故\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*最?符合题意",
-        rf"{_SO_ZH}[是为]\s*(?:选项)?\s*[:：]?\s*{_RUN}\s*(?:选项|项)?\s*(?:$|[。.．:：,，(（])",
-        rf"对应(?:的)?(?:是|着|于)?\s*(?:选项|答案)\s*{_RUN}",
-        rf"(?:与|和)\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*(?:完全)?(?:一致|相符|相同|吻合|匹配|符合)",
-        rf"选项\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:是|为|都|均)*\s*(?:正确|符合题意|符合条件)",
-        rf"选项\s*{_RUN}[^。；;\n]{{0,60}}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)",
-        rf"(?:更?倾向于|倾向)(?:选择?)?\s*(?:选项)?\s*{_RUN}",
-        rf"\b(?i:options?|choices?|statements?)\s+{_RUN}\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|true)",
-        rf"\b(?:match(?:es)?|corresponds? to)\s+(?:the\s+)?(?i:option|choice)\s+{_RUN}",
-        rf"(?:^|[.!?\n]\s?|\b(?i:so|thus|hence|therefore|option),?\s+){_RUN}\s+(?:is|are)\s+(?:correct|right)"
-        r"\s*(?:[.!,]|$|because|since)",
-        r"\b(?i:so|thus|hence|therefore|it'?s|it\s+is|it\s+must\s+be|go(?:ing)?\s+with)[,:]?\s+(?i:option|choice)?\s*"
-        rf"{_RUN}\s*(?:[.!]\s|[.!]?$)",
-        rf"따라서[^.\n]{{0,20}}?{_RUN}\s*(?:번)?\s*(?:이다|입니다|이므로)?\s*\.?\s*$",
-    )
-]
 _REFUSAL = re.compile(
     r"(?:错误|不正确|不符|不成立|排除|不是|不对|不可能|不一定|不能|并非|incorrect|wrong|not|false|틀린|오답|않은)"
     r"[^。.．\n；;，,]{0,5}$",
@@ -153,12 +56,16 @@ _ASKS_WRONG = re.compile(
     r"|않|틀린|없는",
     re.IGNORECASE,
 )
+_ONLY_BLANKS = re.compile(r"[A-J](?:[^\S\n][A-J])+")
+_OPEN_LIST = re.compile(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
+_OPEN_CHARS = 80
+_AMONG = re.compile(r"\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))")
 _ASKED = re.compile(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
 _LIST_SIGN = re.compile(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
 _LIST_GAP = re.compile(r"[$\s*.。,，、;；]*(?:[-•]|[(（]?\d{1,2}[.．、)）])?[$\s*]*")
-_ABOUT_SOMETHING = re.compile(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{_NOUN_ZH}])")
+_ABOUT_SOMETHING = re.compile(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
 _JUDGED = re.compile(
-    r"(?<![A-Za-z])(?P<label>[A-J](?:(?>\s?[,，、和与及]?\s?)[A-J]){0,9})\s?(?:选项|项)?\s?(?:的?说法|叙述)?\s?(?:是|为|均|都)?\s?"
+    r"(?<![A-Za-z])(?P<label>[A-J](?:(?>\s?[,，、和与及]?\s?)[A-J]){0,9})\s?(?:[.．、:：]\s?|选项|项)?\s?(?:的?说法|叙述)?\s?(?:是|为|均|都)?\s?"
     r"(?P<word>不正确|不符合题意|不对|错误|正确|符合题意|错|对)(?![应称])"
 )
 _WRONG_WORDS = frozenset(["不正确", "不符合题意", "不对", "错误", "错"])
@@ -168,6 +75,9 @@ _MARKUP = re.compile(
     r"\\(?:text|textbf|textrm|mathrm|mathbf|mathit|boldsymbol|bm|rm|bf|displaystyle|quad|qquad|left|right)(?![a-zA-Z])"
     r"|\\[,;:! ()\[\]]|[{}$*`~\"“”「」]"
 )
+_JOINED = re.compile(r"\b((?i:options?|choices?|answers?))(?:\\?_){1,3}([A-J](?![A-Za-z0-9]))_{0,3}")
+_BULLET = re.compile(r"(?<=\n)[^\S\n]{0,8}[-•+]\s(?=[(（]?[A-J](?![A-Za-z]))")
+_QUOTED = re.compile(r"['‘’]([A-J①-⑩](?:번)?|[1-9]번?)['‘’]")
 _NARROW = str.maketrans({chr(ord("Ａ") + index): chr(ord("A") + index) for index in range(26)})
 _CIRCLED_OPTION = re.compile(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
 _OPTION_LINE = re.compile(r"\s*[(（]?([A-J])[)）]?\s*(?:[.．:：]|、(?!\s*[A-J]))\s*\S[^\n]*(?:\n|$)")
@@ -185,12 +95,24 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
         asked_for_wrong = not several and (not question.question or _asks_for_wrong(question))
         found = (_judged(cleaned, question) if several else None) or _weak(cleaned, known, asked_for_wrong, several)
         found = found or _judged(cleaned, question)
+    if found is not None and several and truncated and found[1] == "phrase":
+        found = (
+            None if _OPEN_LIST.sub("", cleaned[-_OPEN_CHARS:]).endswith(found[0]) else found
+        )  # the next letter may be cut off
     if found is not None:
         return [found[0]], found[1]
+    if (tabled := tabled_values(tail(text), 1)) and read_labels(tabled[0]):
+        return tabled, "labelled"
     values, method = find_values(text, question, truncated, committed_only=not any(o.text for o in question.options))
     if values and _ABOUT_SOMETHING.match(values[0]) and values[0].strip() not in {o.text for o in question.options}:
         return NOTHING
-    return values, method
+    return [_option_in(value) for value in values], method
+
+
+def _option_in(value: str) -> str:
+    r"""An option quoted with its label, without mark-up ("\text{C) } 7"); any other value as it is."""
+    plain = " ".join(_MARKUP.sub("", value).split())
+    return plain if "\\" in value and len(value) <= 400 and labelled_option(plain) else value
 
 
 def _with_other_text(text: str, label: str, question: Question) -> str | None:
@@ -237,7 +159,9 @@ def cleaned_text(text: str, several: bool) -> str:
         pieces += [text[position : region.start], f"〖{content}〗" if region.start in tagged else f"〘{content}〙"]
         position = max(position, region.end)
     pieces.append(text[position:])
-    return _squeezed(tail(_MARKUP.sub("", "".join(pieces)[-_TAIL_CHARS:]).translate(_NARROW)))
+    plain = _MARKUP.sub("", _JOINED.sub(r"\1 \2", "".join(pieces)[-_TAIL_CHARS:])).translate(_NARROW)
+    plain = _BULLET.sub("", plain)
+    return _squeezed(tail(_QUOTED.sub(r"\1", plain)))
 
 
 def _squeezed(text: str) -> str:
@@ -276,13 +200,13 @@ def _strong(cleaned: str, known: Labels, several: bool, asked_for_wrong: bool) -
     for new in sorted(commitments(cleaned, known, several, digits, asked_for_wrong), key=lambda found: found.end):
         if best is None or (new.labels == best.labels and new.rank > best.rank):
             best = new
-        elif new.rank < _MARKED and is_remark(cleaned, new.start, new.end):
+        elif new.rank < MARKED and is_remark(cleaned, new.start, new.end):
             continue
         elif new.rank >= best.rank or is_correction(cleaned[best.end : new.start]):
             best = new
     if best is None:
         return None
-    if best.rank < _CORRECTED and (taken_back := retraction(cleaned, best.end)) is not None:
+    if best.rank < CORRECTED and (taken_back := retraction(cleaned, best.end)) is not None:
         return cleaned[best.start : taken_back + 100].strip(), best.method
     if doubted(cleaned, best.end):
         return cleaned[best.start : best.end + 100].strip(), best.method
@@ -293,33 +217,53 @@ def commitments(
     cleaned: str, known: Labels, several: bool, digits: bool, asked_for_wrong: bool
 ) -> Iterator[Commitment]:
     """All explicit commitments to known labels, or to none of those offered ("A or B")."""
-    right_ones = [(_LOOSE, _RIGHT_ONES_KO)] if digits and not asked_for_wrong else []
-    for rank, pattern in [*_FORMS, *(_DIGIT_FORMS if digits else []), *right_ones]:
+    right_ones = [(LOOSE, RIGHT_ONES_KO)] if digits and not asked_for_wrong else []
+    for rank, pattern in [*FORMS, *(DIGIT_FORMS if digits else []), *right_ones]:
         for match in pattern.finditer(cleaned):
             groups = match.groupdict()
             if "content" in groups:
                 said, method = match["content"], "answer_tag" if match["open"] == "〖" else "boxed"
                 labels = frozenset() if _offers_several(said) else read_labels(said)
+                if supposed(cleaned, match.start(), match.end()):
+                    continue
             else:
                 said, method = _LIST_SIGN.sub(", ", match["run"]) + (match["or"] or ""), "phrase"
                 labels = _labels_in_prose(cleaned, match)
-                said = _with_following_lines(cleaned, match.start("run"), said) if several and labels else said
+                if several and labels:
+                    said = _with_following_lines(cleaned, match.start("run"), said)
+                elif labels and len(labels) > 1 and _ONLY_BLANKS.fullmatch(said):
+                    said, labels = cleaned[match.start() : match.end() + 20], frozenset()
             if labels is None or (known and not labels <= known):
                 continue
-            final = rank == _EXPLICIT and _FINALLY.search(cleaned[max(0, match.start() - 10) : match.start("run")][:10])
-            strength = _FINAL if final else rank
+            final = rank == EXPLICIT and FINALLY.search(cleaned[max(0, match.start() - 10) : match.start("run")][:10])
+            strength = FINAL if final else rank
             yield Commitment(match.start(), match.end(), strength, said.strip(), method, labels)
 
 
 def _labels_in_prose(cleaned: str, match: re.Match[str]) -> Labels | None:
     """The labels of a match in running text; None when refused, asked or an article, none after "or"."""
-    if match.re not in _FILLED and _REFUSAL.search(cleaned[max(0, match.start() - 12) : match.start("run")]):
+    if match.re not in FILLED and _REFUSAL.search(cleaned[max(0, match.start() - 12) : match.start("run")]):
         return None
     if match["run"].strip() == "A" and _ARTICLE.match(cleaned, match.start("run") + len(match["run"].rstrip())):
+        return None
+    if _AMONG.match(cleaned, match.end()) or _lists_options(cleaned, match.start("run")):
         return None
     if _ASKED.match(cleaned, match.end()) or denied(cleaned, match.start("run"), match.end()):
         return None
     return frozenset() if match["or"] else read_labels(_LIST_SIGN.sub(", ", match["run"]))
+
+
+def _lists_options(cleaned: str, start: int) -> bool:
+    """Whether the options are listed from there on, each with its text ("A) 3, B) 5"): they are told, not chosen."""
+    return _OPTIONS.match(cleaned, start) is not None
+
+
+_OPTIONS = re.compile(
+    r"[(（]?A[)）.．:：、]\s?(?![A-J](?:[,，、.。\s]|\Z))[^\n]{1,200}?[ ,，;；]"
+    r"(?:and\s|(?:option|choice)\s)?[(（]?B[)）.．:：、]\s?\S"
+    r"|[(（]?A[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?B[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?C[)）.．:：、]",
+    re.IGNORECASE,
+)
 
 
 def _offers_several(said: str) -> bool:
@@ -380,7 +324,7 @@ def _weak(cleaned: str, known: Labels, asked_for_wrong: bool, several: bool) -> 
 
 
 def _concluded(ending: str, asked_for_wrong: bool) -> Iterator[tuple[Labels | None, str]]:
-    for match in (match for pattern in _WEAK for match in pattern.finditer(ending)):
+    for match in (match for pattern in WEAK for match in pattern.finditer(ending)):
         plain = asked_for_wrong and not match["or"]
         yield read_labels(match["run"]) if plain else _labels_in_prose(ending, match), match["run"].strip()
 

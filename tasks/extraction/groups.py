@@ -15,7 +15,7 @@ from livek12.tasks.extraction.choices import (
     find_choice,
     known_labels,
 )
-from livek12.tasks.extraction.labelled import labelled_parts
+from livek12.tasks.extraction.labelled import labelled_parts, tabled_values
 from livek12.tasks.extraction.regions import tail
 from livek12.tasks.extraction.remarks import is_remark, settled
 from livek12.tasks.extraction.substance import says_nothing
@@ -35,11 +35,12 @@ def find_choices(text: str, question: Question, truncated: bool, count: int) -> 
     """
     if numbered := _numbered(cleaned_text(text, False), count):
         return numbered, "labelled"
+    if (tabled := tabled_values(tail(text), count)) and all(len(label_sequence(value)) == 1 for value in tabled):
+        return tabled, "labelled"
     one = question.model_copy(update={"answer": question.answer[:1]})
-    for piece in (_last_commitment(text), text):
-        listed = [
-            find_choice(part, one, truncated or len(part) > _SHORT)[0] for part in labelled_parts(tail(piece), count)
-        ]
+    commitment = _last_commitment(text)
+    for parts in (labelled_parts(tail(commitment), count), labelled_parts(tail(text), count), _sections(text, count)):
+        listed = [find_choice(part, one, truncated or len(part) > _SHORT)[0] for part in parts]
         if listed and all(listed):
             return [found[0] for found in listed], "labelled"
     said = _strong_ones(settled(cleaned_text(text, False)), known_labels(question))
@@ -55,7 +56,7 @@ def find_choices(text: str, question: Question, truncated: bool, count: int) -> 
 _NUMBERED = re.compile(
     r"(?<![\d.])(?P<first>\d{1,3})\s?"
     r"(?:[-—–~～至]\s?(?P<last>\d{1,3})\s?[.、．:：)]?\s?(?P<row>[A-J](?:[ ,，、]?[A-J])+)"
-    r"|[.、．:：)]\s?(?:故?选|答案[为是:：])?\s?(?P<one>[A-J]))(?![A-Za-z])"
+    r"|(?:[.、．:：)]\s?(?:故?选|答案[为是:：]?)?|\s?答案[为是:：]?)\s?(?P<one>[A-J]))(?![A-Za-z])"
     r"(?!\s?(?:选项|项)?\s?(?:是|为)?(?:错|不正确|正确|不对|对|wrong|incorrect|correct|false|true))"
 )
 
@@ -74,6 +75,21 @@ def _numbered(cleaned: str, count: int) -> list[str]:
     return letters if len(letters) == count else []
 
 
+def _sections(text: str, count: int) -> list[str]:
+    """What stands behind the last headings numbered in a row ("【32题详解】 … 【33题详解】 …"), whatever the first."""
+    marks = list(_SECTION.finditer(text))[-count:]
+    numbers = [int(mark[1] or mark[2]) for mark in marks]
+    if len(marks) < count or numbers != list(range(numbers[0], numbers[0] + count)):
+        return []
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
+
+
+_SECTION = re.compile(
+    r"【\s?(?:第\s?)?(\d{1,3})\s?(?:小?题)[^】\n]{0,6}】"
+    r"|^[#* ]{0,6}(?:第|问题|(?i:question)\s)?\s?(\d{1,3})\s?(?:题|[.．、:：])",
+    re.MULTILINE,
+)
 _SHORT = 80
 """In a longer text on one sub-question only explicit commitments count."""
 

@@ -7,20 +7,30 @@ from collections.abc import Sequence
 
 _LABELS = (
     re.compile(r"(?<![A-Za-z0-9_}])[(（]\s*(\d{1,2})\s*[)）]"),
-    re.compile(r"([①-⑳])"),
+    re.compile(r"第?\s?([①-⑳])(?:\s?(?:个?空|小?题))?"),
     re.compile(r"(?:【?小?题\s*|第\s*)(\d{1,2})\s*[】题空问小]*"),
     re.compile(r"第\s*([一二三四五六七八九十])\s*个?\s*[空问题]"),
     re.compile(r"空\s*(\d{1,2})\s*(?=[:：])"),
-    re.compile(r"\b(?:blank|part|question)\s*\(?([\da-j])\)?\s*(?=[:：.)])", re.IGNORECASE),
-    re.compile(r"(첫|둘|셋|넷|다섯)(?:\s?번)?째\s*(?:빈칸|칸|답)"),
+    re.compile(r"\b(first|second|third|fourth|fifth)\s(?:blank|answer|part|value)\s?(?:is\b|:)", re.IGNORECASE),
+    re.compile(r"\b(?:blank|part|question|q)\s*\(?([\da-j])\)?\s*(?=[:：.)])", re.IGNORECASE),
+    re.compile(r"(첫|[두둘]|[세셋]|[네넷]|다섯)\s?(?:번\s?)?째\s*(?:빈칸|칸|답)"),
     re.compile(r"^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
     re.compile(r"^\s*[#*]*\s*(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
+    re.compile(r"(?:^|[;；,，]\s?)(\d)\s?[)）]", re.MULTILINE),
     re.compile(r"[(（]\s*([a-j])\s*[)）]"),
     re.compile(r"[(（]\s*([가나다라마바])\s*[)）]"),
     re.compile(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),
 )
 """Signs of parts, the surest first; numbers at the very edge of a line before those of a list within a part."""
-_LETTERS = [list("一二三四五六七八九十"), list("abcdefghij"), list("가나다라마바"), "첫 둘 셋 넷 다섯".split()]
+_ORDINALS = "first second third fourth fifth".split()
+_LETTERS = [
+    list("一二三四五六七八九十"),
+    list("abcdefghij"),
+    list("가나다라마바"),
+    "첫 둘 셋 넷 다섯".split(),
+    "첫 두 세 네".split(),
+    _ORDINALS,
+]
 _ROMAN = "i ii iii iv v vi".split()
 _NAMED_LINE = re.compile(
     r"^ ?(?:[-*•]|\d+[.)])? ?(?P<name>[^\n=:：]{1,120}?) ?[=:：] ?(?P<value>\S[^\n]{0,1000})$", re.MULTILINE
@@ -65,3 +75,38 @@ def named_values(text: str, names: Sequence[str]) -> list[str]:
 
 def _plain(name: str) -> str:
     return _NAME_MARKUP.sub("", name)
+
+
+def by_name(values: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The values in the order of the names that stand before their equals signs; those without one keep their order."""
+    wanted = {_plain(name): index for index, name in enumerate(names)}
+    places = [wanted.get(_plain(value.partition("=")[0])) if "=" in value else None for value in values]
+    taken = [place for place in places if place is not None]
+    if not taken or len(set(taken)) < len(taken):
+        return list(values)
+    free = iter(index for index in range(len(names)) if index not in taken)
+    placed = {next(free) if place is None else place: value for place, value in zip(places, values, strict=True)}
+    return [placed[index] for index in range(len(names))]
+
+
+_ROW = re.compile(r"^ ?\|([^\n]*)\|[^\S\n]*$", re.MULTILINE)
+_RULE = re.compile(r"[\s|:-]*")
+_ANSWER_HEAD = re.compile(r"(?:最终|正确)?答案|(?:final |correct )?answers?|(?:최종 ?)?(?:정답|답)", re.IGNORECASE)
+
+
+def tabled_values(text: str, count: int) -> list[str]:
+    """The column under "answer" of the last table that has one, where it holds as many values; else none."""
+    values: list[str] = []
+    column: int | None = None
+    end = -1
+    for row in _ROW.finditer(text):
+        cells = [cell.strip().strip("*").strip() for cell in row[1].split("|")]
+        heads = [index for index, cell in enumerate(cells) if _ANSWER_HEAD.fullmatch(cell)]
+        if heads:
+            column, values = heads[-1], []
+        elif row.start() > end + 1:
+            column = None
+        elif column is not None and not _RULE.fullmatch(row[1]):
+            values.append(cells[column] if column < len(cells) else "")
+        end = row.end()
+    return values if len(values) == count and all(values) else []

@@ -1,7 +1,8 @@
-"""Where answers stand in a text: after the thinking, in boxes, in answer tags. One pass each."""
+"""Where answers stand in a text: after the thinking, in boxes, tags and JSON; where it is cut off. One pass each."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +22,10 @@ _THINKING = re.compile(r"<(?:think|thinking|thought|thoughts|reasoning|seed:thin
 _SPACES = re.compile(r"[^\S\n]+")
 _BLANK_LINES = re.compile(r"(?: ?\n){2,} ?")
 _BOX = re.compile(
-    r"\\{1,2}(?:boxed|fbox)\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]",
+    r"\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]",
     re.DOTALL,
 )
+_BOX_NAMES = re.compile(r"\\(?:boxed|fbox|answer)")
 _TAG = re.compile(r"<\s*(/?)\s*(?:final_)?answer\s*>", re.IGNORECASE)
 
 
@@ -57,8 +59,8 @@ def tail(text: str, limit: int = 30_000) -> str:
 
 
 def boxes(text: str) -> list[Region]:
-    r"""The contents of all \boxed{} and \fbox{}, outermost ones only, in order; unclosed ones are none."""
-    if "boxed" not in text and "fbox" not in text:
+    r"""The contents of all \boxed{}, \fbox{} and \answer{}, outermost ones only, in order; unclosed ones are none."""
+    if not _BOX_NAMES.search(text):
         return []
     found: list[Region] = []
     stack: list[tuple[int, int] | None] = []
@@ -88,7 +90,7 @@ def closed(text: str) -> str:
 
 
 def answer_tags(text: str) -> list[Region]:
-    """The contents of all <answer>…</answer>, in order."""
+    """The contents of all <answer>…</answer>, and of "answer" in JSON, in order."""
     found: list[Region] = []
     opened: re.Match[str] | None = None
     for match in _TAG.finditer(text):
@@ -97,7 +99,93 @@ def answer_tags(text: str) -> list[Region]:
         elif opened is not None:
             found.append(Region(opened.start(), match.end(), text[opened.end() : match.start()].strip()))
             opened = None
+    found = sorted([*found, *outside_of(found, _json_answers(text))], key=lambda region: region.start)
     return [region for region in found if region.content]
+
+
+def _json_answers(text: str) -> list[Region]:
+    """The values of the last keys "answer" in JSON; and of a text that is one object with a value for each number."""
+    keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:]
+    read = [(key.start(), _json_value(text, key.end())) for key in keys]
+    found = [Region(start, value.end, value.content) for start, value in read if value is not None]
+    if not found and text.strip("`jsonJSON \n").startswith("{") and len(text) <= _MAX_OBJECT:
+        start = text.index("{")
+        value = _json_value(text, start)
+        found = [] if value is None or text[value.end :].strip("` \n") else [value]
+    return found
+
+
+def _json_value(text: str, start: int) -> Region | None:
+    """A string, a number, a truth value, a list of these or an object that numbers them, as one text."""
+    if said := _JSON_STRING.match(text, start):
+        return Region(start, said.end(), _unescaped(said[1] if said[1] is not None else said[2]))
+    try:
+        value, length = json.JSONDecoder().raw_decode(text[start : start + MAX_ANSWER])
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, dict):
+        numbers = ["".join(char for char in key if char.isdigit()) for key in value]
+        if numbers != [str(number) for number in range(1, len(value) + 1)]:
+            return None
+        value = list(value.values())
+    pieces = value if isinstance(value, list) else [value]
+    if not pieces or not all(isinstance(piece, str | int | float) for piece in pieces):
+        return None
+    words = [piece if isinstance(piece, str) else json.dumps(piece) for piece in pieces]
+    return Region(start, start + length, "; ".join(words).strip())
+
+
+def listed_in_json(text: str) -> str | None:
+    """The values of a text that is a list in JSON, with semicolons between them; None for any other text."""
+    value = _json_value(text, 0) if text.startswith("[") else None
+    return value.content if value is not None and value.end == len(text) else None
+
+
+def _unescaped(text: str) -> str:
+    r"""What a JSON string says; LaTeX whose backslashes were not doubled ("\frac") is left as it stands."""
+    if "\\\\" not in text and _LATEX.search(text):
+        return text.replace('\\"', '"').strip()
+    try:
+        return str(json.loads(f'"{text}"')).strip()
+    except ValueError:
+        return text.strip()
+
+
+_JSON_KEY = re.compile(
+    r"(?<=[{,\s])[\"'](?:final|correct)?[_ ]?(?:answers?|答案|最终答案|正确答案|정답|최종 ?답|답)[\"']\s{0,20}:\s{0,20}"
+    r"(?=[\"'\[{\d.tf-])",
+    re.IGNORECASE,
+)
+_JSON_STRING = re.compile(r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'([^'\n]{0,400})'(?=\s{0,20}[,}])")
+_LATEX = re.compile(r"\\[a-tv-zA-Z][a-zA-Z]|\\[()\[\]{},;!% ]")
+_LAST_KEYS = 20
+_MAX_OBJECT = 2_000
+
+
+def cut_off(text: str) -> bool:
+    """Whether a text plainly ends within something: an unclosed box, a clause that a comma or "is" leaves open."""
+    return box_cut_off(text) or _OPEN_END.search(text[-_ENDING_CHARS:].rstrip(" \t\r\n*_`")) is not None
+
+
+def box_cut_off(text: str) -> bool:
+    """Whether the last box of a text is never closed."""
+    ending = text[-MAX_ANSWER:]
+    begun = [match for match in _BOX.finditer(ending) if len(match[0]) > 2 and not match["bare"]]
+    depth = 1
+    for match in _BOX.finditer(ending, begun[-1].end()) if begun else ():
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0:
+            return False
+    return bool(begun)
+
+
+_ENDING_CHARS = 80
+_OPEN_END = re.compile(
+    r"[,，、:：(（\[【{=/&]$|(?<!\\)\\$|(?:答案|所以|因此|故)(?:应该?|就)?(?:是|为|选)?$|(?:结果|选项|应该)(?:是|为)$"
+    r"|\b(?:answer|option|choice|value|result|that|the|is|are|be|of|to|and|or|so|therefore|thus|hence|because)$"
+    r"|(?:정답|답|따라서|그러므로)(?:은|는|이)?$",
+    re.IGNORECASE,
+)
 
 
 def outside_of(holders: Sequence[Region], found: Sequence[Region]) -> list[Region]:

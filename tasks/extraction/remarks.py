@@ -15,7 +15,7 @@ _HYPOTHETICAL = re.compile(
 )
 _ATTRIBUTED = re.compile(
     r"易错|易误|常见错|常错|误[选认以区填写解答]|错[选填解认]|错误(?:地|的)?(?:答案|选项|结果|解法|原因)"
-    r"|(?:很多|许多|不少|部分|有些|有的|某些|大多数?)(?:同学|学生|人|考生|资料|书|答案|网站)|有的|有人|有同学"
+    r"|(?:很多|许多|不少|部分|有些|有的|某些|大多数?)(?:同学|学生|人|考生|资料|书|答案|网站)|有的|有人|有同学|[甲乙丙丁](?:同学|认为|选|说(?!法))|小[明红华刚丽强]"
     r"|(?:학생|사람)(?:들)?[은이]|흔한|오답|실수"
     r"|\b(?:students?|people|those|someone|others|many|some|few)\s+(?:\w+\s+)?(?:who|may|might|will|would|often|choose"
     r"|pick|select|get|think|say|answer|find|obtain|write|put|mistakenly)\b"
@@ -40,7 +40,9 @@ RETRACTION = (
 )
 _CORRECTION = re.compile(
     rf"{RETRACTION}|\bwait\b|\bactually\b|等等|等一下|重新|change my mind|on second thought|double[- ]check|recheck"
-    r"|i made (?:a|an) (?:mistake|error)|mistake|잠깐|다시",
+    r"|i made (?:a|an) (?:mistake|error)|mistake|\bhold on\b|on reflection"
+    r"|\bre-?(?:consider|examin|think|calculat|comput|evaluat|visit)"
+    r"|再(?:检查|算|想|看)|检查(?:后|发现|一)|잠깐|다시|재검토",
     re.IGNORECASE,
 )
 _DIRECT = re.compile(rf"[\s.。…,，;；!！〗〙$)*）]*{RETRACTION}", re.IGNORECASE)
@@ -50,7 +52,7 @@ _NOT_BUT = (
     (re.compile(r"((?:정답|답)\s*(?:은|는)?)\s*[^.\n]{1,30}?\s*(?:이|가)?\s*아니(?:라|고|며)[,，]?"), r"\1"),
     (re.compile(r"(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?", re.IGNORECASE), r"\1"),
     (re.compile(r"[,，]?\s*(?:而不是|而非|而不为)[^。\n，,；;]{1,40}"), ""),
-    (re.compile(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+[^,;\n]{1,20}?(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
+    (re.compile(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+(?:(?:option|choice)\s)?[^,;\n]{1,20}?(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
 )  # fmt: skip
 
 
@@ -84,7 +86,10 @@ _DENIED = re.compile(
     r"|\b(?:not|never|cannot)\b|n't\b|\b(?:except|exclude)",
     re.IGNORECASE,
 )
-_SUPPOSED = re.compile(r"\s*(?:[)）$*]\s*)*(?:选项|项|时)?\s*[,，]?\s*(?:那么|则|就(?!是)|then\b|would\b|이?라?면)")
+_SUPPOSED = re.compile(
+    r"\s*(?:[)）$*]\s*)*(?:选项|项|时|成立|正确|为真|(?:is|were) (?:true|right|correct))?"
+    r"\s*[,，]?\s*(?:那么|则|就(?!是)|then\b|would\b|이?라?면)"
+)
 _WRONG_BEHIND = re.compile(
     r"\s*(?:[)）$*]\s*)*[(（【]\s*(?:错|误|×|✗|不对|不正确|wrong|incorrect|false)"
     r"|\s*(?:번)?\s*(?:이|은|는|가)?\s*(?:아니|아닌|틀|오답)|\s*(?:번)?\s*[을를]\s*제외",
@@ -108,6 +113,13 @@ def denied(text: str, start: int, end: int) -> bool:
         return True
     if _WRONG_BEHIND.match(text, end, end + _CLAUSE):
         return True
+    return supposed(text, start, end)
+
+
+def supposed(text: str, start: int, end: int) -> bool:
+    """Whether what stands there is only supposed: "if A, then …"."""
+    before = text[max(0, start - _CLAUSE) : start]
+    clause = _CLAUSE_END.split(_TURN.split(before)[-1])[-1]
     return bool(_HYPOTHETICAL.search(clause) and _SUPPOSED.match(text, end, end + _CLAUSE))
 
 

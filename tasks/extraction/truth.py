@@ -14,15 +14,15 @@ SENTENCE_CHARS = 100
 _WORD = (
     r"(?P<word>不正确|不成立|不对|不是|正确|错误|成立|真|假|对|错|是|否|√|×|✓|✗|맞다|맞음|맞습니다|틀리다|틀림|틀렸다|틀립니다"
     r"|참|거짓|옳지\s?않|맞지\s?않|옳다|옳습니다"
-    r"|(?:not\s+|n't\s+)?(?:true|false|correct|incorrect|wrong|valid|invalid)\b|yes\b|no\b|(?<=[:：]\s)(?-i:[TFOX]\b)|(?<=[:：])(?-i:[TFOX]\b)"
+    r"|(?:not\s+|n't\s+)?(?:true|false|correct|incorrect|wrong|valid|invalid)\b|yes\b|no\b|(?<=[:：]\s)(?-i:[TFOX]\b)|(?<=[:：])(?-i:[TFOX]\b)|(?<=[은는]\s)(?-i:[OX](?![A-Za-z0-9]))"
     r"|(?<=is\s)(?-i:[TF]\b))(?![题品如期设象])(?!的?[吗呢么]|的?[？?]|\s+(?:only\s+)?(?:if|when)\b)"
 )
 _STATEMENT = (
-    r"(?:判断|结论|结果|说法|命题|这句话|该句|陈述|叙述|表述|观点|진술|명제|statement|claim|conclusion|assertion|proposition)"
+    r"(?:判断|结论|结果|说法|命题|这句话|该句|陈述|叙述|表述|观点|진술|명제|statement|verdict|judge?ment|claim|conclusion|assertion|proposition)"
     r"\s*(?:应为|应该是|并|是|为|은|는|이|가|is|:|：|=)*"
 )
 _ANSWER = (
-    r"(?:答案|정답|답|answer)\s*(?:(?:应为|应该是|是|为|은|는|이|가|is|=)*\s*[:：]"
+    r"(?:答案|정답|답|answer)\s*(?:[】\]]\s*[:：]?|(?:应为|应该是|是|为|은|는|이|가|is|=)*\s*[:：]"
     r"|(?:应为|应该是|是|为)(?!\s*(?:正确|对|错误|错)的)|(?:은|는)|(?:is|=)(?!\s*(?:not\s+)?(?:in)?(?:correct|right|wrong)))"
 )
 """An answer that "is correct" tells nothing of the statement: that is how a mark is forged."""

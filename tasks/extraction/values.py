@@ -15,9 +15,9 @@ from livek12.core.records import Question
 from livek12.judges.notation import bare, to_latex
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
 from livek12.judges.units import read_unit
-from livek12.tasks.extraction.labelled import labelled_parts, named_values
-from livek12.tasks.extraction.regions import MAX_ANSWER, Region, answer_tags, boxes, tail
-from livek12.tasks.extraction.remarks import denied, doubted, is_remark, retraction, settled
+from livek12.tasks.extraction.labelled import by_name, labelled_parts, named_values, tabled_values
+from livek12.tasks.extraction.regions import MAX_ANSWER, Region, answer_tags, boxes, listed_in_json, tail
+from livek12.tasks.extraction.remarks import denied, doubted, is_remark, retraction, settled, supposed
 from livek12.tasks.extraction.substance import says_nothing
 
 Found = tuple[list[str], str]
@@ -38,7 +38,7 @@ _SAID = re.compile(
     r"|[两二三四五2-5]个?空(?:依次|分别)?(?:应?填|为|是)\s*[:：]?"
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|would be|[:：=])+(?:\s*approximately)?"
     r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이|[:：])+"
-    r"|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))\s*[:：]?",
+    r"|(?:^|\n)#### (?=-?[$\\\d])|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))\s*[:：]?",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(
@@ -61,6 +61,8 @@ _COUNTED = re.compile(
     r"\s*(?P<value>\d[\d,]{0,12})(?![\d.])",
     re.IGNORECASE,
 )
+_BARE_LIST = re.compile(r"[-+−\d.,，;；、/ $]{1,200}")
+_BARE_NUMBER = re.compile(r"-?\d[\d,.]*(?:/\d+)?\s?(?P<unit>(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?)?)")
 _POLITE = re.compile(
     r"\s*(?:\bI hope (?:it|this|that)[^.\n]{0,40}|希望[^。\n]{0,30}(?:帮助|满意)"
     r"|\bLet me know[^.\n]{0,80})[.!。！]?\s*$",
@@ -75,13 +77,21 @@ _BOLD = re.compile(r"\*\*([^*]{1,80})\*\*[.。]?")
 def find_values(text: str, question: Question, truncated: bool, committed_only: bool = False) -> Found:
     """One value a part, or nothing; fewer or more than parts only where the response commits to that many."""
     count = part_count(question)
+    names = [variable.name for variable in question.variables]
     found = _marked(text, count, blank_count(question) if count == 1 else 0)
-    if not found[0] and question.variables:
-        found = named_values(tail(text), [variable.name for variable in question.variables]), "named"
+    if found[0] and len(names) == len(found[0]) > 1:
+        found = by_name(found[0], names), found[1]
+    if not found[0] and names:
+        found = named_values(tail(text), names), "named"
     if not found[0]:
-        found = _said(text, count)
+        found = _said(text, count, truncated=truncated)
+    if not found[0] and (tabled := tabled_values(tail(text), count)):
+        found = tabled, "labelled"
     if not found[0] and count > 1:
         found = _labelled(tail(text), count), "labelled"
+    if not found[0] and count > 1 and not truncated and _BARE_LIST.fullmatch(text.strip()):
+        values = blank_values(text.strip(), count)
+        found = (values, "whole") if len(values) == count else NOTHING
     if not found[0] and not (truncated or committed_only):
         text = _EMPTY.sub("", text).strip()
         found = _unmarked(text) if count == 1 else NOTHING
@@ -97,6 +107,7 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
 def _marked(text: str, count: int, blanks: int) -> Found:
     """What boxes and answer tags hold, unless "the answer is" comes after them."""
     tags, found = final_run(text, answer_tags(text)), boxes(text)
+    found = [box for box in found if not supposed(text, box.start, box.end)]
     if not tags and not found:
         return NOTHING
     end = max(region.end for region in [*tags, *found])
@@ -117,7 +128,7 @@ def _tagged(content: str, count: int, blanks: int) -> list[str]:
     if inner and (count > 1 or len(inner) == 1 or len(content) > SENTENCE_CHARS):
         return _boxed(content, inner, count, blanks)
     if count > 1:
-        values = _labelled(content, count) or blank_values(content, count)
+        values = _labelled(content, count) or blank_values(_plain_list(content), count)
         return values if len(values) == count else [content[:MAX_ANSWER]]
     if len(content) > SENTENCE_CHARS:
         return _said(content, 1)[0] or _unmarked(content)[0] or [content[:MAX_ANSWER]]
@@ -136,7 +147,7 @@ def _boxed(text: str, found: Sequence[Region], count: int, blanks: int) -> list[
         numbers = [_BOX_LABEL.search(text[max(0, box.start - 20) : box.start]) for box in found]
         placed = {int(number[1]): content for number, content in zip(numbers, contents, strict=True) if number}
         return [placed[key] for key in sorted(placed)] if sorted(placed) == list(range(1, count + 1)) else contents
-    whole = blank_values(contents[-1], count)
+    whole = blank_values(_plain_list(contents[-1]), count)
     if len(contents) > count:
         if len(final_run(text, found)) == count:
             return contents[-count:]
@@ -150,6 +161,18 @@ def _boxed(text: str, found: Sequence[Region], count: int, blanks: int) -> list[
     if len(contents) == 1 and len(whole) == count:
         return whole
     return _labelled(tail(text), count) or contents
+
+
+def _plain_list(content: str) -> str:
+    r"""A list of values without the text mark-up round it and round its separators ("\text{3, 5}", "3 \text{；} 5")."""
+    content = listed_in_json(content) or content
+    whole = _TEXT.fullmatch(content.strip())
+    return _TEXT_SIGN.sub(r"\1 ", _SPACE.sub(" ", whole[1] if whole else content))
+
+
+_SPACE = re.compile(r"(?<!\\)\\ ")
+_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}")
+_TEXT_SIGN = re.compile(r"\\(?:text|mathrm)\s?\{\s*([,，;；、])\s*\}")
 
 
 def _distinct(contents: Sequence[str]) -> list[str]:
@@ -172,8 +195,11 @@ def final_run(text: str, found: Sequence[Region]) -> list[Region]:
 # --- words --------------------------------------------------------------------------------------------------------
 
 
-def _said(text: str, count: int, answered: bool = False) -> Found:
-    """What follows the last "the answer is" that states as many values as there are parts."""
+def _said(text: str, count: int, answered: bool = False, truncated: bool = False) -> Found:
+    """What follows the last "the answer is" that states as many values as there are parts.
+
+    In a truncated text a value that goes on to its very end may be half of one, and does not count.
+    """
     ending = settled(tail(text).replace("**", ""))
     matches = list(_SAID.finditer(ending))[-_LAST_PHRASES:]
     for index, match in reversed(list(enumerate(matches))):
@@ -182,10 +208,12 @@ def _said(text: str, count: int, answered: bool = False) -> Found:
         rest = ending[match.end() : match.end() + _AFTER_CHARS]
         if count > 1:
             values = _labelled(rest, count) or blank_values(_sentence(rest), count)
-            if len(values) == count:
+            if len(values) == count and not (truncated and rest.rstrip().endswith(values[-1])):
                 return values, "phrase"
         elif value := _value_in(_sentence(rest)):
             stated = rest.find(value) + len(value)
+            if truncated and stated >= len(rest.rstrip()):
+                continue
             if denied(ending, match.start(), match.end() + stated):
                 return [ending[max(0, match.start() - _BEFORE_CHARS) :][:SENTENCE_CHARS].strip()], "phrase"
             if retraction(rest, stated) is not None or doubted(rest, stated):
@@ -199,6 +227,8 @@ def _sentence(text: str) -> str:
     text = text.lstrip(" \t\r\n:：")[: 2 * SENTENCE_CHARS]
     inside = False
     for index, char in enumerate(text):
+        if char == "$" and text[index - 1 : index] == "$" and index:
+            continue
         if char == "$" or text.startswith(("\\(", "\\)", "\\[", "\\]"), index):
             inside = not inside
         elif not inside and (
@@ -231,6 +261,7 @@ def _unmarked(text: str) -> Found:
         if len(formulas) == 1 and not re.search(r"\d", words):
             said = ending[: next(_MATH.finditer(ending)).start()]
             return ([formulas[0]] if not _qualified(said, len(said)) else [ending.strip()]), "whole"
+        lines[0] = _ANSWERED.sub("", lines[0]) or lines[0]
         only = lines[0] if "，" in lines[0] else lines[0].rstrip("。 ")
         if len(lines) == 1 and len(only) <= 100 and not re.search(r"[。！？?]|[.!] \w", only):
             return [_counted(only) or _stated_value(only) or only], "whole"
@@ -251,8 +282,15 @@ def _unmarked(text: str) -> Found:
         return (value if not _qualified(lines[-1], stated.start("value")) else [lines[-1]]), "conclusion"
     if _MATH.fullmatch(lines[-1].rstrip(".。 ")):
         return _formulas(lines[-1])[:1], "line"
+    if len(lines) > 1 and _is_number(lines[-1]) and not _is_number(lines[-2]):
+        return [lines[-1].rstrip(".。")], "line"
     bold = _BOLD.fullmatch(lines[-1])
     return ([bold[1].strip()], "line") if bold else NOTHING
+
+
+def _is_number(line: str) -> bool:
+    number = _BARE_NUMBER.fullmatch(line.rstrip(".。 "))
+    return number is not None and not (number["unit"] and _no_unit(number["unit"]))
 
 
 _ANSWERED = re.compile(r"\**答[:：]\s*")
@@ -324,9 +362,15 @@ def _unit_behind(text: str, end: int) -> str:
 
 def _labelled(text: str, count: int) -> list[str]:
     """One value a labelled part: its last box, what it says is the answer, or all of it."""
-    return [_piece(piece) for piece in labelled_parts(text, count)]
+    return [_piece(piece) for piece in labelled_parts(text.replace("**", ""), count)]
 
 
+_ANSWER_WORD = re.compile(
+    r"(?:故|所以|因此)(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|(?:정답|답)은", re.IGNORECASE
+)
+_AND_THE = re.compile(r"[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$", re.IGNORECASE)
+_POINT = re.compile(r"(?<=\d)\.$")
+_SHORT_PIECE = 30
 _HEAD = re.compile(r"^\s*(?:[.．、:：)）]\s*)?(?:应?填(?:入|写)?|为|是|은|는)?\s*[:：]?(?=\s*\S)")
 
 
@@ -334,7 +378,12 @@ def _piece(text: str) -> str:
     found = boxes(text)
     if found:
         return found[-1].content
+    if _ANSWER_WORD.search(text) and (said := _said(text, 1)[0]):
+        return said[0]
     stripped = _HEAD.sub("", text).strip().strip(";；,，").strip()
+    stripped = _AND_THE.sub("", stripped)
+    stripped = _POINT.sub("", stripped)
+    stripped = stripped.removesuffix("。") if len(stripped) <= _SHORT_PIECE else stripped
     if len(stripped) <= 120 and "\n" not in stripped:
         return stripped
     return (_said(text, 1)[0] or _unmarked(text)[0] or [stripped[:MAX_ANSWER]])[0]

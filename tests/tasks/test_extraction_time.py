@@ -1,5 +1,6 @@
 """Extraction takes time in proportion to the text, whatever is repeated in it."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import time
@@ -12,6 +13,8 @@ from tests.judges.helpers import question
 REPEATED = [
     "=", "(1)", "①", "A ", "A, ", " \n", "答案是", "所以", "$", "$x$ ", "\\(", "\\boxed{", "\\boxed{A}, ",
     "<answer>A</answer>", "1. A\n", "The answer is ", "정답은 ", "不是", "21. B ", "____ ", "A错误，", "there are ",
+    '{"answer": ', '{"answer": "', '{"answer": [', '{"answer": "B"}, ', "| 答案 |\n", "| 1 | B |\n", "A) 3, ", "Choice_", "(A) and ", "actually ",
+    "C: x is the answer ", "若\\boxed{A}则", "Solution: ", "第①空", "1) ", "- A\n", "【1题】", "a=\\boxed{1}, ", "{", "[", "3\n",
 ]  # fmt: skip
 ASKED = [
     question("multiple_choice", answer=["AB"]),
@@ -19,7 +22,7 @@ ASKED = [
     question(answer=["1", "2"]),
     question("short_answer", answer=["1"], language="en"),
 ]
-CHARS = 30_000
+CHARS = 20_000
 NOTHING_TO_MEASURE = 0.05
 
 

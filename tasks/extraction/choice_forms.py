@@ -1,0 +1,150 @@
+"""The forms in which a text commits to option labels, as patterns with one way to read each.
+
+A form has a group `run` (the labels) and a group `or` (an alternative behind them), or `open` and `content` for a
+region; its number says how strongly it commits. A bare letter in prose is no form.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.tasks.extraction.remarks import RETRACTION
+
+# Joints between labels are atomic groups: with one way to read each, a text of many labels stays cheap.
+# A run of labels in running text: "A", "(C)", "A、C 和 D", "①③", "1번, 4번", "ㄱ, ㄴ"; behind it perhaps "or B".
+# A letter behind a weak joint (a comma, a space) that begins an option of its own ("A, B. 12 cm") is not of the run.
+NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同"
+_LATIN = (
+    r"[A-J](?:(?:\s?(?:[、&+和与及와과]|以及)\s?(?:选项\s?)?)?[A-J](?![a-z])"
+    r"|(?>\s?[,，;；/]\s?(?:and\s)?(?:选项\s?)?|[^\S\n](?:and\s)?(?:选项\s?)?|\.)[A-J](?![a-z])(?![.．]\s*[^\s.。])"
+    r"|\n[A-J](?=[.。)）]?(?:\n|\Z))){0,9}"
+    rf"(?![A-Za-z0-9'′])(?!\s?[=＝∥⊥<>^_])(?!\s?[{NOUN_ZH}])"
+)
+_AND = r"(?>\s*(?:[,，、;；/·ㆍ・&+]|以及|그리고|[和与及과와및])?\s*)"
+_CIRCLED = rf"[①-⑩](?:\s?번)?(?:[)）]?{_AND}[(（]?[①-⑩](?:\s?번)?){{0,9}}"
+_JAMO = r"[ㄱ-ㅎ](?:(?>\s?[,，、·]?\s?(?:와|과)?\s?)[ㄱ-ㅎ]){0,9}(?![ㄱ-ㅎ가-힣])"
+_BRACKETED = r"[(（]\s?[A-J]\s?[)）](?:(?>[^\S\n]?(?:[,，、;；&和与及]|and\b)?[^\S\n]?)[(（]\s?[A-J]\s?[)）]){1,9}"
+_RUN = (
+    rf"(?P<run>{_BRACKETED}|[(（【\[]?\s*(?:{_LATIN}|{_CIRCLED}|{_JAMO}|(?<=[(（])[a-j](?=[)）]))\s*[)）】\]]?)"
+    r"(?P<or>[,，]?\s*(?:或者?|还是|or\b|또는|혹은|아니면|이나(?=\s*[①-⑩]))\s*(?:选项|option\s*)?\s*[(（]?\s*[A-J①-⑩])?"
+)
+_ONE_DIGIT = (
+    r"(?:[(（]\s*[1-9]\s*[)）]|[1-9]\s*번|[1-9](?!\d|[./^:]\d|,\d{2}|\s*[-+*=^_/\\a-zA-Z%°]"
+    r"|\s?(?:개|가지|명|배|점|년|월|시간|분|초|원|도|쌍|종류|회|권|마리|자리|차)|[个個种種次倍年月米元人条本對对]))"
+)
+_DIGIT = (
+    rf"(?P<run>{_ONE_DIGIT}(?:\s*(?:[,，、;；·ㆍ・]|[과와및])\s*{_ONE_DIGIT}){{0,9}})"
+    r"(?P<or>\s*(?:或者?|还是|or\b|또는)\s*[1-9①-⑩])?"
+)
+
+_SELECT_ZH = (
+    r"(?<![不别勿误未错若单多排])(?<!不能)(?<!不可)(?<!不应)(?<!如果)(?<!假如)(?<!假设)(?<!要是)[选選]"
+    r"(?:择|擇|出|取)?\s*(?:的是|项为|项是|项应为)?"
+)
+_ANSWER_ZH = r"(?:答案|答)\s*[】\]]?\s*(?:应该|应当|应|只能|显然|就|即)*\s*(?:是|为|选)?"
+_IS_ZH = (
+    r"(?:选项|结论|说法|判断|叙述|(?<!不)正确的(?:一项)?|符合题意的(?:一项)?|合适的|恰当的|成立的)\s*"
+    r"(?:应该|应当|应|只能|只有|分别|就|即)*\s*(?:是|为|有)"
+)
+_RIGHT_ZH = (
+    r"(?:正确|最终|最佳|合适|恰当|符合题意|所选)的?(?:选项|项|说法|结论|判断|叙述|选择)\s*(?=[:：])"
+    r"|(?<![\u4e00-\u9fff])结论\s*(?=[:：])"
+)
+_OPTION_ZH = r"\s*[:：]?\s*(?:选项|第)?\s*"
+_EN = (
+    r"\b{}\s*(?:is|are|(?:would|should|must|will|might|may|could) be|:|：|=|[-–—](?=\s))+\s*"
+    r"(?:therefore|thus|clearly|simply|indeed)?\s*[:：]?\s*(?:(?:the\s+)?(?:options?|choices?|letters?))?\s*[:：]?\s*"
+)
+_ANSWER_EN = _EN.format(r"(?:answers?|ans\b\.?)")
+_CHOICE_EN = _EN.format("(?:choices?|options?|statements?|ones?|letters?)")
+_SOLUTION_EN = (
+    r"\b(?:solution|conclusion|result|decision|verdict)\s*(?:is|:|：|=)\s*(?:(?:the\s+)?(?:correct\s+)?"
+    r"(?:option|choice|answer)\s*(?:is\b)?[:：]?\s*|(?=[(（]?[A-J][)）]?[.。]?(?:\n|\Z)))"
+)
+_PICK_EN = r"\b(?:choose|pick|select|answer)\s+(?:(?:the\s+)?(?:option|choice|answer)\s+)?"
+_KO = r"(?<!오)(?:정답|최종\s*답변?|답안|답)\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*(?:선택지|보기)?\s*"
+_RIGHT_KO = r"\s*(?:번)?\s*(?:이|가)\s*(?:정답|답|옳|맞|적절)"
+_RIGHT_EN = (
+    r"(?:[:：]\s(?:(?!\b[A-J]\b)[^.\n]){1,80}?)?\s+(?:is|are)\s+(?:the\s+(?=answer\b)|(?:the\s+)?(?:correct|right|best|final)\s+)"
+    r"(?:answer|choice|option)s?"
+)
+_NOW = (
+    r"[,，.:：\s]*(?:应该?)?(?:是|选|为)?\s*(?i:(?:the\s+answer|it|that)?(?:\s*is|'s|\s+should\s+be|\s+must\s+be)?)\s*"
+)
+_TURNED = (
+    r"\b(?:wait|actually|on second thoughts?)\b[^.\n]{0,30}?\b(?:it|that|answer)(?:'s|\s(?:is|should\sbe|must\sbe))\s"
+    r"(?:actually\s)?(?:(?:option|choice)\s)?"
+)
+_REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|because|since|왜냐)"
+
+# How strongly a form commits: a weaker one does not replace a stronger one, unless as a correction.
+MARKED, FINAL, EXPLICIT, LOOSE = 4, 4, 3, 2
+CORRECTED = 5
+_REGION = re.compile(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
+FINALLY = re.compile(r"final\s*$|最终(?:的)?(?:正确)?\s*$|최종\s*$", re.IGNORECASE)
+_CONCLUDING = r"(?:故|所以|因此|应|应该|本题|综上|因而|于是|从而|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
+_OPENING = (
+    r"\A(?![^\n]{0,300}[(（]\s?[A-J]\s?[)）][^\n]{0,100}[(（])"
+    r"(?=[^\n]{0,300}[a-z\u4e00-\u9fff\uac00-\ud7a3]{3})[^\n]{4,600}[(（]\s?"
+)
+FILLED = (
+    re.compile(_OPENING + r"(?P<run>[A-J]{1,8}|[①-⑤])(?P<or>(?!))?\s?[)）][。.．]?(?=\n|\Z)"),
+    re.compile(
+        rf"(?:\A|{_OPENING}[)）][。.．]?\n)[(（]?(?P<run>[A-J])(?P<or>(?!))?[)）]?\s?[.．、:：]\s?[^\n]{{1,300}}\n"
+        r"[【\[#\s]*(?i:解析|解释|分析|理由|说明|详解|解答|explanation|reason|해설|풀이|설명)"
+    ),
+)
+"""A stem repeated with its bracket filled in ("错误的是（ D ）"), and one option alone before its explanation."""
+FORMS = [
+    (MARKED, _REGION),
+    (EXPLICIT, re.compile(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN)),
+    (EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _RUN)),
+    (EXPLICIT, re.compile(f"(?i:{_ANSWER_EN})" + _RUN)),
+    (EXPLICIT, re.compile(f"(?i:{_SOLUTION_EN})" + _RUN)),
+    (EXPLICIT, re.compile(_KO + _RUN)),
+    (LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)),
+    (LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN)),
+    (LOOSE, re.compile(_PICK_EN + _RUN)),
+    (LOOSE, re.compile(_RUN + _RIGHT_KO)),
+    (LOOSE, re.compile(_RUN + _RIGHT_EN)),
+    (LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),
+    *((LOOSE, pattern) for pattern in FILLED),
+    (CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN)),
+    (CORRECTED, re.compile(f"(?i:{_TURNED})" + _RUN)),
+]
+DIGIT_FORMS = [
+    (EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _DIGIT)),
+    (EXPLICIT, re.compile(_ANSWER_EN + _DIGIT, re.IGNORECASE)),
+    (EXPLICIT, re.compile(_KO + _DIGIT)),
+    (LOOSE, re.compile(_DIGIT + _RIGHT_KO)),
+    (LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT)),
+    (LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE)),
+]
+RIGHT_ONES_KO = re.compile(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN)
+
+_SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"
+_SUM_UP_ZH = r"(?:综上|因此|所以|总之|可知|可见)[^。；;\n故]{0,40}?"
+_REMARK = r"(?:[(（][^()（）\n]{0,20}[)）])?"
+WEAK = [
+    re.compile(pattern)
+    for pattern in (
+        rf"{_SUM_UP_ZH}(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:的(?:说法|叙述|描述|表述))?(?:都|均|才|是|为)*\s*最?"
+        r"(?:正确|符合|合适|恰当|成立|满足|对)",
+        rf"(?:^|[,，。;；\n故])\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*最?符合题意",
+        rf"(?:^|[,，。;；\n])\s*{_RUN}\s?(?:选项|项)\s?是正确的",
+        rf"(?:^|[,，。;；\n])\s*只有\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)",
+        rf"{_SO_ZH}[是为]\s*(?:选项)?\s*[:：]?\s*{_RUN}\s*(?:选项|项)?\s*(?:$|[。.．:：,，(（])",
+        rf"对应(?:的)?(?:是|着|于)?\s*(?:选项|答案)\s*{_RUN}",
+        rf"(?:与|和)\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*(?:完全)?(?:一致|相符|相同|吻合|匹配|符合)",
+        rf"选项\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:是|为|都|均)*\s*(?:正确|符合题意|符合条件)",
+        rf"选项\s*{_RUN}[^。；;\n]{{0,60}}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)",
+        rf"(?:更?倾向于|倾向)(?:选择?)?\s*(?:选项)?\s*{_RUN}",
+        rf"\b(?i:options?|choices?|statements?)\s+{_RUN}\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|true)",
+        rf"\b(?:match(?:es)?|corresponds? to)\s+(?:the\s+)?(?i:option|choice)\s+{_RUN}",
+        rf"(?:^|[.!?\n]\s?|\b(?i:so|thus|hence|therefore|option|both|only),?\s+){_RUN}\s+(?:is|are)\s+(?:correct|right)"
+        r"\s*(?:[.!,]|$|because|since)",
+        r"\b(?i:so|thus|hence|therefore|it'?s|it\s+is|it\s+must\s+be|go(?:ing)?\s+with)[,:]?\s+(?i:option|choice)?\s*"
+        rf"{_RUN}\s*(?:[.!]\s|[.!]?$)",
+        rf"따라서[^.\n]{{0,20}}?{_RUN}\s*(?:번)?\s*(?:이다|입니다|이므로)?\s*\.?\s*$",
+    )
+]

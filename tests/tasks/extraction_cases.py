@@ -1,0 +1,313 @@
+"""Hand-made responses in three languages and many styles, each with what it commits to.
+
+A case is (response, expected). Expected is a string of labels in order, a list of values, `None` where nothing may be
+found, or `OPEN` where something may be handed on but must not read as one clean answer.
+"""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+OPEN = "?"
+Expected = str | list[str] | None
+Case = tuple[str, Expected]
+
+SINGLE_ZH: list[Case] = [
+    (r"\boxed{B}", "B"), (r"$\boxed{\text{B}}$", "B"), (r"\boxed{\mathrm{B}}", "B"), (r"\boxed{\textbf{(B)}}", "B"),
+    (r"\[\boxed{\boxed{B}}\]", "B"), (r"\boxed{\text{选项 B}}", "B"), (r"\boxed{B. 5}", "B"), (r"\boxed{B：5}", "B"),
+    (r"答案为 $\boxed{Ｂ}$。", "B"), (r"\boxed{\text{答案：B}}", "B"), (r"\fbox{B}", "B"), (r"\boxed B", "B"),
+    ("<answer>B</answer>", "B"), ("<answer> B. </answer>", "B"), ("<answer>\n选 B\n</answer>", "B"),
+    ("推理过程略。\n<answer>B", "B"), ("<final_answer>B</final_answer>", "B"), ("<ANSWER>B</ANSWER>", "B"),
+    ('{"answer": "B"}', "B"), ('{"answer":"B","reason":"因为 A 错"}', "B"), ('```json\n{"answer": "B"}\n```', "B"),
+    ('{"答案": "B"}', "B"), ("{'answer': 'B'}", "B"), ('{"final_answer": "B"}', "B"), ('{"choice": "B"}', "B"),
+    ('{"analysis": "A错", "answer": ["B"]}', "B"),
+    ("**答案：** B", "B"), ("**答案：B**", "B"), ("**答案**：B", "B"), ("### 答案\nB", "B"), ("### 最终答案\n\n**B**", "B"),
+    ("## 答案：B", "B"), ("【答案】B", "B"), ("【答案】：B", "B"), ("[答案]B", "B"), ("答案 B", "B"), ("答案:B", "B"),
+    ("答：B", "B"), ("答：选B。", "B"), ("本题答案为B。", "B"), ("正确答案是 B", "B"), ("正确选项为 B。", "B"),
+    ("故选：B。", "B"), ("故选 B．", "B"), ("选 (B)", "B"), ("选（B）", "B"), ("选B", "B"), ("应选B项。", "B"),
+    ("因此选择B。", "B"), ("所以，选 B 。", "B"), ("故本题正确答案为 B。", "B"), ("综上所述，本题选B。", "B"),
+    ("综上，答案选 B。", "B"), ("故答案选B", "B"), ("答案应为Ｂ", "B"), ("答案是“B”。", "B"), ("答案是「B」", "B"),
+    ("最终答案：B", "B"), ("最终答案是：**B. 5**", "B"), ("答案：B. 5", "B"), ("答案：B（5）", "B"),
+    ("答案：B、5", "B"), ("B", "B"), ("B。", "B"), ("(B)", "B"), ("**B**", "B"), ("Ｂ", "B"), ("B. 5", "B"),
+    ("B\n\n解析：由题意得 x=5。", "B"), ("解析：由题意得 x=5。\n\nB", "B"), ("答案：B\n解析：A项错误，C项错误。", "B"),
+    ("答案：B\nA项错误；C项错误；D项错误。", "B"), ("答案 B\nA 错误，C 错误。", "B"), ("A错误；B正确；C错误；D错误。", "B"),
+    ("| 选项 | 判断 |\n|---|---|\n| A | 错误 |\n| B | 正确 |\n| C | 错误 |\n| D | 错误 |\n\n故选 B。", "B"),
+    ("| 题号 | 答案 |\n|---|---|\n| 1 | B |", "B"),
+    ("先猜答案是A。等等，重新算一下，答案是B。", "B"), ("答案是A。不对，应该是B。", "B"), ("我原以为选A，其实应该选B。", "B"),
+    ("答案：A（更正：B）", "B"), ("选A？不，选B。", "B"), ("如果答案是A，则矛盾。所以答案是B。", "B"),
+    (r"若 \boxed{A} 成立则矛盾，故 \boxed{B}", "B"), ("A、C、D均错误，故选B。", "B"), ("排除A、C、D，选B。", "B"),
+    ("<think>答案是A</think>答案是B", "B"), ("<think>\n也许是A\n</think>\n\n\\boxed{B}", "B"),
+    ("<thinking>\\boxed{A}</thinking>选B。", "B"), ("[THINK]选A[/THINK]选B。", "B"), ("◁think▷选A◁/think▷选B。", "B"),
+    ("<|channel|>analysis<|message|>选A<|end|><|start|>assistant<|channel|>final<|message|>选B", "B"),
+    ("<seed:think>选A</seed:think>选B。", "B"), ("<reasoning>选A</reasoning>\n选B。", "B"),
+    ("<think>答案是B。</think>", None), ("<think>答案是B。", None), ("<think>选B", None), ("<reasoning>\\boxed{B}", None),
+    ("无法确定答案。", None), ("很抱歉，我无法回答这个问题。", None), ("我看不到图片，无法作答。", None),
+    ("题目条件不足，没有正确选项。", None), ("以上选项都不对。", None), ("四个选项均不正确。", None), ("", None),
+    ("答案是A或B。", OPEN), ("A和B都有可能。", OPEN), ("选A或者C", OPEN), ("答案可能是A，也可能是B，无法确定。", OPEN),
+    ("A项错误。B项错误。", None), ("不选A。", None), ("答案不是A。", None), ("设点B在直线上，则AB=5。", None),
+    ("下面逐项分析：\nA. 3\nB. 5\nC. 7\nD. 9", None), (r"所以答案是 \boxed{", None), ("所以答案是", None),
+    ("所以正确的选项是", None), ("综上所述，", None), ("由于A选项中", None), ("选项A，", None),
+]  # fmt: skip
+
+SINGLE_EN: list[Case] = [
+    (r"The answer is \boxed{C}.", "C"), (r"\boxed{\text{C}}", "C"), (r"\boxed{(C)}", "C"), (r"\boxed{\textbf{C}}", "C"),
+    (r"\boxed{\text{C) } 7}", "C"), (r"\boxed{\text{Option C}}", "C"), (r"\boxed{C: 7}", "C"), (r"\(\boxed{C}\)", "C"),
+    (r"\[ \boxed{ \text{(C) } 7 } \]", "C"), ("<answer>C</answer>", "C"), ("<answer>(C) 7</answer>", "C"),
+    ("<answer>Option C</answer>", "C"), ("So we are done.\n<answer>C", "C"), ('{"answer": "C"}', "C"),
+    ('{"reasoning": "B is too small", "answer": "C"}', "C"), ('{"answer": "C", "confidence": 0.9}', "C"),
+    ('{"Answer": "(C)"}', "C"), ('{"correct_answer": "C"}', "C"), ('{"option": "C"}', "C"),
+    ("**Answer:** C", "C"), ("**Answer: C**", "C"), ("**Answer**: C", "C"), ("Answer: C", "C"), ("ANSWER: C", "C"),
+    ("Answer - C", "C"), ("Answer = C", "C"), ("### Answer\nC", "C"), ("## Final Answer\n\n**C**", "C"),
+    ("Final Answer: C", "C"), ("Final answer: (C)", "C"), ("The final answer is C.", "C"),
+    ("The correct answer is **C**.", "C"), ("The correct answer is C) 7.", "C"), ("The correct answer is option C.", "C"),
+    ("The correct option is (C).", "C"), ("the answer is: C", "C"), ("Hence the answer is C.", "C"),
+    ("Therefore, option C is correct.", "C"), ("Thus, (C) is the correct answer.", "C"), ("So the answer must be C.", "C"),
+    ("Option C is the correct choice.", "C"), ("I choose C.", "C"), ("I'd pick C.", "C"), ("My answer: C", "C"),
+    ("Choose (C).", "C"), ("Correct choice: C", "C"), ("Solution: Choice_C", "C"), ("Solution: C", "C"),
+    ("Therefore, the solution is Choice C: 7.", "C"), ("The answer is Choice_C.", "C"), (r"Solution: Choice\_C", "C"),
+    ("The right answer is choice C, 7.", "C"), ("C", "C"), ("C.", "C"), ("(C)", "C"), ("C) 7", "C"), ("(C) 7", "C"),
+    ("**C**", "C"), ("C. 7", "C"), ("c", "C"), ("Answer: c", "C"), ("C because the slope is 7.", "C"),
+    ("Let me see.\n\nC", "C"), ("C\n\nExplanation: the slope is 7.", "C"), ("The answer is C. Options A and B are too small.", "C"),
+    ("Answer: C\nA is wrong. B is wrong. D is wrong.", "C"), ("Answer: C\n\nA) 3 is too small.\nB) 5 is too small.", "C"),
+    ("| Option | Verdict |\n|---|---|\n| A | wrong |\n| C | right |\n\n**Answer: C**", "C"),
+    ("The given choices are: A) 3, B) 5, C) 7, D) 9. The answer is C.", "C"),
+    ("Comparing the choices:\nChoice A: 3\nChoice B: 5\nChoice C: 7\nChoice D: 9\nSolution: Choice_C", "C"),
+    ("The answer is A. Wait, actually, it is C.", "C"), ("The answer is A. No, wait: C.", "C"),
+    (r"\boxed{A} Wait, I made a mistake. \boxed{C}", "C"), ("Answer: A. Correction: the answer is C.", "C"),
+    ("It could be A. But checking again, the answer is C.", "C"), ("If the answer were A, we'd have 3. So the answer is C.", "C"),
+    (r"Suppose \boxed{A} were true; contradiction. Hence \boxed{C}.", "C"), ("The answer is not A. The answer is C.", "C"),
+    ("<think>The answer is A.</think>The answer is C.", "C"), ("<think>\\boxed{A}</think>\n\n**Answer:** C", "C"),
+    ("<thought>A?</thought>Answer: C", "C"), ("A or B? </think> Answer: C", "C"),
+    ("<|channel|>final<|message|>Answer: C<|return|>", "C"), ("Answer: C<|im_end|>", "C"), ("Answer: C</s>", "C"),
+    ("Answer: C<|im_end|>\n<|im_start|>user\nAnswer: A", "C"),
+    ("<think>The answer is C.</think>", None), ("<think>The answer is C.", None), ("<thinking>\\boxed{C}", None),
+    ("I cannot determine the answer.", None), ("I'm sorry, but I can't see the image.", None), ("None of the above.", None),
+    ("I don't know.", None), ("None of the options is correct.", None), ("The image is not provided.", None),
+    ("The answer is A or C.", OPEN), ("Either A or C.", OPEN), ("The answer is A. Or maybe C, I'm not sure.", OPEN),
+    ("Both A and C could be correct.", OPEN), ("The answer could be A, but it might also be C.", OPEN),
+    ("A is the set of all x.\nB is its complement.", None), ("A hole was drilled.", None), ("The answer is a number.", None),
+    ("Let A be a point.\nThen AB is a line.", None), ("Option A is wrong.\nOption B is wrong.", None),
+    ("Let us look at the options: A) 3, B) 5, C) 7, D) 9.", None), ("The choices are A. 3, B. 5, C. 7 and D. 9.", None),
+    (r"The answer is \boxed{", None), (r"The answer is \boxed{\text{", None), ("The answer is", None),
+    ("The correct answer is the one which", None), ("We consider option A", None), ("So the answer is (", None),
+]  # fmt: skip
+
+SINGLE_KO: list[Case] = [
+    ("정답: ④", "4"), ("정답은 ④", "4"), ("정답은 ④입니다.", "4"), ("정답은 ④번입니다.", "4"), ("정답은 4번", "4"),
+    ("정답은 4번입니다.", "4"), ("정답: 4", "4"), ("정답: 4번", "4"), ("정답 ④", "4"), ("답: ④", "4"), ("답: 4", "4"),
+    ("답은 ④이다.", "4"), ("**정답: ④**", "4"), ("**정답:** ④", "4"), ("### 정답\n④", "4"), ("## 정답: ④", "4"),
+    ("최종 답: ④", "4"), ("최종 정답은 ④입니다.", "4"), ("따라서 정답은 ④이다.", "4"), ("그러므로 답은 ④번이다.", "4"),
+    (r"\boxed{④}", "4"), (r"\boxed{4}", "4"), (r"\boxed{\text{④}}", "4"), (r"\boxed{4번}", "4"), (r"\boxed{\text{4번}}", "4"),
+    ("<answer>④</answer>", "4"), ("<answer>4</answer>", "4"), ("<answer>④ 12</answer>", "4"), ("풀이\n<answer>④", "4"),
+    ('{"answer": "④"}', "4"), ('{"answer": 4}', "4"), ('{"정답": "④"}', "4"), ('{"answer": "4"}', "4"),
+    ("④", "4"), ("④번", "4"), ("4번", "4"), ("(4)", "4"), ("④ 12", "4"), ("④가 정답이다.", "4"), ("④번이 정답입니다.", "4"),
+    ("④번이 옳다.", "4"), ("옳은 것은 ④이다.", "4"), ("정답은 선택지 ④입니다.", "4"), ("정답은 (4)입니다.", "4"),
+    ("정답은 '④'입니다.", "4"), ("정답은 **④**입니다.", "4"), ("풀이: x=12이다.\n\n④", "4"), ("④\n\n해설: x=12이다.", "4"),
+    ("정답: ④\n① 틀리다. ② 틀리다.", "4"), ("①, ②, ③은 틀리므로 정답은 ④이다.", "4"),
+    ("처음에는 ②라고 생각했지만 정답은 ④이다.", "4"), ("정답은 ②. 아니, 다시 계산하면 정답은 ④이다.", "4"),
+    ("정답은 ②가 아니라 ④이다.", "4"), ("만약 정답이 ②라면 모순이다. 따라서 정답은 ④이다.", "4"),
+    ("<think>정답은 ②</think>정답은 ④", "4"), ("<think>정답은 ④</think>", None), ("<think>정답은 ④", None),
+    ("알 수 없습니다.", None), ("이미지를 볼 수 없어 답할 수 없습니다.", None), ("정답이 없습니다.", None), ("", None),
+    ("정답은 ② 또는 ④이다.", OPEN), ("②나 ④일 수 있다.", OPEN), ("정답은 ④일 수도 있고 ②일 수도 있다.", OPEN),
+    ("①은 틀리다.\n②도 틀리다.", None), ("정답은 ②가 아니다.", OPEN), (r"정답은 \boxed{", None), ("따라서 정답은", None),
+    ("선택지를 보면\n① 3\n② 5\n③ 7\n④ 9\n⑤ 11", None), ("오답은 ②이다.", None),
+    ("답: ㄱ, ㄴ", "ㄱㄴ"), ("정답은 ㄱ, ㄷ", "ㄱㄷ"), ("ㄱ, ㄷ이 옳으므로 정답은 ③이다.", "3"), ("옳은 것은 ㄱ과 ㄷ이므로 답은 ③", "3"),
+    (r"ㄱ, ㄴ이 옳다. 정답은 \boxed{③}", "3"), ("정답은 ④번과 ⑤번 중에서 ④번이다.", OPEN),
+]  # fmt: skip
+
+SEVERAL: list[Case] = [
+    ("故选：AC。", "AC"), ("故选 A、C。", "AC"), ("答案是 A、C", "AC"), ("答案：AC", "AC"), ("答案：A，C", "AC"), ("答案：A C", "AC"),
+    ("答案：A和C", "AC"), ("答案：A与C", "AC"), ("答案是A、C两项。", "AC"), ("正确的有A、C。", "AC"), ("选 (A)(C)", "AC"),
+    ("选（A）、（C）", "AC"), ("**答案：** AC", "AC"), ("【答案】AC", "AC"), (r"\boxed{AC}", "AC"), (r"\boxed{A, C}", "AC"),
+    (r"\boxed{A、C}", "AC"), (r"\boxed{\text{AC}}", "AC"), (r"\boxed{\text{A, C}}", "AC"), (r"\boxed{\text{A 和 C}}", "AC"),
+    (r"\boxed{A}，\boxed{C}", "AC"), (r"\boxed{A} 和 \boxed{C}", "AC"), (r"\boxed{\{A, C\}}", "AC"),
+    (r"\boxed{\mathrm{A},\ \mathrm{C}}", "AC"), (r"\boxed{A;C}", "AC"), (r"\boxed{A \text{ and } C}", "AC"),
+    ("<answer>AC</answer>", "AC"), ("<answer>A, C</answer>", "AC"), ("<answer>A、C", "AC"), ('{"answer": "AC"}', "AC"),
+    ('{"answer": ["A", "C"]}', "AC"), ('{"answer": "A,C"}', "AC"), ('{"answers": ["A", "C"]}', "AC"),
+    ("AC", "AC"), ("A, C", "AC"), ("A、C", "AC"), ("A C", "AC"), ("ＡＣ", "AC"), ("A和C", "AC"), ("A and C", "AC"),
+    ("The correct answers are A and C.", "AC"), ("Answer: A, C", "AC"), ("Answers: A and C", "AC"), ("Answer: A & C", "AC"),
+    ("The correct options are (A) and (C).", "AC"), ("**Answer:** A, C", "AC"), ("Options A and C are correct.", "AC"),
+    ("The correct statements are A and C.", "AC"), ("Both A and C are correct.", "AC"), ("The answer is A and C.", "AC"),
+    ("A对，B错，C对，D错。", "AC"), ("A正确；B错误；C正确；D错误。故选AC。", "AC"), ("综上，A、C正确。", "AC"),
+    ("A选项正确，B选项错误，C选项正确，D选项错误。", "AC"), ("正确答案：\nA. 3\nC. 7", "AC"),
+    ("The answer is A, B. Wait, B is wrong. The answer is A, C.", "AC"), ("答案是AB。等等，B不对，答案应该是AC。", "AC"),
+    ("<think>AB</think>答案：AC", "AC"), ("정답: A, C", "AC"), ("정답은 A와 C입니다.", "AC"), ("答案是A或C", OPEN),
+    ("The answer is A or C.", OPEN), ("A错误，B错误。", None), (r"\boxed{A, C", None), ("我不知道。", None),
+]  # fmt: skip
+
+VALUES_ONE: list[Case] = [
+    (r"\boxed{12}", ["12"]), (r"$\boxed{12}$", ["12"]), (r"\boxed{\boxed{12}}", [r"\boxed{12}"]), (r"\boxed{\text{12}}", [r"\text{12}"]),
+    (r"\boxed{\frac{1}{2}}", [r"\frac{1}{2}"]), (r"\boxed{\dfrac{\sqrt{3}}{2}}", [r"\dfrac{\sqrt{3}}{2}"]), (r"\fbox{12}", ["12"]),
+    (r"\boxed{x = 12}", ["x = 12"]), (r"\boxed{12\,\text{m/s}}", [r"12\,\text{m/s}"]), (r"\boxed{12 \text{ cm}^2}", [r"12 \text{ cm}^2"]),
+    (r"\boxed{\left(-\infty, 2\right]}", [r"\left(-\infty, 2\right]"]), (r"\boxed{\begin{pmatrix}1\\2\end{pmatrix}}", [r"\begin{pmatrix}1\\2\end{pmatrix}"]),
+    (r"\boxed{\{1, 2\}}", [r"\{1, 2\}"]), (r"先得 \boxed{7}，验算后应为 \boxed{12}。", ["12"]), (r"$$\answer{12}$$", ["12"]),
+    ("<answer>12</answer>", ["12"]), ("<answer>$12$</answer>", ["$12$"]), ("<answer>\n12\n</answer>", ["12"]), ("<answer>12", ["12"]),
+    ('{"answer": "12"}', ["12"]), ('{"answer": 12}', ["12"]), ('{"reason": "7+5", "answer": "12"}', ["12"]), ('```json\n{"answer": "12"}\n```', ["12"]),
+    (r'{"answer": "\\frac{1}{2}"}', [r"\frac{1}{2}"]), ('{"答案": "12"}', ["12"]), ('{"정답": 12}', ["12"]), ('{"final_answer": "12"}', ["12"]),
+    ("**答案：** 12", ["12"]), ("**答案：12**", ["12"]), ("答案：12", ["12"]), ("答案是12。", ["12"]), ("答案为 $12$。", ["$12$"]), ("【答案】12", ["12"]),
+    ("故答案为：12．", ["12"]), ("故答案为 12。", ["12"]), ("### 答案\n12", ["12"]), ("最终答案：12", ["12"]), ("所以填12。", ["12"]), ("答：12", ["12"]),
+    ("**Answer:** 12", ["12"]), ("**Answer: 12**", ["12"]), ("Answer: 12", ["12"]), ("The answer is 12.", ["12"]), ("The answer is $12$.", ["$12$"]),
+    ("Final Answer: 12", ["12"]), ("### Final Answer\n12", ["12"]), ("The final answer is: 12", ["12"]), ("Answer: $\\frac{1}{2}$", [r"$\frac{1}{2}$"]),
+    ("정답: 12", ["12"]), ("정답은 12입니다.", ["12입니다"]), ("답: 12", ["12"]), ("**정답:** 12", ["12"]), ("최종 답: 12", ["12"]), ("### 정답\n12", ["12"]),
+    ("Therefore $x = 12$.", ["x = 12"]), ("所以 $x=12$。", ["x=12"]), ("综上，$x=12$。", ["x=12"]), ("따라서 $x=12$.", ["x=12"]),
+    ("We add both.\n\n12", ["12"]), ("先求和。\n\n$12$", ["12"]), ("더하면 된다.\n\n**12**", ["12"]), ("12", ["12"]), ("12。", ["12"]), ("$12$", ["12"]), ("-3.5", ["-3.5"]),
+    ("<think>13</think>12", ["12"]), ("<think>\\boxed{13}</think>\\boxed{12}", ["12"]), ("<thinking>答案13</thinking>答案：12", ["12"]),
+    ("答案是13。不对，应该是12。", OPEN), ("The answer is 13. Wait, no, the answer is 12.", ["12"]), (r"\boxed{13} Wait, that is wrong: \boxed{12}", ["12"]),
+    ("如果取负号，答案是13，舍去。所以答案是12。", ["12"]), ("If we ignore friction, the answer is 13. With friction, the answer is 12.", ["12"]),
+    ("<think>答案是12</think>", None), ("<think>The answer is 12", None), (r"So \boxed{12", None), (r"\boxed{\frac{1}{2}", None), ("\\boxed{}", None),
+    ("无法确定。\n条件不足。", None), ("I cannot solve this.\nThe figure is missing.", None), ("이미지를 볼 수 없습니다.\n죄송합니다.", None),
+    ("The first step gives 12 apples.\nThe second needs more thought.", None), ("Step 1: 5+7=12\nStep 2: now consider", None),
+    ("所以答案是", None), ("The answer is", None), ("정답은", None), ("The answer is 12 or 13.", OPEN), ("答案是12或13。", OPEN),
+    ("the answer is not 12", OPEN), ("答案大于12。", OPEN),
+]  # fmt: skip
+
+VALUES_TWO: list[Case] = [
+    (r"\boxed{3} 和 \boxed{5}", ["3", "5"]), (r"\boxed{3}, \boxed{5}", ["3", "5"]), (r"\boxed{3; 5}", ["3", "5"]), (r"\boxed{3, 5}", ["3", "5"]),
+    (r"\boxed{3，5}", ["3", "5"]), (r"\boxed{3 \quad 5}", ["3", "5"]), (r"\boxed{3；5}", ["3", "5"]), (r"\boxed{3、5}", ["3", "5"]),
+    (r"\boxed{3 \text{；} 5}", ["3", "5"]), (r"\boxed{\text{3, 5}}", ["3", "5"]), (r"\boxed{3 \text{ and } 5}", ["3", "5"]),
+    (r"\boxed{(1)\ 3; (2)\ 5}", ["3", "5"]), (r"\boxed{3 \\ 5}", ["3", "5"]), (r"(1) \boxed{3}" + "\n" + r"(2) \boxed{5}", ["3", "5"]),
+    (r"第一空 $\boxed{3}$，第二空 $\boxed{5}$。", ["3", "5"]), (r"第一空：\boxed{3}；第二空：\boxed{5}", ["3", "5"]), (r"\boxed{1,000, 2,000}", ["1,000", "2,000"]),
+    (r"\boxed{1,000; 2,000}", ["1,000", "2,000"]), ("1,000, 2,000", ["1,000", "2,000"]), ("Answer: 1,000, 2,000", ["1,000", "2,000"]),
+    (r"\boxed{\frac{1}{2}, \sqrt{3}}", [r"\frac{1}{2}", r"\sqrt{3}"]), (r"\boxed{(1,2); (3,4)}", ["(1,2)", "(3,4)"]), (r"\boxed{[0,1], [2,3]}", ["[0,1]", "[2,3]"]),
+    ("<answer>3; 5</answer>", ["3", "5"]), ("<answer>3，5</answer>", ["3", "5"]), ("<answer>(1) 3 (2) 5</answer>", ["3", "5"]), ("<answer>3; 5", ["3", "5"]),
+    ("<answer>3</answer> <answer>5</answer>", ["3", "5"]), ('{"answer": ["3", "5"]}', ["3", "5"]), ('{"answer": [3, 5]}', ["3", "5"]), ('{"answers": ["3", "5"]}', ["3", "5"]),
+    ('{"answer": "3; 5"}', ["3", "5"]), ('{"1": "3", "2": "5"}', ["3", "5"]), ('{"(1)": "3", "(2)": "5"}', ["3", "5"]),
+    ("答案：3；5", ["3", "5"]), ("答案：3，5", ["3", "5"]), ("答案：（1）3；（2）5", ["3", "5"]), ("(1) 3\n(2) 5", ["3", "5"]), ("（1）3\n（2）5", ["3", "5"]),
+    ("① 3 ② 5", ["3", "5"]), ("①3；②5", ["3", "5"]), ("1. 3\n2. 5", ["3", "5"]), ("**（1）** 3\n**（2）** 5", ["3", "5"]), ("【答案】①. 3 ②. 5", ["3", "5"]),
+    ("第一空填3，第二空填5。", ["3", "5"]), ("第一个空：3；第二个空：5", ["3", "5"]), ("两空依次填：3，5", ["3", "5"]), ("空1：3；空2：5", ["3", "5"]),
+    ("| 空 | 答案 |\n|---|---|\n| 1 | 3 |\n| 2 | 5 |", ["3", "5"]), ("| 小题 | 答案 |\n| :-: | :-: |\n| (1) | $3$ |\n| (2) | $5$ |", ["$3$", "$5$"]),
+    ("Blank 1: 3\nBlank 2: 5", ["3", "5"]), ("(a) 3\n(b) 5", ["3", "5"]), ("Answer: (1) 3; (2) 5", ["3", "5"]), ("The answers are 3 and 5.", ["3", "5"]),
+    ("The answers are $3$ and $5$.", ["3", "5"]), ("Answers: 3; 5", ["3", "5"]), ("**Part 1:** 3\n**Part 2:** 5", ["3", "5"]), ("Part (a): 3\nPart (b): 5", ["3", "5"]),
+    ("정답: 3, 5", ["3", "5"]), ("답: (1) 3, (2) 5", ["3", "5"]), ("(가) 3 (나) 5", ["3", "5"]), ("첫째 빈칸: 3, 둘째 빈칸: 5", ["3", "5"]), ("첫 번째 빈칸은 3, 두 번째 빈칸은 5", ["3", "5"]),
+    ("(1) 解：由题意得 x=3，故答案为 3。\n(2) 解：代入得 y=5，故答案为 5。", ["3", "5"]), ("<think>(1) 7 (2) 8</think>(1) 3 (2) 5", ["3", "5"]),
+    (r"(1) 由题意 \boxed{3}；(2) 由题意 \boxed{5}。综上：\boxed{3}, \boxed{5}", ["3", "5"]), (r"\boxed{3}", ["3"]), (r"\boxed{3, 5", None), ("<think>3; 5</think>", None), ("", None),
+]  # fmt: skip
+
+TRUTH: list[Case] = [
+    ("正确", "T"), ("错误", "F"), ("对", "T"), ("错", "F"), ("√", "T"), ("×", "F"), ("✓", "T"), ("✗", "F"), ("是", "T"), ("否", "F"), ("该说法正确。", "T"), ("该说法错误。", "F"),
+    ("这个说法是错误的。", "F"), ("该命题为真命题。", "T"), ("该命题是假命题。", "F"), ("答案：正确", "T"), ("答案：错误", "F"), ("答案：√", "T"), ("答案：×", "F"), ("**答案：** 错误", "F"), ("【答案】错误", "F"),
+    ("判断：错误", "F"), ("判断：正确。", "T"), ("故该说法不正确。", "F"), ("因此，这一结论不成立。", "F"), ("综上，该命题成立。", "T"), (r"\boxed{\text{错误}}", "F"), (r"\boxed{正确}", "T"), (r"\boxed{\times}", "F"),
+    ("<answer>错误</answer>", "F"), ("<answer>对", "T"), ('{"answer": "错误"}', "F"), ('{"answer": false}', "F"), ('{"answer": true}', "T"), ("错误。因为速度是矢量。", "F"), ("正确，理由如下：速度是矢量。", "T"),
+    ("速度是矢量，有方向。\n所以该说法是错误的。", "F"), ("说法是否正确？不正确。", "F"), ("先看似正确。不对，应该是错误。", "F"), ("<think>正确</think>错误", "F"), ("这道题我不会。\n请提供更多信息。", None), ("<think>错误", None),
+    ("True", "T"), ("False", "F"), ("T", "T"), ("F", "F"), ("true.", "T"), ("**False**", "F"), ("Yes", "T"), ("No", "F"), ("Correct", "T"), ("Incorrect", "F"), ("Answer: True", "T"), ("Answer: False", "F"), ("Answer: T", "T"),
+    ("Answer: F", "F"), ("**Answer:** False", "F"), ("**Answer: False**", "F"), ("The answer is false.", "F"), ("The answer is True.", "T"), ("Final answer: False", "F"), ("The statement is true.", "T"), ("The statement is false.", "F"),
+    ("The statement is not true.", "F"), ("The statement is incorrect.", "F"), ("This statement is correct.", "T"), ("The statement isn't true.", "F"), ("Therefore, the statement is false.", "F"), ("So the claim is not correct.", "F"),
+    ("The given statement is **false**.", "F"), (r"\boxed{\text{False}}", "F"), (r"\boxed{True}", "T"), (r"\boxed{\text{T}}", "T"), ("<answer>False</answer>", "F"), ("<answer>True", "T"), ('{"answer": "False"}', "F"), ('{"answer": "T"}', "T"),
+    ("False, because velocity is a vector.", "F"), ("False. Velocity is a vector.", "F"), ("Velocity is a vector.\nHence the statement is false.", "F"), ("Velocity is a vector.\n\n**False**", "F"), ("<think>True</think>False", "F"),
+    ("At first it seems true. Actually, the statement is false.", "F"), ("I cannot tell.\nMore data is needed.", None), ("<think>False", None), ("It is not false.", OPEN), ("True or false?", OPEN), ("It may be true or false.", OPEN),
+    ("참", "T"), ("거짓", "F"), ("정답: 참", "T"), ("정답: 거짓", "F"), ("정답은 거짓입니다.", "F"), ("**정답:** 거짓", "F"), ("O", "T"), ("X", "F"), ("정답: O", "T"), ("정답: X", "F"), ("맞다", "T"), ("틀리다", "F"), ("맞습니다.", "T"), ("틀렸습니다.", "F"),
+    ("이 명제는 거짓이다.", "F"), ("이 진술은 참이다.", "T"), ("따라서 이 명제는 참이다.", "T"), (r"\boxed{\text{거짓}}", "F"), ("<answer>거짓</answer>", "F"), ('{"answer": "거짓"}', "F"), ("옳지 않다", "F"), ("옳다", "T"), ("예", "T"), ("아니요", "F"),
+    ("속도는 벡터이다.\n따라서 이 진술은 거짓이다.", "F"), ("<think>참</think>거짓", "F"), ("모르겠습니다.\n정보가 부족합니다.", None),
+]  # fmt: skip
+
+SINGLE_ZH += [
+    ('### 解题思路\n1. 由牛顿第二定律…\n2. 代入得 $v=5$ m/s\n\n### 结论\n**正确选项：B**', 'B'), ('**正确答案：B. 5 m/s**', 'B'), ('因此，正确选项是 **B**：5 m/s。', 'B'),
+    ('所以本题应选 $\\mathbf{B}$。', 'B'), ('**答案**\n\n$$\\boxed{\\text{B}}$$', 'B'), ('综上，选项 B 符合题意。', 'B'), ('故B项正确，A、C、D项错误。', 'B'),
+    ('故B正确，ACD错误。\n故选B。', 'B'), ('A. 错误。\nB. 正确。\nC. 错误。\nD. 错误。', 'B'), ('A：×\nB：√\nC：×\nD：×\n答案：B', 'B'), ('答案选B，理由：…', 'B'), ('选择B选项', 'B'),
+    ('我的答案是B', 'B'), ('我选B', 'B'), ('本题选（B）项', 'B'), ('正确的一项是B', 'B'), ('下列说法正确的是B', 'B'), ('错误的一项是B。', OPEN), ('不正确的是B', OPEN), ('答案：(B)', 'B'),
+    ('答案：【B】', 'B'), ('答案：Ｂ．', 'B'), ('答案就是B啦', 'B'), ('答案为：$B$', 'B'), ('答案:\\(B\\)', 'B'), ('**B. 5 m/s**', 'B'), ('B选项', 'B'), ('选项B', 'B'),
+    ('选B，因为A、C、D都不符合。', 'B'), ('最终选择：B', 'B'), ('最终选项为B', 'B'), ('故答案为B', 'B'), ('参考答案：B', 'B'), ('综合分析，B 最符合题意', 'B'), ('因此B选项的说法是正确的。', 'B'),
+    ('如果题目问的是加速度，应选A；但题目问的是速度，故选B。', 'B'), ('有同学会误选A，正确答案是B。', 'B'), ('A项看似正确，实则错误；正确答案为B。', 'B'), ('首先考虑选A，但是不符合条件，因此选B', 'B'),
+    ('答案：A\n\n（检查后发现错误，重新作答）\n\n答案：B', 'B'), ('若\\boxed{A}则矛盾', OPEN), ('A不对，B不对，C不对', OPEN), ('可以排除A和C。', OPEN), ('答案在A和B之间，难以判断。', OPEN),
+    ('本题没有给出图，无法判断选项。', OPEN), ('选项A：3，选项B：5。', None), ('故选', OPEN), ('答案：', None), ('正确答案是：\n', None), ('所以选择\\boxed{\\text{', None),
+    ('（B）5 m/s 是正确的', 'B'), ('B 5 m/s', OPEN), ('5 m/s', OPEN), ('故选：B.\n\n【点睛】本题考查A、C两点间的距离。', 'B'), ('故选B.\nA、C点的电势相等', 'B'), ('答案 B 解析 A项，…；C项，…', 'B'),
+    ('【解析】…\n【答案】B', 'B'), ('B\n【解析】A…', 'B'), ('答案：B。A选项中…', 'B'), ('答案: B, 理由: A 错', 'B'), ('答案：B A项错误', OPEN),
+]  # fmt: skip
+
+SINGLE_EN += [
+    ('### Step 1\nWe compute v.\n\n### Conclusion\nThe correct answer is **B**.', 'B'), ('**Correct answer: B) 5 m/s**', 'B'),
+    ('Thus the correct choice is $\\boxed{B}$.', 'B'), ('The answer is therefore (B) 5 m/s.', 'B'), ('Answer: **(B)** 5 m/s', 'B'),
+    ('**The answer is B.**', 'B'), ('*Answer*: B', 'B'), ('Answer: $\\textbf{B}$', 'B'), ('Answer:\n\nB', 'B'),
+    ('**Final Answer**\n\n$\\boxed{\\textbf{(B)}\\ 5\\text{ m/s}}$', 'B'), ('The final answer is $\\boxed{B}$. I hope it is correct.', 'B'),
+    ('Hence, B.', 'B'), ('So, B is correct.', 'B'), ('B is the answer.', 'B'), ('B it is.', OPEN), ("I'll go with B.", 'B'),
+    ('I believe the answer is B.', 'B'), ("I think it's B", 'B'), ('My final answer is (B).', 'B'), ('Option (B) is correct.', 'B'),
+    ('Statement B is true; the others are false.', 'B'), ('The best answer is B.', 'B'), ('The most appropriate answer is B.', 'B'),
+    ('the correct letter is B', 'B'), ('Correct option: **B**', 'B'), ('Selected answer: B', 'B'), ('ans: B', 'B'), ('Ans. B', OPEN), ('[B]', 'B'),
+    ('[[B]]', OPEN), ('{B}', 'B'), ('<B>', OPEN), ('`B`', 'B'), ('"B"', 'B'), ("'B'", 'B'), ('B)', 'B'), ('B:', OPEN), ('option b', 'B'), ('b)', 'B'),
+    ('(b)', 'B'), ('(b) 5 m/s', OPEN), ('Of the choices A, C and D can be eliminated, leaving B.', OPEN), ('We can eliminate A and C.', OPEN),
+    ("It's between A and B.", OPEN), ('A? No. C? No. B? Yes. Answer: B', 'B'), ("The answer can't be A.", OPEN), ('The answer is not B.', OPEN),
+    ("The answer isn't B", OPEN), ('The answer would be A if friction were absent. Since it is present, the answer is B.', 'B'),
+    ('One might choose A, but the correct answer is B.', 'B'), ('A common mistake is to choose A. The answer is B.', 'B'),
+    ('Many would say the answer is A. However, it is B.', 'B'), ('The answer is A... hold on. Recomputing: the answer is B.', 'B'),
+    ('First I thought the answer is A but actually the answer is B.', 'B'), ('Answer: A\n\nWait, let me double-check.\n\nAnswer: B', 'B'),
+    ('Answer: A\n\nOn reflection the answer should be B.', 'B'), ('Initially A; finally B.\n**Answer: B**', 'B'),
+    ('The answer is A. Hmm, let me reconsider... B is the correct answer.', 'B'), ('As an AI, I cannot view images.', OPEN),
+    ('Not enough information.', OPEN), ('None of the given options match; the closest is B.', OPEN), ('E. None of the above', OPEN),
+    ("Without the figure, I'd guess the answer is B.", 'B'), ('The answer is one of A, B, C.', OPEN), ('A, B, or C', OPEN), ('Answer: A or B', OPEN),
+    ('Answer: A, B', 'AB'), ('The answer is either A or B.', OPEN), ('I need to find the option', OPEN),
+    ("Let's evaluate each:\nA) 3 m/s: no\nB) 5 m/s: yes", OPEN), ('Let A denote the area. The answer is in terms of A.', OPEN),
+    ('The answer is A times B.', OPEN), ('The answer is a vector B.', OPEN), ('By Theorem A, the result follows.', OPEN), ('Answer: a = 5', OPEN),
+    ('Answer: Based on the data, B.', OPEN),
+]  # fmt: skip
+
+SINGLE_KO += [
+    ('따라서 정답은 **②**입니다.', '2'), ('### 정답: 2번', '2'), ('정답은 $\\boxed{②}$ 입니다.', '2'), ('따라서 답은 $\\boxed{2}$번이다.', '2'), ('정답은 ②번 "12"입니다.', '2'),
+    ('정답은 2. 12 입니다.', '2'), ('정답: (2) 12', '2'), ('**정답**\n②', '2'), ('[정답] ②', '2'), ('【정답】 ②', '2'), ('정답 : 2', '2'), ('정답은 ② 12이다.', '2'),
+    ('그러므로 ②가 옳다.', '2'), ('따라서 ②가 적절하다.', '2'), ('가장 적절한 것은 ②이다.', '2'), ('적절하지 않은 것은 ②이다.', OPEN), ('답은 ②번입니다.', '2'), ('답: ②.', '2'), ('최종답: ②', '2'),
+    ('최종 답변: ②', '2'), ('최종 정답: 2', '2'), ('선택: ②', OPEN), ('②번을 선택합니다.', OPEN), ('②를 고르면 된다.', OPEN), ('보기 중 ②가 정답입니다.', '2'), ('정답은 B입니다.', 'B'),
+    ('정답: B', 'B'), ('정답은 (B)이다.', 'B'), ('정답은 2개이다.', OPEN), ('정답은 2가지이다.', OPEN), ('답은 3.5이다.', OPEN), ('①은 옳고 ②는 틀리다.', OPEN),
+    ('①번과 ②번은 정답이 아니다.', OPEN), ('정답은 ①, ② 중 하나이다.', OPEN), ('②가 정답일 가능성이 높다.', '2'), ('정답은 아마 ②일 것이다.', OPEN), ('정답은 ②이 아닌 ③이다.', '3'),
+    ('흔히 ①을 정답으로 고르지만 정답은 ②이다.', '2'), ('정답이 ①이라고 생각할 수 있으나 정답은 ②이다.', '2'), ('A. 2', OPEN),
+]  # fmt: skip
+
+SEVERAL += [
+    ('**正确选项：A、C**', 'AC'), ('故选 $\\text{A、C}$', 'AC'), ('答案为 A 、C 、D', 'ACD'), ('答案：A;C', 'AC'), ('答案：A/C', 'AC'), ('答案：A, C.', 'AC'),
+    ('选A、C、D三项', 'ACD'), ('正确的说法有A、C、D', 'ACD'), ('正确的是AC', 'AC'), ('正确选项为A和C', 'AC'), ('选项A和C正确', 'AC'), ('A、C 选项正确，B、D 选项错误', 'AC'),
+    ('综上所述，正确选项为 **A** 和 **C**。', 'AC'), ('答案：\n- A\n- C', 'AC'), ('答案：\nA\nC', 'AC'), ('正确选项：\n\n- A. 3 m/s\n- C. 7 m/s', 'AC'),
+    ('**答案：**\nA. 3 m/s\nC. 7 m/s', 'AC'), ('\\boxed{A} \\quad \\boxed{C}', 'AC'), ('\\boxed{AC}（A、C正确）', 'AC'), ('\\boxed{A和C}', 'AC'),
+    ('Correct options: A, C', 'AC'), ('The correct answers are **A** and **C**.', 'AC'), ('**Answers: A, C**', 'AC'), ('Answer: (A), (C)', 'AC'),
+    ('Answer: A and C only', 'AC'), ('Select A and C.', OPEN), ('A and C are correct.', 'AC'), ('Statements A and C are correct.', 'AC'), ('故选：A', 'A'),
+    ('只有A正确', 'A'), ('全选', OPEN), ('ABCD', 'ABCD'), ('All of the above', OPEN), ('A、B、C、D都正确', 'ABCD'), ('A B C D 都正确，故选ABCD。', 'ABCD'), ('除B外都正确', OPEN),
+    ('A或C', OPEN), ('AC或AD', OPEN), ('选AC还是AD？', OPEN), ('答案：AC 或 AD', OPEN), ('A 正确：…\nB 错误：…\nC 正确：…\nD 错误：…', 'AC'), ('A（√） B（×） C（√） D（×）', OPEN),
+    ('A: True\nB: False\nC: True\nD: False', OPEN), ('ACB', 'ABC'), ('a, c', 'AC'), ('\\boxed{a,c}', 'AC'),
+]  # fmt: skip
+
+VALUES_ONE += [
+    ('**最终答案：** $\\boxed{\\dfrac{3}{4}}$', ['\\dfrac{3}{4}']), ('因此 $\\dfrac{3}{4}$ 即为所求。\n', OPEN), ('故 $x$ 的值为 $12$。', ['$12$']),
+    ('所以一共有 12 种。', ['12']), ('所以x的最大值为12', OPEN), ('答案：$x=12$', ['$x=12$']), ('答案：12 cm', ['12 cm']), ('答案：约12', ['约12']), ('答案：12（单位：m）', ['12（单位：m）']),
+    ('答案：12，其中…', OPEN), ('The value of $x$ is $12$.', ['$12$']), ('The value is 12 m/s.', ['12 m/s']), ('Thus the total is 12 apples.', OPEN),
+    ('Answer: x = 12', ['x = 12']), ('Answer: 12 m/s', ['12 m/s']), ('Answer: **12**', ['12']), ('**Answer**: $12$', ['$12$']),
+    ('Answer: \\(12\\)', ['\\(12\\)']), ('Answer: \\[12\\]', ['\\[12\\]']), ('The answer is **12**.', ['12']), ('The answer is approximately 12.', ['12']),
+    ('Final answer: $$12$$', ['$$12$$']), ('So the final answer is $\\frac{1}{2}$.', ['$\\frac{1}{2}$']), ('따라서 구하는 값은 12이다.', OPEN),
+    ('따라서 답은 $12$이다.', OPEN), ('답은 12이다.', OPEN), ('\\boxed{12}입니다.', ['12']), ('답: $\\boxed{12}$', ['12']), ('정답은 **12**입니다.', OPEN), ('#### 12', ['12']),
+    ('The result is 5.\n#### 12', ['12']), ('12 m/s', ['12 m/s']), ('x = 12', ['x = 12']), ('= 12', OPEN), ('1. First\n2. Second\n12', ['12']),
+    ('\\boxed{12}\n\n\\boxed{13}', ['13']), ('Either \\boxed{12} or \\boxed{13}', ['12, 13']), ('\\boxed{12 \\text{ or } 13}', ['12 \\text{ or } 13']),
+    ('I get 12 but the key says 13.', OPEN), ('Let x=12.\nThen we continue', OPEN), ('答案：\n$$\n12\n$$', ['$$\n12\n$$']), ('答案：\n\n12', ['12']),
+    ('### 最终答案\n$$12$$', ['$$12$$']), ('**最终结果**：12', ['12']), ('**结论**：$12$', ['12']),
+]  # fmt: skip
+
+VALUES_TWO += [
+    ('### 最终答案\n1. 3\n2. 5', ['3', '5']), ('**Final Answers**\n\n(1) $v = 3$ m/s\n(2) $t = 5$ s', ['$v = 3$ m/s', '$t = 5$ s']),
+    ('综上，答案为：(1) $3$；(2) $5$。', ['$3$', '$5$']), ('**答案：** (1) 增大 (2) 减小', ['增大', '减小']), ('答案：增大；减小', ['增大', '减小']), ('答案：增大，减小', ['增大', '减小']),
+    ('答案：增大 减小', OPEN), ('第一空：增大\n第二空：减小', ['增大', '减小']), ('第①空：3；第②空：5', ['3', '5']), ('（1）\\boxed{3}（2）\\boxed{5}', ['3', '5']),
+    ('\\boxed{x=3, y=5}', ['x=3', 'y=5']), ('\\boxed{(1) 3 \\quad (2) 5}', ['3', '5']), ('\\boxed{\\begin{cases}3\\\\5\\end{cases}}', OPEN),
+    ('(1) 3\n\n(2) 4\n\n更正：(2) 5', OPEN), ('The first blank is 3 and the second blank is 5.', ['3', '5']), ('First blank: 3; second blank: 5', ['3', '5']),
+    ('1) 3; 2) 5', ['3', '5']), ('Q1: 3\nQ2: 5', ['3', '5']), ('a = 3, b = 5', OPEN), ('<answer>(1) 3\n(2) 5</answer>', ['3', '5']),
+    ('<answer>\n1. 3\n2. 5\n</answer>', ['3', '5']), ('<answer>[3, 5]</answer>', ['3', '5']), ('<answer>3 和 5</answer>', ['3', '5']),
+    ('정답: (1) 3 (2) 5', ['3', '5']), ('정답은 3과 5이다.', OPEN), ('① 3\n② 5', ['3', '5']), ('답: 3; 5', ['3', '5']), ('3；5', ['3', '5']), ('3, 5', ['3', '5']),
+    ('3 5', OPEN), ('$3$；$5$', ['3', '5']), ('$3$, $5$', ['3', '5']), ('增大；减小', OPEN),
+]  # fmt: skip
+
+TRUTH += [
+    ('这句话是对的', 'T'), ('这种说法不对', 'F'), ('这个判断是错误的，因为…', 'F'), ('不对', 'F'), ('不正确。', 'F'), ('判断结果：×', 'F'), ('结论：该命题错误。', 'F'), ('答案为“错误”。', 'F'),
+    ('原命题为假。', 'F'), ('命题不成立', 'F'), ('(×)', 'F'), ('（√）', 'T'), ('Judgment: False', 'F'), ('Verdict: True', 'T'), ("It's true.", OPEN),
+    ('It is false.', 'F'), ('That is incorrect.', 'F'), ('True — because…', OPEN), ('Not true.', 'F'), ('The assertion does not hold.', OPEN),
+    ('This is a false statement.', OPEN), ('The correct answer is False.', 'F'), ('**Answer:** The statement is **True**.', 'T'),
+    ('The statement is true only if x>0, so in general it is false.', OPEN), ('The statement is neither true nor false.', OPEN),
+    ('I think the statement is true. Wait, no, it is false.', 'F'), ('정답은 X입니다.', 'F'), ('이 설명은 옳지 않다.', 'F'), ('위 진술은 틀렸다.', 'F'), ('옳은 설명이다.', OPEN),
+    ('거짓입니다.', 'F'), ('참이다.', 'T'), ('맞는 설명입니다.', OPEN), ('O (참)', 'T'), ('False (거짓)', 'F'), ('True/False: False', OPEN),
+]  # fmt: skip
+
+SINGLE_ZH += [
+    ("甲同学选D，乙同学选A", OPEN), ("乙认为答案是A。", OPEN), ("结论：B", "B"), ("**B选项**是正确的", "B"), ("> **答案：B**", "B"), ("B吧", OPEN), ("D是错误的", OPEN),
+    ("应当选择的是B", "B"), ("答案是第B项", "B"), ("A、C、D均不符合题意，只有B符合。", "B"), ("先看B：不对；再看A：也不对。", OPEN),
+]  # fmt: skip
+SINGLE_EN += [
+    ("The answer to the question is (C) 7.", "C"), ("It must be C.", "C"), ("The answer is not C but A.", "A"), ("Could it be C?", OPEN), ("See figure C.", OPEN),
+    ("Vitamin C is soluble in water.", OPEN), ("Students often pick C.", OPEN), ("Not C.", OPEN), ("<answer>\\boxed{C}</answer>", "C"),
+]  # fmt: skip
+SEVERAL += [
+    ("Only A and C are correct.", "AC"),
+    ("C错误，其余正确", OPEN),
+    ("选AC或ACD", OPEN),
+    ("A、C项正确，B、D项错误。", "AC"),
+]
