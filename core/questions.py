@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, compress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
+from livek12.core.facts import Facts, facts_of
 from livek12.core.features import from_row
 from livek12.core.records import Benchmark, Image, Language, Page, Question, Record, canonical_json
 
@@ -33,9 +35,14 @@ Configs = dict[str, dict[str, list[str]]]
 """Config → split → patterns of its files, relative to the data set."""
 Pages = Mapping[tuple[str, int], Any]
 """Page images by paper and page number (from 1)."""
+Wanted = Callable[[Facts], bool]
 R = TypeVar("R", bound=Record)
 Q = TypeVar("Q", Question, Mapping[str, Any])
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
+
+
+class NoConfig(UserError):
+    """The data set has none of the configs that are asked for."""
 
 
 def load_questions(
@@ -44,6 +51,7 @@ def load_questions(
     benchmark: Benchmark,
     language: Language | None = None,
     releases: Collection[str] | None = None,
+    wanted: Wanted | None = None,
 ) -> list[Question]:
     """The questions of the first of `configs` that the data set has and that holds this benchmark.
 
@@ -53,11 +61,12 @@ def load_questions(
         benchmark: whose questions are wanted.
         language: only questions in this language; None for all.
         releases: only questions of these releases; None for all.
+        wanted: only questions of which it holds; the others are not read beyond the columns of `Facts`.
 
     Raises:
         UserError: there is no such data set or config, a file is damaged, or a row is not a question.
     """
-    return list(iter_questions(data, configs, benchmark, language, releases))
+    return list(iter_questions(data, configs, benchmark, language, releases, wanted))
 
 
 def iter_questions(
@@ -66,22 +75,27 @@ def iter_questions(
     benchmark: Benchmark,
     language: Language | None = None,
     releases: Collection[str] | None = None,
+    wanted: Wanted | None = None,
 ) -> Iterator[Question]:
     """The same as `load_questions`, one at a time."""
     opened = _Opened(data)
-    for config in configs:
-        rows = opened.records(Question, config) if config in opened.configs else iter(())
-        first = next(rows, None)
-        if first is None or first.benchmark != benchmark:
-            continue
-        for question in chain([first], rows):
-            if language in (None, question.language) and (releases is None or question.release in releases):
-                yield question
-        return
-    raise UserError(
-        f"{data} has no {benchmark} config {' or '.join(configs)}; it has: {', '.join(opened.configs) or 'none'};"
-        " `livek12 build` makes data sets"
-    )
+
+    def takes(facts: Facts) -> bool:
+        right = language in (None, facts.language) and (releases is None or facts.release in releases)
+        return right and (wanted is None or wanted(facts))
+
+    yield from opened.records(Question, opened.config_of(configs, benchmark), takes)
+
+
+def iter_facts(data: str | Path, configs: Sequence[str], benchmark: Benchmark) -> Iterator[Facts]:
+    """The facts of the questions that `iter_questions` gives, from their columns alone.
+
+    Raises:
+        NoConfig: it has none of the configs.
+        UserError: there is no such data set, or a file is damaged.
+    """
+    opened = _Opened(data)
+    yield from opened.facts(opened.config_of(configs, benchmark))
 
 
 def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None) -> dict[tuple[str, int], Image]:
@@ -201,6 +215,19 @@ def read_card(folder: Path) -> Configs:
         ) from None
 
 
+def open_card(data: str | Path) -> tuple[str, Configs]:
+    """Where a data set can be read again, unchanged, and the configs its card names.
+
+    Returns:
+        ORG/NAME@COMMIT for one on the Hub, else the absolute path of the folder; its configs.
+
+    Raises:
+        UserError: there is no such data set, or its card is not readable.
+    """
+    opened = _Opened(data)
+    return opened.place, opened.configs
+
+
 def data_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
     """The files of a split: those that match the patterns, in the order of the patterns and of their names."""
     return [file for pattern in patterns for file in sorted(folder.glob(pattern))]
@@ -214,19 +241,49 @@ class _Opened:
         self._on_hub = not Path(data).exists() and bool(_HUB_NAME.fullmatch(str(data)))
         name, _, revision = str(data).partition("@")
         self._name, self._revision = name, revision or None
+        self._fetched: set[str] = set()
         self._folder = self._fetch([CARD]) if self._on_hub else Path(data)
         self.configs = read_card(self._folder)
 
-    def records(self, record: type[R], config: str) -> Iterator[R]:
+    @property
+    def place(self) -> str:
+        return f"{self._name}@{self._revision}" if self._on_hub else str(self._folder.resolve())
+
+    def config_of(self, configs: Sequence[str], benchmark: Benchmark) -> str:
+        """The first of `configs` that is there and holds this benchmark.
+
+        Raises:
+            NoConfig: none of them does.
+        """
+        for config in configs:
+            first = next(self.facts(config), None) if config in self.configs else None
+            if first is not None and first.benchmark == benchmark:
+                return config
+        raise NoConfig(
+            f"{self._data} has no {benchmark} config {' or '.join(configs)}; it has: "
+            f"{', '.join(self.configs) or 'none'}; `livek12 build` makes data sets"
+        )
+
+    def records(self, record: type[R], config: str, wanted: Wanted | None = None) -> Iterator[R]:
+        for file in self._files(config):
+            yield from read_records(record, file, wanted)
+
+    def facts(self, config: str) -> Iterator[Facts]:
+        for file in self._files(config):
+            with _parquet(file) as parquet:
+                for group in range(parquet.num_row_groups):
+                    yield from facts_of(parquet, group)
+
+    def _files(self, config: str) -> Iterator[Path]:
         splits = self.configs[config]
-        if self._on_hub:
+        if self._on_hub and config not in self._fetched:
             self._folder = self._fetch([pattern for patterns in splits.values() for pattern in patterns])
+            self._fetched.add(config)
         for split, patterns in splits.items():
             files = data_files(self._folder, patterns)
             if not files:
                 raise UserError(f"{self._data}: no file of config {config}, split {split}; build or fetch it again")
-            for file in files:
-                yield from read_records(record, file)
+            yield from files
 
     def _fetch(self, patterns: list[str]) -> Path:
         from huggingface_hub import snapshot_download
@@ -241,13 +298,13 @@ class _Opened:
         return Path(folder)
 
 
-def read_records(record: type[R], file: Path) -> Iterator[R]:
-    """The records of one Parquet file.
+def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> Iterator[R]:
+    """The records of one Parquet file; of questions, only those that are wanted.
 
     Raises:
         UserError: the file is damaged, or a row does not make a record.
     """
-    for number, row in enumerate(read_rows(record, file), start=1):
+    for number, row in _read_rows(record, file, wanted):
         try:
             yield from_row(record, row)
         except ValidationError as error:
@@ -256,8 +313,25 @@ def read_records(record: type[R], file: Path) -> Iterator[R]:
             raise UserError(f"{file}: row {number} ({row.get('id')}): {place}: {_line(first['msg'])}") from None
 
 
-def read_rows(record: type[Record], file: Path) -> Iterator[dict[str, Any]]:
-    """The rows of one Parquet file, only the columns the record has.
+def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The wanted rows of one Parquet file with their numbers (from 1), only the columns the record has."""
+    import pyarrow as pa
+
+    with _parquet(file) as parquet:
+        columns, end = _known_columns(record, parquet.schema_arrow), 0
+        for group in range(parquet.num_row_groups):
+            begin, end = end, end + parquet.metadata.row_group(group).num_rows
+            keep = [True] * (end - begin) if wanted is None else [wanted(row) for row in facts_of(parquet, group)]
+            numbers = compress(range(begin + 1, end + 1), keep)
+            for batch in parquet.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns) if any(keep) else ():
+                here, keep = keep[: batch.num_rows], keep[batch.num_rows :]
+                for row in batch.filter(pa.array(here)).to_pylist():
+                    yield next(numbers), row
+
+
+@contextmanager
+def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
+    """An open Parquet file.
 
     Raises:
         UserError: the file is damaged.
@@ -267,9 +341,7 @@ def read_rows(record: type[Record], file: Path) -> Iterator[dict[str, Any]]:
 
     try:
         with pq.ParquetFile(file) as parquet:
-            columns = _known_columns(record, parquet.schema_arrow)
-            for batch in iter_batches(parquet, columns):
-                yield from batch.to_pylist()
+            yield parquet
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{file}: damaged or not Parquet ({_line(error)}); build or fetch it again") from None
 

@@ -51,29 +51,13 @@ def load_exam(data: str, tasks: list[Task], limit: int | None) -> Exam:
     Raises:
         UserError: no such data set or config, or a task without questions in it.
     """
-    from livek12.core.questions import load_pages, load_questions
-    from livek12.tasks.prompting import asking_order
+    from livek12.tasks.loading import pages_for, questions_of
 
-    if not data:
-        raise UserError("no data set: give --data FOLDER (made by `livek12 build`) or --data ORG/NAME (on the Hub)")
-    questions: dict[str, list[Question]] = {}
-    for task in tasks:
-        found = load_questions(data, task.configs, task.benchmark, task.language)
-        if not found:
-            raise UserError(f"{data}: no questions for task {task.name}")
-        questions[task.name] = asking_order(task, _not_withdrawn(task, found))[:limit]
-    pages = load_pages(data) if any(task.modality == "image_only" for task in tasks) else {}
+    questions = {task.name: questions_of(task, data, limit) for task in tasks}
+    from_pages = [task for task in tasks if task.modality == "image_only"]
+    asked = [question for task in from_pages for question in questions[task.name]]
+    pages: Pages = pages_for(from_pages[0], data, asked) if from_pages else {}
     return Exam(data, tasks, questions, pages)
-
-
-def _not_withdrawn(task: Task, questions: list[Question]) -> list[Question]:
-    """The questions that are still asked, once it is said how many are not."""
-    asked = [question for question in questions if question.removed_in is None]
-    if withdrawn := [question.id for question in questions if question.removed_in is not None]:
-        warn(f"{task.name}: {len(withdrawn)} withdrawn questions are not asked (the first: {withdrawn[0]})")
-    if not asked:
-        raise UserError(f"all questions of task {task.name} are withdrawn; give --data another revision")
-    return asked
 
 
 def make_spec(

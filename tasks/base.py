@@ -1,8 +1,9 @@
 """What a task is: one small declarative object; everything that runs it reads this and nothing else.
 
-Contract: a task names its data (configs of a data set, by preference), its modality, its prompts (one file a
-language), the sampling of its paper and how partial credit is given. `version` goes up whenever an equal model
-could get other marks. Registered by the modules in `tasks/*/`; found by `tasks.registry`.
+Contract: a task names its data (configs of a data set, by preference, and which of their questions), its modality, its
+prompts (one file a language), the sampling of its paper, the judge, how partial credit is given and what its paper
+reports. `version` goes up whenever an equal model could get other marks. Registered by the modules in `tasks/*/`, most
+as members of a family (`tasks.families`); found by `tasks.registry`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import resources
-from typing import Literal
+from typing import Literal, cast
 
 from livek12.core.errors import UserError
 from livek12.core.records import Benchmark, Language, Sampling
 from livek12.judges.base import NamedJudge, PartialCredit
+from livek12.tasks.prompt_files import PromptFile, prompt_files
+from livek12.tasks.selection import Selection
 
 Modality = Literal["text_only", "text_image", "image_only"]
 
@@ -30,10 +32,17 @@ class Task:
         configs: data-set configs that hold its questions, best first (merged data sets prefix theirs).
         modality: what the model sees: text, text with figures, or whole pages and a question number.
         description: one line for `livek12 tasks`.
-        language: asks only questions in this language; None asks all.
+        selection: which questions of the config are asked.
+        without_pictures: asks questions that have pictures without these (an ablation; text-only).
+        style: which prompt files: LANGUAGE[.STYLE].txt.
         sampling: the paper's defaults; temperature None is the model's own default.
         partial_credit: the named rule for multi-select answers (see `judges.choice`).
         judge: how models judge what the rules leave open, and how many, as the paper has it.
+        metrics: what the paper reports, by the names of report.json, the first before all.
+        budgets: the r of Acc≤r: shares of `budget_base`.
+        budget_base: completion tokens at r = 1.
+        revision: of data on the Hub that are given without one; None takes the newest.
+        published: how many questions the paper has for this task, where it says so.
         version: of prompts, extraction and marking together.
     """
 
@@ -42,22 +51,34 @@ class Task:
     configs: tuple[str, ...]
     modality: Modality
     description: str
-    language: Language | None = None
+    selection: Selection = field(default_factory=Selection)
+    without_pictures: bool = False
+    style: str = ""
     sampling: Sampling = field(default_factory=Sampling)
     partial_credit: PartialCredit = "exact"
     judge: NamedJudge = field(default_factory=lambda: NamedJudge("count"))
-    version: int = 1
+    metrics: tuple[str, ...] = ("accuracy",)
+    budgets: tuple[float, ...] = ()
+    budget_base: int = 32_768
+    revision: str | None = None
+    published: int | None = None
+    version: int = 2
+
+    @property
+    def language(self) -> Language | None:
+        """The one language that is asked; None asks all."""
+        languages = self.selection.language
+        return cast(Language, languages[0]) if len(languages) == 1 else None
+
+    @property
+    def prompt_files(self) -> dict[str, PromptFile]:
+        """The prompt file of each language."""
+        return prompt_files(self.benchmark, self.style)
 
     @cached_property
     def prompts(self) -> dict[str, str]:
         """The prompt template of each language."""
-        folder = resources.files("livek12.tasks").joinpath(self.benchmark, "prompts")
-        suffix = ".image_only.txt" if self.modality == "image_only" else ".txt"
-        return {
-            file.name[: -len(suffix)]: file.read_text(encoding="utf-8")
-            for file in sorted(folder.iterdir(), key=lambda file: file.name)
-            if file.name.endswith(suffix) and "." not in file.name[: -len(suffix)]
-        }
+        return {language: file.text for language, file in self.prompt_files.items()}
 
     def prompt(self, language: str) -> str:
         """The template in the question's language.

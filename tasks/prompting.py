@@ -1,13 +1,15 @@
 """From a question to a request: the only place where prompts are put together.
 
-Contract: a template is text with one `{question}` (text tasks) or one `{pages}` and a `{number}` (image-only).
-Pictures stand at their marks; those without a mark follow the question. The pages of a paper come first and the
-question's number last, so that the engine's prefix cache serves all questions of a paper; every picture is named
+Contract: a template is text with one `{question}` (text tasks; where the task's style is `kprag`, its
+`{knowledge_points}` before it) or one `{pages}` and a `{number}` (image-only). Pictures stand at their marks; those
+without a mark follow the question; a task without pictures takes the marks out. The pages of a paper come first and
+the question's number last, so that the engine's prefix cache serves all questions of a paper; every picture is named
 by the hash of its bytes. Nothing in a question's text is a directive: braces in it are left as they are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from livek12.core.errors import UserError
@@ -18,6 +20,7 @@ from livek12.tasks.base import Task
 
 Pages = Mapping[tuple[str, int], Image]
 """The page images of a data set by paper and page number (from 1)."""
+_KNOWLEDGE = "{knowledge_points}"
 
 
 def requests(
@@ -63,9 +66,10 @@ def build_request(task: Task, question: Question, key: Key, sampling: Sampling, 
     else:
         pictures = _figures_of(task, question)
         before, after = task.prompt(question.language).split("{question}")
+        text = _text_without_pictures(question) if task.without_pictures else _text_of(question, len(pictures))
         parts = [
-            text_part(before),
-            *_interleave(_text_of(question, len(pictures)), pictures),
+            text_part(_with_knowledge(before, question)),
+            *_interleave(text, pictures),
             text_part(after.rstrip()),
         ]
     return Request(
@@ -90,7 +94,29 @@ def _text_of(question: Question, pictures: int) -> str:
     return "\n".join([question.question, *[IMAGE_MARK] * missing, *options])
 
 
+def _text_without_pictures(question: Question) -> str:
+    """Question and options without image marks; lines and spaces that stood there for a mark alone go with it."""
+    options = [f"{option.label}. {_unmarked(option.text)}".rstrip() for option in question.options]
+    return "\n".join([_unmarked(question.question), *options])
+
+
+def _unmarked(text: str) -> str:
+    lines = ((line, re.sub(rf"[ \t]?{IMAGE_MARK}", "", line).strip(" \t")) for line in text.split("\n"))
+    return "\n".join(rest if IMAGE_MARK in line else line for line, rest in lines if rest or IMAGE_MARK not in line)
+
+
+def _with_knowledge(text: str, question: Question) -> str:
+    """The part of a template before the question, with the question's knowledge points where it asks for them."""
+    if _KNOWLEDGE not in text:
+        return text
+    if not question.knowledge_points:
+        raise UserError(f"question {question.id} names no knowledge points; it cannot be asked with them")
+    return text.replace(_KNOWLEDGE, "\n".join(f"- {' '.join(point.split())}" for point in question.knowledge_points))
+
+
 def _figures_of(task: Task, question: Question) -> list[Image]:
+    if task.without_pictures:
+        return []
     if question.images and task.modality == "text_only":
         raise UserError(f"question {question.id} has images but task {task.name} is text-only; use a text-image task")
     for index, image in enumerate(question.images, 1):

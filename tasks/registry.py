@@ -1,4 +1,4 @@
-"""All tasks by name. Families are generated here from what each benchmark's module declares."""
+"""All tasks by name: those that are listed, and those that a family's names reach beyond the list."""
 
 from __future__ import annotations
 
@@ -8,12 +8,26 @@ from functools import cache
 from livek12.core.errors import UserError
 from livek12.tasks import cfe, kmmmu, livek12, mdk12
 from livek12.tasks.base import Task
+from livek12.tasks.families import Family
+
+
+@cache
+def families() -> tuple[Family, ...]:
+    """Every family, in the order they are listed; a task that stands alone is a family of one."""
+    return (livek12.FAMILY, kmmmu.FAMILY, *cfe.FAMILIES, mdk12.FAMILY)
 
 
 @cache
 def all_tasks() -> dict[str, Task]:
-    """Every task, in the order they are listed."""
-    return {task.name: task for room in (livek12, kmmmu, cfe, mdk12) for task in room.TASKS}
+    """Every task that is listed, in that order. Names of releases, and of more than is listed, work besides."""
+    return {task.name: task for family in families() for task in family.members()}
+
+
+def find_task(name: str) -> Task | None:
+    """The task of that name, listed or not, if there is one."""
+    if name in all_tasks():
+        return all_tasks()[name]
+    return next((task for family in families() if (task := family.member(name))), None)
 
 
 def get_task(name: str) -> Task:
@@ -22,10 +36,10 @@ def get_task(name: str) -> Task:
     Raises:
         UserError: there is none; names the nearest.
     """
-    tasks = all_tasks()
-    if name in tasks:
-        return tasks[name]
-    near = difflib.get_close_matches(name, tasks, n=3, cutoff=0.5)
+    if task := find_task(name):
+        return task
+    sorted_name = next((found for family in families() if (found := family.sorted_name(name))), None)
+    near = [sorted_name] if sorted_name else difflib.get_close_matches(name, all_tasks(), n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}?" if near else "see `livek12 tasks`"
     raise UserError(f"unknown task {name!r}: {hint}")
 

@@ -1,40 +1,127 @@
-"""`livek12 tasks`: the list of tasks, for people or (`--json`) for programs."""
+"""`livek12 tasks`: the tasks and their questions, as families, or (`NAME`, `--all`) name by name.
+
+Counts are those of the data set where one is named, and then only tasks that have questions there are shown; without
+one they are what the papers say, and are called so.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from livek12.scripts import options
 
+if TYPE_CHECKING:
+    from livek12.tasks.base import Task
+    from livek12.tasks.census import Census
+    from livek12.tasks.families import Family
+
+    Counted = list[tuple[Task, int | None]]
+
 app = options.command()
 
 
 @app.command()
-def tasks(as_json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False) -> None:
-    """List the tasks."""
-    from livek12.tasks.registry import all_tasks
+def tasks(
+    name: Annotated[str, typer.Argument(help="Only tasks whose name holds this, one by one.")] = "",
+    every: Annotated[bool, typer.Option("--all", help="All tasks, one by one.")] = False,
+    data: options.Data = "",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON list of all tasks with all fields.")] = False,
+) -> None:
+    """List the tasks and how many questions they ask: in the data set, else as their papers say."""
+    from livek12.tasks.registry import families
 
+    census = None
+    if data:
+        from livek12.tasks.census import Census
+
+        census = Census(data)
+    found = {family: _members(family, census, name) for family in families()}
+    listed = [pair for members in found.values() for pair in members]
+    if not listed:
+        _nothing(name, data)
     if as_json:
-        listed = [
-            {
-                "name": task.name,
-                "benchmark": task.benchmark,
-                "configs": list(task.configs),
-                "modality": task.modality,
-                "language": task.language,
-                "version": task.version,
-                "prompt_sha256": task.prompt_sha256,
-                "sampling": task.sampling.model_dump(),
-                "partial_credit": task.partial_credit,
-                "description": task.description,
-            }
-            for task in all_tasks().values()
-        ]
-        typer.echo(json.dumps(listed, ensure_ascii=False, indent=1))
-        return
-    width = max(map(len, all_tasks()))
-    for task in all_tasks().values():
-        typer.echo(f"{task.name:<{width}}  {task.modality:<10}  {task.description}")
+        shown = [_described(task, questions, data) for task, questions in listed]
+        typer.echo(json.dumps(shown, ensure_ascii=False, indent=1))
+    elif name or every:
+        _print_names(listed)
+    else:
+        for family, members in found.items():
+            if members:
+                _print_family(family, members, data)
+        typer.echo(f"\n{'Counted in ' + data if data else 'Counts are those of the papers; --data counts a data set'}.")
+        typer.echo("Names one by one: `livek12 tasks --all`, or a part of a name: `livek12 tasks image_only`.")
+
+
+def _members(family: Family, census: Census | None, part: str) -> Counted:
+    """The members to be shown, with their questions."""
+    exact = family.member(part)
+    if census:
+        found: Counted = [pair for pair in census.members(family) if part in pair[0].name]
+        return found or ([(exact, count)] if exact and (count := census.count(exact)) else [])
+    found = [(task, task.published) for task in family.members() if part in task.name]
+    return found or ([(exact, exact.published)] if exact else [])
+
+
+def _nothing(name: str, data: str) -> NoReturn:
+    """Says why nothing is listed."""
+    from livek12.core.errors import UserError
+    from livek12.tasks.loading import questions_of
+    from livek12.tasks.registry import get_task
+
+    if name:
+        questions_of(get_task(name), data)
+    raise UserError(f"{data}: no questions for any task; `livek12 build` makes data sets")
+
+
+def _print_names(listed: Counted) -> None:
+    width = max(len(task.name) for task, _ in listed)
+    for task, questions in listed:
+        typer.echo(f"{task.name:<{width}}  {_number(questions):>7}  {task.modality:<10}  {task.description}")
+
+
+def _print_family(family: Family, members: Counted, data: str) -> None:
+    counts = {task.name: questions for task, questions in members}
+    size = f"{_number(counts.get(family.base.name, 0))} questions" if data else family.size
+    typer.echo(f"{family.pattern}\n    {family.base.description}: {size}")
+    words = {name.removeprefix(f"{family.base.name}_"): questions for name, questions in counts.items()}
+    for axis in family.axes:
+        shown = [f"{word} {_number(words[word])}".rstrip() for word in words if axis.takes(word)]
+        if axis.pattern and not data:
+            shown.append(axis.example)
+        if shown:
+            typer.echo(f"    {axis.name.upper():<10}  {', '.join(shown)}")
+
+
+def _number(questions: int | None) -> str:
+    return "" if questions is None else f"{questions:,}"
+
+
+def _described(task: Task, questions: int | None, data: str) -> dict[str, Any]:
+    return {
+        "name": task.name,
+        "benchmark": task.benchmark,
+        "configs": list(task.configs),
+        "modality": task.modality,
+        "language": task.language,
+        "selection": task.selection.named,
+        "without_pictures": task.without_pictures,
+        "questions": questions,
+        "counted_in": data or ("the paper" if questions is not None else None),
+        "version": task.version,
+        "revision": task.revision,
+        "prompt_sha256": task.prompt_sha256,
+        "prompts": {
+            language: {"file": file.name, "version": file.version, "sha256": file.sha256, "source": file.source}
+            for language, file in task.prompt_files.items()
+        },
+        "sampling": task.sampling.model_dump(),
+        "partial_credit": task.partial_credit,
+        "judge": {"method": task.judge.method, "size": task.judge.size, "audit": task.judge.audit},
+        "metrics": list(task.metrics),
+        "budgets": list(task.budgets),
+        "budget_base": task.budget_base if task.budgets else None,
+        "description": task.description,
+    }

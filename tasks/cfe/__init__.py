@@ -9,18 +9,24 @@ from __future__ import annotations
 from livek12.core.records import Sampling
 from livek12.judges.base import NamedJudge
 from livek12.tasks.base import Modality, Task
+from livek12.tasks.families import Family
 
-_CONFIGS: dict[str, Modality] = {"text": "text_only", "multimodal": "text_image"}
+_PARTS: dict[str, tuple[Modality, int]] = {"text": ("text_only", 305), "multimodal": ("text_image", 144)}
 
-TASKS = [
-    Task(
-        name=f"cfe_{config}",
-        benchmark="cfe",
-        configs=(f"cfe_{config}", config),
-        modality=modality,
-        description=f"CFE-Bench, university STEM ({config})",
-        sampling=Sampling(max_tokens=16_000 + 2_048),
-        judge=NamedJudge("s2s"),
+FAMILIES = tuple(
+    Family(
+        Task(
+            name=f"cfe_{config}",
+            benchmark="cfe",
+            configs=(f"cfe_{config}", config),
+            modality=modality,
+            description=f"CFE-Bench, university STEM ({config})",
+            sampling=Sampling(max_tokens=16_000 + 2_048),
+            judge=NamedJudge("s2s"),
+            metrics=("question_accuracy", "variable_accuracy"),
+            published=questions,
+        ),
+        size=f"{questions} questions",
     )
-    for config, modality in _CONFIGS.items()
-]
+    for config, (modality, questions) in _PARTS.items()
+)

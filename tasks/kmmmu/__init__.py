@@ -1,7 +1,11 @@
 """KMMMU: Korean expert exams.
 
-Sampling: the models' own decoding defaults (KMMMU, section 5.1). Judge: one, with P2, the prompt that agreed best with
+Sampling: the models' own decoding defaults (KMMMU, section 4.2). Judge: one, with P2, the prompt that agreed best with
 people (appendix G).
+
+The image ablation (section 7.1) asks the same questions with the same prompt, without their pictures. Questions that
+have none are left out: they would be asked the same way twice and make the gap look smaller than it is. In the
+published data every question has a picture.
 """
 
 from __future__ import annotations
@@ -9,8 +13,9 @@ from __future__ import annotations
 from livek12.core.records import Sampling
 from livek12.judges.base import NamedJudge
 from livek12.tasks.base import Task
+from livek12.tasks.families import Axis, Choice, Family
 
-TASKS = [
+FAMILY = Family(
     Task(
         name="kmmmu",
         benchmark="kmmmu",
@@ -19,5 +24,32 @@ TASKS = [
         description="KMMMU, Korean expert exams",
         sampling=Sampling(max_tokens=16_384),
         judge=NamedJudge("p2"),
-    )
-]
+    ),
+    (
+        Axis(
+            "part",
+            {
+                "hard": Choice("the hard subset", changes={"configs": ("kmmmu_hard", "hard")}),
+                "korean_specific": Choice(
+                    "questions about Korea", changes={"configs": ("kmmmu_korean_specific", "korean_specific")}
+                ),
+            },
+        ),
+        Axis(
+            "ablation",
+            {
+                "text_only": Choice(
+                    "questions with pictures, asked without them",
+                    {"content": ("images",)},
+                    {"modality": "text_only", "without_pictures": True},
+                )
+            },
+        ),
+    ),
+    size="3,466 questions, all with pictures",
+    published={  # table 10, and section 4.1 for the hard subset (627 in a later version of the paper)
+        **dict.fromkeys(("kmmmu", "kmmmu_text_only"), 3_466),
+        **dict.fromkeys(("kmmmu_hard", "kmmmu_hard_text_only"), 1_053),
+        **dict.fromkeys(("kmmmu_korean_specific", "kmmmu_korean_specific_text_only"), 299),
+    },
+)

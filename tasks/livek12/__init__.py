@@ -1,7 +1,7 @@
 """LiveK12Bench: Chinese high-school papers in zh and en; text, text with figures, or whole pages.
 
 `livek12` asks every question in its standard modality (text, with the figures it has), so that a paper is sat whole;
-the others ask one modality.
+the others ask one modality, language, subset (LiveK12Bench, section 2.1) or release.
 
 Sampling: the models' own decoding defaults, 32,768 completion tokens (LiveK12Bench, sections 3.1 and C.3; the
 budget is also the base of Acc≤r). Judges: three drawn from the pool for each question (section 3.1),
@@ -10,30 +10,63 @@ which also audit the reasoning (section 2.3).
 
 from __future__ import annotations
 
-from livek12.core.records import Language, Sampling
+from livek12.core.records import Sampling
 from livek12.judges.base import NamedJudge
-from livek12.tasks.base import Modality, Task
+from livek12.tasks.base import Task
+from livek12.tasks.families import Axis, Choice, Family
 
-_MODALITIES: dict[str, tuple[str, Modality, str]] = {
-    "": ("default", "text_image", "whole papers, questions with the figures they have"),
-    "_text_only": ("text_only", "text_only", "questions without figures"),
-    "_text_image": ("text_image", "text_image", "questions with figures"),
-    "_image_only": ("image_only", "image_only", "every question, from its page images and its number"),
-}
-_LANGUAGES: dict[Language | None, str] = {None: "all languages", "zh": "Chinese", "en": "English"}
+_BUDGET = 32_768
+_SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
+_BUDGETS = tuple(tenth / 10 for tenth in range(1, 11))
 
-TASKS = [
+FAMILY = Family(
     Task(
-        name=f"livek12{suffix}" + (f"_{language}" if language else ""),
+        name="livek12",
         benchmark="livek12",
-        configs=(config,),
-        modality=modality,
-        description=f"LiveK12Bench, {what} ({tongue})",
-        language=language,
-        sampling=Sampling(max_tokens=32_768),
+        configs=("default",),
+        modality="text_image",
+        description="LiveK12Bench, high-school papers",
+        sampling=Sampling(max_tokens=_BUDGET),
         partial_credit="proportional",
         judge=NamedJudge("count", size=3, audit=True),
-    )
-    for suffix, (config, modality, what) in _MODALITIES.items()
-    for language, tongue in _LANGUAGES.items()
-]
+        metrics=("accuracy", "ARL", "PES", "OES", "OCS", *(f"Acc≤{budget:.1f}" for budget in _BUDGETS)),
+        budgets=_BUDGETS,
+        budget_base=_BUDGET,
+    ),
+    (
+        Axis(
+            "modality",
+            {
+                "text_only": Choice(
+                    "questions without figures", changes={"configs": ("text_only",), "modality": "text_only"}
+                ),
+                "text_image": Choice("questions with figures", changes={"configs": ("text_image",)}),
+                "image_only": Choice(
+                    "every question from its page images and its number",
+                    changes={"configs": ("image_only",), "modality": "image_only", "style": "image_only"},
+                ),
+            },
+        ),
+        Axis(
+            "language",
+            {"zh": Choice("Chinese", {"language": ("zh",)}), "en": Choice("English", {"language": ("en",)})},
+        ),
+        Axis("subset", {subset: Choice(f"subset {subset}", {"subset": (subset,)}) for subset in _SUBSETS}),
+        Axis("release", pattern=r"\d{4}", example="those of the data, four digits each: 2603, 2605, …"),
+    ),
+    size="2,114 questions a language, 1,096 of them without figures; 200 a subset",
+    # Section 2.1: as many questions in either language; table 1; 50 questions of each of four subjects a subset.
+    published={
+        name.replace("*", language): questions
+        for language in ("zh", "en")
+        for name, questions in {
+            "livek12_*": 2_114,
+            "livek12_text_only_*": 1_096,
+            "livek12_text_image_*": 1_018,
+            "livek12_image_only_*": 2_114,
+            **{f"livek12_*_{subset}": 200 for subset in _SUBSETS},
+            **{f"livek12_image_only_*_{subset}": 200 for subset in _SUBSETS},
+        }.items()
+    }
+    | {"livek12_en_2603": 1_487, "livek12_en_2605": 627},
+)

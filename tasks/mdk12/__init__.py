@@ -1,6 +1,10 @@
 """MDK12-Bench: six K-12 subjects. Answers are capped at 2,048 tokens; partial credit is m of n (MDK12-Bench).
 
 Judge: one model gives m of n.
+
+Variants of the evaluation: `dynamic` asks the transformed questions that a data set holds in its config of that name;
+`kprag` (KP-RAG) has the model explain the question's knowledge points first and answer with them, and therefore asks
+only questions that name theirs.
 """
 
 from __future__ import annotations
@@ -8,8 +12,20 @@ from __future__ import annotations
 from livek12.core.records import Sampling
 from livek12.judges.base import NamedJudge
 from livek12.tasks.base import Task
+from livek12.tasks.families import Axis, Choice, Family
 
-TASKS = [
+_SUBJECTS = ("math", "physics", "chemistry", "biology", "geography", "information_science")
+_DIFFICULTIES = ("easy", "medium", "hard")
+_FORMS = {
+    "single_choice": ("single_choice",),
+    "multiple_choice": ("multiple_choice",),
+    "fill_in_blank": ("fill_in_blank",),
+    "true_false": ("true_false",),
+    "open_ended": ("short_answer", "open_ended", "proof"),
+}
+"""The paper's five forms; its open-ended ones (calculations among them) are told apart further here."""
+
+FAMILY = Family(
     Task(
         name="mdk12",
         benchmark="mdk12",
@@ -19,5 +35,28 @@ TASKS = [
         sampling=Sampling(max_tokens=2_048),
         partial_credit="proportional",
         judge=NamedJudge("marks"),
-    )
-]
+        metrics=("mark", "accuracy"),
+    ),
+    (
+        Axis(
+            "variant",
+            {
+                "mini": Choice("a tenth of it", changes={"configs": ("mdk12_mini", "mini")}),
+                "dynamic": Choice("transformed questions", changes={"configs": ("mdk12_dynamic", "dynamic")}),
+                "kprag": Choice(
+                    "knowledge points explained first", {"content": ("knowledge_points",)}, {"style": "kprag"}
+                ),
+            },
+        ),
+        Axis("subject", {subject: Choice(subject, {"subject": (subject,)}) for subject in _SUBJECTS}),
+        Axis("difficulty", {level: Choice(level, {"difficulty": (level,)}) for level in _DIFFICULTIES}),
+        Axis("form", {form: Choice(form, {"question_type": types}) for form, types in _FORMS.items()}),
+    ),
+    together=2,
+    size="141,320 questions, about 10,000 of them public",
+    published={  # table 2
+        "mdk12": 141_320,
+        "mdk12_mini": 14_856,
+        **{f"mdk12_mini_{level}": 4_952 for level in _DIFFICULTIES},
+    },
+)

@@ -9,6 +9,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.questions import (
     fingerprint,
+    iter_facts,
     iter_questions,
     join_pages,
     load_pages,
@@ -210,3 +211,42 @@ def test_from_the_hub_by_revision_and_only_what_is_asked(tmp_path: Path) -> None
         assert "livek12 zh sample: already in org/exam@first, the same 21 questions" in ended.out
     names = [file.relative_to(tmp_path / "old") for file in (tmp_path / "old").rglob("*.parquet")]
     assert all((tmp_path / "again" / name).read_bytes() == (tmp_path / "old" / name).read_bytes() for name in names)
+
+
+def test_only_what_is_wanted_is_read(built: Path, tmp_path: Path) -> None:
+    """By its facts, across row groups and batches; a row that is not wanted need not even be a question."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(next(built.glob("text_only/en_sample-*.parquet")))
+    rows = [{**row, "id": f"{row['id']}-{n}"} for n in range(12) for row in table.to_pylist()]
+    rows[50]["question_type"] = "riddle"
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "README.md").write_text("---\nconfigs:\n- config_name: c\n  data_files: rows.parquet\n---\n")
+    made = type(table).from_pylist(rows, schema=table.schema)
+    pq.write_table(made, folder / "rows.parquet", row_group_size=45)  # a group and a half of batches
+
+    def kept(*unwanted: str) -> list[str]:
+        found = load_questions(folder, ["c"], "livek12", wanted=lambda facts: facts.question_type not in unwanted)
+        return [question.id for question in found]
+
+    assert kept("riddle") == [row["id"] for row in rows if row["question_type"] != "riddle"]
+    assert kept("riddle", "single_choice") == [
+        row["id"] for row in rows if row["question_type"] not in ("riddle", "single_choice")
+    ]
+    assert kept(*{row["question_type"] for row in rows}) == []
+    with pytest.raises(UserError, match=r"rows.parquet: row 51 \(.*-\d+\): question_type"):
+        kept("single_choice")
+
+
+def test_facts_are_those_of_the_questions(built: Path) -> None:
+    for config, benchmark in (("default", "livek12"), ("image_only", "livek12"), ("kmmmu_default", "kmmmu")):
+        found = list(iter_facts(built, [config], benchmark))
+        questions = load_questions(built, [config], benchmark)
+        assert len(found) == len(questions) > 5
+        for facts, question in zip(found, questions, strict=True):
+            for name in ("benchmark", "language", "release", "subject", "question_type", "difficulty", "removed_in"):
+                assert getattr(facts, name) == getattr(question, name)
+            assert list(facts.subsets) == question.subsets
+            assert len(facts.images) == len(question.images)
+            assert len(facts.knowledge_points) == len(question.knowledge_points)

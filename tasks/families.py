@@ -1,0 +1,131 @@
+"""Families of tasks: a base task and the axes on which its members differ; members are generated, never written down.
+
+Contract: a member's name is the base's, then one word for each axis on which it differs, in the order of the axes
+(`livek12_text_only_zh_2605`). `Family.member(name)` and `member.name` are inverse to each other. An axis lists its
+words, or gives a pattern for words that nobody can list (releases, of which new ones come).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from livek12.tasks.base import Task
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a word of a name stands for.
+
+    Attributes:
+        what: a few words for the description.
+        selects: fields of the `Selection` that it sets.
+        changes: other fields of the task that it sets.
+    """
+
+    what: str
+    selects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One way in which the members of a family differ.
+
+    Attributes:
+        name: in capitals in the family's pattern.
+        words: word → what it stands for.
+        pattern: other words that may stand here; they select by the property of the axis's name.
+        example: what these words are, for lists.
+    """
+
+    name: str
+    words: Mapping[str, Choice] = field(default_factory=dict)
+    pattern: str = ""
+    example: str = ""
+
+    def takes(self, word: str) -> bool:
+        """Whether the word may stand here."""
+        return bool(re.fullmatch(self.expression, word))
+
+    def choice(self, word: str) -> Choice:
+        """What a word of this axis stands for."""
+        return self.words.get(word) or Choice(f"{self.name} {word}", {self.name: (word,)})
+
+    @property
+    def expression(self) -> str:
+        """A regular expression of the words."""
+        return "|".join([*map(re.escape, self.words), *([self.pattern] if self.pattern else [])])
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """A base task and what its members may differ in.
+
+    Attributes:
+        base: the member that differs in nothing.
+        axes: in the order of their words in a name.
+        together: members are listed that differ on at most so many axes; names may differ on all.
+        published: questions of a member in its paper, by name.
+        size: how many questions the paper has, in words.
+    """
+
+    base: Task
+    axes: tuple[Axis, ...] = ()
+    together: int = 9
+    size: str = ""
+    published: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def pattern(self) -> str:
+        """How the names look: `livek12[_MODALITY][_LANGUAGE]`."""
+        return self.base.name + "".join(f"[_{axis.name.upper()}]" for axis in self.axes)
+
+    def member(self, name: str) -> Task | None:
+        """The member of that name, if it is one."""
+        match = self._expression.fullmatch(name)
+        return self._make(match.groups()) if match else None
+
+    def members(self, **words: tuple[str, ...]) -> Iterator[Task]:
+        """The members that are listed, the base first.
+
+        Args:
+            words: by axis, further words: those that its pattern takes and a data set has.
+        """
+        choices = [(None, *axis.words, *words.get(axis.name, ())) for axis in self.axes]
+        for chosen in product(*choices):
+            if sum(word is not None for word in chosen) <= self.together:
+                yield self._make(chosen)
+
+    def sorted_name(self, name: str) -> str | None:
+        """The name of the member with the words of `name`, whose order is not that of the axes."""
+        rest, chosen = name.removeprefix(self.base.name) if name.startswith(self.base.name) else "", []
+        for axis in self.axes:
+            match = re.search(rf"_({axis.expression})(?=_|$)", rest)
+            chosen.append(match[1] if match else None)
+            rest = rest[: match.start()] + rest[match.end() :] if match else rest
+        return None if rest or not any(chosen) else self._make(chosen).name
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        places = "".join(f"(?:_({axis.expression}))?" for axis in self.axes)
+        return re.compile(re.escape(self.base.name) + places)
+
+    def _make(self, words: Any) -> Task:
+        chosen = [(word, axis.choice(word)) for axis, word in zip(self.axes, words, strict=True) if word]
+        name = "_".join([self.base.name, *(word for word, _ in chosen)])
+        selects = {field: values for _, choice in chosen for field, values in choice.selects.items()}
+        changes = {field: value for _, choice in chosen for field, value in choice.changes.items()}
+        task = replace(self.base, **changes)
+        what = ", ".join(choice.what for _, choice in chosen)
+        return replace(
+            task,
+            name=name,
+            description=f"{self.base.description}: {what}" if what else self.base.description,
+            selection=replace(task.selection, **selects),
+            published=self.published.get(name, None if chosen else self.base.published),
+        )

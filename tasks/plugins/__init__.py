@@ -1,0 +1,12 @@
+"""The same tasks in other harnesses: one module a harness, all of them over `tasks.plugins.exam`."""
+
+from __future__ import annotations
+
+HARNESSES: dict[str, str] = {
+    "lm-eval": "livek12.tasks.plugins.lm_eval",
+    "lmms-eval": "livek12.tasks.plugins.lmms_eval",
+    "inspect": "livek12.tasks.plugins.inspect_ai",
+    "lighteval": "livek12.tasks.plugins.lighteval",
+    "vlmevalkit": "livek12.tasks.plugins.vlmevalkit",
+}
+"""Harness → module with `guide(data, folder) -> Guide`; imported only when it is asked for."""

@@ -1,0 +1,81 @@
+"""How the tasks are called in Inspect: `inspect eval livek12/cfe_text -T data=FOLDER --model …`.
+
+Contract: this module is light and needs no Inspect. What Inspect loads through its entry point is
+`inspect_tasks`; `inspect_marks` holds the scorer and the metrics.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.tasks.plugins.exam import Guide
+from livek12.tasks.registry import all_tasks
+
+MINIMUM = "0.3.253"
+"""The first version whose metrics may see every epoch of a sample and whose logs keep an unscored value as NaN."""
+INSTALL = "pip install 'livek12[inspect]'"
+FILE = "livek12_inspect.py"
+ANY = "exam"
+"""The task that takes the name of another: for names that are not listed."""
+
+
+def check_version() -> None:
+    """Refuses a version of Inspect that lacks what the metrics need.
+
+    Raises:
+        UserError: it is not installed, or too old; says what to install.
+    """
+    try:
+        found = version("inspect-ai")
+    except PackageNotFoundError:
+        raise UserError(f"inspect-ai is not installed: {INSTALL}") from None
+    numbers = [int(piece) for piece in re.findall(r"\d+", found)[:3]]
+    if numbers < [int(piece) for piece in MINIMUM.split(".")]:
+        raise UserError(f"inspect-ai {found} is too old for livek12: pip install 'inspect-ai>={MINIMUM}'")
+
+
+def guide(data: str, folder: Path) -> Guide:
+    """Where the plug-in lies, with a file of the tasks for what Inspect does with files only.
+
+    Args:
+        data: the data set for the example.
+        folder: where the file is written.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / FILE).write_text(_file_of_tasks(), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{folder / FILE}: cannot be written ({error.strerror})") from error
+    return Guide(
+        path="livek12",
+        install=INSTALL,
+        call=f"inspect eval livek12/cfe_text -T data={data or 'FOLDER'} --model PROVIDER/MODEL",
+        notes=(
+            f"every task of `livek12 tasks` is livek12/NAME; names that are not listed: livek12/{ANY} -T name=NAME",
+            "-T release=2605 asks one release; --epochs are the trials",
+            f"`inspect list tasks` reads files only: {folder / FILE} holds the same tasks (data by its whole path)",
+            "-T judge=MODEL[@ENGINE:K=V,…] puts what the rules leave open before judges, as `livek12 run --judge` does",
+            "a sample that ends in an error is in no metric of Inspect: import the log for marks over all questions",
+        ),
+    )
+
+
+def _file_of_tasks() -> str:
+    """A module that Inspect finds tasks in by reading its source."""
+    head = (
+        '"""Written by `livek12 plugins inspect`: the tasks of this version."""\n\nfrom inspect_ai import task\n\n'
+        "from livek12.tasks.plugins.inspect_tasks import exam_task\n"
+    )
+    given = "data='', judge='rules', audit=True, release=''"
+    made = (
+        f"\n\n@task\ndef {name}({given}):\n    return exam_task({name!r}, data, judge, audit, release)\n"
+        for name in all_tasks()
+        if name.isidentifier()
+    )
+    return head + "".join(made)

@@ -1,0 +1,225 @@
+"""The scorer and the metrics in Inspect: our marking of each answer, and our formulas over all of them.
+
+Contract: an answer that nobody could decide has NaN as its value, and never 0. The metrics see every epoch of every
+sample and are those of `livek12 report` over the same answers: `accuracy` and `score` (100·ΣO/ΣV) at their worst, with
+`…_high` at their best where something is undecided; `variable_accuracy` where questions have variables; `pass@k` up
+to the number of epochs; ARL and Acc≤r for livek12, from the completion tokens that the model's endpoint counted (NaN
+as soon as one count is missing: none is invented). `ungraded`, `no_answer` and `truncated` are shares of the answers.
+"""
+
+from __future__ import annotations
+
+import atexit
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.solver import TaskState
+
+from livek12.core.engines.common import clean
+from livek12.core.engines.thinking import Thinking
+from livek12.core.records import Image, Key, Question, Response, Verdict
+from livek12.core.scoring import Row
+from livek12.judges.bench import JudgeOptions, Judges
+from livek12.judges.grade import GradingConfig
+from livek12.judges.llm.spec import parse_judge
+from livek12.tasks.marking import audited, mark_response, needs_second_look, second_look
+from livek12.tasks.plugins.exam import Exam, open_exam
+
+_FINISHED = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
+_SCORED = {"id", "benchmark", "language", "subject", "question_type", "points", "variables", "answer"}
+_NAMES = {"accuracy": "accuracy", "mark": "score", "PES": "PES", "OES": "OES", "variable_accuracy": "variable_accuracy"}
+_LEAST_THREADS = 8
+
+
+def answer_of(output: ModelOutput) -> dict[str, Any]:
+    """What the model said, in the fields of a plain recorded row; what Inspect does not know is None.
+
+    Completion tokens include the thinking, as every provider of Inspect counts them; prompt tokens include those read
+    from and written to a cache, which Inspect counts apart.
+    """
+    choice = output.choices[0] if output.choices else None
+    content = choice.message.content if choice else ""
+    thoughts = [] if isinstance(content, str) else [part for part in content if part.type == "reasoning"]
+    said = [part.summary if part.redacted else part.reasoning for part in thoughts]
+    usage = output.usage
+    prompt = [usage.input_tokens, usage.input_tokens_cache_read, usage.input_tokens_cache_write] if usage else []
+    return {
+        "response": clean(choice.message.text if choice else ""),
+        "reasoning": clean("\n".join(filter(None, said))) or None,
+        "finish_reason": _FINISHED.get(choice.stop_reason) if choice else None,
+        "seconds": output.time,
+        "prompt_tokens": sum(filter(None, prompt)) or None,
+        "cached_tokens": usage.input_tokens_cache_read if usage else None,
+        "completion_tokens": (usage.output_tokens or None) if usage else None,
+        "reasoning_tokens": usage.reasoning_tokens if usage else None,
+    }
+
+
+def model_name(model: str) -> str:
+    """The model without Inspect's provider (and, of `openai-api`, the service): what families are known by."""
+    provider, _, name = model.partition("/")
+    if provider == "openai-api":
+        name = name.partition("/")[2] or name
+    return name or model
+
+
+class Marker:
+    """Marks the answers to one exam as `livek12 run --judge` does. Any number of threads may use it.
+
+    Args:
+        exam: the questions.
+        judges: the rules, and the panel where there is one.
+    """
+
+    def __init__(self, exam: Exam, judges: Judges) -> None:
+        self._exam, self._cascade = exam, judges.cascade
+        self._config = GradingConfig(partial_credit=exam.task.partial_credit)
+        self._settler = judges.settler(exam.task.judge, self._config)
+        self._auditor = judges.auditor(exam.task.judge)
+        self.threads = max(_LEAST_THREADS, judges.threads)
+
+    def response(self, output: ModelOutput, question: str, trial: int, model: str) -> Response:
+        """The model's output as a response of ours, thinking apart."""
+        said = answer_of(output)
+        split = Thinking().split(said.pop("response"))
+        said["reasoning"] = "\n".join(filter(None, (said["reasoning"], split.reasoning))) or None
+        key = Key(task=self._exam.task.name, question_id=question, trial=trial)
+        return Response(key=key, text=split.text, engine="inspect", model=model_name(model), **said)
+
+    def mark(self, response: Response) -> Verdict:
+        """The verdict of the rules, and of the panel on what they leave open."""
+        document = self._exam.document(response.key.question_id)
+        question, settler, auditor = document.question, self._settler, self._auditor
+        verdict = mark_response(question, response, self._config, self._cascade)
+        if settler is None:
+            return verdict
+        authors = (response.model,)
+        pages: tuple[Image, ...] = tuple(document.images) if self._exam.task.modality == "image_only" else ()
+        if needs_second_look(question, response, verdict, settler):
+            verdict = second_look(question, response, verdict, settler, authors, pages)
+        if auditor is not None and response.text.strip():
+            verdict = audited(question, response, verdict, auditor, authors, pages)
+        return verdict
+
+    def score(self, output: ModelOutput, question: str, trial: int, model: str) -> Score:
+        """The answer as Inspect keeps it."""
+        response = self.response(output, question, trial, model)
+        return _score(self._exam.document(question).question, response, self.mark(response))
+
+
+@cache
+def open_marker(task: str, data: str, judge: str, audit: bool) -> Marker:
+    """The marker of a task; kept, with its judges, until the process ends.
+
+    Raises:
+        UserError: no such data set, or judges that cannot be asked.
+    """
+    judges = Judges(JudgeOptions(parse_judge(judge), audit=audit))
+    atexit.register(judges.__exit__, None)
+    return Marker(open_exam(task, data), judges)
+
+
+def _exam_marks(task: str, data: str = "", judge: str = "rules", audit: bool = True) -> Scorer:
+    """Marks by the rules, and by judges where `judge` names some; in threads, so that no other sample waits."""
+    limiters: list[CapacityLimiter] = []
+
+    async def score(state: TaskState, target: Target) -> Score:
+        marker = open_marker(task, data, judge, audit)
+        if not limiters:
+            limiters.append(CapacityLimiter(marker.threads))
+        work = partial(marker.score, state.output, str(state.sample_id), state.epoch - 1, str(state.model))
+        scored: Score = await to_thread.run_sync(work, limiter=limiters[0])
+        return scored
+
+    return score
+
+
+def _exam_metrics() -> Metric:
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
+        return totals([_row(scored.score.metadata or {}) for scored in scores])
+
+    return compute
+
+
+exam_metrics = metric(name="exam_metrics", scores="unreduced")(_exam_metrics)
+exam_marks = scorer(metrics=[exam_metrics()], name="exam_marks")(_exam_marks)
+
+
+def _score(question: Question, response: Response, verdict: Verdict) -> Score:
+    correct, points = verdict.correct, verdict.points
+    return Score(
+        value={
+            "accuracy": math.nan if correct is None else float(correct),
+            "score": math.nan if points is None else points / verdict.max_points,
+        },
+        answer="; ".join(part.answer for part in verdict.parts if part.answer) or None,
+        explanation=explained(verdict),
+        metadata={
+            "state": verdict.state,
+            "question": question.model_dump(mode="json", include=_SCORED),
+            "response": response.model_dump(mode="json", exclude={"text", "reasoning"}),
+            "verdict": verdict.model_dump(mode="json"),
+        },
+    )
+
+
+def explained(verdict: Verdict) -> str:
+    """The verdict in words: each part with its key, who decided it and why, and every vote."""
+    lines = [f"{verdict.state}: {verdict.low:g} to {verdict.high:g}" if verdict.points is None else ""]
+    lines[0] = (lines[0] or f"{verdict.state}: {verdict.points:g}") + f" of {verdict.max_points:g} points"
+    if verdict.reason:
+        lines[0] += f" ({verdict.reason})"
+    for number, part in enumerate(verdict.parts, 1):
+        said = f"{part.name or number}. {part.answer or 'no answer'} / key {part.gold}: {part.decision}"
+        lines.append(f"{said} by {part.decided_by}" + (f", {part.reason}" if part.reason else ""))
+        lines += [f"   {vote.judge}: {vote.decision}, {vote.reason}" for vote in part.votes]
+    return "\n".join(lines)
+
+
+def _row(metadata: Mapping[str, Any]) -> Row:
+    """An answer as our scoring takes it, from what the scorer put by."""
+    verdict = Verdict.model_validate(metadata["verdict"])
+    response = Response.model_validate({**metadata["response"], "text": ""})
+    question = Question.model_validate({**metadata["question"], "question": ""})
+    return Row(verdict.key.task, question, verdict.key.trial, verdict.state, response, verdict)
+
+
+def totals(rows: Sequence[Row]) -> dict[str, float]:
+    """All metrics over rows of one task; none over no rows."""
+    from livek12.core.scoring.answers import tabulate
+    from livek12.core.scoring.formulas import Term
+    from livek12.core.scoring.schema import parameters_of
+    from livek12.core.scoring.terms import task_terms
+
+    if not rows:
+        return {}
+    terms = task_terms(tabulate(rows), "paper", parameters_of("paper"))
+    names = _NAMES | {name: name for name in terms if _is_wanted(name, rows)}
+    found: dict[str, float] = {}
+    for ours, name in names.items():
+        term = terms.get(ours)
+        if isinstance(term, Term) and term.absence() is None:
+            low, high = (term.scale * float(side.sum() / term.weight.sum()) for side in (term.low, term.high))
+            found[name] = low
+            if low != high:
+                found[f"{name}_high"] = high
+        elif isinstance(term, Term) or ours == "mark":
+            found[name] = math.nan
+    shares = {
+        "ungraded": [row.state == "ungraded" for row in rows],
+        "no_answer": [row.state == "no_answer" for row in rows],
+        "truncated": [row.response is not None and row.response.finish_reason == "length" for row in rows],
+    }
+    return found | {name: sum(having) / len(rows) for name, having in shares.items()}
+
+
+def _is_wanted(name: str, rows: Sequence[Row]) -> bool:
+    """pass@k from the second trial on; what is counted in tokens for the benchmark that defines it."""
+    if name.startswith("pass@"):
+        return any(row.trial for row in rows)
+    return name.startswith(("ARL", "Acc")) and rows[0].question.benchmark == "livek12"

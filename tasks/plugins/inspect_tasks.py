@@ -1,0 +1,152 @@
+"""The entry point of Inspect: one registered task a definition, made in a loop; data is read when a task is called.
+
+Contract: a sample's id is its question's, and its input is our request, message by message and part by part, with the
+stored bytes of every picture. A wrong use ends in Inspect's own one-line error. The task `exam` takes any name, those
+beyond the list too. The scorer and the metrics are registered with the tasks, so that logs can be scored again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError  # the error that Inspect says in one line
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    ContentImage,
+    ContentText,
+    GenerateConfig,
+)
+from inspect_ai.solver import generate
+
+from livek12 import __version__
+from livek12.core.engines.common import one_line
+from livek12.core.engines.openai_format import data_url
+from livek12.core.errors import UserError
+from livek12.core.records import Image, Sampling
+from livek12.tasks.plugins.exam import Document, Exam, open_exam
+from livek12.tasks.plugins.inspect_ai import ANY, check_version
+from livek12.tasks.registry import all_tasks
+
+_MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+_TOLD = ("release", "subject", "question_type", "points", "subsets", "difficulty", "year", "paper_id", "number")
+
+
+def exam_task(
+    name: str, data: str = "", judge: str | list[str] = "rules", audit: bool = True, release: str | int = ""
+) -> Task:
+    """A task of ours as one of Inspect's.
+
+    Args:
+        name: our name of the task, listed or not.
+        data: the data set; default the variable LIVEK12_DATA.
+        judge: as `livek12 run --judge` takes it (a list where Inspect took it apart at its commas).
+        audit: whether judges also audit the reasoning, where the task's paper has them do so.
+        release: only questions of this release, of a benchmark that has some.
+
+    Raises:
+        PrerequisiteError: no such task, no such data set or config, or judges that cannot be asked; in one line.
+    """
+    place = str(Path(data).resolve()) if data and Path(data).is_dir() else data
+    judges = ",".join(judge) if isinstance(judge, list) else str(judge)
+    name = f"{name}_{release}" if release else name
+    try:
+        exam = open_exam(name, place)
+        open_marker(name, place, judges, audit)
+        samples = [_sample(document) for document in exam.documents]
+    except UserError as error:
+        raise _one_line(error) from error
+    return Task(
+        dataset=MemoryDataset(samples, name=name, location=exam.data),
+        solver=generate(),
+        scorer=exam_marks(task=name, data=place, judge=judges, audit=audit),
+        config=_config(exam.task.sampling),
+        version=exam.task.version,
+        metadata=_versions(exam),
+    )
+
+
+def _one_line(error: UserError) -> Exception:
+    from rich.markup import escape
+
+    said: Exception = PrerequisiteError(escape(f"livek12: {one_line(error, 1000)}"))
+    return said
+
+
+def _sample(document: Document) -> Sample:
+    question = document.question
+    told = {name: value for name in _TOLD if (value := getattr(question, name)) not in (None, [])}
+    return Sample(id=document.id, input=_messages(document), target=document.target, metadata=told)
+
+
+def _messages(document: Document) -> list[ChatMessage]:
+    """The request as Inspect's messages."""
+    messages: list[ChatMessage] = []
+    for message in document.request.messages:
+        content: list[Any] = [
+            ContentImage(image=_url(document.id, document.request.images[part.image]))
+            if part.image
+            else ContentText(text=part.text or "")
+            for part in message.content
+        ]
+        messages.append(_MESSAGES[message.role](content=content))
+    return messages
+
+
+def _url(question: str, image: Image) -> str:
+    try:
+        return _url_of(image)
+    except Exception as error:  # whatever Pillow raises for bytes that are no picture
+        raise UserError(f"question {question}: a picture cannot be read ({one_line(error, 100)})") from error
+
+
+@cache
+def _url_of(image: Image) -> str:
+    """The data URL of the stored bytes; one text for a page that many questions show."""
+    return data_url(image)
+
+
+def _config(sampling: Sampling) -> GenerateConfig:
+    """The paper's sampling. No seed: Inspect sends the same one with every epoch, and trials have to differ."""
+    return GenerateConfig(
+        max_tokens=sampling.max_tokens,
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        stop_seqs=sampling.stop or None,
+    )
+
+
+def _versions(exam: Exam) -> dict[str, Any]:
+    """What the log has to name, so that its marks can be made again."""
+    return {
+        "livek12_task": exam.task.name,
+        "livek12": __version__,
+        "task_version": exam.task.version,
+        "prompt_sha256": exam.task.prompt_sha256,
+        "data": exam.data,
+        "data_sha256": exam.data_sha256,
+    }
+
+
+def _registered(name: str) -> Callable[..., Task]:
+    def made(data: str = "", judge: str = "rules", audit: bool = True, release: str = "") -> Task:
+        return exam_task(name, data, judge, audit, release)
+
+    made.__name__, made.__doc__ = name, all_tasks()[name].description
+    registered: Callable[..., Task] = task(name=name)(made)
+    return registered
+
+
+check_version()
+from livek12.tasks.plugins.inspect_marks import exam_marks, open_marker  # noqa: E402 (needs a version that will do)
+
+task(name=ANY)(exam_task)
+TASKS = {name: _registered(name) for name in all_tasks()}

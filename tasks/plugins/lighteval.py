@@ -1,0 +1,207 @@
+"""lighteval's table of our tasks: `lighteval accelerate MODEL TASK --custom-tasks livek12.tasks.plugins.lighteval`.
+
+Contract: `TASKS_TABLE` holds each task that has questions in the data set named by LIVEK12_DATA; it is made when
+lighteval asks for it, and this module imports without lighteval. lighteval reads the rows of the data set; of each it
+is told the id, and prompt, pictures and marks come from `exam`. All answers to a question are marked when several are
+drawn. lighteval puts pictures behind the text, whatever we say: the text has an `<image>` mark where each belongs.
+
+An error that a user can mend ends the run with one line, as `SystemExit`.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from livek12.core.errors import UserError
+from livek12.core.questions import NoConfig, data_files, iter_facts, open_card
+from livek12.tasks.base import Task
+from livek12.tasks.plugins.exam import DATA_VARIABLE, METRICS, Guide, harness_name, open_exam, require
+from livek12.tasks.plugins.yaml_tasks import joined, tasks_in
+
+PACKAGE, FLOOR = "lighteval", "0.13"
+INSTALL = 'pip install "livek12[lighteval]"'
+OFFLINE = (
+    'python -c "import importlib.util as u, pathlib as p;'
+    " p.Path(u.find_spec('lighteval').origin).with_name('tasks').joinpath('tasks/tinyBenchmarks.pkl').touch()\""
+)
+"""lighteval fetches this file of one of its own benchmarks whenever it starts; it looks only whether it is there."""
+WEIGHTED = ("score", "score_high")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def guide(data: str, folder: Path) -> Guide:
+    """How lighteval is called with our tasks; nothing is written.
+
+    Args:
+        data: the data set; empty for the one that LIVEK12_DATA names at the time of the run.
+        folder: not used: lighteval imports a module.
+    """
+    return Guide(
+        path=__name__,
+        install=INSTALL,
+        call=(
+            f"{DATA_VARIABLE}={data or 'DATA'} lighteval accelerate model_name=MODEL livek12_cfe_text"
+            f" --custom-tasks {__name__} --save-details --output-dir out"
+        ),
+        notes=(
+            f"it needs an environment of its own (huggingface_hub < 1); where there is no network, once: {OFFLINE}",
+            "--save-details, for `livek12 import-responses out --from lighteval`; it logs no finish reason",
+            "pictures come behind the text (accelerate --vision-model) or not at all (endpoint litellm): for true order"
+            " take Inspect, which is also what `lighteval eval` runs (0.13.0 passes no custom tasks to it)",
+            "the model's arguments set the sampling (generation_parameters={temperature:…}), a task cannot",
+            "the token budget is the paper's: less with max_length=… (prompt and answer; vision: generation_size=…)",
+            "an endpoint's request that lighteval gives up is logged as an empty answer, which reads no_answer here",
+        ),
+    )
+
+
+def __getattr__(name: str) -> Any:
+    """`TASKS_TABLE`, made when lighteval asks for it."""
+    if name != "TASKS_TABLE":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _in_one_line(tasks_table)(os.environ.get(DATA_VARIABLE, ""))
+
+
+@cache
+def tasks_table(data: str) -> list[Any]:
+    """The `LightevalTaskConfig` of each task that has questions in a data set.
+
+    Raises:
+        UserError: no data set is named or there is no such one, or lighteval is missing or too old.
+    """
+    require(PACKAGE, FLOOR, INSTALL)
+    if not data:
+        raise UserError(f"no data set: set {DATA_VARIABLE} to a folder made by `livek12 build`, or ORG/NAME on the Hub")
+    place, configs = open_card(data)
+    holds = cache(partial(_holds, place))
+    table = []
+    for task, _ in tasks_in(place):
+        config = next(config for config in task.configs if config in configs and holds(config, task.benchmark))
+        table.append(_config(task, place, config, sorted(configs[config])))
+    return table
+
+
+def _config(task: Task, place: str, config: str, splits: Sequence[str]) -> Any:
+    from lighteval.tasks.lighteval_task import LightevalTaskConfig
+
+    repo, revision = (place, _stamp(Path(place))) if Path(place).is_absolute() else place.split("@")
+    return LightevalTaskConfig(
+        name=harness_name(task.name),
+        prompt_function=prompt_of(task, place),
+        hf_repo=repo,
+        # Also part of the name under which lighteval keeps answers: a data set built anew is asked anew.
+        hf_revision=revision,
+        hf_subset=config,
+        hf_avail_splits=splits,
+        evaluation_splits=splits,
+        metrics=[marks_of(task, place)],
+        generation_size=task.sampling.max_tokens,
+        stop_sequence=task.sampling.stop,
+        version=task.version,
+    )
+
+
+def prompt_of(task: Task, data: str) -> Callable[[Mapping[str, Any], str], Any]:
+    """What makes lighteval's `Doc` of a row of the data set; None for a row that the task does not ask."""
+
+    @_in_one_line
+    def livek12_prompt(row: Mapping[str, Any], name: str) -> Any:
+        from lighteval.tasks.requests import Doc
+
+        exam = open_exam(task.name, data)
+        try:
+            document = exam.document(row["id"])
+        except UserError:  # withdrawn, or not of this task's questions
+            return None
+        return Doc(
+            query=document.text,
+            choices=[document.target],
+            gold_index=0,
+            images=document.pictures() or None,
+            task_name=name,
+            specific={"task": task.name, "question_id": document.id},
+        )
+
+    return livek12_prompt
+
+
+def marks_of(task: Task, data: str) -> Any:
+    """The metrics of `exam`, as one group, so that each answer is marked once."""
+    from lighteval.metrics.metrics_sample import SampleLevelComputation
+    from lighteval.metrics.utils.metric_utils import SampleLevelMetricGrouping
+    from lighteval.tasks.requests import SamplingMethod
+
+    class Marks(SampleLevelComputation):  # type: ignore[misc]
+        """Marks all answers to one question by our rules."""
+
+        @_in_one_line
+        def compute(self, doc: Any, model_response: Any, **kwargs: Any) -> dict[str, Any]:
+            exam = open_exam(task.name, data)
+            verdicts = [
+                exam.mark(doc.specific["question_id"], text, trial=trial)
+                for trial, text in enumerate(texts_of(model_response.text))
+            ]
+            return {name: joined([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
+
+    return SampleLevelMetricGrouping(
+        metric_name=list(METRICS),
+        higher_is_better={name: metric.higher_is_better for name, metric in METRICS.items()},
+        category=SamplingMethod.GENERATIVE,
+        sample_level_fn=Marks(),
+        corpus_level_fn={
+            name: _weighted(name) if name in WEIGHTED else metric.total for name, metric in METRICS.items()
+        },
+    )
+
+
+def _weighted(metric: str) -> Callable[[Sequence[Any]], dict[str, float]]:
+    """Adds up pairs of points, without lighteval's standard error.
+
+    That would divide by the number of its draws, which says nothing of the questions; what comes in a dict has none.
+    """
+
+    def total(values: Sequence[Any]) -> dict[str, float]:
+        return {metric: METRICS[metric].total(values)}
+
+    return total
+
+
+def texts_of(text: str | Sequence[str | None]) -> list[str]:
+    """The answers to one question; lighteval's vision models give one text where the others give a list."""
+    return [text] if isinstance(text, str) else [answer or "" for answer in text]
+
+
+def _holds(place: str, config: str, benchmark: Any) -> bool:
+    try:
+        return next(iter_facts(place, (config,), benchmark), None) is not None
+    except NoConfig:
+        return False
+
+
+def _stamp(folder: Path) -> str:
+    """Names the present state of a local data set; changes when it is built anew."""
+    _, configs = open_card(folder)
+    patterns = {pattern for splits in configs.values() for patterns in splits.values() for pattern in patterns}
+    stats = [(file.name, file.stat()) for file in data_files(folder, sorted(patterns))]
+    text = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _in_one_line(function: Callable[P, R]) -> Callable[P, R]:
+    """Turns a user's mistake into an end in one line: lighteval's command line shows tracebacks of anything else."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except UserError as error:
+            raise SystemExit(f"livek12: {error}") from None
+
+    return called

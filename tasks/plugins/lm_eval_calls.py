@@ -1,0 +1,153 @@
+"""What the YAML of lm-evaluation-harness calls: documents, pictures, repeats, marks.
+
+Contract: a document holds the question's id, the prompt and the hashes of its pictures; pictures are decoded when a
+model takes them, so that neither the run's memory nor the log of samples holds them. All repeats of a document are
+marked, each metric is the mean over them, and the weighted score is 100 · ΣO / ΣV over all.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from livek12.core.errors import UserError
+from livek12.core.questions import fingerprint
+from livek12.tasks.plugins.exam import METRICS, Document, Exam, one_line_errors, open_exam
+
+if TYPE_CHECKING:
+    import PIL.Image
+
+Part = Literal["", "with_pictures", "without_pictures"]
+_exams: dict[tuple[str, str], Exam] = {}
+_shown: set[tuple[str, str]] = set()
+
+
+def dataset(livek12_task: str, livek12_data: str = "", livek12_part: Part = "", **_: Any) -> dict[str, Any]:
+    """The documents of a task (`custom_dataset`).
+
+    Args:
+        livek12_task: the task's own name.
+        livek12_data: the data set; "" for that of the variable LIVEK12_DATA.
+        livek12_part: only the questions with, or without pictures; "" for all.
+
+    Raises:
+        UserError: no such data set or config, no such question, or one that cannot be asked.
+    """
+    import datasets
+
+    with one_line_errors():
+        exam = open_exam(livek12_task, livek12_data)
+        asked = [document for document in exam.documents if _in(document, livek12_part)]
+        if not asked:
+            raise UserError(f"{exam.data}: task {livek12_task} has no question {livek12_part.replace('_', ' ')}")
+    pictures = {image.sha256: image for document in exam.documents for image in document.images}
+    content = fingerprint((document.question for document in exam.documents), pictures.values())[:16]
+    _exams[exam.task.name, content] = exam
+    rows = [
+        {
+            "id": document.id,
+            "task": exam.task.name,
+            "data_sha256": content,
+            "question": document.text,
+            "target": document.target,
+            "pictures": [image.sha256 for image in document.images],
+        }
+        for document in asked
+    ]
+    text = datasets.Value("string")
+    columns = {name: [text] if name == "pictures" else text for name in rows[0]}
+    return {"test": datasets.Dataset.from_list(rows, features=datasets.Features(columns))}
+
+
+def _in(document: Document, part: Part) -> bool:
+    return not part or bool(document.images) == (part == "with_pictures")
+
+
+class Pictures(Sequence["PIL.Image.Image"]):
+    """The pictures of a document, in the order of their marks, each decoded (RGB) when it is taken, and not kept."""
+
+    def __init__(self, document: Document, places: range) -> None:
+        self._document, self._places = document, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> PIL.Image.Image: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Pictures: ...
+
+    def __getitem__(self, index: int | slice) -> PIL.Image.Image | Pictures:
+        import PIL.Image
+
+        if isinstance(index, slice):
+            return Pictures(self._document, self._places[index])
+        image = self._document.images[self._places[index]]
+        _shown.add(_key(self._document))
+        return PIL.Image.open(io.BytesIO(image.bytes or b"")).convert("RGB")
+
+    def __repr__(self) -> str:
+        """What the log of samples shows in the pictures' place."""
+        return f"pictures: {' '.join(self._document.images[place].sha256 for place in self._places) or 'none'}"
+
+
+def pictures(doc: Mapping[str, Any]) -> Pictures:
+    """The pictures of a document (`doc_to_image`)."""
+    document = _exam(doc).document(doc["id"])
+    return Pictures(document, range(len(document.images)))
+
+
+def keep_all(resps: Sequence[Sequence[str]], docs: Sequence[Mapping[str, Any]]) -> Sequence[Sequence[str]]:
+    """The filter that keeps every repeat."""
+    return resps
+
+
+def results(doc: Mapping[str, Any], answers: Sequence[Sequence[str] | str]) -> dict[str, Any]:
+    """Each metric of a document over its repeats (`process_results`).
+
+    Args:
+        doc: the document.
+        answers: one entry, the list of its repeats (or one text, where another filter took one).
+
+    Raises:
+        UserError: the question's pictures never reached the model. lm-eval looks at the first request alone to see
+            whether there are any, and drops those of all others.
+    """
+    exam, said = _exam(doc), answers[0]
+    document = exam.document(doc["id"])
+    if document.images and _key(document) not in _shown:
+        with one_line_errors():
+            raise UserError(
+                f"task {exam.task.name}: the pictures of question {document.id} were not taken by the model: ask"
+                " questions with and without pictures in calls of their own, of a model that sees"
+            )
+    trials = [said] if isinstance(said, str) else said
+    verdicts = [exam.mark(doc["id"], text, trial=trial) for trial, text in enumerate(trials)]
+    return {name: _joined([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
+
+
+def score(values: Sequence[Any]) -> float:
+    """The weighted score, undecided answers as 0 (`aggregation`)."""
+    return METRICS["score"].total(values)
+
+
+def score_high(values: Sequence[Any]) -> float:
+    """The weighted score, undecided answers as full marks (`aggregation`)."""
+    return METRICS["score_high"].total(values)
+
+
+def _joined(values: Sequence[Any]) -> Any:
+    """One value for a document: pairs of points add up, shares are averaged."""
+    if isinstance(values[0], tuple):
+        return tuple(map(sum, zip(*values, strict=True)))
+    return sum(values) / len(values)
+
+
+def _key(document: Document) -> tuple[str, str]:
+    return document.request.key.task, document.id
+
+
+def _exam(doc: Mapping[str, Any]) -> Exam:
+    return _exams.get((doc["task"], doc["data_sha256"])) or open_exam(doc["task"])

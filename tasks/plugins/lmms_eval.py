@@ -1,0 +1,242 @@
+"""The tasks in lmms-eval: the YAML for its `--include_path`, generated from the definitions, and what the YAML calls.
+
+Contract: lmms-eval loads a stub of one row (task and data set), and `process_docs` puts the questions' ids in its
+place: documents are those of the data set at the time of the run, `--limit`, `--offset` and several processes count
+questions in asking order, and no log or cache holds a picture. Chat models get our messages part by part; simple
+ones the text with an `<image>` mark for each picture of `doc_to_visual`. All answers to a question are marked when
+it is asked several times (`--repeats`): each metric is the mean over them, the weighted score 100 · ΣO / ΣV over all.
+What lmms-eval writes for a request that it gave up is no answer, and counts as ungraded.
+
+A mistake of the user ends the run with one line. It is raised as `SystemExit`, for after any other error lmms-eval
+tries five times again and shows the traceback of the attempts.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from livek12.core.errors import UserError
+from livek12.core.journal import write_atomically
+from livek12.core.questions import open_card
+from livek12.core.records import Key, PartVerdict, Verdict
+from livek12.tasks.base import Task
+from livek12.tasks.plugins.exam import METRICS, PREFIX, Exam, Guide, harness_name, open_exam, require
+from livek12.tasks.plugins.yaml_tasks import (
+    FILTER,
+    SUITE,
+    Function,
+    generation,
+    group,
+    joined,
+    metadata,
+    tasks_in,
+    write,
+)
+
+PACKAGE, FLOOR = "lmms_eval", "0.7"
+INSTALL = "pip install 'livek12[lmms-eval]'"
+GAVE_UP = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED]")
+"""How the texts begin that lmms-eval writes where it has no answer."""
+ID = "questions"
+"""Under this name the log of samples has a question's id, and the results the number of questions."""
+SPLIT = "test"
+SUITES: Mapping[str, tuple[str, ...]] = {
+    f"{SUITE}_text_only": ("livek12_text_only_zh", "livek12_text_only_en"),
+    f"{SUITE}_text_image": ("livek12_text_image_zh", "livek12_text_image_en"),
+    f"{SUITE}_image_only": ("livek12_image_only_zh", "livek12_image_only_en"),
+    f"{SUITE}_cfe": ("cfe_text", "cfe_multimodal"),
+}
+"""Groups whose tasks share no question: numbers over all of them mean something."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_one_line(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a mistake of the user end the run with one line."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except UserError as error:
+            raise SystemExit(f"livek12: {error}") from None
+
+    return called
+
+
+# What the YAML calls -------------------------------------------------------------------------------------------------
+
+
+@in_one_line
+def process_docs(stub: Any) -> Any:
+    """The documents (`datasets.Dataset` of id, task, data) in place of the stub."""
+    from datasets import Dataset
+
+    row = stub[0]
+    return Dataset.from_list([{"id": document.id, **row} for document in _exam(row).documents])
+
+
+@in_one_line
+def doc_to_messages(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = None) -> list[dict[str, Any]]:
+    """Our messages as lmms-eval's chat models take them: texts and pictures (PIL, RGB) in their true order."""
+    document = _exam(doc).document(doc["id"])
+    pictures = iter(document.pictures())
+    return [
+        {
+            "role": message.role,
+            "content": [
+                {"type": "text", "text": part.text} if part.type == "text" else {"type": "image", "url": next(pictures)}
+                for part in message.content
+            ],
+        }
+        for message in document.request.messages
+    ]
+
+
+@in_one_line
+def doc_to_text(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = None) -> str:
+    """The prompt as one text for simple models, with an `<image>` mark at the place of each picture."""
+    return _exam(doc).document(doc["id"]).text
+
+
+@in_one_line
+def doc_to_visual(doc: Mapping[str, str]) -> list[Any]:
+    """The pictures (PIL, RGB) in the order of their marks."""
+    return _exam(doc).document(doc["id"]).pictures()
+
+
+@in_one_line
+def doc_to_target(doc: Mapping[str, str]) -> str:
+    """The key, for the log."""
+    return _exam(doc).document(doc["id"]).target
+
+
+@in_one_line
+def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str, Any]:
+    """Each metric of a question over all answers to it, and the question's id."""
+    exam = _exam(doc)
+    verdicts = [_mark(exam, doc["id"], text, trial) for trial, text in enumerate(results)]
+    return {ID: doc["id"], **{name: joined([metric.of(one) for one in verdicts]) for name, metric in METRICS.items()}}
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean over the questions (`aggregation`)."""
+    return METRICS["accuracy"].total(values)
+
+
+def score(values: Sequence[Any]) -> float:
+    """The weighted score (`aggregation`)."""
+    return METRICS["score"].total(values)
+
+
+def count(ids: Sequence[str]) -> int:
+    """How many questions there were (`aggregation`)."""
+    return len(ids)
+
+
+def _exam(row: Mapping[str, str]) -> Exam:
+    return open_exam(row["task"], row["data"])
+
+
+def _mark(exam: Exam, id: str, text: str, trial: int) -> Verdict:
+    if not text.startswith(GAVE_UP):
+        return exam.mark(id, text, trial=trial)
+    from livek12.judges.grade import GradingConfig, total
+
+    reason = f"no response: {text}"
+    lost = PartVerdict(answer=None, gold="", decision="undecided", score=None, decided_by=PACKAGE, reason=reason)
+    key = Key(task=exam.task.name, question_id=id, trial=trial)
+    return total(exam.document(id).question, key, [lost], GradingConfig(partial_credit=exam.task.partial_credit))
+
+
+# The YAML ------------------------------------------------------------------------------------------------------------
+
+
+def guide(data: str, folder: Path) -> Guide:
+    """Writes the YAML and says how it is called.
+
+    Args:
+        data: the data set that the tasks shall read; "" for that of LIVEK12_DATA at run time, and all tasks.
+        folder: where the files go; those of an earlier call are replaced.
+
+    Raises:
+        UserError: lmms-eval is missing or too old, there is no such data set, or the folder cannot be written.
+    """
+    require(PACKAGE, FLOOR, INSTALL)
+    place = open_card(data)[0] if data else ""
+    tasks = {harness_name(task.name): task for task, _ in tasks_in(place)}
+    if not tasks:
+        raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
+    stubs = {name: folder.resolve() / f"{name}.jsonl" for name in tasks}
+    write(folder, {**_groups(tasks), **{name: _yaml(name, task, stubs[name]) for name, task in tasks.items()}})
+    for name, task in tasks.items():
+        write_atomically(stubs[name], json.dumps({"task": task.name, "data": place}) + "\n")
+    return Guide(path=str(folder), install=INSTALL, call=_call(next(iter(tasks)), folder), notes=_notes(place))
+
+
+def _groups(tasks: Mapping[str, Task]) -> dict[str, dict[str, Any]]:
+    """The suites that have tasks here."""
+    names = {suite: [name for name in map(harness_name, of) if name in tasks] for suite, of in SUITES.items()}
+    return {suite: group(suite, {name: tasks[name] for name in of}) for suite, of in names.items() if of}
+
+
+def _yaml(name: str, task: Task, stub: Path) -> dict[str, Any]:
+    """One task as lmms-eval wants it."""
+    hooks = (process_docs, doc_to_messages, doc_to_text, doc_to_visual, doc_to_target, process_results)
+    return {
+        "task": name,
+        "tag": [f"{PREFIX}_tag_{about}" for about in (task.benchmark, task.modality, task.language) if about],
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {SPLIT: str(stub)}},
+        "test_split": SPLIT,
+        "output_type": "generate_until",
+        "num_fewshot": 0,
+        **{hook.__name__: _ours(hook) for hook in hooks},
+        "generation_kwargs": generation(task, "max_new_tokens"),
+        "repeats": 1,
+        # The default filter keeps the first of the repeats; this one keeps all.
+        "filter_list": [{"name": FILTER, "filter": [{"function": "remove_whitespace"}]}],
+        # Thinking is split off in the marking; a text cut by other rules could get other marks.
+        "reasoning_tags": "none",
+        "metric_list": [
+            {"metric": ID, "aggregation": _ours(count), "higher_is_better": True},
+            *(
+                {
+                    "metric": metric_name,
+                    "aggregation": _ours(score if metric_name in ("score", "score_high") else mean),
+                    "higher_is_better": metric.higher_is_better,
+                }
+                for metric_name, metric in METRICS.items()
+            ),
+        ],
+        "metadata": metadata(task),
+    }
+
+
+def _ours(function: Callable[..., Any]) -> Function:
+    return Function(f"{__name__}.{function.__name__}")
+
+
+def _call(name: str, folder: Path) -> str:
+    return (
+        f"lmms-eval --model qwen2_5_vl --model_args pretrained=MODEL --tasks {name} --include_path {folder}"
+        " --log_samples --output_path OUT"
+    )
+
+
+def _notes(place: str) -> tuple[str, ...]:
+    return (
+        f"questions come from {place or 'the data set that the variable LIVEK12_DATA names'}",
+        "token budgets are the papers' (up to 32768); for less: --gen_kwargs max_new_tokens=N, and with --model vllm "
+        "--model_args max_new_tokens=N too, for it takes the larger of the two",
+        "lmms-eval decodes greedily unless --gen_kwargs says otherwise (temperature=0.6,top_p=0.95)",
+        "chat models see pictures where they stand in the text, simple ones (--force_simple) where they put them",
+        "its caches (--use_cache, --cache_requests) do not see the data set: give each data set a cache of its own",
+        "for the full exam marks: livek12 import-responses OUT --from lmms-eval --task TASK --data DATA --out RUN "
+        "(of a run with --log_samples, without --predict_only)",
+    )

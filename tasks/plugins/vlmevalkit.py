@@ -1,0 +1,270 @@
+"""VLMEvalKit: a launcher that runs the kit with our data sets in it, and its tables of our tasks.
+
+Contract: the kit has no plug-ins, so `python -m livek12.tasks.plugins.vlmevalkit RUN_PY_ARGUMENTS` adds our class to
+the kit's list of data sets and then runs its `run.py` unchanged; prompts, pictures and marks are those of `exam`.
+`write_table` writes a task in the layout of the kit's TSV files, for use without our package: there the kit's own
+prompts and marks apply. This module imports without the kit; `vlmevalkit_dataset` needs it.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import importlib
+import importlib.util
+import io
+import json
+import logging
+import os
+import runpy
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.questions import open_card
+from livek12.core.records import Image
+from livek12.tasks.plugins.exam import DATA_VARIABLE, PREFIX, Document, Exam, Guide, harness_name, open_exam
+from livek12.tasks.plugins.yaml_tasks import tasks_in
+from livek12.tasks.registry import all_tasks
+
+INSTALL = 'pip install "livek12[vlmevalkit]"'
+DATASET = "livek12.tasks.plugins.vlmevalkit_dataset"
+FAILED = "Failed to obtain answer"
+"""How the texts begin that the kit writes where it has no answer."""
+ID = "question_id"
+"""Our own column, which the kit carries into its result files."""
+MAX_PICTURE = 4 * 2**20
+"""Bytes of an encoded picture in a table; the kit holds whole tables in memory."""
+_log = logging.getLogger(__name__)
+
+
+def guide(data: str, folder: Path) -> Guide:
+    """Writes the tables of the tasks that a data set has questions for.
+
+    Args:
+        data: the data set; empty writes no table.
+        folder: where the tables go, for the kit's variable LMUData.
+
+    Raises:
+        UserError: no such data set, or a question of it cannot be asked.
+    """
+    if data:
+        place, _ = open_card(data)
+        for task in [task for task, _ in tasks_in(place) if task.name in all_tasks()]:
+            write_table(Exam(task, place), folder / f"{harness_name(task.name)}.tsv")
+    return Guide(
+        path=str(folder) if data else __name__,
+        install=INSTALL,
+        call=(
+            f"{DATA_VARIABLE}={data or 'DATA'} python -m {__name__}"
+            " --data livek12_cfe_text --model MODEL --work-dir out"
+        ),
+        notes=(
+            "the launcher takes the arguments of the kit's run.py; it needs no tables, only LIVEK12_DATA",
+            "the kit's API models send pictures as JPEG and scale small ones up, whatever the data set says",
+            "predictions are written as TSV unless PRED_FORMAT says otherwise: cells of xlsx end at 32767 characters",
+            "for the full exam marks: livek12 import-responses out --from vlmevalkit --task TASK --data DATA --out RUN",
+            f"without our package the kit reads the tables from {folder} (LMUData), under its own prompts and marks;"
+            " it leaves out questions without a picture where others have one",
+        ),
+    )
+
+
+# The tables ----------------------------------------------------------------------------------------------------------
+
+
+def write_table(exam: Exam, file: Path) -> None:
+    """Writes a task as one of the kit's TSV files: row by row, whole or not at all.
+
+    Columns: index (from 0), question, A, B, … (options), answer, category, image, and our own `question_id`,
+    `question_type`, `language` and `prompt` (the whole prompt with image marks). `image` is Base64, or the text of a
+    Python list of it, or the index of an earlier row with the same pictures; larger ones than `MAX_PICTURE` are
+    scaled down, which is logged.
+
+    Raises:
+        UserError: a picture cannot be read, or the file cannot be written.
+    """
+    labels = sorted({option.label for document in exam.documents for option in document.question.options})
+    images = ["image"] if any(document.images for document in exam.documents) else []
+    columns = ["index", "question", *labels, "answer", "category", *images, ID, "question_type", "language", "prompt"]
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", newline="", dir=file.parent, prefix=f".{file.stem}-", delete=False
+        ) as part:
+            writer = csv.DictWriter(part, columns, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n")
+            try:
+                writer.writeheader()
+                writer.writerows(_table_rows(exam.documents))
+            except BaseException:
+                Path(part.name).unlink()
+                raise
+        Path(part.name).replace(file)
+    except OSError as error:
+        raise UserError(f"{file}: cannot be written ({error.strerror}); choose another --out") from None
+
+
+def _table_rows(documents: Sequence[Document]) -> Iterator[dict[str, Any]]:
+    seen: dict[tuple[str, ...], int] = {}
+    for index, document in enumerate(documents):
+        question = document.question
+        row = {
+            "index": index,
+            "question": question.question,
+            **{option.label: option.text for option in question.options},
+            "answer": document.target,
+            "category": question.subject,
+            ID: question.id,
+            "question_type": question.question_type,
+            "language": question.language,
+            "prompt": document.text,
+        }
+        if document.images:
+            first = seen.setdefault(tuple(image.sha256 for image in document.images), index)
+            row["image"] = _image_cell(document) if first == index else first
+        yield row
+
+
+def _image_cell(document: Document) -> str:
+    encoded = [base64.b64encode(_bounded(image, document.id)).decode() for image in document.images]
+    return encoded[0] if len(encoded) == 1 else repr(encoded)
+
+
+def _bounded(image: Image, question: str) -> bytes:
+    """The encoded picture, scaled down where it is too large."""
+    import PIL.Image
+
+    found = image.bytes or b""
+    if len(found) <= MAX_PICTURE:
+        return found
+    try:
+        picture = PIL.Image.open(io.BytesIO(found)).convert("RGB")
+    except Exception as error:  # Pillow raises of many kinds on damaged files and on bombs
+        raise UserError(f"question {question}: a picture cannot be read ({error})") from None
+    before = picture.size
+    while len(found) > MAX_PICTURE:
+        picture = picture.resize((max(1, picture.width * 3 // 4), max(1, picture.height * 3 // 4)))
+        buffer = io.BytesIO()
+        picture.save(buffer, "PNG")
+        found = buffer.getvalue()
+    _log.warning("question %s: a picture of %d×%d is scaled to %d×%d", question, *before, *picture.size)
+    return found
+
+
+# What the kit writes -------------------------------------------------------------------------------------------------
+
+
+def predictions(file: Path) -> Iterator[dict[str, str]]:
+    """The rows of a result file of the kit (tsv, json or xlsx), every cell as the text it was.
+
+    Raises:
+        UserError: it is not readable, or has no column `question_id` or `prediction`.
+    """
+    readers = {".tsv": _tsv_rows, ".json": _json_rows, ".xlsx": _xlsx_rows}
+    if file.suffix not in readers:
+        raise UserError(f"{file}: not a result file of VLMEvalKit; give one of {', '.join(readers)}")
+    try:
+        rows = readers[file.suffix](file)
+    except (OSError, ValueError, csv.Error, KeyError, ImportError) as error:
+        raise UserError(f"{file}: not readable ({' '.join(str(error).split())[:200]})") from None
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict) or row.get(ID) is None or row.get("prediction") is None:
+            raise UserError(f"{file}: row {number} has no {ID} and prediction; was it asked through our launcher?")
+        yield {str(name): str(value) for name, value in row.items() if value is not None}
+
+
+def _tsv_rows(file: Path) -> list[dict[str, str]]:
+    csv.field_size_limit(2**31 - 1)
+    with file.open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text, delimiter="\t"))
+
+
+def _json_rows(file: Path) -> list[Any]:
+    rows = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(rows, list):
+        raise ValueError("not a list of rows")
+    return rows
+
+
+def _xlsx_rows(file: Path) -> list[Any]:
+    import pandas
+
+    rows: list[Any] = pandas.read_excel(file, dtype=str, keep_default_na=False).to_dict("records")
+    return rows
+
+
+# The launcher --------------------------------------------------------------------------------------------------------
+
+
+def launch(arguments: Sequence[str]) -> None:
+    """Runs the kit's `run.py` with our data sets in it.
+
+    Args:
+        arguments: of `run.py`.
+
+    Raises:
+        UserError: no kit is installed here, or it lacks what we need, or a data set cannot be asked.
+    """
+    from livek12.core.engines.torch_builds import mend_torch_builds
+
+    if importlib.util.find_spec("vlmeval") is None:
+        raise UserError(f"VLMEvalKit (vlmeval) is not installed in this environment; {INSTALL}")
+    named = _named(arguments)
+    for name in named:
+        open_exam(name)
+    mend_torch_builds()
+    os.environ.setdefault("PRED_FORMAT", "tsv")
+    register(named)
+    script = _script()
+    sys.argv = [str(script), *arguments]
+    runpy.run_path(str(script), run_name="__main__")
+
+
+def register(names: Sequence[str] = ()) -> None:
+    """Adds our class to the kit's data sets; once is enough.
+
+    Args:
+        names: tasks that are not among the listed ones (those of a release).
+
+    Raises:
+        UserError: the kit is damaged, or another version than those we know.
+    """
+    try:
+        kit = importlib.import_module("vlmeval.dataset")
+        ours = importlib.import_module(DATASET).Livek12Dataset
+        classes, supported = kit.DATASET_CLASSES, kit.SUPPORTED_DATASETS
+    except (ImportError, AttributeError) as error:
+        raise UserError(f"this VLMEvalKit lacks what the data sets need ({error}); {INSTALL}") from error
+    ours.DATASET_URL.update(dict.fromkeys(names, ""))
+    if ours not in classes:
+        classes.append(ours)
+        supported.extend(ours.DATASET_URL)
+
+
+def _named(arguments: Sequence[str]) -> list[str]:
+    """Our data sets among the arguments; to be opened before the kit, which passes over those that fail."""
+    start = arguments.index("--data") + 1 if "--data" in arguments else len(arguments)
+    rest = list(arguments[start:])
+    end = next((place for place, word in enumerate(rest) if word.startswith("--")), len(rest))
+    return [name for name in rest[:end] if name.startswith(PREFIX)]
+
+
+def _script() -> Path:
+    """`run.py`: in the package, or beside it in a checkout of the kit."""
+    spec = importlib.util.find_spec("vlmeval")
+    package = Path((spec and spec.origin) or "").parent
+    for script in (package.parent / "run.py", package / "run.py"):
+        if script.is_file():
+            return script
+    raise UserError(f"VLMEvalKit in {package} has no run.py; {INSTALL}")
+
+
+if __name__ == "__main__":
+    try:
+        launch(sys.argv[1:])
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

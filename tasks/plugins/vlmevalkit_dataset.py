@@ -1,0 +1,92 @@
+"""Our tasks as a data set class of VLMEvalKit; imported by the launcher, where the kit is installed.
+
+Contract: the kit asks for a table of rows, for the message of a row and for the marks of a result file. The message
+has our texts and pictures in their true order, pictures as files with the very bytes of the data set; the kit's
+models may not put prompts of their own in its place. A request that the kit gave up is ungraded, not wrong.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vlmeval.dataset.image_base import ImageBaseDataset
+
+from livek12.core.journal import write_atomically
+from livek12.core.records import Image
+from livek12.tasks.plugins.exam import METRICS, Exam, harness_name, open_exam
+from livek12.tasks.plugins.vlmevalkit import FAILED, ID, predictions
+from livek12.tasks.registry import all_tasks
+
+if TYPE_CHECKING:
+    import pandas
+
+    from livek12.core.records import Verdict
+
+
+class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
+    """A task over the data set that LIVEK12_DATA names."""
+
+    TYPE = "VQA"
+    DATASET_URL = {harness_name(name): "" for name in all_tasks()}
+    force_use_dataset_prompt = True
+
+    def load_data(self, dataset: str) -> pandas.DataFrame:
+        """One row a question, in asking order; no pictures, which `build_prompt` brings."""
+        import pandas
+
+        self.exam: Exam = open_exam(dataset)
+        return pandas.DataFrame(
+            {
+                "index": document.id,
+                ID: document.id,
+                "question": document.text,
+                "answer": document.target,
+                "category": document.question.subject,
+            }
+            for document in self.exam.documents
+        )
+
+    def build_prompt(self, line: Any) -> list[dict[str, str]]:
+        """The message of a row (or of its number)."""
+        document = self.exam.document(self._row(line)[ID])
+        parts = [part for message in document.request.messages for part in message.content]
+        return [
+            {"type": "image", "value": self._file(document.request.images[part.image])}
+            if part.image
+            else {"type": "text", "value": part.text or ""}
+            for part in parts
+        ]
+
+    def dump_image(self, line: Any) -> list[str]:
+        """The picture files of a row, in the order of their marks."""
+        return [self._file(image) for image in self.exam.document(self._row(line)[ID]).images]
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
+        """The metrics of a result file, by our rules; also written beside it as `…_score.json`."""
+        verdicts = [self._mark(row) for row in predictions(Path(eval_file))]
+        found = {name: metric.total([metric.of(one) for one in verdicts]) for name, metric in METRICS.items()}
+        marks = {"questions": float(len(verdicts)), **found}
+        file = Path(eval_file)
+        write_atomically(file.with_name(f"{file.stem}_score.json"), json.dumps(marks, indent=1) + "\n")
+        return marks
+
+    def _mark(self, row: dict[str, str]) -> Verdict:
+        said = row["prediction"]
+        return self.exam.lost(row[ID], said) if said.startswith(FAILED) else self.exam.mark(row[ID], said)
+
+    def _row(self, line: Any) -> Any:
+        return self.data.iloc[line] if isinstance(line, int) else line
+
+    def _file(self, image: Image) -> str:
+        import PIL.Image
+
+        encoded = image.bytes or b""
+        suffix = str(PIL.Image.open(io.BytesIO(encoded)).format or "png").lower()
+        file = Path(self.img_root) / f"{image.sha256}.{suffix}"
+        if not (file.is_file() and file.stat().st_size == len(encoded)):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(encoded)
+        return str(file)
