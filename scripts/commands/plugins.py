@@ -1,0 +1,59 @@
+"""`livek12 plugins HARNESS`: where the plug-in for a harness lies and how it is called.
+
+stdout holds the path alone, so that a shell can put it into the harness's own command line; what a person wants to
+know goes to stderr. Generated files lie in the cache, one folder for each version of the package and of the data set.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from livek12.core.errors import UserError
+from livek12.scripts import options
+
+app = options.command()
+
+
+@app.command()
+def plugins(
+    harness: Annotated[str, typer.Argument(help="lm-eval, lmms-eval, inspect, lighteval or vlmevalkit.")],
+    data: options.Data = "",
+    out: Annotated[Path | None, typer.Option("--out", help="Folder of generated files; default: in the cache.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Say where the plug-in for a harness lies and how it is called."""
+    from livek12.scripts.pipeline import one_of
+    from livek12.tasks.plugins import HARNESSES
+
+    one_of("HARNESS", harness, tuple(HARNESSES))
+    folder = (out or _cached(harness, data)).resolve()
+    try:
+        found = importlib.import_module(HARNESSES[harness]).guide(data, folder)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"{error.name} is not installed in this environment; pip install 'livek12[{harness}]'"
+        ) from None
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(found), ensure_ascii=False, indent=1))
+        return
+    for line in (f"install: {found.install}", f"call: {found.call}", *(f"note: {note}" for note in found.notes)):
+        typer.echo(line, err=True)
+    typer.echo(found.path)
+
+
+def _cached(harness: str, data: str) -> Path:
+    """A folder of the cache that no other version of the package or of the data set writes to."""
+    from livek12 import __version__
+    from livek12.core.questions import open_card
+    from livek12.judges.cache import cache_folder
+
+    named = [__version__, *(open_card(data) if data else ())]
+    key = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:16]
+    return cache_folder() / "plugins" / harness / key

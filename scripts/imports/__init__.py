@@ -1,0 +1,43 @@
+"""Logs of other harnesses as recorded responses: one module a harness.
+
+Contract: a module's `rows(path, tasks)` yields plain rows (`task`, `question_id`, `trial`, `response` and whatever the
+log tells of `finish_reason`, `model`, `seconds`, token counts), as the replay engine takes them. Nothing the log does
+not say is put in. A damaged entry costs one warning with its place; a log with none of the tasks is a UserError.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Collection
+from pathlib import Path
+
+from livek12.core.journal import write_atomically
+
+READERS: dict[str, str] = {
+    "lm-eval": "livek12.scripts.imports.lm_eval",
+    "lmms-eval": "livek12.scripts.imports.lmms_eval",
+    "inspect": "livek12.scripts.imports.inspect_ai",
+    "lighteval": "livek12.scripts.imports.lighteval",
+    "vlmevalkit": "livek12.scripts.imports.vlmevalkit",
+}
+IMPORTED = "imported.jsonl"
+
+
+def as_jsonl(path: Path, source: str, tasks: Collection[str], out: Path) -> Path:
+    """The recorded responses of a harness's log as a JSONL file in the run folder.
+
+    Args:
+        path: the log, a file or a folder.
+        source: the harness, one of `READERS`.
+        tasks: our names of the tasks that are wanted.
+        out: the run folder.
+
+    Raises:
+        UserError: the log is not there, not readable, or holds none of the tasks.
+    """
+    rows = importlib.import_module(READERS[source]).rows(path, tasks)
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    out.mkdir(parents=True, exist_ok=True)
+    write_atomically(out / IMPORTED, "".join(lines))
+    return out / IMPORTED

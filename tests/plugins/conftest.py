@@ -1,0 +1,106 @@
+"""What the tests of all plug-ins share: built data sets, what our request says, and answers with planted errors."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import PIL.Image
+import pytest
+
+from livek12.core.records import Request
+from livek12.dataset_builders import build
+from livek12.tasks.plugins.exam import Document
+from tests.core.engines.conftest import (  # noqa: F401  (fixtures: the small models that engines are tested with)
+    cache,
+    served,
+    small_gguf,
+    tiny_qwen25_vl,
+)
+
+Row = tuple[str, str, str]
+"""(role, "text" or "image", the text or `rgb_sha256` of the picture)."""
+
+
+@pytest.fixture(scope="session")
+def sample_data(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The sample exam (zh, en, ko; text, figures and pages) as a data set, which no test changes."""
+    return _built("sample", "", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def cfe_data(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """CFE-Bench's real rows as a data set."""
+    return _built("cfe", str(shared_data / "cfe_bench"), tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def gaokao_mm_data(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Real exam questions with figures as a livek12 data set."""
+    return _built("livek12", str(shared_data / "gaokao_mm"), tmp_path_factory)
+
+
+def _built(benchmark: str, source: str, factory: pytest.TempPathFactory) -> str:
+    folder = factory.mktemp(f"data-{benchmark}") / "data"
+    build(benchmark, source, folder)
+    return str(folder)
+
+
+def needs(*modules: str) -> None:
+    """Skips the test, or the whole file that says so at its head, naming what is missing."""
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}", allow_module_level=True)
+
+
+def rgb_sha256(picture: PIL.Image.Image) -> str:
+    """A hash of what is seen: size and RGB pixels, whatever the file format."""
+    rgb = picture.convert("RGB")
+    return hashlib.sha256(f"{rgb.width}x{rgb.height}:".encode() + rgb.tobytes()).hexdigest()
+
+
+def parity_rows(request: Request) -> list[Row]:
+    """What our request puts to a model, part by part."""
+    rows: list[Row] = []
+    for message in request.messages:
+        for part in message.content:
+            if part.type == "text":
+                rows.append((message.role, "text", part.text or ""))
+            else:
+                encoded = request.images[part.image or ""].bytes or b""
+                rows.append((message.role, "image", rgb_sha256(PIL.Image.open(io.BytesIO(encoded)))))
+    return rows
+
+
+def planted_answers(documents: list[Document], trials: int = 1) -> list[dict[str, Any]]:
+    """An answer to each question and trial: in turn the key, the key of another, an undecidable one, none, thinking.
+
+    Rows as `livek12 import-responses --from jsonl` takes them, without `task`.
+    """
+    said: list[Callable[[Document, Document], str]] = [
+        lambda own, other: f"\\boxed{{{own.target}}}",
+        lambda own, other: f"\\boxed{{{other.target}}}",
+        lambda own, other: f"<think>{own.target}?</think>{own.target}",
+        lambda own, other: f"{own.target}, or perhaps {other.target}; one of these.",
+        lambda own, other: "",
+    ]
+    return [
+        {
+            "question_id": document.id,
+            "trial": trial,
+            "response": said[(index + trial) % len(said)](document, documents[index - 1]),
+        }
+        for index, document in enumerate(documents)
+        for trial in range(trials)
+    ]
+
+
+def write_rows(file: Path, rows: list[dict[str, Any]]) -> Path:
+    """The rows as JSONL."""
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return file

@@ -1,0 +1,401 @@
+"""The plug-in for Inspect, run by Inspect itself: what reaches a model, what answers are marked, what its logs hold."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plugins.conftest import needs, planted_answers, write_rows
+from tests.scripts.command import livek12_here
+
+needs("inspect_ai")
+
+from inspect_ai import eval as inspect_eval  # noqa: E402
+from inspect_ai.log import EvalLog, write_eval_log  # noqa: E402
+from inspect_ai.model import (  # noqa: E402
+    ChatMessage,
+    ChatMessageAssistant,
+    ContentReasoning,
+    ContentText,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+    ModelUsage,
+    modelapi,
+)
+from inspect_ai.model._model_output import ChatCompletionChoice  # noqa: E402
+from inspect_ai.solver import Generate, Solver, TaskState, solver  # noqa: E402
+
+from livek12.core.errors import UserError  # noqa: E402
+from livek12.core.records import Request  # noqa: E402
+from livek12.scripts.imports.inspect_ai import rows as imported  # noqa: E402
+from livek12.tasks.plugins import inspect_ai as plugin  # noqa: E402
+from livek12.tasks.plugins.exam import open_exam  # noqa: E402
+from livek12.tasks.plugins.inspect_marks import answer_of, model_name  # noqa: E402
+from livek12.tasks.plugins.inspect_tasks import TASKS  # noqa: E402
+from livek12.tasks.registry import all_tasks  # noqa: E402
+
+Seen = list[tuple[str, str, str]]
+SEEN: list[Seen] = []
+CONFIGS: list[GenerateConfig] = []
+
+
+@modelapi(name="livek12_recorder")
+class Recorder(ModelAPI):
+    """Keeps what it is asked, part by part, and answers without a token count."""
+
+    def __init__(self, model_name: str, base_url: Any = None, api_key: Any = None, config: Any = None, **more: Any):
+        super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
+
+    def max_connections(self) -> int:
+        return 1
+
+    async def generate(self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
+        SEEN.append([part for message in input for part in _parts(message)])
+        CONFIGS.append(config)
+        return ModelOutput.from_content(self.model_name, "\\boxed{A}")
+
+
+def _parts(message: ChatMessage) -> Iterator[tuple[str, str, str]]:
+    content = [ContentText(text=message.content)] if isinstance(message.content, str) else message.content
+    for part in content:
+        if part.type == "image":
+            kind, encoded = part.image.split(",", 1)
+            yield message.role, kind, hashlib.sha256(base64.b64decode(encoded)).hexdigest()
+        else:
+            yield message.role, "text", part.text
+
+
+def ours(request: Request) -> Seen:
+    """The same of our request; the kind of a picture is told by its first bytes."""
+    kinds = {
+        b"\x89PNG": "data:image/png;base64",
+        b"\xff\xd8\xff": "data:image/jpeg;base64",
+        b"RIFF": "data:image/webp;base64",
+    }
+    found: Seen = []
+    for message in request.messages:
+        for part in message.content:
+            if part.image:
+                encoded = request.images[part.image].bytes or b""
+                kind = next((kind for head, kind in kinds.items() if encoded.startswith(head)), "?")
+                found.append((message.role, kind, part.image))
+            else:
+                found.append((message.role, "text", part.text or ""))
+    return found
+
+
+@solver
+def recorded(answers: dict[tuple[str, int], dict[str, Any]]) -> Solver:
+    """Gives each sample and epoch its recorded answer, in place of a model."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.output = output_of(answers[str(state.sample_id), state.epoch - 1])
+        return state
+
+    return solve
+
+
+def output_of(row: dict[str, Any]) -> ModelOutput:
+    """A plain recorded row as what a provider of Inspect gives."""
+    content: list[Any] = [ContentReasoning(reasoning=row["reasoning"])] if row.get("reasoning") else []
+    message = ChatMessageAssistant(content=[*content, ContentText(text=row["response"])])
+    stop: Any = {"length": "max_tokens", "stop": "stop"}[row["finish_reason"]]
+    usage = None
+    if "completion_tokens" in row:
+        cached = row["cached_tokens"]
+        usage = ModelUsage(
+            input_tokens=row["prompt_tokens"] - cached,
+            input_tokens_cache_read=cached,
+            output_tokens=row["completion_tokens"],
+            reasoning_tokens=row["reasoning_tokens"],
+        )
+    choice = ChatCompletionChoice(message=message, stop_reason=stop)
+    return ModelOutput(model="m", choices=[choice], usage=usage, time=row["seconds"])
+
+
+def answers_to(task: str, data: str, trials: int, limit: int | None = None) -> list[dict[str, Any]]:
+    """Planted answers with all that a provider tells; some are cut short, some think in a field of their own."""
+    rows = planted_answers(open_exam(task, data).documents[:limit], trials)
+    for index, row in enumerate(rows):
+        row |= {"finish_reason": "length" if index % 7 == 6 else "stop", "seconds": 1.5 + index, "model": "x"}
+        row |= {"prompt_tokens": 100 + index, "cached_tokens": index % 3, "completion_tokens": 500 * (index % 9) + 7}
+        row |= {"reasoning_tokens": index % 5}
+        if index % 4 == 0:
+            row["reasoning"] = f"thought {index}"
+    return rows
+
+
+def sit(task: str, data: str, rows: list[dict[str, Any]], logs: Path, epochs: int = 1, **more: Any) -> EvalLog:
+    """Inspect's own eval over recorded answers."""
+    answers = {(row["question_id"], row["trial"]): row for row in rows}
+    limit = len({row["question_id"] for row in rows})
+    arguments = {"data": data, **more}
+    (log,) = inspect_eval(
+        TASKS[task](**arguments), "livek12_recorder/x", solver=recorded(answers), log_dir=str(logs), limit=limit,
+        epochs=epochs, display="none", log_format="eval",
+    )  # fmt: skip
+    assert log.status == "success", log.error
+    return log
+
+
+def metrics_of(log: EvalLog) -> dict[str, float]:
+    assert log.results
+    (marks,) = log.results.scores
+    return {name: metric.value for name, metric in marks.metrics.items()}
+
+
+def report_of(run: Path, *arguments: object) -> dict[str, Any]:
+    """The report of a run folder made by `livek12 import-responses`."""
+    ended = livek12_here("import-responses", *arguments, "--out", run)
+    assert ended.code in (0, 1), ended.err
+    report: dict[str, Any] = json.loads((run / "report.json").read_text())
+    return report["tasks"]
+
+
+@pytest.mark.parametrize(
+    ("task", "data"),
+    [
+        ("cfe_text", "cfe_data"),
+        ("cfe_multimodal", "cfe_data"),
+        ("livek12_text_image", "gaokao_mm_data"),
+        ("livek12_image_only", "sample_data"),
+        ("kmmmu", "sample_data"),
+    ],
+)
+def test_what_reaches_the_model_is_our_request(
+    task: str, data: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    place = request.getfixturevalue(data)
+    SEEN.clear()
+    CONFIGS.clear()
+    made = TASKS[task](data=place)
+    (log,) = inspect_eval(made, "livek12_recorder/x", log_dir=str(tmp_path), limit=50, display="none", max_samples=1)
+    documents = open_exam(task, place).documents[:50]
+    assert log.status == "success", log.error
+    assert [ours(document.request) for document in documents] == SEEN
+    assert {sample.id for sample in log.samples or []} == {document.id for document in documents}
+    sampling = all_tasks()[task].sampling
+    assert {(c.max_tokens, c.temperature, c.top_p, c.seed) for c in CONFIGS} == {
+        (sampling.max_tokens, sampling.temperature, sampling.top_p, None)
+    }
+    assert {made.metadata["task_version"], made.version} == {all_tasks()[task].version}
+
+
+@pytest.mark.parametrize(
+    ("task", "data", "trials", "limit"),
+    [
+        ("livek12_text_only", "sample_data", 3, None),
+        ("livek12_image_only", "sample_data", 1, None),
+        ("cfe_text", "cfe_data", 2, 40),
+    ],
+)
+def test_marks_and_imported_log_equal_a_native_run(
+    task: str, data: str, trials: int, limit: int | None, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    place = request.getfixturevalue(data)
+    rows = answers_to(task, place, trials, limit)
+    common = ("--task", task, "--data", place, "--trials", trials, *(("--limit", limit) if limit else ()))
+    native = report_of(tmp_path / "native", write_rows(tmp_path / "rows.jsonl", rows), "--from", "jsonl", *common)
+    log = sit(task, place, rows, tmp_path / "logs", trials)
+    theirs = report_of(tmp_path / "theirs", tmp_path / "logs", "--from", "inspect", *common)
+
+    assert theirs == native
+    metrics = native[task]["metrics"]
+    assert metrics["ARL"]["low"] is not None, "token counts came through"
+    assert native[task]["counts"]["ungraded"], "the planted answers hold undecidable ones"
+    found = metrics_of(log)
+    names = {"accuracy": "accuracy", "mark": "score"}
+    if task.startswith("livek12"):
+        names |= {name: name for name in metrics if name.startswith(("ARL", "Acc"))}
+    if task.startswith("cfe"):
+        names["variable_accuracy"] = "variable_accuracy"
+    if trials > 1:
+        names |= {f"pass@{k}": f"pass@{k}" for k in range(1, trials + 1)}
+    for name, in_log in names.items():
+        low, high = metrics[name]["low"], metrics[name]["high"]
+        assert found[in_log] == pytest.approx(low), name
+        assert found.get(f"{in_log}_high", found[in_log]) == pytest.approx(high), name
+    counts = native[task]["counts"]
+    for state in ("ungraded", "no_answer"):
+        assert found[state] == pytest.approx(counts[state] / counts["answers"])
+    assert found["truncated"] == pytest.approx(sum(row["finish_reason"] == "length" for row in rows) / len(rows))
+    assert log.eval.metadata
+    same = log.eval.metadata["data_sha256"] == _spec(tmp_path / "native")["data_sha256"]
+    assert same == (limit is None), "the whole task is named, whatever Inspect's --limit"
+
+
+def _spec(run: Path) -> dict[str, Any]:
+    (task,) = json.loads((run / "run.json").read_text())["tasks"]
+    found: dict[str, Any] = task
+    return found
+
+
+def test_an_undecided_answer_is_unscored_and_a_missing_count_invents_nothing(sample_data: str, tmp_path: Path) -> None:
+    rows = answers_to("livek12_text_only", sample_data, 1)
+    for row in rows[:1]:
+        del row["completion_tokens"]
+    log = sit("livek12_text_only", sample_data, rows, tmp_path)
+    found = metrics_of(log)
+    assert math.isnan(found["ARL"]) and math.isnan(found["Acc≤0.1"])
+    assert found["accuracy"] < found["accuracy_high"]
+    scores = [sample.scores["exam_marks"] for sample in log.samples or [] if sample.scores]
+    states = {score.metadata["state"]: score for score in scores if score.metadata}
+    assert math.isnan(states["ungraded"].value["score"])  # type: ignore[index,call-overload]
+    assert states["no_answer"].value == {"accuracy": 0.0, "score": 0.0}
+    assert "undecided by" in (states["ungraded"].explanation or "")
+
+
+def test_judges_are_asked_what_the_rules_leave_open(sample_data: str, tmp_path: Path) -> None:
+    rows = answers_to("livek12_text_only", sample_data, 1)
+    replies = tmp_path / "judge.jsonl"
+    write_rows(replies, [{"question_id": "nobody", "response": "{}", "model": "judge-a"}])
+    spec = f"{replies}@replay"
+    log = sit("livek12_text_only", sample_data, rows, tmp_path / "logs", judge=spec, audit=False)
+    scores = [sample.scores["exam_marks"] for sample in log.samples or [] if sample.scores]
+    votes = [vote for score in scores for part in (score.metadata or {})["verdict"]["parts"] for vote in part["votes"]]
+    assert votes and {vote["judge"] for vote in votes} == {"judge-a"}
+    assert any("judge-a: undecided" in (score.explanation or "") for score in scores)
+
+
+def test_a_log_tells_of_thinking_counts_and_endings(sample_data: str, tmp_path: Path) -> None:
+    row = answers_to("livek12_text_only", sample_data, 1)[0]
+    said = answer_of(output_of(row))
+    for name in ("response", "reasoning", "finish_reason", "seconds", "prompt_tokens", "cached_tokens"):
+        assert said[name] == row[name], name
+    assert (said["completion_tokens"], said["reasoning_tokens"]) == (row["completion_tokens"], row["reasoning_tokens"])
+    assert answer_of(ModelOutput())["response"] == ""
+    assert [model_name(name) for name in ("hf/a/b", "openai-api/local/m", "openai/gpt", "bare")] == [
+        "a/b",
+        "m",
+        "gpt",
+        "bare",
+    ]
+
+
+def test_a_sample_that_failed_has_no_row_and_json_logs_are_read(
+    sample_data: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = answers_to("livek12_text_only", sample_data, 1)
+    log = sit("livek12_text_only", sample_data, rows, tmp_path / "logs")
+    assert log.samples
+    from inspect_ai.log import EvalError
+
+    log.samples[0].error = EvalError(message="lost", traceback="", traceback_ansi="")
+    as_json = tmp_path / "other" / "log.json"
+    as_json.parent.mkdir()
+    write_eval_log(log, str(as_json))
+    found = list(imported(as_json, ["livek12_text_only"]))
+    assert {row["question_id"] for row in found} == {row["question_id"] for row in rows} - {log.samples[0].id}
+    assert "1 samples ended without an answer" in caplog.text
+    with pytest.raises(UserError, match="no answers to cfe_text"):
+        list(imported(as_json, ["cfe_text"]))
+    (tmp_path / "other" / "damaged.eval").write_bytes(b"PK\x03\x04 and no more")
+    assert len(list(imported(as_json.parent, ["livek12_text_only"]))) == len(found)
+    assert "damaged.eval: is no whole archive" in caplog.text
+
+
+def test_two_logs_of_one_question_are_an_error(sample_data: str, tmp_path: Path) -> None:
+    rows = answers_to("livek12_text_only", sample_data, 1)
+    sit("livek12_text_only", sample_data, rows, tmp_path)
+    sit("livek12_text_only", sample_data, rows, tmp_path)
+    assert len(list(imported(tmp_path, ["livek12_text_only"]))) == len(rows), "the same log twice"
+    rows[3]["response"] = "something else"
+    sit("livek12_text_only", sample_data, rows, tmp_path)
+    with pytest.raises(UserError, match=f"question {rows[3]['question_id']} .* with another response"):
+        list(imported(tmp_path, ["livek12_text_only"]))
+
+
+def bomb(file: Path) -> None:
+    """An archive that says it holds ten bytes and unpacks to 300 MiB."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("header.json", "w") as stream:
+        for _ in range(300):
+            stream.write(bytes(1 << 20))
+    raw = bytearray(file.read_bytes())
+    true = struct.pack("<I", 300 << 20)
+    assert raw.count(true) >= 1
+    file.write_bytes(raw.replace(true, struct.pack("<I", 10)))
+
+
+@pytest.mark.parametrize("kind", ["bomb", "cut", "empty", "json", "deep", "folder", "missing"])
+def test_a_hostile_log_ends_in_one_line(kind: str, sample_data: str, tmp_path: Path) -> None:
+    file = tmp_path / ("log.json" if kind in ("json", "deep") else "log.eval")
+    if kind == "bomb":
+        bomb(file)
+    elif kind == "cut":
+        log = sit("livek12_text_only", sample_data, answers_to("livek12_text_only", sample_data, 1), tmp_path / "logs")
+        file.write_bytes(Path(log.location).read_bytes()[:3000])
+    elif kind == "folder":
+        file.mkdir()
+    elif kind != "missing":
+        file.write_text({"empty": "", "json": '{"version": 2, "eval": 7}', "deep": "[" * 100_000}[kind])
+    with pytest.raises(UserError) as caught:
+        list(imported(file, ["livek12_text_only"]))
+    assert "\n" not in str(caught.value) and str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize(("found", "said"), [("0.3.99", "is too old"), (None, "is not installed")])
+def test_an_old_version_is_named(found: str | None, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if found is None:
+            raise plugin.PackageNotFoundError(name)
+        return found
+
+    monkeypatch.setattr(plugin, "version", version)
+    with pytest.raises(UserError, match=said) as caught:
+        plugin.check_version()
+    assert plugin.MINIMUM in str(caught.value) or "pip install" in str(caught.value)
+
+
+def test_every_task_is_there_and_wrong_use_is_one_line(sample_data: str, tmp_path: Path) -> None:
+    assert list(TASKS) == list(all_tasks())
+    for arguments in ({"data": str(tmp_path)}, {"data": sample_data, "judge": "x@openai:base_url=nowhere"}):
+        with pytest.raises(Exception) as caught:
+            TASKS["livek12_text_only"](**arguments)
+        assert type(caught.value).__name__ == "PrerequisiteError"
+        assert "\n" not in str(caught.value.message)  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_the_command_line_of_inspect(sample_data: str, served: str, tmp_path: Path) -> None:
+    """`inspect list tasks`, and `inspect eval` with a genuine small model behind an endpoint, ending in its log."""
+    guide = plugin.guide(sample_data, tmp_path)
+    listed = _inspect(tmp_path, "list", "tasks")
+    assert {f"{plugin.FILE}@{name}" for name in all_tasks() if name.isidentifier()} <= set(listed.split())
+    installed = any(point.name == guide.path for point in entry_points(group="inspect_ai"))
+    task = f"{guide.path}/livek12_text_only" if installed else f"{plugin.FILE}@livek12_text_only"
+    where = ["-T", f"data={sample_data}", "--log-dir", str(tmp_path / "logs"), "--model-base-url", served]
+    small = ["--limit", "3", "--max-tokens", "32", "--display", "plain", "--model", "openai-api/local/small"]
+    out = _inspect(tmp_path, "eval", task, *where, *small, LOCAL_API_KEY="none")
+    assert "truncated" in out, out
+    rows = list(imported(tmp_path / "logs", ["livek12_text_only"]))
+    asked = open_exam("livek12_text_only", sample_data).documents[:3]
+    assert {row["question_id"] for row in rows} == {document.id for document in asked}
+    assert all(row["model"] == "small" and 0 < row["completion_tokens"] <= 32 for row in rows)
+
+
+def _inspect(folder: Path, *arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "inspect_ai", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "200", **environment},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

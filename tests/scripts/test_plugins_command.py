@@ -1,0 +1,103 @@
+"""`livek12 plugins`: a path alone on stdout, the rest on stderr, and one clear line for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from livek12 import __version__
+from livek12.core.errors import UserError
+from livek12.tasks.plugins import HARNESSES
+from livek12.tasks.plugins.exam import require
+from tests.plugins.conftest import needs, sample_data  # noqa: F401  (a fixture)
+from tests.scripts.command import livek12_here
+
+INSTALL = "pip install 'livek12[lm-eval]'"
+
+
+@pytest.fixture
+def lm_eval_here() -> None:
+    needs("lm_eval")
+
+
+@pytest.mark.usefixtures("lm_eval_here")
+def test_stdout_is_the_path_alone(sample_data: str) -> None:  # noqa: F811
+    ended = livek12_here("plugins", "lm-eval", "--data", sample_data)
+    assert ended.code == 0, ended.err
+    folder = Path(ended.out.strip())
+    assert ended.out == f"{folder}\n"
+    assert folder.is_relative_to(Path(os.environ["LIVEK12_CACHE"]).resolve())
+    assert (folder / "livek12_kmmmu.yaml").is_file()
+    lines = ended.err.splitlines()
+    assert lines[0].startswith("install: pip install ")
+    assert lines[1].startswith("call: lm_eval ")
+    assert f"--include_path {folder} " in lines[1]
+
+
+@pytest.mark.usefixtures("lm_eval_here")
+def test_folders_of_two_data_sets_never_mix(sample_data: str, tmp_path: Path) -> None:  # noqa: F811
+    copy = Path(shutil.copytree(sample_data, tmp_path / "copy"))
+    folders = {livek12_here("plugins", "lm-eval", "--data", data).out for data in (sample_data, copy, sample_data)}
+    folders.add(livek12_here("plugins", "lm-eval").out)
+    assert len(folders) == 3
+    card = (copy / "README.md").read_text()
+    (copy / "README.md").write_text(card.replace('config_name: "kmmmu_default"', 'config_name: "kmmmu_other"'))
+    assert (changed := livek12_here("plugins", "lm-eval", "--data", copy).out) not in folders
+    assert not (Path(changed.strip()) / "livek12_kmmmu.yaml").exists()
+
+
+@pytest.mark.usefixtures("lm_eval_here")
+def test_json_is_the_whole_guide(sample_data: str, tmp_path: Path) -> None:  # noqa: F811
+    ended = livek12_here("plugins", "lm-eval", "--data", sample_data, "--out", tmp_path / "yaml", "--json")
+    guide = json.loads(ended.out)
+    assert set(guide) == {"path", "install", "call", "notes"}
+    assert guide["path"] == str(tmp_path / "yaml")
+    assert guide["notes"][0] == f"questions come from {Path(sample_data).resolve()}"
+    settings = (tmp_path / "yaml" / "livek12_cfe_text.yaml").read_text()
+    assert f"livek12: {__version__}" in settings
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nonsense",), "error: HARNESS 'nonsense': choose one of lm-eval, lmms-eval, inspect, lighteval, vlmevalkit"),
+        (("lm-eval", "--data", "{tmp}/none"), "error: {tmp}/none: no such folder; build a data set"),
+        (("lm-eval", "--data", "{tmp}"), "error: {tmp} has no README.md: not a data set; build one"),
+        (("lm-eval", "--out", "{tmp}/file/x"), "error: {tmp}/file/x: cannot be written (Not a directory)"),
+    ],
+)
+@pytest.mark.usefixtures("lm_eval_here")
+def test_wrong_use_is_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    (tmp_path / "file").write_text("")
+    ended = livek12_here("plugins", *(argument.format(tmp=tmp_path) for argument in arguments))
+    assert ended.code == 2
+    assert not ended.out
+    assert len(ended.err.splitlines()) == 1
+    assert ended.err.startswith(message.format(tmp=tmp_path))
+
+
+def test_every_harness_has_its_guide() -> None:
+    for harness in HARNESSES:
+        ended = livek12_here("plugins", harness, "--json")
+        if ended.code:  # the harness is not installed here, and that is said in one line
+            assert len(ended.errors) == 1 == len(ended.err.splitlines()), ended.err
+            assert "install" in ended.err
+        else:
+            assert all(json.loads(ended.out)[name] for name in ("path", "install", "call"))
+
+
+@pytest.mark.parametrize(
+    ("package", "floor", "message"),
+    [
+        ("no-such-harness", "1", f"no-such-harness is not installed in this environment; {INSTALL}"),
+        ("pytest", "9999", f"pytest .* is too old for the plug-in, which needs 9999 or newer; {INSTALL}"),
+    ],
+)
+def test_a_missing_or_old_harness_is_one_line(package: str, floor: str, message: str) -> None:
+    with pytest.raises(UserError, match=message.replace("[", r"\[")):
+        require(package, floor, INSTALL)
+    assert require("pytest", "7", INSTALL)
