@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.records import Call, Image, Question, Response, Verdict
-from livek12.judges.base import NamedJudge
-from livek12.judges.cache import VOTES, Store
-from livek12.judges.cascade import Cascade, decision_store, default_cascade
+from livek12.judges.bench import JudgeOptions, Judges
+from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, judge_version
 from livek12.scripts.progress import warn
 
@@ -24,89 +23,12 @@ if TYPE_CHECKING:
     from livek12.core.run_folder import RunFolder
     from livek12.judges.llm.audit import Auditor
     from livek12.judges.llm.settle import Settler
-    from livek12.judges.llm.spec import PanelSpec
     from livek12.scripts.pipeline import Exam
     from livek12.tasks.base import Task
 
 Pages = Mapping[tuple[str, int], Image]
-MOST_THREADS = 256
 
-
-@dataclass(frozen=True)
-class JudgeOptions:
-    """Who judges, and with what at hand.
-
-    Attributes:
-        panel: the models for what the rules leave open; None for rules alone.
-        answers: a data set with the keys, where the run's own questions have none.
-        data: where the run's data set lies now, if it moved (for its pictures).
-        cache: whether decisions and replies are remembered on disk.
-        audit: whether models also audit the reasoning, where the task's paper has them do so.
-    """
-
-    panel: PanelSpec | None = None
-    answers: str = ""
-    data: str = ""
-    cache: bool = True
-    audit: bool = True
-
-
-class Judges:
-    """The rules, and the panel where there is one."""
-
-    def __init__(self, options: JudgeOptions) -> None:
-        self.options = options
-        self.cascade = default_cascade(decision_store() if options.cache else None)
-        self._votes = Store(VOTES) if options.cache and options.panel else None
-        self._threads: ThreadPoolExecutor | None = None
-        self.panel = None
-        if options.panel is not None:
-            from livek12.judges.llm.client import DIRECT, JudgeModel
-            from livek12.judges.llm.panel import Panel
-
-            models = [JudgeModel(judge, self._votes) for judge in options.panel.judges]
-            self._models = models
-            for model in models:
-                if model.spec.engine in DIRECT:
-                    model.start()  # cheap, and a wrong address or missing file is said before any work
-            self._threads = ThreadPoolExecutor(self.threads * len(models), thread_name_prefix="panel")
-            self.panel = Panel(options.panel, models, self._threads)
-
-    @property
-    def threads(self) -> int:
-        """How many responses are put before the panel at a time: enough to keep every judge busy."""
-        if self.options.panel is None:
-            return 1
-        asked = [judge.engine_args.get("concurrency", 16) for judge in self.options.panel.judges]
-        busy = max((int(n) for n in asked if str(n).isdecimal()), default=16)
-        local = any(judge.engine in {"auto", "vllm"} for judge in self.options.panel.judges)
-        return min(MOST_THREADS, 2 * max(busy, 64 if local else 1))
-
-    def settler(self, named: NamedJudge, config: GradingConfig) -> Settler | None:
-        """The panel with the method of a task; None for rules alone."""
-        from livek12.judges.llm.settle import Settler
-
-        return None if self.panel is None else Settler(self.panel, named, config, self.cascade)
-
-    def auditor(self, named: NamedJudge) -> Auditor | None:
-        """The panel as critics of the reasoning; None where nobody is to audit."""
-        from livek12.judges.llm.audit import Auditor
-
-        wanted = named.audit and self.options.audit
-        return Auditor(self.panel, named.size) if wanted and self.panel is not None else None
-
-    def __enter__(self) -> Judges:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *ended: object) -> None:
-        self.cascade.flush()
-        if kind is not None and issubclass(kind, KeyboardInterrupt):
-            return  # who stops does not wait for a judge; replies that came are stored
-        if self.panel is not None:
-            for model in self._models:
-                model.close()
-        if self._threads is not None:
-            self._threads.shutdown(wait=True, cancel_futures=True)
+__all__ = ["JudgeOptions", "Judges"]
 
 
 def check_judges(options: JudgeOptions, author: str, tasks: str) -> None:

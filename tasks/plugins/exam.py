@@ -8,7 +8,6 @@ right, and `ungraded` says how many there are, so that equal ends mean a sure nu
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from functools import cache, cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from livek12.core.engines.images import BadImage, check_image
 from livek12.core.engines.thinking import Thinking
 from livek12.core.errors import UserError
 from livek12.core.questions import fingerprint
@@ -75,11 +75,24 @@ class Document:
         """The encoded pictures in the order of their marks; a picture shown twice is there twice."""
         return [self.request.images[part.image] for part in self._parts if part.image]
 
-    def pictures(self) -> list[PIL.Image.Image]:
-        """The decoded pictures, RGB, in the order of their marks."""
-        import PIL.Image
+    def picture(self, place: int) -> PIL.Image.Image:
+        """The picture at a mark (from 0) as our own engines show it: RGB, upright, on white.
 
-        return [PIL.Image.open(io.BytesIO(image.bytes or b"")).convert("RGB") for image in self.images]
+        Raises:
+            UserError: its bytes are no readable picture.
+        """
+        try:
+            return check_image(self.images[place])
+        except BadImage as error:
+            raise UserError(f"question {self.id}: image {place + 1} of {len(self.images)} {error}") from None
+
+    def pictures(self) -> list[PIL.Image.Image]:
+        """The decoded pictures in the order of their marks.
+
+        Raises:
+            UserError: one cannot be read.
+        """
+        return [self.picture(place) for place in range(len(self.images))]
 
     @property
     def target(self) -> str:

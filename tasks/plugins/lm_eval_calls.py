@@ -7,7 +7,6 @@ marked, each metric is the mean over them, and the weighted score is 100 · ΣO 
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -80,13 +79,12 @@ class Pictures(Sequence["PIL.Image.Image"]):
     def __getitem__(self, index: slice) -> Pictures: ...
 
     def __getitem__(self, index: int | slice) -> PIL.Image.Image | Pictures:
-        import PIL.Image
-
         if isinstance(index, slice):
             return Pictures(self._document, self._places[index])
-        image = self._document.images[self._places[index]]
+        with one_line_errors():
+            picture = self._document.picture(self._places[index])
         _shown.add(_key(self._document))
-        return PIL.Image.open(io.BytesIO(image.bytes or b"")).convert("RGB")
+        return picture
 
     def __repr__(self) -> str:
         """What the log of samples shows in the pictures' place."""

@@ -22,17 +22,18 @@ from typing import Any, ParamSpec, TypeVar
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.questions import open_card
-from livek12.core.records import Key, PartVerdict, Verdict
+from livek12.core.records import Verdict
 from livek12.tasks.base import Task
 from livek12.tasks.plugins.exam import METRICS, PREFIX, Exam, Guide, harness_name, open_exam, require
 from livek12.tasks.plugins.yaml_tasks import (
+    DISJOINT,
     FILTER,
-    SUITE,
     Function,
     generation,
-    group,
     joined,
+    kind_of,
     metadata,
+    suites,
     tasks_in,
     write,
 )
@@ -44,13 +45,6 @@ GAVE_UP = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED]")
 ID = "questions"
 """Under this name the log of samples has a question's id, and the results the number of questions."""
 SPLIT = "test"
-SUITES: Mapping[str, tuple[str, ...]] = {
-    f"{SUITE}_text_only": ("livek12_text_only_zh", "livek12_text_only_en"),
-    f"{SUITE}_text_image": ("livek12_text_image_zh", "livek12_text_image_en"),
-    f"{SUITE}_image_only": ("livek12_image_only_zh", "livek12_image_only_en"),
-    f"{SUITE}_cfe": ("cfe_text", "cfe_multimodal"),
-}
-"""Groups whose tasks share no question: numbers over all of them mean something."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -146,12 +140,7 @@ def _exam(row: Mapping[str, str]) -> Exam:
 def _mark(exam: Exam, id: str, text: str, trial: int) -> Verdict:
     if not text.startswith(GAVE_UP):
         return exam.mark(id, text, trial=trial)
-    from livek12.judges.grade import GradingConfig, total
-
-    reason = f"no response: {text}"
-    lost = PartVerdict(answer=None, gold="", decision="undecided", score=None, decided_by=PACKAGE, reason=reason)
-    key = Key(task=exam.task.name, question_id=id, trial=trial)
-    return total(exam.document(id).question, key, [lost], GradingConfig(partial_credit=exam.task.partial_credit))
+    return exam.lost(id, f"no response: {text}", trial)
 
 
 # The YAML ------------------------------------------------------------------------------------------------------------
@@ -169,20 +158,21 @@ def guide(data: str, folder: Path) -> Guide:
     """
     require(PACKAGE, FLOOR, INSTALL)
     place = open_card(data)[0] if data else ""
-    tasks = {harness_name(task.name): task for task, _ in tasks_in(place)}
+    found = list(tasks_in(place))
+    tasks = {harness_name(task.name): task for task, _ in found}
     if not tasks:
         raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
     stubs = {name: folder.resolve() / f"{name}.jsonl" for name in tasks}
-    write(folder, {**_groups(tasks), **{name: _yaml(name, task, stubs[name]) for name, task in tasks.items()}})
+    kinds = {
+        harness_name(task.name): (task, kind_of(task, any(facts.images for facts in asked)))
+        for task, asked in found
+        if task.name in DISJOINT
+    }
+    groups = suites(kinds) if place else {}
+    write(folder, {**groups, **{name: _yaml(name, task, stubs[name]) for name, task in tasks.items()}})
     for name, task in tasks.items():
         write_atomically(stubs[name], json.dumps({"task": task.name, "data": place}) + "\n")
     return Guide(path=str(folder), install=INSTALL, call=_call(next(iter(tasks)), folder), notes=_notes(place))
-
-
-def _groups(tasks: Mapping[str, Task]) -> dict[str, dict[str, Any]]:
-    """The suites that have tasks here."""
-    names = {suite: [name for name in map(harness_name, of) if name in tasks] for suite, of in SUITES.items()}
-    return {suite: group(suite, {name: tasks[name] for name in of}) for suite, of in names.items() if of}
 
 
 def _yaml(name: str, task: Task, stub: Path) -> dict[str, Any]:

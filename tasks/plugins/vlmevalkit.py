@@ -129,28 +129,23 @@ def _table_rows(documents: Sequence[Document]) -> Iterator[dict[str, Any]]:
 
 
 def _image_cell(document: Document) -> str:
-    encoded = [base64.b64encode(_bounded(image, document.id)).decode() for image in document.images]
+    encoded = [base64.b64encode(_bounded(document, place)).decode() for place in range(len(document.images))]
     return encoded[0] if len(encoded) == 1 else repr(encoded)
 
 
-def _bounded(image: Image, question: str) -> bytes:
-    """The encoded picture, scaled down where it is too large."""
-    import PIL.Image
-
-    found = image.bytes or b""
+def _bounded(document: Document, place: int) -> bytes:
+    """The encoded picture at a mark, scaled down where it is too large."""
+    found = document.images[place].bytes or b""
     if len(found) <= MAX_PICTURE:
         return found
-    try:
-        picture = PIL.Image.open(io.BytesIO(found)).convert("RGB")
-    except Exception as error:  # Pillow raises of many kinds on damaged files and on bombs
-        raise UserError(f"question {question}: a picture cannot be read ({error})") from None
+    picture = document.picture(place)
     before = picture.size
     while len(found) > MAX_PICTURE:
         picture = picture.resize((max(1, picture.width * 3 // 4), max(1, picture.height * 3 // 4)))
         buffer = io.BytesIO()
         picture.save(buffer, "PNG")
         found = buffer.getvalue()
-    _log.warning("question %s: a picture of %d×%d is scaled to %d×%d", question, *before, *picture.size)
+    _log.warning("question %s: a picture of %d×%d is scaled to %d×%d", document.id, *before, *picture.size)
     return found
 
 

@@ -239,7 +239,7 @@ def test_its_command_line_runs_the_sample(sample_data: str, tiny_qwen25_vl: Path
     assert all(0 < row["completion_tokens"] <= 8 for row in rows)
 
 
-def test_no_built_in_has_our_names(tmp_path: Path) -> None:
+def test_no_built_in_has_our_names(tmp_path: Path, sample_data: Path) -> None:
     """Asked of its files, for a built-in wins over an external task of the same name."""
     import importlib.util
 
@@ -250,10 +250,10 @@ def test_no_built_in_has_our_names(tmp_path: Path) -> None:
     texts = [file.read_text(encoding="utf-8") for file in room.rglob("*.yaml")]
     built_in = {match[1] or match[2] for text in texts for match in named.finditer(text)}
     assert len(built_in) > 1000
-    folder = Path(plugin.guide("", tmp_path).path)
-    written = [yaml.load(file.read_text(), Loader=_Loader) for file in folder.glob("*.yaml")]
+    folders = [plugin.guide("", tmp_path / "all").path, plugin.guide(str(sample_data), tmp_path / "sample").path]
+    written = [yaml.load(file.read_text(), Loader=_Loader) for of in folders for file in Path(of).glob("*.yaml")]
     ours = {one.get("group") or one["task"] for one in written} | {tag for one in written for tag in one.get("tag", [])}
-    assert ours >= {harness_name(task) for task in all_tasks()} | set(plugin.SUITES)
+    assert ours >= {harness_name(task) for task in all_tasks()} | {"livek12_suite_text", "livek12_suite_kmmmu_figures"}
     assert not ours & built_in
     assert {task_name(harness_name(task)) for task in all_tasks()} == set(all_tasks())
 
