@@ -48,7 +48,7 @@ class JournalWriter:
             while written < len(line):
                 written += os.write(self._fd, line[written:])
             if time.monotonic() - self._synced >= _SYNC_SECONDS:
-                self._sync()
+                self.sync()
         except OSError as error:
             os.ftruncate(self._fd, end)
             raise UserError(
@@ -56,7 +56,8 @@ class JournalWriter:
                 "make room and run the same command again"
             ) from error
 
-    def _sync(self) -> None:
+    def sync(self) -> None:
+        """Has the disk hold everything appended so far."""
         os.fsync(self._fd)
         self._synced = time.monotonic()
 

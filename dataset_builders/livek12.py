@@ -72,7 +72,7 @@ _PASSED_ON = ("paper_id", "year", "exam", "difficulty", "translation_of", "remov
 _READ = {
     *("id", "set", "subject", "question_type", "point_value", "question", "answer", "solution", "images"),
     *("subset", "knowledge_points", "language", "number", "licence", "license", "source", "source_url", "url"),
-    *("upstream_id", "review", "unit", "part_units", "part_points", "page_numbers", "taxonomy", *_PASSED_ON),
+    *("upstream_id", "review", "options", "unit", "part_units", "part_points", "page_numbers", "taxonomy", *_PASSED_ON),
 }
 _CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-j](?:[\s,，、;；.()（）\[\]]*[A-Ja-j])*[\s.。)）\]]*")
 _LONGEST_NAME = 32
@@ -141,8 +141,8 @@ def _question(
     answer = unlabelled([restore(entry) for entry in texts_of(data, "answer")])
     letters = [_letters(entry) for entry in answer]
     kind = gaokao.kind(row) if gaokao.matches(row) else kind_of(raw_type)
-    options: list[Option] = []
-    if kind in (None, CHOICE, *CHOICE_TYPES):
+    options = _stated_options(data)
+    if not options and kind in (None, CHOICE, *CHOICE_TYPES):
         text, options = split_options(text, set("".join(letters)) if all(letters) else set(answer))
     if kind is None:
         kind = CHOICE if options and any(letters) else FREE
@@ -186,6 +186,15 @@ def _question(
         review=review_of(data, origin.published_by),
         source=source_of(data, origin.licence),
     )
+
+
+def _stated_options(data: Data) -> list[Option]:
+    """The options of a row that has them apart from its question, as ingested papers do."""
+    given = data.get("options") or []
+    rows = given if isinstance(given, list) else [given]
+    if not all(isinstance(item, Mapping) and {"label", "text"} <= item.keys() for item in rows):
+        raise BadRow("options is a list of {label, text}")
+    return [Option(label=str(item["label"]), text=restore(str(item["text"]))) for item in rows]
 
 
 def _check_on_pages(paper: str, page_numbers: list[Any], number: str, pages: Collection[PageKey]) -> None:

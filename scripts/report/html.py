@@ -217,16 +217,18 @@ def _occurring(chosen: Sequence[Entry], pages: Pages) -> list[Image]:
 
 
 def _assets() -> dict[str, str]:
-    style, script = _read("report.css"), _read("report.js")
-    return {"style": style, "script": script, "style_hash": _csp_hash(style), "script_hash": _csp_hash(script)}
+    style, script = read_template("report.css"), read_template("report.js")
+    return {"style": style, "script": script, "style_hash": csp_hash(style), "script_hash": csp_hash(script)}
 
 
-def _csp_hash(content: str) -> str:
+def csp_hash(content: str) -> str:
+    """The hash by which a content security policy lets a style or script of ours in."""
     return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
 
 
 @cache
-def _read(name: str) -> str:
+def read_template(name: str) -> str:
+    """A file of `templates/`."""
     return resources.files("livek12.scripts.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 

@@ -1,0 +1,256 @@
+"""Pieces of a page put in order: columns, paragraphs, captions, and at last the records.
+
+Contract: pieces are in points from the top left of the page; what comes out are `Block`s in reading order, one column
+after the other. Text layers and OCR meet here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from livek12.core.records import Image
+from livek12.dataset_builders.ingest import layout
+from livek12.dataset_builders.ingest.blocks import Block, Box, Kind, Line, Origin
+from livek12.dataset_builders.ingest.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.glyphs import Glyph
+from livek12.dataset_builders.ingest.mathlines import TextLine, lines_of
+
+Crop = Callable[[Bounds], Image]
+"""A region in points, as a picture."""
+CAPTION: Final = re.compile(
+    r"(第?\s*\d{0,3}\s*题?\s*(图|圖|表)\s*[\d一二三四五六①-⑳甲乙丙(（]*.{0,18}|<?\s*(그림|표|자료)\s*\d*\s*>?.{0,18}|(fig(ure)?|table)\.?\s*\d+.{0,60}|\(?[가-하]\)?|[甲乙丙丁]|\(?[a-h]\))$",
+    re.IGNORECASE,
+)
+_LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
+UNSURE: Final = 0.6
+"""OCR that is less sure of a line has not read it."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """A block before it is put in order."""
+
+    kind: Kind
+    box: Bounds
+    lines: list[TextLine] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Sheet:
+    """What was found on a page, in points.
+
+    Attributes:
+        glyphs: of running text.
+        pieces: figures and tables.
+        rules: free rules (fractions, blanks).
+        frames: boxes around text.
+        dividers: long vertical lines.
+    """
+
+    number: int
+    width: float
+    height: float
+    origin: Origin
+    glyphs: list[Glyph]
+    pieces: list[Piece]
+    rules: list[Rule]
+    frames: list[Bounds]
+    dividers: list[Rule]
+
+
+def centre(glyph: Glyph) -> tuple[float, float]:
+    """Of its ink."""
+    return (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
+
+
+def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Block], float | None]:
+    """The blocks of a page in reading order, and where its columns part.
+
+    Args:
+        sheet: what stands on it.
+        crop: cuts out a picture.
+        before: where the columns of the page before part.
+    """
+    edge, sheet.glyphs = _edges(sheet)
+    runs = layout.segments(sheet.glyphs)
+    solid = [piece.box for piece in sheet.pieces]
+    middle = layout.gutter(runs, solid, sheet.dividers, sheet.width, before)
+    ordered: list[tuple[Piece, int]] = [(piece, 0) for piece in edge]
+    for region, column in _regions(runs, solid, middle, sheet):
+        ordered += [(piece, column) for piece in _column(region, sheet)]
+    return [_block(piece, column, sheet, crop) for piece, column in ordered], middle
+
+
+def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
+    """Text in a frame at the left or right edge of the paper is a tab, not part of any line."""
+    tabs = [frame for frame in sheet.frames if frame[0] > 0.9 * sheet.width or frame[2] < 0.1 * sheet.width]
+    pieces: list[Piece] = []
+    glyphs = sheet.glyphs
+    for tab in tabs:
+        inside = [glyph for glyph in glyphs if layout.contains(tab, *centre(glyph))]
+        glyphs = [glyph for glyph in glyphs if not layout.contains(tab, *centre(glyph))]
+        lines = lines_of(inside, [])
+        if lines:
+            pieces.append(Piece("header", layout.around([line.box for line in lines]), lines))
+    return pieces, glyphs
+
+
+def _regions(
+    runs: Sequence[layout.Segment], solid: Sequence[Bounds], middle: float | None, sheet: Sheet
+) -> list[tuple[Bounds, int]]:
+    """Rectangles in reading order, each with the number of its column."""
+    if middle is None:
+        return [((-1e4, -1e4, 1e4, 1e4), 0)]
+    done: list[tuple[Bounds, int]] = []
+    at = -1e4
+    across = layout.bands(runs, solid, middle, sheet.width)
+    for rule in sheet.dividers:
+        if abs((rule.left + rule.right) / 2 - middle) < 3:
+            across = [
+                (-1e4, rule.top),
+                *(band for band in across if rule.top < band[0] and band[1] < rule.bottom),
+                (rule.bottom, 9e3),
+            ]
+    for top, bottom in [*across, (1e4, 1e4)]:
+        done.append(((-1e4, at, middle, top), 0))
+        done.append(((middle, at, 1e4, top), 1))
+        if bottom < 1e4:
+            done.append(((-1e4, top, 1e4, bottom), 0))
+        at = bottom
+    return done
+
+
+def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
+    inside = [glyph for glyph in sheet.glyphs if _within(region, *centre(glyph))]
+    rules = [r for r in sheet.rules if r.flat and _within(region, (r.left + r.right) / 2, (r.top + r.bottom) / 2)]
+    own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
+    labels, inside = _figure_labels(inside, own)
+    paragraphs = _paragraphs(lines_of(inside, rules), own, sheet.frames)
+    return _in_rows([*paragraphs, *own, *labels], {id(label) for label in labels})
+
+
+def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Glyph]]:
+    """Labels of options (A., ①) that stand alone beside figures become pieces of their own."""
+    figures = [piece for piece in own if piece.kind in ("figure", "table")]
+    if not figures:
+        return [], glyphs
+    pieces: list[Piece] = []
+    taken: set[int] = set()
+    for run in layout.runs(glyphs, 0.9):
+        text = "".join(glyph.text for glyph in run).strip()
+        box = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
+        size = run[0].size
+        middle = (box[1] + box[3]) / 2
+        if _LABEL.fullmatch(text) and any(
+            piece.box[1] - size < middle < piece.box[3] + size and -2 < piece.box[0] - box[2] < 4 * size
+            for piece in figures
+        ):
+            taken.update(id(glyph) for glyph in run)
+            pieces.append(Piece("text", box, lines_of(run, [])))
+    return pieces, [glyph for glyph in glyphs if id(glyph) not in taken]
+
+
+def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
+    """From top to bottom; figures side by side, and the labels before them, from left to right."""
+    rows: list[list[Piece]] = []
+    for piece in sorted(pieces, key=lambda piece: (piece.box[1], piece.box[0])):
+        aside = piece.kind in ("figure", "table") or id(piece) in labels
+        last = rows[-1] if rows else None
+        if last and aside and all(one.kind in ("figure", "table") or id(one) in labels for one in last):
+            top, bottom = min(one.box[1] for one in last), max(one.box[3] for one in last)
+            if min(bottom, piece.box[3]) - max(top, piece.box[1]) > 0.5 * min(
+                bottom - top, piece.box[3] - piece.box[1]
+            ):
+                last.append(piece)
+                continue
+        rows.append([piece])
+    return [piece for row in rows for piece in sorted(row, key=lambda piece: piece.box[0])]
+
+
+def _within(region: Bounds, x: float, y: float) -> bool:
+    return region[0] <= x < region[2] and region[1] <= y < region[3]
+
+
+def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bounds]) -> list[Piece]:
+    """Lines that follow each other as the column's lines do; a gap, a figure or a frame ends a paragraph."""
+    done: list[Piece] = []
+    ordered = sorted(lines, key=lambda line: line.base)
+    steps = sorted(b.base - a.base for a, b in pairwise(ordered) if b.base - a.base < 4 * b.size)
+    usual = steps[len(steps) // 2] if steps else 0.0
+    for line in ordered:
+        last = done[-1] if done else None
+        if last and _follows(last.lines[-1], line, usual, own, frames):
+            last.lines.append(line)
+            last.box = layout.around([last.box, line.box])
+        else:
+            done.append(Piece("text", line.box, [line]))
+    for piece in done:
+        if len(piece.lines) == 1 and CAPTION.match(piece.lines[0].text) and _under_figure(piece.box, own):
+            piece.kind = "caption"
+    return done
+
+
+def _under_figure(box: Bounds, own: Sequence[Piece]) -> bool:
+    return any(
+        (-2 < box[1] - piece.box[3] < 24 or -2 < piece.box[1] - box[3] < 24)
+        and box[0] < piece.box[2]
+        and box[2] > piece.box[0]
+        for piece in own
+    )
+
+
+def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece], frames: Sequence[Bounds]) -> bool:
+    size = max(last.size, line.size)
+    gap = line.box[1] - last.box[3]
+    if gap > 0.9 * size and line.base - last.base > 1.35 * usual:
+        return False
+    if gap > 2.5 * size or abs(last.size - line.size) > 0.35 * size:
+        return False
+    if any(_parts(frame, last, line) for frame in frames):
+        return False
+    return not any(last.box[3] - 2 < piece.box[1] and piece.box[1] < line.box[3] for piece in own)
+
+
+def _parts(frame: Bounds, last: TextLine, line: TextLine) -> bool:
+    """Whether one of two lines stands in the frame and the other does not."""
+    first, second = (
+        layout.contains(frame, (one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2) for one in (last, line)
+    )
+    return first != second
+
+
+def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:
+    lines = [_record(line, sheet) for line in piece.lines]
+    wanted = piece.kind in ("figure", "table") or any(line.unread for line in lines)
+    sure = [line.confidence for line in lines]
+    return Block(
+        kind=piece.kind,
+        box=box_of(piece.box, sheet),
+        column=column,
+        lines=lines,
+        picture=crop(piece.box) if wanted else None,
+        origin=sheet.origin,
+        confidence=sum(sure) / len(sure) if sure else 1.0,
+    )
+
+
+def _record(line: TextLine, sheet: Sheet) -> Line:
+    return Line(
+        text=line.text,
+        box=box_of(line.box, sheet),
+        size=line.size / sheet.height,
+        bold=line.bold,
+        confidence=round(line.confidence if line.sound else min(line.confidence, 0.5), 3),
+        unread=not line.sound or line.confidence < UNSURE,
+    )
+
+
+def box_of(box: Bounds, sheet: Sheet) -> Box:
+    """Points as fractions of the page."""
+    left, right = sorted(min(1.0, max(0.0, value / sheet.width)) for value in (box[0], box[2]))
+    top, bottom = sorted(min(1.0, max(0.0, value / sheet.height)) for value in (box[1], box[3]))
+    return Box(page=sheet.number, left=left, top=top, right=right, bottom=bottom)

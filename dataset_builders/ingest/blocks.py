@@ -1,0 +1,123 @@
+"""What lies on a page: blocks in reading order, whoever found them (text layer, OCR or MinerU).
+
+Contract: boxes are fractions of the page, (0, 0) is the top left corner, so that they fit any rendering of it. A
+figure's picture is its crop; formulas are LaTeX between dollar signs where they could be read, and where not the
+block says so (`unread`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from livek12.core.records import Image, Record
+
+Kind = Literal["text", "formula", "table", "figure", "caption", "header", "footer"]
+Origin = Literal["text_layer", "ocr", "mineru"]
+
+
+class Box(Record):
+    """A rectangle on a page.
+
+    Attributes:
+        page: its number, from 1.
+        left, top, right, bottom: fractions of the page's width and height, 0 to 1.
+    """
+
+    page: int
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def area(self) -> float:
+        """As a fraction of the page."""
+        return max(0.0, self.right - self.left) * max(0.0, self.bottom - self.top)
+
+    def joined(self, other: Box) -> Box:
+        """The smallest box around both; they are on one page."""
+        return Box(
+            page=self.page,
+            left=min(self.left, other.left),
+            top=min(self.top, other.top),
+            right=max(self.right, other.right),
+            bottom=max(self.bottom, other.bottom),
+        )
+
+    def overlap(self, other: Box) -> float:
+        """Intersection over union, 0 to 1; 0 on different pages."""
+        if self.page != other.page:
+            return 0.0
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        shared = max(0.0, width) * max(0.0, height)
+        union = self.area + other.area - shared
+        return shared / union if union else 0.0
+
+
+class Line(Record):
+    """One printed line.
+
+    Attributes:
+        text: with formulas in LaTeX between dollar signs where they could be read.
+        box: around it.
+        size: height of its letters, as a fraction of the page's height.
+        bold: whether most of it is.
+        confidence: of the reading, 0 to 1; 1 for a text layer that is sound.
+        unread: pieces of it (private-use glyphs, formulas) stand in the picture only.
+    """
+
+    text: str
+    box: Box
+    size: float = 0.0
+    bold: bool = False
+    confidence: float = 1.0
+    unread: bool = False
+
+
+class Block(Record):
+    """One thing on a page: a paragraph, a table, a figure.
+
+    Attributes:
+        kind: what it is; headers and footers are kept here and dropped by the segmentation.
+        box: around it.
+        column: 0 for the left or only column.
+        lines: of text; a table's rows, cells divided by tabs.
+        picture: the crop of a figure, a table or an unread formula.
+        caption: of a figure, where one stands beside it.
+        origin: who found it.
+        confidence: 0 to 1.
+    """
+
+    kind: Kind
+    box: Box
+    column: int = 0
+    lines: list[Line] = []
+    picture: Image | None = None
+    caption: str = ""
+    origin: Origin = "text_layer"
+    confidence: float = 1.0
+
+    @property
+    def text(self) -> str:
+        """All lines."""
+        return "\n".join(line.text for line in self.lines)
+
+
+class PageBlocks(Record):
+    """One page: its picture and its blocks in reading order.
+
+    Attributes:
+        number: from 1.
+        width, height: in points (1/72 inch).
+        image: the whole page as it is shown to people and to models (deskewed).
+        blocks: in reading order, columns one after the other.
+        notes: what a person should know (rotated by 2 degrees, text layer unsound, …).
+    """
+
+    number: int
+    width: float
+    height: float
+    image: Image
+    blocks: list[Block] = []
+    notes: list[str] = []

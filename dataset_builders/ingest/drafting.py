@@ -1,0 +1,156 @@
+"""Makes a draft of each question found: text, options, figures, points, type, what its page says of its key, doubts.
+
+Contract: nothing is taken for granted: what a rule is not sure of is a doubt. Names of files are made of the paper's
+id and the number alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Image, Language
+from livek12.dataset_builders.base import UniqueIds
+from livek12.dataset_builders.ingest import kinds, options, points
+from livek12.dataset_builders.ingest.blocks import Block, Box
+from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.keys import Entry, split_answered, take_topics
+from livek12.dataset_builders.ingest.matching import keyed, with_doubt
+from livek12.dataset_builders.ingest.segment import Body, Segment, boxes, by_column
+from livek12.dataset_builders.ingest.stream import Stream
+from livek12.dataset_builders.ingest.subjects import subject_of
+from livek12.dataset_builders.ingest.templates import Template
+from livek12.dataset_builders.ingest.texts import Text, compose
+
+_SURE = 0.75
+"""Text read with less confidence is a doubt."""
+_READ_KEY = 0.45
+"""A fraction's lines that are taken for words of their own turn 3/2 into 2, and no rule can see it."""
+_LONGEST_TEXT = 60_000
+
+
+@dataclass
+class Drafts:
+    """The questions of a paper, and their pictures by file name."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    pictures: dict[str, Image] = field(default_factory=dict)
+
+
+def safe_name(text: str) -> str:
+    """A text as part of an id and a file name: letters, digits, - and _; never a path."""
+    return re.sub(r"[^\w-]+", "-", text).strip("-_")[:80] or "paper"
+
+
+def draft_all(
+    body: Body, stream: Stream, paper_id: str, language: Language, subject: str, template: Template
+) -> Drafts:
+    """A draft of every question of a paper."""
+    found = Drafts()
+    ids, columns = UniqueIds(), by_column(stream)
+    for segment in body.segments:
+        part = f"{safe_name(segment.elective)}-" if segment.elective else ""
+        id = ids.claim(f"{paper_id}-{part}q{segment.number}")
+        places = boxes(segment, stream, columns)
+        found.drafts.append(_draft(segment, stream, id, language, subject, template, places, found.pictures))
+    return found
+
+
+def _draft(
+    segment: Segment,
+    stream: Stream,
+    id: str,
+    language: Language,
+    subject: str,
+    template: Template,
+    places: list[Box],
+    pictures: dict[str, Image],
+) -> Draft:
+    own = compose(segment.items, stream.columns, segment.end)
+    shared = compose(segment.passage, stream.columns)
+    body, topics = take_topics(own.text[:_LONGEST_TEXT])
+    body, answer, solution = split_answered(body)
+    text, worth, part_points = points.split_points(body)
+    section = segment.section.text
+    stem, choices = options.split(text, language, "选择" in section or "선다" in section)
+    kind, raw, sure = kinds.type_of(stem, bool(choices), section, language, template)
+    question = f"{shared.text}\n{stem}" if shared.text else stem
+    draft = Draft(
+        id=id,
+        number=str(segment.number),
+        language=language,
+        subject=subject_of(segment.section.title) or subject,
+        question_type=kinds.settled(kind, []),
+        question_type_raw=raw,
+        question=question,
+        options=choices,
+        boxes=places,
+        page_numbers=sorted({item.box.page for item in (*segment.passage, *segment.items)}),
+        section=segment.section.title,
+        elective=segment.elective,
+        solution=solution,
+        points=points.section_points(section, segment.number) if worth is None else worth,
+        part_points=part_points,
+        knowledge_points=topics,
+        markdown=own.text,
+    )
+    draft = _with_figures(draft, [*shared.pictures, *own.pictures], pictures)
+    draft = _doubted(draft, segment, [shared, own], kind, sure)
+    if not answer:
+        return draft
+    draft = keyed(draft, Entry(segment.number, answer, solution=solution), "the paper")
+    if own.by_ocr and draft.question_type not in CHOICE_TYPES:
+        draft = with_doubt(draft, "answer", "the key was read from a picture: compare it with the page", _READ_KEY)
+    return draft
+
+
+def _with_figures(draft: Draft, blocks: Sequence[Block], pictures: dict[str, Image]) -> Draft:
+    """Names the pictures by the order of the marks; marks behind the answer's title are the solution's, and go."""
+    marks = draft.question.count(IMAGE_MARK) + sum(option.text.count(IMAGE_MARK) for option in draft.options)
+    figures = []
+    for place, block in enumerate(blocks[:marks], 1):
+        if block.picture and block.picture.bytes:
+            name = f"{draft.id}-{place}.{_suffix(block.picture.bytes)}"
+            pictures[name] = Image(bytes=block.picture.bytes, path=name)
+            figures.append(Figure(name=name, box=block.box, caption=block.caption))
+    solution = re.sub(rf"\s*{IMAGE_MARK}", "", draft.solution) if draft.solution else draft.solution
+    return draft.model_copy(update={"figures": figures, "solution": solution})
+
+
+def _suffix(data: bytes) -> str:
+    return "jpg" if data.startswith(b"\xff\xd8") else "webp" if data[8:12] == b"WEBP" else "png"
+
+
+def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, sure: float) -> Draft:
+    if segment.repeated:
+        draft = with_doubt(draft, "number", f"number {draft.number} is there twice", 0.1)
+    if segment.unread:
+        draft = with_doubt(
+            draft, "number", "its number was not read: that it begins here is a guess by what is around it", 0.1
+        )
+    if sure < 0.8:
+        draft = with_doubt(draft, "type", f"nothing on the paper says that this is {draft.question_type}", sure)
+    if draft.question_type in CHOICE_TYPES and not draft.options:
+        draft = with_doubt(draft, "options", _without_options(draft), 0.2)
+    elif empty := [option.label for option in draft.options if not option.text.strip()]:
+        draft = with_doubt(draft, "options", f"options {', '.join(empty)} stand in the picture only", 0.2)
+    elif len({option.text for option in draft.options}) < len(draft.options):
+        draft = with_doubt(draft, "options", "two options read alike", 0.3)
+    if not draft.question.strip():
+        draft = with_doubt(draft, "text", "no text was found", 0.05)
+    if any(text.unread for text in texts):
+        draft = with_doubt(draft, "text", "pieces of the text (formulas) stand in the picture only", 0.2)
+    elif (confidence := min(text.confidence for text in texts)) < _SURE:
+        draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
+    if (
+        re.search(r"如图|图中|下图|그림|in the figure|the figure shows|shown below", draft.question)
+        and not draft.figures
+    ):
+        draft = with_doubt(draft, "figure", "the text speaks of a figure, and none was found", 0.3)
+    return draft
+
+
+def _without_options(draft: Draft) -> str:
+    inline = options.labels_within(draft.question)
+    return f"the labels {', '.join(inline)} stand within the text" if inline else "no options were found"

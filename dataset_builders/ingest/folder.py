@@ -1,0 +1,166 @@
+"""The folder of ingested papers: what lies where, how it is written, and the rows that `build` reads.
+
+Contract: files are written whole or not at all; names are made of paper ids, which are safe; a paper that is done
+again replaces its own files only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from livek12.core.errors import UserError
+from livek12.core.journal import write_atomically
+from livek12.core.records import Image
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.drafting import safe_name
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+
+STATE = ".ingest"
+ROWS = "questions.jsonl"
+
+
+class Folder:
+    """One `--out DIR`.
+
+    Args:
+        root: the folder; made where it is missing.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        try:
+            for name in ("images", "pages", STATE):
+                (root / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{root}: cannot be made ({error.strerror}); choose another folder") from None
+
+    def papers(self) -> list[IngestedPaper]:
+        """All papers in it, by id.
+
+        Raises:
+            UserError: one's file is damaged.
+        """
+        return [self._read(file) for file in sorted((self.root / STATE).glob("*.json"))]
+
+    def paper(self, paper_id: str) -> IngestedPaper | None:
+        """One paper, or None where it is not there."""
+        file = self.root / STATE / f"{paper_id}.json"
+        return self._read(file) if file.is_file() else None
+
+    def id_for(self, file: Path, sha256: str, taken: Sequence[str]) -> str:
+        """The id of a paper: that of the same PDF if it is here, else its file's name, made unique.
+
+        Args:
+            file: the PDF.
+            sha256: of its bytes.
+            taken: ids of this call's other papers.
+        """
+        known = {paper.paper_id: paper.sha256 for paper in self.papers()}
+        for name, digest in known.items():
+            if digest == sha256 and name not in taken:
+                return name
+        stem, copy = safe_name(file.stem), 1
+        name = stem
+        while name in known or name in taken:
+            copy += 1
+            name = f"{stem}-{copy}"
+        return name
+
+    def save_page(self, paper_id: str, number: int, image: Image) -> None:
+        """Writes the picture of a page."""
+        data = image.bytes or b""
+        suffix = "jpg" if data.startswith(b"\xff\xd8") else "png"
+        _write(self.root / "pages" / f"{paper_id}_{number}.{suffix}", data)
+
+    def save(self, paper: IngestedPaper, pictures: Mapping[str, Image]) -> None:
+        """Writes a paper and its pictures, in place of what it had before, and the rows of all papers."""
+        before = self.paper(paper.paper_id)
+        for name, image in pictures.items():
+            _write(self.root / "images" / name, image.bytes or b"")
+        write_atomically(self.root / STATE / f"{paper.paper_id}.json", paper.model_dump_json(indent=1) + "\n")
+        old = {figure.name for draft in before.drafts for figure in draft.figures} if before else set()
+        for name in old - {figure.name for draft in paper.drafts for figure in draft.figures}:
+            (self.root / "images" / Path(name).name).unlink(missing_ok=True)
+        self.write_rows()
+
+    def forget_pages(self, paper_id: str, beyond: int = 0) -> None:
+        """Removes the page pictures of a paper behind a number."""
+        for file in (self.root / "pages").glob("*"):
+            stem, _, number = file.stem.rpartition("_")
+            if stem == paper_id and number.isdigit() and int(number) > beyond:
+                file.unlink(missing_ok=True)
+
+    def write_rows(self) -> None:
+        """Writes `questions.jsonl` anew, from all papers."""
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for paper in self.papers() for row in rows(paper)]
+        write_atomically(self.root / ROWS, "".join(lines))
+
+    def _read(self, file: Path) -> IngestedPaper:
+        try:
+            return IngestedPaper.model_validate_json(file.read_bytes())
+        except (OSError, ValidationError) as error:
+            reason = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else error.strerror
+            raise UserError(
+                f"{file}: is damaged ({one_line(reason, 120)}); remove it and ingest its PDF again"
+            ) from None
+
+
+def rows(paper: IngestedPaper) -> Iterator[dict[str, Any]]:
+    """The rows of a paper, as the livek12 reader takes them; what is not known is left out."""
+    for draft in paper.drafts:
+        yield {key: value for key, value in row(paper, draft).items() if value not in (None, "", [])}
+
+
+def row(paper: IngestedPaper, draft: Draft, review: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """One question as a row.
+
+    Args:
+        paper: the paper it is of.
+        draft: the question.
+        review: state, by and at; without it nobody has looked at it.
+    """
+    return {
+        "id": draft.id,
+        "set": paper.release,
+        "language": draft.language,
+        "subject": draft.subject or paper.subject,
+        "question_type": draft.question_type,
+        "point_value": draft.points,
+        "question": draft.question,
+        "options": [option.model_dump() for option in draft.options],
+        "images": [f"images/{figure.name}" for figure in draft.figures],
+        "answer": draft.answer,
+        "solution": draft.solution,
+        "part_points": draft.part_points,
+        "knowledge_points": draft.knowledge_points,
+        "difficulty": draft.difficulty,
+        "subset": draft.subsets,
+        "translation_of": draft.translation_of,
+        "paper_id": paper.paper_id,
+        "page_numbers": draft.page_numbers,
+        "number": draft.number,
+        "year": paper.year,
+        "exam": paper.exam,
+        "licence": paper.licence,
+        "source": {"upstream_id": f"{paper.source} q{draft.number}"},
+        "review": dict(review) if review else {"state": "unreviewed"},
+    }
+
+
+def _write(file: Path, data: bytes) -> None:
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(file)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UserError(f"{file}: cannot be written ({error.strerror}); make room or choose another folder") from error

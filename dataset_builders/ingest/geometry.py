@@ -1,0 +1,76 @@
+"""Boxes, lines and maps of the plane, in points from the top left of a page as it is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Bounds = tuple[float, float, float, float]
+"""Left, top, right, bottom in points."""
+
+
+@dataclass(slots=True)
+class Rule:
+    """A thin horizontal or vertical line."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def flat(self) -> bool:
+        """Whether it is horizontal."""
+        return self.right - self.left >= self.bottom - self.top
+
+    @property
+    def length(self) -> float:
+        """In points."""
+        return max(self.right - self.left, self.bottom - self.top)
+
+
+@dataclass(slots=True)
+class Shape:
+    """A picture ("image"), a drawing with curves or slants ("drawing") or a filled or rounded rectangle ("frame")."""
+
+    kind: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """x' = a x + c y + e; y' = b x + d y + f."""
+
+    a: float
+    b: float
+    c: float
+    d: float
+    e: float
+    f: float
+
+    def point(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point goes."""
+        return self.a * x + self.c * y + self.e, self.b * x + self.d * y + self.f
+
+    def after(self, first: Affine) -> Affine:
+        """This one applied to what `first` gives."""
+        return Affine(
+            self.a * first.a + self.c * first.b,
+            self.b * first.a + self.d * first.b,
+            self.a * first.c + self.c * first.d,
+            self.b * first.c + self.d * first.d,
+            self.a * first.e + self.c * first.f + self.e,
+            self.b * first.e + self.d * first.f + self.f,
+        )
+
+    def bounds(self, left: float, bottom: float, right: float, top: float) -> Bounds:
+        """The box around where a rectangle goes."""
+        points = [self.point(x, y) for x in (left, right) for y in (bottom, top)]
+        return (
+            min(x for x, _ in points),
+            min(y for _, y in points),
+            max(x for x, _ in points),
+            max(y for _, y in points),
+        )

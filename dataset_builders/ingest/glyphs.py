@@ -1,0 +1,199 @@
+"""The text layer and the drawings of a page as pdfium gives them, in points from the top left of the page as shown.
+
+Contract: `read` gives every printed glyph once (fake bold prints some twice), with where it stands, and every path
+and picture as a `Rule` (a thin line along an axis) or a `Shape`. Nothing here knows what a paper is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from livek12.dataset_builders.ingest import drawings, eqfont
+from livek12.dataset_builders.ingest.geometry import Affine, Rule, Shape
+
+MAX_GLYPHS: Final = 40_000
+
+
+@dataclass(slots=True)
+class Glyph:
+    """One printed character.
+
+    Attributes:
+        text: Unicode; "\ufffd" where the font does not say.
+        left, top, right, bottom: of its ink, in points.
+        base: y of the base line.
+        size: of the font, in points, as printed.
+        advance: x where the next character begins.
+        math: set in a font for formulas.
+        sound: whether `text` can be believed.
+        confidence: of the reading, 0 to 1; `text` is a whole run of letters where OCR read it.
+    """
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    base: float
+    size: float
+    advance: float
+    font: str
+    bold: bool = False
+    math: bool = False
+    sound: bool = True
+    confidence: float = 1.0
+
+
+@dataclass(slots=True)
+class RawPage:
+    """What stands on one page; `hidden` letters are not printed (the text layer OCR puts behind a scan)."""
+
+    width: float
+    height: float
+    glyphs: list[Glyph] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+    shapes: list[Shape] = field(default_factory=list)
+    hidden: int = 0
+
+
+def read(page: Any) -> RawPage:
+    """All of a page of pdfium."""
+    width, height = page.get_size()
+    shown = _shown(page, width, height)
+    raw = RawPage(width, height)
+    bars: list[Rule] = []
+    raw.glyphs = _once(_glyphs(page, shown, bars, raw))
+    raw.rules, raw.shapes = drawings.read(page, shown, raw.width, raw.height, bars)
+    return raw
+
+
+def _shown(page: Any, width: float, height: float) -> Affine:
+    """From the page's own coordinates to points from the top left, with its rotation and crop applied."""
+    import pypdfium2.raw as c
+
+    many = 1000
+    points = []
+    for x, y in ((0.0, 0.0), (1000.0, 0.0), (0.0, 1000.0)):
+        left, top = ctypes.c_int(), ctypes.c_int()
+        c.FPDF_PageToDevice(page.raw, 0, 0, int(width * many), int(height * many), 0, x, y, left, top)
+        points.append((left.value / many, top.value / many))
+    (e, f), (ax, ay), (cx, cy) = points
+    return Affine((ax - e) / 1000, (ay - f) / 1000, (cx - e) / 1000, (cy - f) / 1000, e, f)
+
+
+def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterator[Glyph]:
+    import pypdfium2.raw as c
+
+    _unmark(page)
+    text = page.get_textpage()
+    layer = text.raw
+    total = min(c.FPDFText_CountChars(layer), MAX_GLYPHS)
+    fonts: dict[bytes, tuple[str, bool, bool]] = {}
+    left, right, bottom, top, x, y = (ctypes.c_double() for _ in range(6))
+    loose, matrix, flags = c.FS_RECTF(), c.FS_MATRIX(), ctypes.c_int()
+    name = ctypes.create_string_buffer(128)
+    index = -1
+    while index + 1 < total:
+        index += 1
+        at = index
+        code = c.FPDFText_GetUnicode(layer, at)
+        if 0xD800 <= code < 0xDC00 and at + 1 < total:
+            low = c.FPDFText_GetUnicode(layer, at + 1)
+            if 0xDC00 <= low < 0xE000:
+                code, index = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), index + 1
+        if c.FPDFText_IsGenerated(layer, at) == 1 or not c.FPDFText_GetCharBox(layer, at, left, right, bottom, top):
+            continue
+        c.FPDFText_GetFontInfo(layer, at, name, 128, flags)
+        if name.value not in fonts:
+            fonts[name.value] = _font(name.value)
+        font, bold, math_font = fonts[name.value]
+        c.FPDFText_GetMatrix(layer, at, matrix)
+        c.FPDFText_GetCharOrigin(layer, at, x, y)
+        c.FPDFText_GetLooseCharBox(layer, at, loose)
+        scale = math.hypot(matrix.c, matrix.d) * math.hypot(shown.c, shown.d)
+        size = c.FPDFText_GetFontSize(layer, at) * scale
+        box = shown.bounds(left.value, bottom.value, right.value, top.value)
+        base = shown.point(x.value, y.value)[1]
+        around = shown.bounds(loose.left, loose.bottom, loose.right, loose.top)
+        character = _character(code)
+        if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
+            continue
+        item = c.FPDFText_GetTextObject(layer, at)
+        raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
+        known = eqfont.character(font, code)
+        sound = known is not None or not _unsound(code)
+        if known == eqfont.BAR or (not sound and box[3] - box[1] < 0.12 * size < box[2] - box[0]):
+            bars.append(Rule(*box))
+            continue
+        yield Glyph(
+            known or character, *box, base, size, max(around[2], box[2]), font,
+            bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound,
+        )  # fmt: skip
+
+
+def _unmark(page: Any) -> None:
+    """Forgets texts written over spans (ActualText): pdfium gives all of one to its first glyph, the rest get none."""
+    import pypdfium2.raw as c
+
+    for index in range(min(c.FPDFPage_CountObjects(page.raw), drawings.MAX_OBJECTS)):
+        item = c.FPDFPage_GetObject(page.raw, index)
+        if c.FPDFPageObj_GetType(item) != c.FPDF_PAGEOBJ_TEXT:
+            continue
+        for at in reversed(range(c.FPDFPageObj_CountMarks(item))):
+            mark = c.FPDFPageObj_GetMark(item, at)
+            if c.FPDFPageObjMark_GetParamValueType(mark, b"ActualText") == c.FPDF_OBJECT_STRING:
+                c.FPDFPageObj_RemoveMark(item, mark)
+
+
+def _character(code: int) -> str:
+    if code in (0, 0xFFFE, 0xFFFF, 0xAD, 0xD, 0xA) or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
+        return "\ufffd" if code in (0, 0xFFFE, 0xFFFF) else ""
+    return chr(code)
+
+
+def _unsound(code: int) -> bool:
+    return code in (0, 0xFFFD, 0xFFFE, 0xFFFF) or unicodedata.category(chr(code)) in ("Co", "Cn", "Cc")
+
+
+_MATH_FONTS: Final = tuple("math cmmi cmsy cmex msbm msam eufm hyhwpeq mt-extra mtextra euclid symbol".split())
+
+
+def _font(name: bytes) -> tuple[str, bool, bool]:
+    """Its name without the subset's mark; whether it is bold; whether it sets formulas."""
+    try:
+        plain = name.decode("utf-8")
+    except UnicodeDecodeError:
+        plain = name.decode("euc-kr", "replace")
+    plain = plain.partition("+")[2] or plain
+    lower = plain.lower().replace(" ", "")
+    heavy = any(word in lower for word in ("bold", "heavy", "black", "simhei", "-bd", "견명조", "견고딕", "태고딕"))
+    return plain, heavy, any(word in lower for word in _MATH_FONTS)
+
+
+def _once(glyphs: Iterator[Glyph]) -> list[Glyph]:
+    """Each glyph once: fake bold prints it two or more times, some fonts name it twice."""
+    kept: list[Glyph] = []
+    seen: dict[tuple[str, int, int], list[Glyph]] = {}
+    for glyph in glyphs:
+        column, row = int(glyph.left // 4), int(glyph.base // 4)
+        near = (
+            other
+            for across in (-1, 0, 1)
+            for down in (-1, 0, 1)
+            for other in seen.get((glyph.text, column + across, row + down), ())
+        )
+        slack = 0.12 * glyph.size
+        if glyph.text.strip() and any(
+            abs(other.left - glyph.left) < slack and abs(other.base - glyph.base) < slack / 2
+            for other in near
+            if not (other.text == "f" and glyph.right - glyph.left > 0.45 * glyph.size)
+        ):
+            continue
+        seen.setdefault((glyph.text, column, row), []).append(glyph)
+        kept.append(glyph)
+    return kept

@@ -1,0 +1,267 @@
+"""Reads keys: tables of a second PDF, the answers behind the questions, answers below each question, and CSV files.
+
+Contract: `entries_of_items` and `entries_of_csv` give one entry a number and column as printed; nothing is guessed: a
+line that is no entry is passed over, and which question an entry belongs to is for `matching` to decide.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest.blocks import PageBlocks
+from livek12.dataset_builders.ingest.numbering import anchors
+from livek12.dataset_builders.ingest.stream import Item, flatten, squeezed
+
+MAX_BYTES = 8 << 20
+MAX_ROWS = 5000
+_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
+_VALUE = rf"[{_CIRCLED}]|[A-J]{{1,6}}|[-−]?\d{{1,7}}(?:[./]\d{{1,5}})?"
+_TRIPLE = re.compile(
+    rf"(?<!\S)(?P<number>\d{{1,3}}|\d \d(?=\s+[{_CIRCLED}]))"
+    rf"\s+(?P<answer>{_VALUE}(?:\s*[,，]\s*[{_CIRCLED}])*)"
+    r"\s+(?P<points>\d{1,2}(?:\.\d)?)(?!\S)"
+)
+_PAIR = re.compile(rf"(?<!\S)(?P<number>\d{{1,3}})\s*(?:[.．、:：)]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}})(?!\S)")
+_SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
+_HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
+_NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
+_ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
+ANSWER_HEAD = re.compile(
+    r"(?:^|\n)\s*(?:[【\[]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]]"
+    r"|(?:答案|参考答案|正确答案|정답|Answer|Correct answer)\s*[:：])\s*",
+    re.IGNORECASE,
+)
+SOLUTION_HEAD = re.compile(
+    r"(?:^|\n|\s)(?:[【\[]\s*(?:解析|详解|解答|分析|点评|试题解析|解|해설|풀이)\s*[】\]]|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
+    re.IGNORECASE,
+)
+_SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
+"""A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
+_TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
+_SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
+_COLUMNS = {
+    "number": "number no no. num question_number 题号 序号 编号 번호 문항 문항번호 문제번호",
+    "answer": "answer answers key correct correct_answer standard_answer 答案 参考答案 正确答案 标准答案 정답 답",
+    "points": "points point score marks point_value 分值 分数 배점 점수",
+    "solution": "solution explanation analysis 解析 解答 详解 해설 풀이",
+    "elective": "elective part form section_name 选考 选修 部分 卷别 선택과목 과목 영역 형",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One answer of a key, as printed.
+
+    Attributes:
+        number: of the question.
+        answer: its key; "" where only a solution is given.
+        points: what it is worth, where the key says.
+        solution: in full, where the key gives one.
+        rank: how many entries of this number stand before it in its table.
+        label: what is printed about the table it is of (subject, form, elective parts), without spaces.
+        elective: the part it says it is of (CSV only).
+        where: file and page or line, for messages.
+    """
+
+    number: int
+    answer: str
+    points: float | None = None
+    solution: str | None = None
+    rank: int = 0
+    label: str = ""
+    elective: str = ""
+    where: str = ""
+
+
+def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
+    """The entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
+    stream = flatten(pages)
+    found: list[Entry] = []
+    for page in pages:
+        items = [item for item in stream.items if item.box.page == page.number]
+        label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
+        tables = _table_entries(items, f"{name}, page {page.number}")
+        found += [replace(entry, label=label) for entry in tables]
+    return found or entries_of_items(stream.items, name)
+
+
+def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
+    """The entries of what stands behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers."""
+    short = _table_entries(items, name)
+    long = _numbered(items, name)
+    known = {entry.number for entry in short}
+    solved = {entry.number: entry for entry in long}
+    merged = [
+        replace(entry, solution=solved[entry.number].solution or solved[entry.number].answer or None)
+        if entry.number in solved and solved[entry.number].answer != entry.answer
+        else entry
+        for entry in short
+    ]
+    return merged + [entry for entry in long if entry.number not in known]
+
+
+def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
+    """The entries of a CSV file, and a line for each row that is none.
+
+    Raises:
+        UserError: it cannot be read, or has no columns for numbers and answers.
+    """
+    rows = _rows(file)
+    header = [_column(name) for name in rows[0]] if rows else []
+    doubled = {name for name in header if name and header.count(name) > 1}
+    if "number" not in header or "answer" not in header or doubled:
+        what = f"two columns for {sorted(doubled)[0]}" if doubled else "no columns 'number' and 'answer'"
+        raise UserError(f"{file.name}: {what}; its first line names them (number, answer; optional points, solution)")
+    found, problems = [], []
+    for line, row in enumerate(rows[1:], 2):
+        cells = {name: value.strip() for name, value in zip(header, row, strict=False) if name}
+        number = re.fullmatch(r"(?:第|q|문항)?\s*(\d{1,3})\s*(?:题|번|[.．])?", cells.get("number", ""), re.IGNORECASE)
+        if not any(cells.values()):
+            continue
+        if not number:
+            problems.append(f"{file.name}:{line}: {cells.get('number', '')[:40]!r} is no question number; left out")
+            continue
+        points = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)\s*(?:分|점|points?)?", cells.get("points", ""), re.IGNORECASE)
+        found.append(
+            Entry(
+                int(number[1]),
+                cells.get("answer", ""),
+                float(points[1]) if points else None,
+                cells.get("solution") or None,
+                elective=cells.get("elective", ""),
+                where=f"{file.name}:{line}",
+            )
+        )
+    return found, problems
+
+
+def split_answered(text: str) -> tuple[str, str | None, str | None]:
+    """A question's text without the answer and solution printed below it, and these; None where there are none."""
+    answer = ANSWER_HEAD.search(text)
+    start = answer.end() if answer else 0
+    solution = SOLUTION_HEAD.search(text, start) or _SOLUTION_LINE.search(text, start)
+    if not answer:
+        if solution and text[: solution.start()].strip() and solution[0].strip()[0] in "【[":
+            return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
+        return text, None, None
+    end = solution.start() if solution else len(text)
+    said = text[answer.end() : end].strip().rstrip(" .．。")
+    return text[: answer.start()].rstrip(), said or None, text[solution.end() :].strip() or None if solution else None
+
+
+def take_topics(text: str) -> tuple[str, list[str]]:
+    """A text without the lines that name its topics (【考点】), and the topics."""
+    said = [topic.strip() for match in _TOPICS.finditer(text) for topic in re.split(r"[;；、]", match[1])]
+    return _TOPICS.sub("", text).strip(), [topic for topic in said if topic]
+
+
+def _texts(items: Sequence[Item]) -> list[str]:
+    return [text for item in items for text in ([item.text] if item.line else [line.text for line in item.block.lines])]
+
+
+def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
+    texts = [" ".join(text.replace("\t", " ").split()) for text in _texts(items)]
+    pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
+    found: list[tuple[int, str, float | None]] = []
+    for place, text in enumerate(texts):
+        if spans := list(_SPAN.finditer(text)):
+            found += [entry for span in spans for entry in _of_span(span)]
+        elif _NUMBERS_ROW.match(text) and place + 1 < len(texts) and _ANSWERS_ROW.match(texts[place + 1]):
+            found += _of_rows(text, texts[place + 1])
+        elif pattern and (triples := list(pattern.finditer(text))) and _covers(text, triples):
+            found += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
+        elif (pairs := list(_PAIR.finditer(text))) and _covers(text, pairs):
+            found += [(int(m["number"]), m["answer"], None) for m in pairs]
+    ranks: dict[int, int] = {}
+    entries = []
+    for number, answer, points in found:
+        entries.append(Entry(number, answer, points, rank=ranks.get(number, 0), where=where))
+        ranks[number] = ranks.get(number, 0) + 1
+    return entries
+
+
+def _covers(text: str, found: Sequence[re.Match[str]]) -> bool:
+    """Whether a line is nothing but entries: a sentence with a number and a letter in it is none."""
+    covered = sum(len(squeezed(match[0])) for match in found)
+    return covered >= 0.8 * len(squeezed(text))
+
+
+def _of_span(span: re.Match[str]) -> list[tuple[int, str, float | None]]:
+    first, last = int(span[1]), int(span[2])
+    letters = span[3].split()
+    if len(letters) != last - first + 1:
+        letters = list(squeezed_letters(span[3]))
+    if len(letters) != last - first + 1:
+        return []
+    return [(first + place, letter, None) for place, letter in enumerate(letters)]
+
+
+def squeezed_letters(text: str) -> str:
+    """The letters and ringed numbers of a text."""
+    return "".join(re.findall(rf"[A-J{_CIRCLED}]", text))
+
+
+def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
+    left, right = _NUMBERS_ROW.sub("", numbers, 1).split(), _ANSWERS_ROW.sub("", answers, 1).split()
+    if len(left) != len(right) or not all(number.isdigit() for number in left):
+        return []
+    return [(int(number), answer, None) for number, answer in zip(left, right, strict=True)]
+
+
+def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
+    """Entries that begin with their numbers, each with all that follows up to the next."""
+    chosen = anchors(items)
+    found = []
+    for place, anchor in enumerate(chosen):
+        end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
+        lines = [items[anchor.place].text[anchor.end :], *(item.text for item in items[anchor.place + 1 : end])]
+        answer, solution = _answer_and_solution("\n".join(line for line in lines if line).strip())
+        found.append(Entry(anchor.number, answer, None, solution, where=where))
+    return found
+
+
+def _answer_and_solution(text: str) -> tuple[str, str | None]:
+    _, answer, solution = split_answered("\n" + text)
+    if answer is not None:
+        return answer, solution
+    if solution is not None or _SOLVES.match(text):
+        return "", solution or text
+    first, _, rest = text.partition("\n")
+    if len(first) <= 60:
+        return first.strip().rstrip(" .．。"), rest.strip() or None
+    return "", text
+
+
+def _rows(file: Path) -> list[list[str]]:
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
+    if len(data) > MAX_BYTES:
+        raise UserError(f"{file.name}: has more than {MAX_BYTES >> 20} MiB; a key is smaller")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UserError(f"{file.name}: is not UTF-8; save it as UTF-8") from None
+    head = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=head.count)
+    try:
+        rows = [
+            row for _, row in zip(range(MAX_ROWS + 1), csv.reader(io.StringIO(text), delimiter=delimiter), strict=False)
+        ]
+    except csv.Error as error:
+        raise UserError(f"{file.name}: is not CSV: {error}") from None
+    if len(rows) > MAX_ROWS:
+        raise UserError(f"{file.name}: has more than {MAX_ROWS} rows; a key is smaller")
+    return rows
+
+
+def _column(name: str) -> str:
+    bare = re.sub(r"\s+", "_", name.strip().lower())
+    return next((column for column, names in _COLUMNS.items() if bare in names.split()), "")

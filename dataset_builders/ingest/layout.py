@@ -1,0 +1,380 @@
+"""Where things stand on a page: figures, tables, frames, columns, reading order.
+
+Contract: works on a `RawPage`, in points from the top left; no text is read here beyond its position. Columns are told
+from white space that runs down the page or from a line that does; a line of text across it parts the page into bands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from livek12.dataset_builders.ingest.geometry import Bounds, Rule, Shape
+from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
+
+NEAR: Final = 7.0
+"""Points: parts of one drawing stand closer than this."""
+MAX_PARTS: Final = 3000
+SMALL: Final = 14.0
+"""Points: what is smaller both ways is no figure."""
+
+
+@dataclass(slots=True)
+class Table:
+    """Cells by rules: positions of the lines, and for each cell which one it is merged into."""
+
+    box: Bounds
+    xs: list[float]
+    ys: list[float]
+    merged: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Found:
+    """What is no running text."""
+
+    figures: list[Bounds] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    frames: list[Bounds] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+    dividers: list[Rule] = field(default_factory=list)
+
+
+def contains(box: Bounds, x: float, y: float) -> bool:
+    """Whether a point lies in the box."""
+    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
+def around(boxes: Sequence[Bounds]) -> Bounds:
+    """The smallest box around all."""
+    return (
+        min(box[0] for box in boxes),
+        min(box[1] for box in boxes),
+        max(box[2] for box in boxes),
+        max(box[3] for box in boxes),
+    )
+
+
+def overlaps(one: Bounds, other: Bounds, slack: float = 0.0) -> bool:
+    """Whether two boxes touch, or come closer than `slack`."""
+    return (
+        one[0] - slack < other[2]
+        and other[0] - slack < one[2]
+        and one[1] - slack < other[3]
+        and other[1] - slack < one[3]
+    )
+
+
+def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
+    """Indices of boxes that hang together; by a sweep from top to bottom."""
+    parent = list(range(len(boxes)))
+
+    def root(at: int) -> int:
+        while parent[at] != at:
+            parent[at] = parent[parent[at]]
+            at = parent[at]
+        return at
+
+    order = sorted(range(len(boxes)), key=lambda at: boxes[at][1])
+    active: list[int] = []
+    for at in order:
+        active = [other for other in active if boxes[other][3] + slack > boxes[at][1]]
+        for other in active:
+            if overlaps(boxes[at], boxes[other], slack):
+                parent[root(at)] = root(other)
+        active.append(at)
+    found: dict[int, list[int]] = {}
+    for at in range(len(boxes)):
+        found.setdefault(root(at), []).append(at)
+    return list(found.values())
+
+
+# ---- figures, tables, frames ----
+
+
+def find(raw: RawPage) -> Found:
+    """Parts the drawings of a page into figures, tables, frames and free rules; of very many only the first ones."""
+    found = Found()
+    raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
+    body = _body_size(raw.glyphs)
+    shapes = [shape for shape in raw.shapes if _drawn(shape, raw, found)]
+    loose = _tables(raw, found)
+    boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
+    seeds = len(boxes)
+    boxes += [(rule.left, rule.top, rule.right, rule.bottom) for rule in loose]
+    for group in groups(boxes, NEAR) if seeds else []:
+        if not any(at < seeds for at in group):
+            found.rules += [loose[at - seeds] for at in group]
+            continue
+        drawn = [boxes[at] for at in group if at < seeds]
+        core = around(drawn)
+        members = list(drawn)
+        for at in group:
+            if at >= seeds:
+                rule = loose[at - seeds]
+                fits = rule.length < 1.6 * max(core[2] - core[0], core[3] - core[1]) + 8
+                if fits and overlaps(core, boxes[at], NEAR) and _bare(rule, raw.glyphs, body):
+                    members.append(boxes[at])
+                else:
+                    found.rules.append(rule)
+        _add_figure(found, around(members), len(drawn), raw)
+    if not seeds:
+        found.rules += loose
+    found.figures = whole(found.figures)
+    return found
+
+
+def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
+    """Whether a shape is part of a drawing; frames and grounds of text are not."""
+    box = (shape.left, shape.top, shape.right, shape.bottom)
+    width, height = shape.right - shape.left, shape.bottom - shape.top
+    if width > 0.85 * raw.width and height > 0.6 * raw.height:
+        return False
+    if max(width, height) < 1.5 or (shape.kind == "image" and min(width, height) < 6):
+        return False
+    step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
+    inside = step * sum(1 for g in raw.glyphs[::step] if contains(box, (g.left + g.right) / 2, (g.top + g.bottom) / 2))
+    if shape.kind == "frame" or (shape.kind == "drawing" and inside >= 12 and width > 0.2 * raw.width):
+        if inside:
+            found.frames.append(box)
+            return False
+        return width < 0.5 * raw.width and height < 0.5 * raw.height
+    return True
+
+
+def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
+    """Whether no text of the body's size sits right on the rule, as on an underline or in a fraction."""
+    if not rule.flat:
+        return True
+    on = [
+        g
+        for g in glyphs
+        if rule.left - 1 <= (g.left + g.right) / 2 <= rule.right + 1 and 0 <= rule.top - g.bottom < 0.4 * body
+    ]
+    return len(on) * 0.5 * body < 0.6 * (rule.right - rule.left) or not on
+
+
+def _body_size(glyphs: Sequence[Glyph]) -> float:
+    sizes = sorted(glyph.size for glyph in glyphs if glyph.text.strip())
+    return sizes[len(sizes) // 2] if sizes else 10.0
+
+
+def _add_figure(found: Found, box: Bounds, parts: int, raw: RawPage) -> None:
+    width, height = box[2] - box[0], box[3] - box[1]
+    if max(width, height) < SMALL or min(width, height) < 5 or (parts == 1 and width * height < 300):
+        return
+    clipped = (max(0.0, box[0]), max(0.0, box[1]), min(raw.width, box[2]), min(raw.height, box[3]))
+    if clipped[2] - clipped[0] > 4 and clipped[3] - clipped[1] > 4:
+        found.figures.append(clipped)
+
+
+def whole(figures: list[Bounds]) -> list[Bounds]:
+    """Figures that overlap are one."""
+    while True:
+        merged = [around([figures[at] for at in group]) for group in groups(figures, 1.0)]
+        if len(merged) == len(figures):
+            return merged
+        figures = merged
+
+
+def _tables(raw: RawPage, found: Found) -> list[Rule]:
+    """Takes grids and frames out of the rules; gives back the others."""
+    loose: list[Rule] = []
+    boxes = [(rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules]
+    for group in groups(boxes, 2.2):
+        rules = [raw.rules[at] for at in group]
+        flat = [rule for rule in rules if rule.flat and rule.length > 8]
+        upright = [rule for rule in rules if not rule.flat and rule.length > 6]
+        for rule in upright:
+            if rule.length > 0.35 * raw.height:
+                found.dividers.append(rule)
+        xs, ys = (
+            _positions([(r.left + r.right) / 2 for r in upright]),
+            _positions([(r.top + r.bottom) / 2 for r in flat]),
+        )
+        box = around([boxes[at] for at in group])
+        if len(xs) < 2 or len(ys) < 2 or (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
+            loose += rules
+            continue
+        table = Table(box, xs, ys, _merge(xs, ys, flat, upright))
+        cells = set(table.merged.values())
+        texts = _filled(table, raw.glyphs)
+        if len(cells) == 1 or not texts:
+            if texts:
+                found.frames.append(box)
+            else:
+                loose += rules
+        elif len({cell[1] for cell in cells}) > 1 or len(cells) > 2:
+            if len({cell[1] for cell in cells}) == 1:
+                found.frames.append(box)
+            else:
+                found.tables.append(table)
+        else:
+            found.frames.append(box)
+    return loose
+
+
+def _positions(values: list[float]) -> list[float]:
+    done: list[float] = []
+    for value in sorted(values):
+        if not done or value - done[-1] > 3.0:
+            done.append(value)
+    return done
+
+
+def _merge(
+    xs: list[float], ys: list[float], flat: list[Rule], upright: list[Rule]
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """Base cells that no line parts are one; each is named by its first."""
+    home = {(row, column): (row, column) for row in range(len(ys) - 1) for column in range(len(xs) - 1)}
+
+    def root(cell: tuple[int, int]) -> tuple[int, int]:
+        while home[cell] != cell:
+            cell = home[cell]
+        return cell
+
+    for row, column in sorted(home):
+        x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2
+        if column + 2 < len(xs) and not any(
+            abs((r.left + r.right) / 2 - xs[column + 1]) < 3 and r.top - 1 <= y <= r.bottom + 1 for r in upright
+        ):
+            _unite(home, root((row, column)), root((row, column + 1)))
+        if row + 2 < len(ys) and not any(
+            abs((r.top + r.bottom) / 2 - ys[row + 1]) < 3 and r.left - 1 <= x <= r.right + 1 for r in flat
+        ):
+            _unite(home, root((row, column)), root((row + 1, column)))
+    return {cell: root(cell) for cell in home}
+
+
+def _unite(home: dict[tuple[int, int], tuple[int, int]], one: tuple[int, int], other: tuple[int, int]) -> None:
+    first, last = min(one, other), max(one, other)
+    home[last] = first
+
+
+def _filled(table: Table, glyphs: Sequence[Glyph]) -> int:
+    """How many cells have text."""
+    return len(
+        {
+            cell_of(table, g)
+            for g in glyphs
+            if g.text.strip() and contains(table.box, (g.left + g.right) / 2, (g.top + g.bottom) / 2)
+        }
+    )
+
+
+def cell_of(table: Table, glyph: Glyph) -> tuple[int, int]:
+    """The cell a glyph stands in."""
+    x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
+    column = max(0, min(len(table.xs) - 2, sum(1 for at in table.xs if at <= x) - 1))
+    row = max(0, min(len(table.ys) - 2, sum(1 for at in table.ys if at <= y) - 1))
+    return table.merged[(row, column)]
+
+
+# ---- columns ----
+
+
+@dataclass(slots=True)
+class Segment:
+    """Text on one line without a wide gap."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    base: float
+    size: float
+
+
+def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
+    """Runs of text; a gap of one and a half letters ends one."""
+    rows: dict[int, list[Glyph]] = {}
+    for glyph in glyphs:
+        if glyph.text.strip():
+            rows.setdefault(round(glyph.base / 3), []).append(glyph)
+    done: list[Segment] = []
+    for row in rows.values():
+        row.sort(key=lambda glyph: glyph.left)
+        run: Segment | None = None
+        for glyph in row:
+            if run and glyph.left - run.right < 1.5 * max(glyph.size, run.size):
+                run.right = max(run.right, glyph.right)
+                run.top, run.bottom = min(run.top, glyph.top), max(run.bottom, glyph.bottom)
+            else:
+                run = Segment(glyph.left, glyph.right, glyph.top, glyph.bottom, glyph.base, glyph.size)
+                done.append(run)
+    return done
+
+
+def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:
+    """Letters that follow each other with less than `gap` letter sizes between them."""
+    done: list[list[Glyph]] = []
+    for glyph in sorted(glyphs, key=lambda g: (round(g.base / 3), g.left)):
+        if not glyph.text.strip():
+            continue
+        last = done[-1][-1] if done else None
+        if last and abs(last.base - glyph.base) < 4 and glyph.left - last.right < gap * glyph.size:
+            done[-1].append(glyph)
+        else:
+            done.append([glyph])
+    return done
+
+
+def gutter(
+    texts: Sequence[Segment],
+    others: Sequence[Bounds],
+    dividers: Sequence[Rule],
+    width: float,
+    before: float | None = None,
+) -> float | None:
+    """X of the white space between two columns; None where there is one column.
+
+    Args:
+        texts: the text.
+        others: figures, tables and frames.
+        dividers: long vertical lines.
+        width: of the page.
+        before: the gutter of the page before, believed where nothing speaks against it.
+    """
+    for rule in dividers:
+        x = (rule.left + rule.right) / 2
+        if 0.3 * width < x < 0.7 * width and any(r.right < x for r in texts) and any(r.left > x for r in texts):
+            return x
+    spans = [(run.left, run.right) for run in texts] + [(box[0], box[2]) for box in others]
+    if not spans:
+        return before
+    left, right = min(span[0] for span in spans), max(span[1] for span in spans)
+    best: tuple[int, float, float] | None = None
+    steps = [left + (right - left) * step / 200 for step in range(70, 131)]
+    for x in steps:
+        crossing = sum(1 for a, b in spans if a - 2 < x < b + 2)
+        lefts = [(a, b) for a, b in spans if b <= x - 2]
+        rights = [(a, b) for a, b in spans if a >= x + 2]
+        if len(lefts) < 5 or len(rights) < 5 or crossing > 0.12 * len(spans):
+            continue
+        fill_left = sum(b - a > 0.55 * (x - left) for a, b in lefts)
+        start = min(a for a, _ in rights)
+        fill_right = sum(b - a > 0.55 * (right - x) for a, b in rights)
+        if fill_left < 0.3 * len(lefts) or fill_right < 0.2 * len(rights):
+            continue
+        score = (crossing, abs(x - (max(b for _, b in lefts) + start) / 2), x)
+        if best is None or score < best:
+            best = score
+    if best:
+        return best[2]
+    if before is not None and sum(1 for a, b in spans if a + 6 < before < b - 6) <= 0.12 * len(spans):
+        return before
+    return None
+
+
+def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, width: float) -> list[tuple[float, float]]:
+    """Top and bottom of what stands across both columns, in order."""
+    across = [(run.top, run.bottom) for run in texts if run.left < middle - 4 and run.right > middle + 4]
+    across += [(box[1], box[3]) for box in others if box[0] < middle - 0.06 * width and box[2] > middle + 0.06 * width]
+    done: list[tuple[float, float]] = []
+    for top, bottom in sorted(across):
+        if done and top <= done[-1][1]:
+            done[-1] = (done[-1][0], max(done[-1][1], bottom))
+        else:
+            done.append((top, bottom))
+    return done

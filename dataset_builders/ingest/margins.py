@@ -1,0 +1,117 @@
+"""Headers and footers: what stands in the margins of a page and of the pages around it.
+
+Contract: `marked` passes pages on, at most `LOOK` pages late, with lines of headers and footers in blocks of their own
+kind. A line is one when it stands in the outer parts of the page and comes again, numbers aside, at the same height
+on a page near by, or when it says that it is a page number or a notice of copyright.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
+
+LOOK: Final = 2
+TOP: Final = 0.13
+BOTTOM: Final = 0.88
+_NUMBER: Final = re.compile(
+    r"^[\s\-–—·•.|/()（）第页共頁쪽page of,，.。\d]{0,6}\d{1,4}[\s\-–—·•.|/()（）第页共頁쪽pageof,，\d]{0,16}$",
+    re.IGNORECASE,
+)
+_PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
+_COPYRIGHT: Final = re.compile(r"저작권|版权|版權|著作权|copyright|©|all rights reserved", re.IGNORECASE)
+
+
+def marked(pages: Iterable[PageBlocks]) -> Iterator[PageBlocks]:
+    """The pages, with headers and footers marked."""
+    behind: deque[set[str]] = deque(maxlen=LOOK)
+    ahead: deque[tuple[PageBlocks, set[str]]] = deque()
+    for page in pages:
+        ahead.append((page, _keys(page)))
+        if len(ahead) > LOOK:
+            yield _first(ahead, behind)
+    while ahead:
+        yield _first(ahead, behind)
+
+
+def _first(ahead: deque[tuple[PageBlocks, set[str]]], behind: deque[set[str]]) -> PageBlocks:
+    page, keys = ahead.popleft()
+    around = set().union(*behind, *(others for _, others in ahead))
+    behind.append(keys)
+    return _mark(page, around)
+
+
+def _zone(box: Box) -> str:
+    if box.bottom < TOP:
+        return "header"
+    return "footer" if box.top > BOTTOM else ""
+
+
+def _key(text: str, box: Box) -> str:
+    zone = _zone(box)
+    masked = re.sub(r"\d+", "#", re.sub(r"\s+", "", text))
+    return f"{zone}:{round(box.top * 50)}:{masked}" if zone else ""
+
+
+def _near(key: str) -> set[str]:
+    zone, at, text = key.split(":", 2)
+    return {f"{zone}:{int(at) + step}:{text}" for step in (-1, 0, 1)}
+
+
+def _keys(page: PageBlocks) -> set[str]:
+    keys: set[str] = set()
+    for block in page.blocks:
+        if block.kind == "figure":
+            keys.add(_figure_key(block))
+        for line in block.lines:
+            keys.add(_key(line.text, line.box))
+    keys.discard("")
+    return keys
+
+
+def _figure_key(block: Block) -> str:
+    box = block.box
+    return f"{_zone(box)}:{round(box.top * 50)}:figure{round(box.right * 20 - box.left * 20)}" if _zone(box) else ""
+
+
+def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
+    blocks: list[Block] = []
+    for block in page.blocks:
+        if block.kind == "figure":
+            key = _figure_key(block)
+            again = bool(key) and bool(_near(key) & around) and len(block.text) < 12
+            blocks.append(block.model_copy(update={"kind": _zone(block.box)}) if again else block)
+        elif block.kind in ("text", "caption"):
+            blocks += _parted(block, around)
+        else:
+            blocks.append(block)
+    return page.model_copy(update={"blocks": blocks})
+
+
+def _parted(block: Block, around: set[str]) -> list[Block]:
+    kinds = [_kind(line, around) for line in block.lines]
+    if not any(kinds):
+        return [block]
+    parts: list[Block] = []
+    for line, found in zip(block.lines, kinds, strict=True):
+        kind = found or block.kind
+        if parts and parts[-1].kind == kind:
+            last = parts[-1]
+            parts[-1] = last.model_copy(update={"lines": [*last.lines, line], "box": last.box.joined(line.box)})
+        else:
+            parts.append(block.model_copy(update={"kind": kind, "lines": [line], "box": line.box}))
+    return parts
+
+
+def _kind(line: Line, around: set[str]) -> str:
+    zone = _zone(line.box)
+    text = line.text.strip()
+    if not zone:
+        return ""
+    if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)) or _NUMBER.match(text):
+        return zone
+    key = _key(text, line.box)
+    return zone if len(key.split(":", 2)[2]) > 1 and _near(key) & around else ""

@@ -1,0 +1,194 @@
+"""Gives each question its key, by number and part of the paper.
+
+Contract: a question gets an answer only where exactly one key can be meant; a missing, doubled or left-over number is
+one line, and an answer that does not fit its question is kept with a doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from livek12.core.records import CHOICE_TYPES
+from livek12.dataset_builders.ingest.drafts import Doubt, Draft
+from livek12.dataset_builders.ingest.keys import Entry
+from livek12.dataset_builders.ingest.kinds import settled
+from livek12.dataset_builders.ingest.stream import squeezed
+from livek12.dataset_builders.ingest.subjects import subject_of
+from livek12.dataset_builders.korean_keys import plain_label
+from livek12.dataset_builders.text import count_blanks, plain_width, split_blanks, split_parts
+
+_LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
+_RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
+_FORMS = ("홀수형", "짝수형")
+
+
+def match(
+    drafts: Sequence[Draft], entries: Sequence[Entry], source: str, headings: str
+) -> tuple[list[Draft], list[str]]:
+    """The drafts with their keys, and one line for each number that does not match.
+
+    Args:
+        drafts: the questions of one paper.
+        entries: of its key.
+        source: what the answers are said to come from.
+        headings: what is printed around the questions (title, subject, form), without spaces.
+    """
+    if not entries:
+        return list(drafts), []
+    read, entries = entries, _of_this_paper(entries, headings, next((draft.subject for draft in drafts), ""))
+    if not entries:
+        theirs = sorted({_subject(entry) for entry in read})
+        return list(drafts), [f"{source} is a key for {', '.join(theirs)}, not for this paper; none of it was taken"]
+    forms = {_form(draft, headings) for draft in drafts} - {""}
+    entries = [entry for entry in entries if not forms or _form_of(entry) in ("", *forms)]
+    electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
+    used: set[int] = set()
+    matched, lines = [], []
+    for draft in drafts:
+        candidates = [index for index, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings)]
+        used.update(candidates)
+        answers = {_spelling(entries[index]) for index in candidates}
+        name = f"{draft.elective} {draft.number}".strip()
+        if not candidates:
+            lines.append(f"question {name}: no key in {source}")
+            matched.append(with_doubt(draft, "answer", f"{source} has no key for question {name}", 0.3))
+        elif len(answers) > 1:
+            said = " and ".join(sorted(entries[index].answer[:20] for index in candidates))
+            lines.append(f"question {name}: {source} has several keys ({said}); none was taken")
+            matched.append(with_doubt(draft, "answer", f"{source} has several keys: {said}", 0.1))
+        else:
+            if len(candidates) > 1:
+                lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
+            matched.append(keyed(draft, entries[candidates[0]], source))
+    for index, entry in enumerate(entries):
+        if index not in used:
+            lines.append(f"key {entry.number} ({entry.where}): no question has this number")
+    return matched, lines
+
+
+def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
+    """The draft with an answer, in the form its type wants; what does not fit is a doubt."""
+    answer, problem = _answer(draft, entry.answer)
+    changes: dict[str, object] = {"answer": answer, "answer_from": source, "solution": entry.solution or draft.solution}
+    kind = draft.question_type
+    if answer and kind in ("single_choice", "multiple_choice") and not problem:
+        several = len(answer) == 1 and settled("choice", answer) == "multiple_choice"
+        if several and kind == "single_choice" and _says_single(draft):
+            problem = f"the key {entry.answer!r} has several letters, the section asks for one"
+        elif several:
+            changes["question_type"] = "multiple_choice"
+    if answer and kind == "open_ended":
+        changes["question_type"] = "short_answer"
+    if entry.points is not None and draft.points is None:
+        changes["points"] = entry.points
+    found = draft.model_copy(update=changes)
+    if problem:
+        found = with_doubt(found, "answer", problem, 0.2)
+    if not answer and not entry.solution:
+        found = with_doubt(found, "answer", f"the key of {source} is empty", 0.3)
+    if entry.points is not None and draft.points is not None and entry.points != draft.points:
+        text = f"the paper prints {draft.points:g} points, the key {entry.points:g}"
+        found = with_doubt(found, "points", text, 0.2)
+    return found
+
+
+def with_doubt(draft: Draft, kind: str, text: str, confidence: float) -> Draft:
+    """The draft with one more doubt."""
+    doubt = Doubt.model_validate({"kind": kind, "text": text, "confidence": confidence})
+    return draft.model_copy(update={"doubts": [*draft.doubts, doubt]})
+
+
+def _part(draft: Draft) -> str:
+    """The elective a draft is of, without the form of the paper."""
+    words = [word for word in draft.elective.split(" ") if word not in _FORMS]
+    return " ".join(words)
+
+
+def _form(draft: Draft, headings: str) -> str:
+    """The form a draft is of: its part's, or the only one its paper names."""
+    named = [form for form in _FORMS if form in draft.elective] or [form for form in _FORMS if form in headings]
+    return named[0] if len(named) == 1 else ""
+
+
+def _form_of(entry: Entry) -> str:
+    """The form that an entry's table names, "" for none or both."""
+    bare = re.sub(r"[()（）]", "", entry.label)
+    named = [form for form in _FORMS if form in bare]
+    return named[0] if len(named) == 1 else ""
+
+
+def _of_this_paper(entries: Sequence[Entry], headings: str, subject: str) -> list[Entry]:
+    """The entries of tables that may be this paper's: not another subject's, and those that name it where any does."""
+    entries = [entry for entry in entries if not (subject and _subject(entry) and _subject(entry) != subject)]
+    labels = {entry.label for entry in entries}
+    if len(labels) < 2:
+        return entries
+    ours = {label for label in labels if any(name in headings for name in _subjects(label))}
+    return [entry for entry in entries if not ours or entry.label in ours]
+
+
+def _subject(entry: Entry) -> str:
+    """The subject that an entry's table names in brackets, else anywhere."""
+    return subject_of(" ".join(_subjects(entry.label))) or subject_of(entry.label)
+
+
+def _subjects(label: str) -> list[str]:
+    return [name for name in re.findall(r"[(（]([^()（）]{2,20})[)）]", label) if not re.search(r"[홀짝]수", name)]
+
+
+def _fits(entry: Entry, draft: Draft, electives: Sequence[str], entries: Sequence[Entry], headings: str) -> bool:
+    if str(entry.number) != draft.number:
+        return False
+    form = _form(draft, headings)
+    if form and _form_of(entry) not in ("", form):
+        return False
+    part = squeezed(_part(draft))
+    if entry.elective:
+        return squeezed(entry.elective) in (squeezed(draft.elective), part)
+    order = sorted((name for name in map(squeezed, electives) if name in entry.label), key=entry.label.find)
+    same = [other for other in entries if other.number == entry.number and other.label == entry.label]
+    if part and part in order and len(same) == len(order):
+        return order[entry.rank] == part
+    return True
+
+
+def _spelling(entry: Entry) -> str:
+    return squeezed(entry.answer).upper() or squeezed(entry.solution or "")
+
+
+def _says_single(draft: Draft) -> bool:
+    return bool(draft.question_type_raw) and "单" in (draft.question_type_raw or "")
+
+
+def _answer(draft: Draft, said: str) -> tuple[list[str], str]:
+    """The answer as the type wants it, and what is wrong with it ("" if nothing)."""
+    said = said.strip()
+    if not said:
+        return [], ""
+    if draft.question_type in CHOICE_TYPES:
+        labels = _labels(said) or _labels(said.split("\n")[0])
+        known = [option.label for option in draft.options]
+        if not labels:
+            return [said], f"the key {said[:40]!r} is no label of an option"
+        missing = [label for label in labels if known and label not in known]
+        return ["".join(labels)], f"the key {said[:40]!r} names an option that is not there" if missing else ""
+    if draft.question_type == "fill_in_blank":
+        blanks = count_blanks(draft.question)
+        answer = split_blanks(said, blanks)
+        wrong = blanks > 1 and len(answer) != blanks
+        return answer, f"{blanks} blanks, and a key that is one answer" if wrong else ""
+    if _RINGED.fullmatch(said):
+        return [said], f"the key {said!r} is a label, but the question has no options"
+    if draft.question_type in ("short_answer", "open_ended"):
+        return split_parts(draft.question, said), ""
+    return [said], ""
+
+
+def _labels(said: str) -> list[str]:
+    plain = plain_width(said)
+    if _RINGED.fullmatch(plain):
+        return [plain_label(character) for character in plain if character in "①②③④⑤⑥⑦⑧⑨⑩"]
+    if found := _LETTERS.fullmatch(plain):
+        return re.findall(r"[A-J]", found[1])
+    return [plain] if re.fullmatch(r"[1-9]", plain) else []

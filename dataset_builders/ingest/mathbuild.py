@@ -1,0 +1,355 @@
+"""Formulas set in two dimensions, put together: brackets, accents, fractions, roots, limits, cases.
+
+Contract: each function takes the atoms of a column and gives them back with what it recognised in the place of its
+parts. Everything follows from geometry: a rule with something just above and just below is a fraction, one that a root
+sign ends at is a root. What cannot be told is left as it stands.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from livek12.dataset_builders.ingest import latex
+from livek12.dataset_builders.ingest.atoms import AXIS, Atom, Finder, around, joined
+from livek12.dataset_builders.ingest.geometry import Rule
+from livek12.dataset_builders.ingest.writing import tex
+
+BLANK: Final = "____"
+
+
+def brackets(atoms: list[Atom]) -> list[Atom]:
+    """Tall brackets stacked from pieces become one."""
+    pieces = [atom for atom in atoms if atom.text in latex.PIECES]
+    if not pieces:
+        return atoms
+    done: list[Atom] = [atom for atom in atoms if atom.text not in latex.PIECES]
+    pieces.sort(key=lambda atom: (atom.middle, atom.top))
+    stacks: list[list[Atom]] = []
+    for piece in pieces:
+        for stack in stacks:
+            box = around(stack)
+            beside = abs(piece.middle - stack[0].middle) < 0.5 * piece.size
+            if beside and piece.top < box[3] + 0.35 * piece.size and piece.bottom > box[1] - 0.35 * piece.size:
+                stack.append(piece)
+                break
+        else:
+            stacks.append([piece])
+    for stack in stacks:
+        text = next((latex.PIECES[atom.text] for atom in stack if latex.PIECES[atom.text]), "|")
+        box = around(stack)
+        middle = (box[1] + box[3]) / 2
+        bracket = joined(text, stack, middle + AXIS * stack[0].size, stack[0].size)
+        bracket.built = False
+        done.append(bracket)
+    return done
+
+
+def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
+    """Accents over one letter or several go to them; a rule that runs into an accent is its shaft."""
+    signs = [atom for atom in atoms if atom.text in latex.ACCENTS]
+    if not signs:
+        return atoms
+    finder = Finder([atom for atom in atoms if atom.text not in latex.ACCENTS and atom.text.strip()])
+    rest = [atom for atom in atoms if not atom.text.strip()]
+    for accent in signs:
+        shaft = next((rule for rule in rules if _shaft(rule, accent)), None)
+        if shaft:
+            accent.left, accent.right = min(accent.left, shaft.left), max(accent.right, shaft.right)
+            rules.remove(shaft)
+        below = [
+            atom
+            for atom in finder.between(accent.left - accent.size, accent.right + accent.size)
+            if -0.3 * atom.size < atom.top - accent.bottom < 0.6 * atom.size
+            and atom.size < 1.6 * accent.size
+            and atom.text.isalnum() | atom.built
+            and min(atom.right, accent.right) - max(atom.left, accent.left)
+            > 0.4 * min(atom.right - atom.left, accent.right - accent.left)
+        ]
+        if below:
+            finder.replace(below, [_accented(latex.ACCENTS[accent.text], below, accent)])
+        else:
+            rest.append(accent)
+    return [*finder.atoms, *rest]
+
+
+def _shaft(rule: Rule, accent: Atom) -> bool:
+    beside = rule.left - 1.5 < accent.right and accent.left < rule.right + 1.5 and rule.left < accent.left
+    return beside and accent.top - 1 < (rule.top + rule.bottom) / 2 < accent.bottom + 1
+
+
+def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
+    inner = tex(below)
+    wide = len(below) > 1 and not (len(below) == 2 and any(atom.text == "'" for atom in below))
+    text = f"\\{latex.WIDE.get(name, name) if wide else name}{{{inner}}}"
+    box = (accent.left, accent.top, accent.right, accent.bottom)
+    return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
+
+
+def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
+    """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost."""
+    spaces = [atom for atom in atoms if not atom.text.strip()]
+    finder = Finder([atom for atom in atoms if atom.text.strip()])
+    for rule in rules:
+        y = (rule.top + rule.bottom) / 2
+        near = finder.between(rule.left - 0.4, rule.right + 0.4)
+        above = _adjacent(
+            [atom for atom in near if atom.bottom < y + 0.12 * atom.size and atom.axis < y], y, down=False
+        )
+        below = _adjacent([atom for atom in near if atom.top > y - 0.12 * atom.size and atom.axis > y], y, down=True)
+        if _root(finder, rule, near, y):
+            continue
+        if above and below and _snug(rule, above, below) and not _text_below(finder, rule, below):
+            size = max(atom.size for atom in (*above, *below))
+            fraction = f"\\frac{{{tex(above)}}}{{{tex(below)}}}"
+            made = joined(fraction, [*above, *below], y + AXIS * size, size, extra=(rule.left, y, rule.right, y))
+            finder.replace([*above, *below], [made])
+        elif not above and rule.right - rule.left > 14 and (blank := _blank(finder, rule, y)):
+            finder.replace([], [blank])
+        elif below and not above and _covers(rule, below):
+            finder.replace(below, [_barred(rule, below)])
+    return [*finder.atoms, *spaces]
+
+
+def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
+    """Whether a rule may be a fraction's: not much longer than what it parts, and close to it where it is long."""
+    size = max(atom.size for atom in (*above, *below))
+    length = rule.right - rule.left
+    widest = max(box[2] - box[0] for box in (around(above), around(below)))
+    gaps = (rule.top - around(above)[3], around(below)[1] - rule.bottom)
+    return length < widest + 2.5 * size and (length < 12 * size or max(gaps) < 0.35 * size) and length < 30 * size
+
+
+def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
+    """The row next to a rule: what touches it or hangs together with what touches it."""
+
+    def gap(atom: Atom) -> float:
+        return (atom.top - y) if down else (y - atom.bottom)
+
+    if not atoms:
+        return []
+    nearest = min(atoms, key=gap)
+    if gap(nearest) > 0.75 * nearest.size:
+        return []
+    size = max(atom.size for atom in atoms if gap(atom) < 0.75 * nearest.size)
+    reach = gap(nearest) + max(nearest.height, 0.7 * size) + 0.35 * size
+    row = [atom for atom in atoms if gap(atom) < reach]
+    far = max(abs((atom.bottom if down else atom.top) - y) for atom in row)
+    return row if far < 6 * size else []
+
+
+def _text_below(finder: Finder, rule: Rule, below: list[Atom]) -> bool:
+    """Whether what stands under the rule is part of a longer line of text: the rule only underlines."""
+    size = max(atom.size for atom in below)
+    base = max(below, key=lambda atom: atom.size).base
+    left, right = min(atom.left for atom in below), max(atom.right for atom in below)
+    beside = finder.between(left - 1.6 * size, right + 1.6 * size)
+    return any(
+        atom not in below
+        and abs(atom.base - base) < 0.1 * size
+        and (0 <= atom.left - right < 0.45 * size or 0 <= left - atom.right < 0.45 * size)
+        and (atom.middle > rule.right + 1 or atom.middle < rule.left - 1)
+        for atom in beside
+    )
+
+
+def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
+    signs = [
+        atom
+        for atom in finder.between(rule.left - 24, rule.left + 6)
+        if atom.text == "√" and abs(atom.right - rule.left) < 0.35 * atom.size and abs(atom.top - y) < 0.35 * atom.size
+    ]
+    if not signs:
+        return False
+    sign = min(signs, key=lambda atom: abs(atom.right - rule.left))
+    inner = [
+        atom
+        for atom in near
+        if atom is not sign and atom.top > y - 0.15 * sign.size and atom.axis < sign.bottom + 0.1 * sign.size
+    ]
+    if not inner:
+        return False
+    index = [
+        atom
+        for atom in finder.between(sign.left - 0.6 * sign.size, sign.middle)
+        if atom is not sign
+        and atom.size < 0.8 * sign.size
+        and atom.bottom < sign.bottom - 0.3 * sign.height
+        and atom.bottom > sign.top - 0.3 * sign.size
+        and atom.right < sign.middle + 0.2 * sign.size
+    ]
+    order = f"[{tex(index)}]" if index and all(atom.text in "23456789n𝑛" for atom in index) else ""
+    parts = [sign, *inner, *(index if order else [])]
+    head = max(inner, key=lambda atom: atom.size)
+    base = head.base if not head.built else head.axis + AXIS * head.size
+    made = joined(f"\\sqrt{order}{{{tex(inner)}}}", parts, base, head.size, extra=(rule.left, y, rule.right, y))
+    finder.replace(parts, [made])
+    return True
+
+
+def _covers(rule: Rule, below: list[Atom]) -> bool:
+    left, top, right, _ = around(below)
+    size = max(atom.size for atom in below)
+    snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < 0.35 * size
+    return snug and all(atom.math or (atom.upright and len(below) < 6) for atom in below)
+
+
+def _barred(rule: Rule, below: list[Atom]) -> Atom:
+    accent = Atom("\u0305", rule.left, rule.top, rule.right, rule.bottom, rule.bottom, below[0].size)
+    return _accented("bar", below, accent)
+
+
+def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
+    """A rule on the base line of a line of text is a blank to fill."""
+    for atom in finder.between(rule.left - 40, rule.right + 40):
+        if (
+            not atom.built
+            and -0.15 * atom.size < y - atom.base < 0.4 * atom.size
+            and (atom.right < rule.left + 2 or atom.left > rule.right - 2)
+        ):
+            blank = Atom(BLANK, rule.left, atom.base - 0.6 * atom.size, rule.right, y, atom.base, atom.size)
+            blank.advance = rule.right
+            return blank
+    return None
+
+
+def functions(atoms: list[Atom]) -> list[Atom]:
+    """Upright letters that spell a function become its name."""
+    letters = sorted((atom for atom in atoms if atom.upright and not atom.built), key=lambda a: (round(a.base), a.left))
+    done = {id(atom) for atom in letters}
+    kept = [atom for atom in atoms if id(atom) not in done]
+    run: list[Atom] = []
+    for atom in [*letters, None]:
+        if run and (
+            atom is None
+            or abs(atom.base - run[-1].base) > 0.3
+            or not -0.3 < (atom.left - run[-1].right) / atom.size < 0.28
+        ):
+            kept += _named(run)
+            run = []
+        if atom is not None:
+            run.append(atom)
+    return kept
+
+
+def _named(run: list[Atom]) -> list[Atom]:
+    word = "".join(atom.text for atom in run)
+    math = [atom.math for atom in run]
+    for start in range(len(word)):
+        for length in range(min(6, len(word) - start), 1, -1):
+            part = run[start : start + length]
+            name = word[start : start + length]
+            whole = start == 0 and length == len(word)
+            if name in latex.FUNCTIONS and (whole or all(math)):
+                made = joined(f"\\{name}", part, part[0].base, part[0].size)
+                return [*_named(run[:start]), made, *_named(run[start + length :])]
+    return run
+
+
+def operators(atoms: list[Atom]) -> list[Atom]:
+    """Limits below and above sums and the like."""
+    heads = [atom for atom in atoms if _limited(atom)]
+    if not heads:
+        return atoms
+    finder = Finder([atom for atom in atoms if atom.text.strip()])
+    spaces = [atom for atom in atoms if not atom.text.strip()]
+    for head in sorted(heads, key=lambda atom: atom.left):
+        reach = 0.9 * head.size
+        near = [
+            atom
+            for atom in finder.between(head.left - reach, head.right + reach)
+            if atom is not head and atom.size < 0.85 * head.size
+        ]
+        under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < 0.7 * head.size], head)
+        over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < 0.7 * head.size], head)
+        if not under and not over:
+            continue
+        name = head.text if head.built else latex.symbol(head.text)
+        text = name + (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
+        finder.replace([head, *under, *over], [joined(text, [head, *under, *over], head.base, head.size)])
+    return [*finder.atoms, *spaces]
+
+
+def _limited(atom: Atom) -> bool:
+    return (
+        (atom.text in latex.LIMITS) if atom.built else (len(atom.text) == 1 and latex.symbol(atom.text) in latex.LIMITS)
+    )
+
+
+def _limit(near: list[Atom], head: Atom) -> list[Atom]:
+    """The small row centred on the operator."""
+    if not near:
+        return []
+    edge = (head.top + head.bottom) / 2
+    first_row = min(near, key=lambda atom: abs(atom.axis - edge))
+    row = sorted((a for a in near if abs(a.axis - first_row.axis) < 0.5 * first_row.size), key=lambda a: a.left)
+    core = min(row, key=lambda atom: abs(atom.middle - head.middle))
+    at = row.index(core)
+    first = last = at
+    while first > 0 and row[first].left - row[first - 1].right < 0.5 * core.size:
+        first -= 1
+    while last + 1 < len(row) and row[last + 1].left - row[last].right < 0.5 * core.size:
+        last += 1
+    return row[first : last + 1] if row[first].left < head.middle + 0.1 * head.size else []
+
+
+def cases(atoms: list[Atom]) -> list[Atom]:
+    """What stands in rows behind a tall brace becomes cases."""
+    braces = [atom for atom in atoms if atom.text == "{" and not atom.built and atom.height > 1.9 * atom.size]
+    for brace in sorted(braces, key=lambda atom: -atom.left):
+        size = brace.size
+        inside = [
+            atom
+            for atom in atoms
+            if atom.text.strip()
+            and atom.left > brace.middle
+            and atom.top > brace.top - 0.5 * size
+            and atom.bottom < brace.bottom + 0.5 * size
+        ]
+        closed = any(atom.text == "}" and atom.height > 0.7 * brace.height for atom in inside)
+        rows = [] if closed else _rows_behind(inside, brace)
+        if len(rows) < 2:
+            continue
+        body = " \\\\ ".join(_wide(row) for row in rows)
+        parts = [brace, *(atom for row in rows for atom in row)]
+        made = joined(
+            f"\\begin{{cases}}{body}\\end{{cases}}", parts, (brace.top + brace.bottom) / 2 + AXIS * size, size
+        )
+        used = {id(atom) for atom in parts}
+        atoms = [*(atom for atom in atoms if id(atom) not in used), made]
+    return atoms
+
+
+def _wide(row: list[Atom]) -> str:
+    """A row of cases: a wide gap divides its value from its condition."""
+    ordered = sorted(row, key=lambda atom: atom.left)
+    for at in range(1, len(ordered)):
+        if ordered[at].left - max(atom.right for atom in ordered[:at]) > 0.9 * ordered[at].size:
+            return f"{tex(ordered[:at])} & {tex(ordered[at:])}"
+    return tex(ordered)
+
+
+def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
+    """Rows inside the height of a brace; what follows them on the brace's own line is not among them."""
+    if not atoms:
+        return []
+    rows: list[list[Atom]] = []
+    full = max(atom.size for atom in atoms)
+    for atom in sorted((a for a in atoms if a.size > 0.87 * full or a.built), key=lambda a: a.axis):
+        if rows and abs(atom.axis - rows[-1][0].axis) < 0.5 * full:
+            rows[-1].append(atom)
+        else:
+            rows.append([atom])
+    for atom in (a for a in atoms if not (a.size > 0.87 * full or a.built)):
+        home = min(rows, key=lambda one: abs(one[0].axis - atom.axis))
+        home.append(atom)
+    middle = (brace.top + brace.bottom) / 2
+    if len(rows) > 2:
+        centred = [one for one in rows if abs(one[0].axis - middle) < 0.3 * full]
+        outer = [one for one in rows if one not in centred]
+        if (
+            centred
+            and len(outer) >= 2
+            and min(a.left for a in centred[0]) > max(a.right for one in outer for a in one) - 1
+        ):
+            return outer
+    return rows

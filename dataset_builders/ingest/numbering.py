@@ -1,0 +1,157 @@
+"""Which lines begin a question: the best consistent run of numbers, not every line that begins with one.
+
+Contract: `anchors` gives the lines that begin questions, in order. Numbers go up by one; a gap, a step back or a line
+that stands further in than the others costs, so a list of statements within a question does not look like questions.
+Found by dynamic programming over all candidates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from livek12.dataset_builders.ingest.stream import Item
+
+MAX_CANDIDATES = 2500
+"""Looked at, a style; the search is quadratic in them."""
+MAX_NUMBER = 200
+_STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
+    (
+        "word",
+        re.compile(r"\s*(?:Question|Problem|Q|문항|문제|문|题目)\s*\.?\s?(\d{1,3})\s*[.:．：)]?(?![\d~～-])\s*", re.I),
+        1.2,
+    ),
+    ("word", re.compile(r"\s*第\s*(\d{1,3})\s*题\s*[.:．：、]?\s*"), 1.2),
+    ("dot", re.compile(r"\s*[*＊]?\s*(\d{1,3})\s?[.．、。](?![\d~～])\s*"), 1.0),
+    ("dot", re.compile(r"\s*(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])\s*"), 0.8),
+    ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿]{2})(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
+    ("paren", re.compile(r"\s*(\d{1,3})\s?[)）]\s*"), 0.7),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z][a-z]+)"), 0.2),
+)
+"""Style, form, and how much a line of that form weighs."""
+_RESTART = 4.5
+"""What going back costs: more than a short list of statements brings."""
+_GAP, _WIDEST, _FAR = 0.5, 1.2, 12
+"""What a number that is missing costs, at most, and how many may be: less than a question at the margin weighs."""
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A line that begins a question.
+
+    Attributes:
+        place: index of the item.
+        number: of the question.
+        end: where the number ends in the line's text.
+        run: 0 for the first run of numbers, one more each time they go back.
+    """
+
+    place: int
+    number: int
+    end: int
+    run: int = 0
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    place: int
+    number: int
+    end: int
+    weight: float
+
+
+def anchors(items: Sequence[Item], starts: Sequence[int] = (), without: range = range(0)) -> list[Anchor]:
+    """The lines that begin questions.
+
+    Args:
+        items: the paper in reading order.
+        starts: places where a part of the paper begins, so that numbers may go back there.
+        without: places whose numbers are none of questions.
+    """
+    best: tuple[float, list[_Candidate]] = (0.0, [])
+    for style in ("word", "dot", "paren"):
+        found = _best_run(_candidates(items, style, without), sorted(starts))
+        if found[0] > best[0]:
+            best = found
+    return _with_runs(best[1])
+
+
+def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Candidate]:
+    found = []
+    for place, item in enumerate(items):
+        if item.line is None or place in without:
+            continue
+        for name, pattern, weight in _STYLES:
+            match = pattern.match(item.line.text)
+            if name == style and match and 0 < int(match[1]) <= MAX_NUMBER:
+                found.append(_Candidate(place, int(match[1]), match.end(), weight))
+                break
+    lefts = _margins(items, found)
+    return [_placed(candidate, items[candidate.place], lefts) for candidate in found[:MAX_CANDIDATES]]
+
+
+def _margins(items: Sequence[Item], found: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
+    """Where the lines of a column begin, by the parity of the page (bound books) and column."""
+    lefts: dict[tuple[int, int], list[float]] = {}
+    for candidate in found:
+        item = items[candidate.place]
+        if candidate.weight > 0.5:
+            lefts.setdefault((item.box.page % 2, item.column), []).append(item.box.left)
+    return {key: median(values) for key, values in lefts.items()}
+
+
+def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], float]) -> _Candidate:
+    """Weighs a candidate by how far it stands from where the others of its column begin."""
+    off = abs(item.box.left - lefts.get((item.box.page % 2, item.column), item.box.left))
+    bonus = 0.5 if off < 0.012 else 0.0 if off < 0.03 else -0.6
+    bold = 0.2 if item.line and item.line.bold else 0.0
+    return _Candidate(candidate.place, candidate.number, candidate.end, candidate.weight + bonus + bold)
+
+
+def _best_run(candidates: Sequence[_Candidate], starts: Sequence[int]) -> tuple[float, list[_Candidate]]:
+    scores: list[float] = []
+    before: list[int] = []
+    parts = _parts(candidates, starts)
+    for index, candidate in enumerate(candidates):
+        score, previous = candidate.weight - _opening(candidate.number), -1
+        for earlier in range(index):
+            step = _step(candidates[earlier].number, candidate.number, parts[index] > parts[earlier])
+            if scores[earlier] - step + candidate.weight > score:
+                score, previous = scores[earlier] - step + candidate.weight, earlier
+        scores.append(score)
+        before.append(previous)
+    if not scores:
+        return 0.0, []
+    place = max(range(len(scores)), key=scores.__getitem__)
+    total, run = scores[place], []
+    while place >= 0:
+        run.append(candidates[place])
+        place = before[place]
+    return total, run[::-1]
+
+
+def _parts(candidates: Sequence[_Candidate], starts: Sequence[int]) -> list[int]:
+    return [sum(start <= candidate.place for start in starts) for candidate in candidates]
+
+
+def _opening(number: int) -> float:
+    """A paper begins with 1; one that is an excerpt begins elsewhere, which costs little."""
+    return 0.0 if number == 1 else 0.5
+
+
+def _step(last: int, next_: int, new_part: bool) -> float:
+    if next_ == last + 1:
+        return 0.0
+    if next_ > last:
+        return min(_GAP * (next_ - last - 1), _WIDEST) if next_ - last <= _FAR else _RESTART
+    return 0.5 if new_part else _RESTART + (0 if next_ == 1 else 1.5)
+
+
+def _with_runs(chosen: Sequence[_Candidate]) -> list[Anchor]:
+    found: list[Anchor] = []
+    for candidate in chosen:
+        run = found[-1].run + (candidate.number <= found[-1].number) if found else 0
+        found.append(Anchor(candidate.place, candidate.number, candidate.end, run))
+    return found

@@ -1,0 +1,75 @@
+"""The options of a question, split off its text.
+
+Contract: `split` gives the stem and the options, whose labels are A, B, C … or 1, 2, 3 …; an option whose text stands
+in the picture only is empty. Labels within a passage (underlined words to choose from) are left where they are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.core.records import Language, Option
+from livek12.dataset_builders.korean_keys import plain_label
+from livek12.dataset_builders.text import plain_width, split_options
+
+_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
+_RUNS = (
+    (re.compile(r"(?:^|(?<=\s))([A-HＡ-Ｈ])\s?[.．、]"), "ABCDEFGH"),
+    (re.compile(r"(?:^|(?<=\s))[(（]\s?([A-H])\s?[)）]"), "ABCDEFGH"),
+    (re.compile(rf"([{_CIRCLED}])"), _CIRCLED),
+)
+
+
+def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option]]:
+    """The stem and the options of a text.
+
+    Args:
+        text: of the question.
+        language: Korean papers label options with ①; elsewhere ① labels statements.
+        choice: whether the section says that its questions have options.
+    """
+    stem, options = split_options(text)
+    if not options and (language == "ko" or choice):
+        stem, options = split_options(text, {"①"})
+        if options and not _begins_line(text, len(stem)):
+            return text, []
+    if not options and (found := _with_empty(text, language)):
+        stem, options = found
+    return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
+
+
+def labels_within(text: str) -> list[str]:
+    """The labels ① to ⑤ (or A to D) that stand within a text once each and in order, where four at least do."""
+    for pattern, labels in _RUNS:
+        found = [plain_width(match[1]) for match in pattern.finditer(text)]
+        if len(found) >= 4 and found == list(labels[: len(found)]):
+            return found
+    return []
+
+
+def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | None:
+    """Options of which some are empty, at the end of a text: the last complete run that begins a line."""
+    for pattern, labels in _RUNS:
+        if labels == _CIRCLED and language != "ko":
+            continue
+        found = list(pattern.finditer(text))
+        firsts = [i for i, match in enumerate(found) if plain_width(match[1]) == labels[0]]
+        if not firsts or not _begins_line(text, found[firsts[-1]].start()):
+            continue
+        run = found[firsts[-1] :]
+        names = [plain_width(match[1]) for match in run]
+        if len(run) >= 4 and names == list(labels[: len(run)]):
+            ends = [*(match.start() for match in run[1:]), len(text)]
+            options = [
+                Option(label=name, text=text[match.end() : end].strip(" \n.．"))
+                for name, match, end in zip(names, run, ends, strict=True)
+            ]
+            return text[: run[0].start()].rstrip(), options
+    return None
+
+
+def _begins_line(text: str, place: int) -> bool:
+    """Whether what comes at a place, or next after it, begins a line."""
+    rest = text[place:]
+    start = place + len(rest) - len(rest.lstrip())
+    return not text[text.rfind("\n", 0, start) + 1 : start].strip()

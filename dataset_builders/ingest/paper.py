@@ -1,0 +1,322 @@
+"""One paper from PDF to drafts, and a folder of papers.
+
+Contract: `ingest` goes through PDFs one by one; one that cannot be read costs a line, and the others go on. A paper
+whose PDF, options and code are what they were is not done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from livek12.core.errors import UserError
+from livek12.core.records import Image, Language, canonical_json
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest import keys, matching
+from livek12.dataset_builders.ingest.blocks import PageBlocks
+from livek12.dataset_builders.ingest.drafting import draft_all
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.folder import Folder
+from livek12.dataset_builders.ingest.headings import TOP
+from livek12.dataset_builders.ingest.lost import recover
+from livek12.dataset_builders.ingest.passages import share
+from livek12.dataset_builders.ingest.segment import Body, missing_numbers, segment
+from livek12.dataset_builders.ingest.stream import Stream, flatten, squeezed
+from livek12.dataset_builders.ingest.subjects import subject_of
+from livek12.dataset_builders.ingest.templates import Template, load_template
+
+if TYPE_CHECKING:
+    from livek12.dataset_builders.ingest.extract import How
+    from livek12.dataset_builders.ingest.template_parse import Parser
+
+BY_RULES = "parsed by rules alone: no model looked at it (--parser MODEL has one check it)"
+_YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
+_LONGEST_TITLE = 120
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user says about the papers of one call; "" and None leave it to the papers themselves."""
+
+    template: str = ""
+    answers: Path | None = None
+    language: Language | None = None
+    subject: str = ""
+    release: str = ""
+    how: How = "auto"
+    parser: str = ""
+
+
+@dataclass
+class Outcome:
+    """What became of the PDFs of one call.
+
+    Attributes:
+        papers: those in the folder now, done or as they were.
+        unchanged: ids of those that were not done again.
+        failed: one line for each PDF that could not be used.
+    """
+
+    papers: list[IngestedPaper] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+
+def ingest(
+    pdfs: Sequence[Path],
+    out: Path,
+    options: Options,
+    step: Callable[[], None] = lambda: None,
+    parser: Parser | None = None,
+) -> Outcome:
+    """Ingests papers into a folder.
+
+    Args:
+        pdfs: the papers.
+        out: the folder.
+        options: what the user says about them.
+        step: called after each page.
+        parser: the model behind `options.parser`.
+
+    Raises:
+        UserError: the folder, the template or the key cannot be used at all.
+    """
+    folder = Folder(out)
+    template = load_template(options.template) if options.template else None
+    key = Key.read(options.answers) if options.answers else Key()
+    outcome = Outcome()
+    for pdf in pdfs:
+        try:
+            _one(pdf, folder, options, template, key, parser, step, outcome)
+        except UserError as error:
+            line = one_line(error)
+            outcome.failed.append(line if pdf.name in line else f"{pdf.name}: {line}")
+    return outcome
+
+
+def _one(
+    pdf: Path,
+    folder: Folder,
+    options: Options,
+    template: Template | None,
+    key: Key,
+    parser: Parser | None,
+    step: Callable[[], None],
+    outcome: Outcome,
+) -> None:
+    digest = _digest(pdf)
+    paper_id = folder.id_for(pdf, digest, [paper.paper_id for paper in outcome.papers])
+    made_by = _fingerprint(digest, options, template, key)
+    before = folder.paper(paper_id)
+    if before and before.made_by == made_by and (folder.root / "pages").is_dir():
+        outcome.papers.append(before)
+        outcome.unchanged.append(paper_id)
+        return
+    try:
+        pages = _pages(pdf, folder, paper_id, options, step)
+        paper, pictures = read_paper(pdf, pages, paper_id, digest, options, template, key, parser)
+    except UserError:
+        if before is None:
+            folder.forget_pages(paper_id)
+        raise
+    folder.forget_pages(paper_id, beyond=len(pages))
+    folder.save(paper.model_copy(update={"made_by": made_by}), pictures)
+    outcome.papers.append(paper)
+
+
+def _pages(pdf: Path, folder: Folder, paper_id: str, options: Options, step: Callable[[], None]) -> list[PageBlocks]:
+    """The pages' blocks; their pictures go to the folder one by one, so that a long paper needs no more memory."""
+    from livek12.dataset_builders.ingest.extract import extract_pages
+
+    pages = []
+    for page in extract_pages(pdf, language=options.language, how=options.how):
+        folder.save_page(paper_id, page.number, page.image)
+        pages.append(page.model_copy(update={"image": Image(path=f"{paper_id}_{page.number}.png")}))
+        step()
+    return pages
+
+
+def read_paper(
+    pdf: Path,
+    pages: Sequence[PageBlocks],
+    paper_id: str,
+    digest: str,
+    options: Options,
+    template: Template | None,
+    key: Key,
+    parser: Parser | None,
+) -> tuple[IngestedPaper, dict[str, Image]]:
+    """A paper's drafts and pictures, from its pages.
+
+    Raises:
+        UserError: no question is found.
+    """
+    stream = flatten(pages)
+    body = segment(stream)
+    body.segments = recover(body.segments)
+    share(body.segments, stream)
+    if not body.segments:
+        raise UserError(f"{pdf.name}: {_why_none(stream, pages)}")
+    language = options.language or _language(stream)
+    title = _title(stream, body)
+    headings = _headings(stream)
+    subject = options.subject or subject_of(title) or subject_of(pdf.stem) or subject_of(headings)
+    template = template or load_template(language)
+    found = draft_all(body, stream, paper_id, language, subject, template)
+    drafts, lines = _with_keys(found.drafts, body, key, headings)
+    notes = [note for page in pages for note in page.notes]
+    notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
+    if parser:
+        drafts, said = parser.check(drafts, template)
+        notes += said
+    else:
+        notes.append(BY_RULES)
+    year = _YEAR.search(title) or _YEAR.search(pdf.stem)
+    paper = IngestedPaper(
+        paper_id=paper_id,
+        title=title,
+        source=pdf.name,
+        sha256=digest,
+        pages=len(pages),
+        language=language,
+        subject=subject,
+        template=template.name,
+        parsed_by=parser.name if parser else "rules",
+        release=options.release or None,
+        year=int(year[1]) if year else None,
+        exam=title or None,
+        drafts=[_settled(draft) for draft in drafts],
+        unmatched=[*missing_numbers(body.segments), *_doubled(drafts), *lines],
+        notes=notes,
+    )
+    return paper, found.pictures
+
+
+@dataclass
+class Key:
+    """The key of `--answers`.
+
+    Attributes:
+        entries: as read.
+        problems: a line for each row that is none.
+        name: of its file; "" without one.
+        sha256: of its bytes.
+    """
+
+    entries: list[keys.Entry] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    name: str = ""
+    sha256: str = ""
+
+    @classmethod
+    def read(cls, file: Path) -> Key:
+        """A key from a PDF or CSV.
+
+        Raises:
+            UserError: it cannot be read, or holds no key.
+        """
+        digest = _digest(file)
+        if file.suffix.lower() in (".csv", ".tsv"):
+            entries, problems = keys.entries_of_csv(file)
+        else:
+            from livek12.dataset_builders.ingest.extract import extract_pages
+
+            entries, problems = keys.entries_of_pages(list(extract_pages(file)), file.name), []
+        if not entries:
+            raise UserError(
+                f"{file.name}: no answers were found in it; a key is a table of numbers and answers, or a CSV"
+            )
+        return cls(entries, problems, file.name, digest)
+
+
+def _with_keys(drafts: Sequence[Draft], body: Body, key: Key, headings: str) -> tuple[list[Draft], list[str]]:
+    """The drafts with the key of their own paper, then with that of `--answers`, which is asked first."""
+    lines = list(key.problems)
+    found = list(drafts)
+    if key.name:
+        found, said = matching.match(found, key.entries, key.name, headings)
+        lines += said
+    elif body.answers:
+        open_ = [draft for draft in found if not draft.answer]
+        answered = {draft.id: draft for draft in found if draft.answer}
+        matched, said = matching.match(open_, keys.entries_of_items(body.answers, "the paper"), "the paper", headings)
+        known = {draft.number for draft in answered.values()}
+        lines += [line for line in said if not (line.startswith("key ") and line.split()[1] in known)]
+        by_id = {**answered, **{draft.id: draft for draft in matched}}
+        found = [by_id[draft.id] for draft in found]
+    return found, lines
+
+
+def _settled(draft: Draft) -> Draft:
+    """Without points of blanks that add up to something else than the total: a doubt instead."""
+    if draft.part_points and draft.points is not None and abs(sum(draft.part_points) - draft.points) > 1e-6:
+        text = f"the parts have {sum(draft.part_points):g} points, the question {draft.points:g}"
+        return matching.with_doubt(draft.model_copy(update={"part_points": []}), "points", text, 0.2)
+    return draft
+
+
+def _doubled(drafts: Sequence[Draft]) -> list[str]:
+    doubles = [draft for draft in drafts if any("there twice" in doubt.text for doubt in draft.doubts)]
+    return [f"question {draft.number} was found twice ({draft.id})" for draft in doubles]
+
+
+def _why_none(stream: Stream, pages: Sequence[PageBlocks]) -> str:
+    if not stream.items:
+        return "no text was found on its pages; if they are pictures, use --how ocr"
+    notes = [note for page in pages for note in page.notes]
+    return (
+        f"no numbered question was found in {len(stream.items)} lines{': ' + notes[0] if notes else ''}; is it an exam?"
+    )
+
+
+def _headings(stream: Stream) -> str:
+    top = [item.text for item in stream.items if item.box.bottom < TOP]
+    return squeezed("".join([*(text for texts in stream.headings.values() for text in texts), *top]))
+
+
+def _title(stream: Stream, body: Body) -> str:
+    """The front's largest line on the first page, or the first that names a year."""
+    front = [*stream.titles, *(body.front or stream.items[:30])]
+    lines = [item.line for item in front if item.line and item.box.page == 1]
+    lines = [line for line in lines if 3 < len(line.text.strip()) <= _LONGEST_TITLE]
+    if not lines:
+        heads = [text.split("\n")[0] for text in stream.headings.get(1, []) if text.strip()]
+        return one_line(heads[0], _LONGEST_TITLE) if heads else ""
+    largest = max(line.size for line in lines)
+    named = [line for line in lines if _YEAR.search(line.text)] or [line for line in lines if line.size > 0.9 * largest]
+    return one_line(named[0].text, _LONGEST_TITLE)
+
+
+def _language(stream: Stream) -> Language:
+    text = "".join(item.text for item in stream.items)
+    hangul, han = len(re.findall(r"[가-힣]", text)), len(re.findall(r"[一-鿿]", text))
+    if hangul > max(2, len(text) // 50):
+        return "ko"
+    return "zh" if han > max(2, len(text) // 20) else "en"
+
+
+def _digest(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+
+def _fingerprint(digest: str, options: Options, template: Template | None, key: Key) -> str:
+    said = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
+    made = [digest, *said, template.model_dump(mode="json") if template else "", code_version()]
+    return hashlib.sha256(canonical_json(made).encode()).hexdigest()
+
+
+@cache
+def code_version() -> str:
+    """Hash of this package's files: other code may read a paper otherwise."""
+    here = Path(__file__).resolve().parent
+    files = sorted([*here.glob("*.py"), *here.glob("templates/*.yaml")])
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,0 +1,93 @@
+"""What questions are worth, as printed: "(5分)", "（本小题满分13分）", "[3점]", "[4 points]", "每小题5分，共40分".
+
+Contract: only what is printed; None where nothing is. A mark of points is given back with its place, so that it can be
+taken out of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_NUMBER = r"(\d{1,3}(?:\.\d)?)"
+_MARKS = (
+    re.compile(rf"[(（\[【]\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_NUMBER}\s*分\s*[)）\]】]"),
+    re.compile(rf"[\[(（]\s*{_NUMBER}\s*점\s*[\])）]"),
+    re.compile(rf"[\[(]\s*(?:total\s*)?{_NUMBER}\s*(?:points?|pts?|marks?)\s*[\])]", re.IGNORECASE),
+    re.compile(rf"[\[(]\s*(?:points?|marks?)\s*[:=]?\s*{_NUMBER}\s*[\])]", re.IGNORECASE),
+)
+_EACH = (
+    re.compile(rf"每\s*(?:小?题|空|道|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
+    re.compile(rf"(?:각|문항당|문항\s*당)\s*{_NUMBER}\s*점"),
+    re.compile(rf"{_NUMBER}\s*(?:points?|marks?)\s*(?:each|per\s+question|apiece)", re.IGNORECASE),
+    re.compile(
+        rf"each\s+(?:question|item)?\s*(?:is\s+)?(?:worth|carries)\s*{_NUMBER}\s*(?:points?|marks?)", re.IGNORECASE
+    ),
+)
+_RANGE_EACH = re.compile(
+    rf"第?\s*(\d{{1,3}})\s*[~～\-–—至]\s*(\d{{1,3}})\s*(?:小?题)[^。；;，,]{{0,12}}?每\s*小?题\s*{_NUMBER}\s*分"
+)
+_SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
+_PART = re.compile(r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]")
+_HALF_BLANK = re.compile(r"每\s*空")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Points as printed, and where in the text."""
+
+    points: float
+    start: int
+    end: int
+
+
+def marks(text: str) -> list[Mark]:
+    """All points printed in brackets, in order."""
+    found = [Mark(float(m[1]), m.start(), m.end()) for pattern in _MARKS for m in pattern.finditer(text)]
+    return sorted(found, key=lambda mark: mark.start)
+
+
+def split_points(text: str) -> tuple[str, float | None, list[float]]:
+    """The text without its total, the total, and the points of its parts.
+
+    The total stands at the beginning, or at the end of a question without parts; a mark behind a part is that part's.
+    Parts that all have points and no total add up to it.
+    """
+    found = marks(text)
+    if not found:
+        return text, None, []
+    parts = [match.start() for match in _PART.finditer(text)]
+    at_head = not text[: found[0].start].strip(" 　*")
+    total = found[0] if len(found) == 1 or at_head or not parts or found[0].start < parts[0] else None
+    rest = [mark.points for mark in found if mark is not total]
+    part_points = rest if parts and len(rest) >= 2 else []
+    if total is None:
+        return text, sum(part_points) or None, part_points
+    return _without(text, total), total.points, part_points
+
+
+def _without(text: str, mark: Mark) -> str:
+    before, after = text[: mark.start].rstrip(" 　"), text[mark.end :].lstrip(" 　")
+    return (before + (" " if before and after and not before.endswith("\n") else "") + after).strip()
+
+
+def section_points(text: str, number: int, total: int | None = None) -> float | None:
+    """What a question is worth by its section's instructions; None where they do not say.
+
+    Args:
+        text: title and instructions of the section.
+        number: of the question.
+        total: how many questions the section has.
+    """
+    for match in _RANGE_EACH.finditer(text):
+        if int(match[1]) <= number <= int(match[2]):
+            return float(match[3])
+    for match in _SINGLES.finditer(text):
+        if str(number) in re.split(r"\D+", match[1]):
+            return float(match[2])
+    if _RANGE_EACH.search(text) or _HALF_BLANK.search(text):
+        return None
+    for pattern in _EACH:
+        if each := pattern.search(text):
+            return float(each[1])
+    return None

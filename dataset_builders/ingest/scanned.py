@@ -1,0 +1,217 @@
+"""A page that is a picture, as blocks in reading order.
+
+Contract: `Scanner` is made once a paper. It turns and straightens each page, reads it, finds its figures and fraction
+bars, and puts it in order as a page with a text layer is. Boxes are of the straightened picture.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from livek12.core.records import Image, Language
+from livek12.dataset_builders.ingest import layout, ocr, scan
+from livek12.dataset_builders.ingest.assemble import Piece, Sheet, assembled
+from livek12.dataset_builders.ingest.atoms import AXIS
+from livek12.dataset_builders.ingest.blocks import Block
+from livek12.dataset_builders.ingest.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.glyphs import Glyph
+from livek12.dataset_builders.ingest.mathlines import lines_of
+from livek12.dataset_builders.ingest.ocrmath import formulas
+from livek12.dataset_builders.ingest.pdf import png
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+DPI: Final = 150
+_LABEL: Final = re.compile(r"[A-H][.．、)]|[①-⑳]|[(（]?\d{1,2}[.．、)）]")
+MOST_AGAIN: Final = 8
+"""Lines of a page that are read by themselves."""
+POOR: Final = 0.8
+"""Mean confidence below which a page may lie upside down."""
+
+
+class Scanner:
+    """Reads the pictures of one paper's pages."""
+
+    def __init__(self, language: Language | None) -> None:
+        """Loads nothing yet; without a language the first page's script tells it."""
+        self.language = language
+        self._reader: ocr.Reader | None = None
+        self._middle: float | None = None
+
+    def page(self, picture: Picture, number: int, dpi: float) -> tuple[Picture, list[Block], list[str]]:
+        """The upright picture, its blocks, and notes for a person.
+
+        Raises:
+            UserError: the engine for the language is not installed.
+        """
+        picture, reads, notes = self._read(picture)
+        sheet = _sheet(picture, reads, number, 72 / dpi)
+
+        def crop(box: Bounds) -> Image:
+            margin = 0.01 * sheet.width
+            area = tuple(
+                round(value * dpi / 72)
+                for value in (box[0] - margin, box[1] - margin, box[2] + margin, box[3] + margin)
+            )
+            return png(
+                picture.crop(
+                    (max(0, area[0]), max(0, area[1]), min(picture.width, area[2]), min(picture.height, area[3]))
+                )
+            )
+
+        blocks, self._middle = assembled(sheet, crop, self._middle)
+        return picture, [_with_formulas(block) for block in blocks], notes
+
+    def _read(self, picture: Picture) -> tuple[Picture, list[ocr.Read], list[str]]:
+        """The picture upright and level, what it says, and what was done to it; turned further while it reads badly."""
+        sideways = scan.sideways(scan.ink(scan.grey(picture)))
+        turn, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
+        if self._reader is None:
+            self.language = self.language or script or "zh"
+            self._reader = ocr.Reader(self.language)
+        if (turn % 180 == 90) != sideways:
+            turn = 90 if sideways else 0
+        best: tuple[float, Picture, list[ocr.Read], list[str]] = (-1.0, picture, [], [])
+        for angle in (turn, (turn + 180) % 360):
+            level, askew = scan.straightened(picture.rotate(-angle, expand=True) if angle else picture)
+            reads = self._reader.read(level)
+            reads += _again(level, reads, self._reader)
+            sure = _sureness(reads)
+            notes = ([f"turned by {angle} degrees"] if angle else []) + (
+                [f"straightened by {askew:.1f} degrees"] if askew else []
+            )
+            if sure > best[0] + 0.1:
+                best = (sure, level, reads, notes)
+            if sure > POOR or not reads:
+                break
+        return best[1:]
+
+
+def _again(picture: Picture, reads: list[ocr.Read], reader: ocr.Reader) -> list[ocr.Read]:
+    """Lines that were missed on the page, read by themselves."""
+    if not reads:
+        return []
+    heights = sorted(read.box[3] - read.box[1] for read in reads)
+    letter = heights[len(heights) // 2]
+    margin = round(0.5 * letter)
+    found: list[ocr.Read] = []
+    for left, top, right, bottom in scan.missed(scan.ink(scan.grey(picture)), [read.box for read in reads], letter)[
+        :MOST_AGAIN
+    ]:
+        x, y = max(0, round(left) - margin), max(0, round(top) - margin)
+        for read in reader.read(picture.crop((x, y, round(right) + margin, round(bottom) + margin))):
+            box = (read.box[0] + x, read.box[1] + y, read.box[2] + x, read.box[3] + y)
+            middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
+            if not any(layout.contains(other.box, *middle) for other in reads):
+                found.append(ocr.Read(read.text, box, read.confidence))
+    return found
+
+
+def _with_formulas(block: Block) -> Block:
+    lines = [line.model_copy(update={"text": formulas(line.text)}) for line in block.lines]
+    return block.model_copy(update={"lines": lines})
+
+
+def _sureness(reads: list[ocr.Read]) -> float:
+    letters = sum(len(read.text) for read in reads)
+    return sum(read.confidence * len(read.text) for read in reads) / letters if letters else 0.0
+
+
+def _sheet(picture: Picture, reads: list[ocr.Read], number: int, points: float) -> Sheet:
+    """What was read, in points."""
+    dark = scan.ink(scan.grey(picture))
+    heights = sorted(read.box[3] - read.box[1] for read in reads)
+    letter = heights[len(heights) // 2] if heights else 40.0
+    regions = layout.whole(scan.drawings(dark, [read.box for read in reads], letter))
+    drawn = [box for box in regions if not _text_frame(box, reads)]
+    pieces: list[Piece] = []
+    rest = reads
+    for box in drawn:
+        inside = [read for read in rest if _belongs(read, box, letter)]
+        rest = [read for read in rest if read not in inside]
+        whole = layout.around([box, *(read.box for read in inside)])
+        lines = lines_of([_glyph(read, letter, points) for read in inside], [])
+        pieces.append(Piece("figure", _scaled(whole, points), lines))
+    rules: list[Rule] = []
+    for rule in scan.bars(dark, max(8, int(0.45 * letter))):
+        box = (rule.left, rule.top, rule.right, rule.bottom)
+        if any(layout.overlaps(box, region) for region in drawn):
+            continue
+        if _fraction(rule, rest, letter):
+            rest = [part for read in rest for part in _split(read, rule)]
+        elif _in_text(rule, rest):
+            continue
+        rules.append(Rule(*_scaled(box, points)))
+    glyphs = [_glyph(read, letter, points) for read in rest]
+    return Sheet(number, picture.width * points, picture.height * points, "ocr", glyphs, pieces, rules, [], [])
+
+
+def _belongs(read: ocr.Read, box: Bounds, letter: float) -> bool:
+    """Whether a text stands in a drawing, or is a short label that touches it."""
+    if layout.contains(box, (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2):
+        return True
+    short = len(read.text) <= 3 and not _LABEL.match(read.text)
+    return short and layout.overlaps(read.box, box, 0.5 * letter)
+
+
+def _fraction(rule: Rule, reads: list[ocr.Read], letter: float) -> bool:
+    """Whether short texts stand right above and right below a stroke."""
+    y = (rule.top + rule.bottom) / 2
+    on = [read for read in reads if rule.left - 2 <= (read.box[0] + read.box[2]) / 2 <= rule.right + 2]
+    on = [read for read in on if read.box[2] - read.box[0] < rule.right - rule.left + letter]
+    above = any(-0.2 * letter < y - read.box[3] < 0.5 * letter for read in on)
+    below = any(-0.2 * letter < read.box[1] - y < 0.5 * letter for read in on)
+    return above and below
+
+
+def _split(read: ocr.Read, rule: Rule) -> list[ocr.Read]:
+    """A run that a fraction stands in the middle of, as two: parted at the space that is nearest to it."""
+    left, top, right, bottom = read.box
+    y, x = (rule.top + rule.bottom) / 2, (rule.left + rule.right) / 2
+    spaces = [at for at, character in enumerate(read.text) if character == " "]
+    inner = 0.22 * (bottom - top)
+    if not (left < rule.left and rule.right < right and top + inner < y < bottom - inner) or not spaces:
+        return [read]
+    widths = [1 if character.isascii() else 2 for character in read.text]
+    places = {at: left + (right - left) * sum(widths[:at]) / sum(widths) for at in spaces}
+    at = min(spaces, key=lambda at: abs(places[at] - x))
+    if abs(places[at] - x) > 0.12 * (right - left) + (rule.right - rule.left):
+        return [read]
+    first = ocr.Read(read.text[:at], (left, top, rule.left, bottom), read.confidence)
+    second = ocr.Read(read.text[at + 1 :], (rule.right, top, right, bottom), read.confidence)
+    return [part for part in (first, second) if part.text.strip()]
+
+
+def _scaled(box: Bounds, points: float) -> Bounds:
+    return (box[0] * points, box[1] * points, box[2] * points, box[3] * points)
+
+
+def _glyph(read: ocr.Read, letter: float, points: float) -> Glyph:
+    """A run of text as one glyph; ordinary runs count as equally big, whatever their letters' heights are."""
+    height = read.box[3] - read.box[1]
+    size = 0.75 * (letter if 0.6 * letter < height < 1.4 * letter else height) * points
+    left, top, right, bottom = _scaled(read.box, points)
+    base = (top + bottom) / 2 + AXIS * size
+    return Glyph(read.text, left, top, right, bottom, base, size, right, "", confidence=read.confidence)
+
+
+def _in_text(rule: Rule, reads: list[ocr.Read]) -> bool:
+    """Whether a stroke is part of what was read: it runs through the middle of a run and hardly fills it."""
+    y = (rule.top + rule.bottom) / 2
+    for read in reads:
+        left, top, right, bottom = read.box
+        inner = 0.22 * (bottom - top)
+        if left - 3 < rule.left and rule.right < right + 3 and top + inner < y < bottom - inner:
+            return True
+    return False
+
+
+def _text_frame(box: Bounds, reads: list[ocr.Read]) -> bool:
+    """Whether a drawn region is a box around running text."""
+    inside = [
+        read for read in reads if layout.contains(box, (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2)
+    ]
+    covered = sum((read.box[2] - read.box[0]) * (read.box[3] - read.box[1]) for read in inside)
+    return covered > 0.3 * (box[2] - box[0]) * (box[3] - box[1]) and sum(len(read.text) for read in inside) > 25

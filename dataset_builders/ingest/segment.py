@@ -1,0 +1,279 @@
+"""Which items of a paper make which question: numbers, sections, shared passages, parts; and where questions stand.
+
+Contract: every item of the body goes to one question, to a passage, to a section's title or to what stands before the
+first question; only notices and what comes behind the answers' title go elsewhere. Nothing here reads the text of a
+question: `parsing` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.headings import (
+    begins_answers,
+    begins_rules,
+    is_notice,
+    is_section,
+    parts,
+    passage_range,
+)
+from livek12.dataset_builders.ingest.numbering import Anchor, anchors
+from livek12.dataset_builders.ingest.stream import Item, Stream
+
+_LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
+"""Lines."""
+_PADDING = 1.0
+"""Heights of a letter that a question's box leaves around it."""
+
+
+@dataclass
+class Section:
+    """A titled part of a paper: its title with the instructions below it."""
+
+    title: str = ""
+    items: list[Item] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Title and instructions."""
+        return "\n".join(item.text for item in self.items)
+
+
+@dataclass
+class Segment:
+    """One question as found.
+
+    Attributes:
+        number: as printed.
+        end: where the number ends in the first line.
+        items: its lines, tables and pictures, in reading order.
+        section: the one it stands in.
+        elective: name of the elective part of the paper, "" outside.
+        passage: what it shares with its neighbours, before its own text.
+        repeated: the number is there twice in its part of the paper.
+        unread: the number was not read; what stands around it says that it is this one.
+    """
+
+    number: int
+    end: int
+    items: list[Item]
+    section: Section
+    elective: str = ""
+    passage: list[Item] = field(default_factory=list)
+    repeated: bool = False
+    unread: bool = False
+
+
+@dataclass
+class Body:
+    """A paper, taken apart.
+
+    Attributes:
+        front: what stands before the first section and question.
+        segments: its questions, in order.
+        answers: what comes behind the title of the answers.
+    """
+
+    front: list[Item] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
+    answers: list[Item] = field(default_factory=list)
+
+
+def segment(stream: Stream) -> Body:
+    """Takes a paper apart."""
+    end = _answers_begin(stream.items)
+    body = Body(answers=stream.items[end:])
+    items = stream.items[:end]
+    part_of = parts(stream)
+    chosen = anchors(items, _part_starts(items, part_of), _rules(items))
+    masthead = _masthead(items, chosen)
+    body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
+    _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, {id(item) for item in masthead})
+    _drop_only_part(body.segments)
+    _mark_repeated(body.segments)
+    return body
+
+
+def _answers_begin(items: Sequence[Item]) -> int:
+    """Where the key begins: its title in the second half of the paper, or at the top of a page."""
+    for place, item in enumerate(items):
+        if item.line and begins_answers(item.text) and place > len(items) // 5:
+            return place
+    return len(items)
+
+
+def _masthead(items: Sequence[Item], chosen: Sequence[Anchor]) -> list[Item]:
+    """What stands above all questions of the first page that has any, in whatever column."""
+    if not chosen:
+        return []
+    page = items[chosen[0].place].box.page
+    top = min(items[anchor.place].box.top for anchor in chosen if items[anchor.place].box.page == page)
+    return [item for item in items if item.box.page == page and item.box.bottom <= top and not is_section(item.text)]
+
+
+def _rules(items: Sequence[Item]) -> range:
+    """Where the rules for candidates stand: from their title to that of the first section."""
+    for place, item in enumerate(items[: len(items) // 3]):
+        if item.line and begins_rules(item.text):
+            after = range(place + 1, min(len(items), place + _LONGEST_RULES))
+            return range(place, next((later for later in after if is_section(items[later].text)), place))
+    return range(0)
+
+
+def _part_starts(items: Sequence[Item], part_of: Mapping[int, str]) -> list[int]:
+    starts, last = [], ""
+    for place, item in enumerate(items):
+        if (part := part_of.get(item.box.page, "")) != last:
+            starts.append(place)
+            last = part
+    return starts
+
+
+class _Sorter:
+    """Hands items out, one after the other, to whatever has begun last."""
+
+    def __init__(self, body: Body, part_of: Mapping[int, str]) -> None:
+        self.body, self.part_of = body, part_of
+        self.section = Section()
+        self.passages: list[tuple[tuple[int, int], list[Item]]] = []
+        self.target: list[Item] = []
+
+    def title(self, item: Item) -> None:
+        """A section begins; instructions may follow."""
+        self.section = Section(item.text, [item])
+        self.target, self.passages = self.section.items, []
+
+    def shared(self, item: Item, numbers: tuple[int, int]) -> None:
+        """A passage for several questions begins; within a section's instructions they are its beginning."""
+        self.passages.append((numbers, [item]))
+        self.target = self.passages[-1][1]
+
+    def question(self, anchor: Anchor, item: Item) -> None:
+        """A question begins."""
+        shared = [line for (low, high), lines in self.passages if low <= anchor.number <= high for line in lines]
+        part = self.part_of.get(item.box.page, "")
+        found = Segment(anchor.number, anchor.end, [item], self.section, part, shared)
+        self.body.segments.append(found)
+        self.target = found.items
+
+
+def _distribute(
+    items: Sequence[Item], chosen: Mapping[int, Anchor], part_of: Mapping[int, str], body: Body, head: Container[int]
+) -> None:
+    sorter = _Sorter(body, part_of)
+    silent: tuple[int, int] | None = None
+    for place, item in enumerate(items):
+        column = item.box.page, item.column
+        if id(item) in head and body.segments:
+            continue
+        if column != silent:
+            silent = None
+        if place in chosen:
+            sorter.question(chosen[place], item)
+            silent = None
+        elif item.line and is_notice(item.text) and body.segments:
+            silent = column
+        elif silent:
+            continue
+        elif item.line and is_section(item.text) and not _within(items, place, chosen):
+            sorter.title(item)
+        elif item.line and (numbers := passage_range(item.text)) and _ahead(place, numbers, chosen):
+            sorter.shared(item, numbers)
+        else:
+            sorter.target.append(item)
+
+
+def _within(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor]) -> bool:
+    """Whether what looks like a title is a line of a question: an indented "(一)" with no question soon after it."""
+    following = range(place + 1, min(len(items), place + _LONGEST_PASSAGE))
+    return not any(later in chosen for later in following)
+
+
+def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -> bool:
+    """Whether the questions that share a passage come after it."""
+    later = [anchor.number for where, anchor in chosen.items() if where > place]
+    return bool(later) and later[0] == numbers[0]
+
+
+def _drop_only_part(segments: Sequence[Segment]) -> None:
+    """A name that the first question has too is the paper's subject, unless numbers come again under another."""
+    numbers = [found.number for found in segments]
+    if segments and segments[0].elective and len(set(numbers)) == len(numbers):
+        for found in segments:
+            found.elective = ""
+
+
+def _mark_repeated(segments: Sequence[Segment]) -> None:
+    seen: set[tuple[str, int]] = set()
+    for found in segments:
+        found.repeated = (found.elective, found.number) in seen
+        seen.add((found.elective, found.number))
+
+
+def missing_numbers(segments: Sequence[Segment]) -> list[str]:
+    """One line for each run of numbers that no question has, in each part of the paper."""
+    lines = []
+    for part in dict.fromkeys(found.elective for found in segments):
+        numbers = sorted({found.number for found in segments if found.elective == part})
+        first = 1 if not part else numbers[0]
+        absent = sorted(set(range(first, numbers[-1] + 1)) - set(numbers))
+        where = f" of {part}" if part else ""
+        for run in _runs(absent):
+            one = len(run) == 1
+            named = f"question {run[0]}" if one else f"questions {run[0]} to {run[-1]}"
+            lines.append(f"{named}{where} {'was' if one else 'were'} not found")
+    return lines
+
+
+def _runs(numbers: Sequence[int]) -> list[list[int]]:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
+
+
+def boxes(found: Segment, stream: Stream, all_items: Mapping[tuple[int, int], Sequence[Item]]) -> list[Box]:
+    """Where a question stands: a box a column and page, as wide as the column, with white around it.
+
+    Args:
+        found: the question.
+        stream: the paper.
+        all_items: what stands in each column of each page, to keep clear of the neighbours.
+    """
+    groups: dict[tuple[int, int], list[Item]] = {}
+    for item in found.items:
+        groups.setdefault((item.box.page, item.column), []).append(item)
+    return [_box(items, stream.columns.get(key), all_items.get(key, ())) for key, items in groups.items()]
+
+
+def by_column(stream: Stream) -> dict[tuple[int, int], list[Item]]:
+    """The items of each column of each page."""
+    columns: dict[tuple[int, int], list[Item]] = {}
+    for item in stream.items:
+        columns.setdefault((item.box.page, item.column), []).append(item)
+    return columns
+
+
+def _box(items: Sequence[Item], edges: tuple[float, float] | None, neighbours: Sequence[Item]) -> Box:
+    box = items[0].box
+    for item in items[1:]:
+        box = box.joined(item.box)
+    sizes = [item.line.size for item in items if item.line and item.line.size > 0]
+    white = _PADDING * (sorted(sizes)[len(sizes) // 2] if sizes else 0.01)
+    left, right = (min(box.left, edges[0]), max(box.right, edges[1])) if edges else (box.left, box.right)
+    own = set(map(id, items))
+    others = [item.box for item in neighbours if id(item) not in own]
+    above = max((other.bottom for other in others if other.bottom <= box.top + white / 4), default=0.0)
+    below = min((other.top for other in others if other.top >= box.bottom - white / 4), default=1.0)
+    return Box(
+        page=box.page,
+        left=max(0.0, left - white / 2),
+        right=min(1.0, right + white / 2),
+        top=max(box.top - white, min(box.top, (above + box.top) / 2)),
+        bottom=min(box.bottom + white, max(box.bottom, (below + box.bottom) / 2)),
+    )

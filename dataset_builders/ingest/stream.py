@@ -1,0 +1,163 @@
+"""A paper as one stream: the lines, tables and pictures of its pages in reading order, without what repeats on pages.
+
+Contract: nothing but headers, footers and page numbers is left out, and those are given back apart: a header may name
+the part of the paper that its page belongs to.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
+
+MAX_ITEMS = 60_000
+"""More lines than this are no exam paper."""
+_PAGE_NUMBER = re.compile(
+    r"[-—–·\s]*(?:第\s*)?\d{1,3}\s*(?:页)?(?:\s*(?:/|[(（,，]?\s*共|of)\s*\d{1,3}\s*页?[)）]?)?[-—–·\s]*|page\s*\d+(?:\s*of\s*\d+)?",
+    re.IGNORECASE,
+)
+_OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-H][)）.．、])")
+"""Options may read the same on several pages, and stand at the foot of them."""
+_TOP = 0.25
+"""Lines over several columns in this part of a page, from above, are its headings."""
+_ABOVE, _BELOW = 0.14, 0.93
+"""Above and below these, lines that repeat on several pages, and page numbers, are headers and footers."""
+
+
+@dataclass
+class Item:
+    """A line of text, or a block with a picture or a table, at its place in the stream.
+
+    Attributes:
+        line: the line, or None for a picture or a table.
+        block: the block it is of.
+        box: around it.
+        column: of the page.
+    """
+
+    line: Line | None
+    block: Block
+    box: Box
+    column: int
+
+    @property
+    def text(self) -> str:
+        """Of the line; "" for a picture."""
+        return self.line.text.strip() if self.line else ""
+
+
+@dataclass
+class Stream:
+    """The paper in reading order.
+
+    Attributes:
+        items: what belongs to the body.
+        headings: the texts left out, by page: headers and footers.
+        titles: lines over several columns at the top of a page; they are among the headings too.
+        columns: left and right edge of each column, by page and column.
+    """
+
+    items: list[Item] = field(default_factory=list)
+    headings: dict[int, list[str]] = field(default_factory=dict)
+    titles: list[Item] = field(default_factory=list)
+    columns: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+
+
+def flatten(pages: Sequence[PageBlocks]) -> Stream:
+    """The stream of a paper."""
+    stream = Stream()
+    repeated = _repeated(pages)
+    for page in pages:
+        stream.headings[page.number] = []
+        for block in page.blocks:
+            _add(block, page, repeated, stream)
+    _edges(stream)
+    return stream
+
+
+def squeezed(text: str) -> str:
+    """A text as two printings of one heading agree on it: compatible forms, no spaces."""
+    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))
+
+
+def _add(block: Block, page: PageBlocks, repeated: Counter[str], stream: Stream) -> None:
+    if block.kind in ("header", "footer") and not _OPTIONS.match(block.text):
+        stream.headings[page.number].append(block.text)
+        return
+    if len(stream.items) >= MAX_ITEMS:
+        return
+    if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
+        for line in block.lines:
+            if _outside(line, repeated):
+                stream.headings[page.number].append(line.text)
+            elif line.text.strip() or line.unread:
+                stream.items.append(Item(line, block, line.box, block.column))
+    elif block.picture or block.lines:
+        stream.items.append(Item(None, block, block.box, block.column))
+
+
+def _outside(line: Line, repeated: Counter[str]) -> bool:
+    """Whether a line at a page's edge is its number or repeats on other pages."""
+    if not _at_edge(line) or _OPTIONS.match(line.text):
+        return False
+    return bool(_PAGE_NUMBER.fullmatch(line.text.strip())) or repeated[_shape(line.text)] > 2
+
+
+def _repeated(pages: Sequence[PageBlocks]) -> Counter[str]:
+    """How many pages have a line at their edge that is the same but for its digits."""
+    seen: Counter[str] = Counter()
+    for page in pages:
+        lines = (line for block in page.blocks for line in block.lines)
+        seen.update({shape for line in lines if _at_edge(line) and len(shape := _shape(line.text)) > 2})
+    return seen
+
+
+def _at_edge(line: Line) -> bool:
+    middle = (line.box.top + line.box.bottom) / 2
+    return not _ABOVE < middle < _BELOW
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"\d+", "#", squeezed(text))
+
+
+def _edges(stream: Stream) -> None:
+    """The columns' edges: of all pages with as many columns, since a short page does not fill its own.
+
+    All but the outermost twentieth of the lines stand between them. A line over several columns belongs to none: at
+    the top of a page it is a heading.
+    """
+    count: dict[int, int] = {}
+    for item in stream.items:
+        count[item.box.page] = max(count.get(item.box.page, 1), item.column + 1)
+    begins = _quantiles((count[item.box.page], item.column, item.box.left) for item in stream.items)
+    over = [item for item in stream.items if _crosses(item, begins.get((count[item.box.page], item.column + 1)))]
+    spans = set(map(id, over))
+    for item in over:
+        if item.box.bottom < _TOP:
+            stream.headings[item.box.page] += [item.text] if item.line else []
+            stream.titles.append(item)
+    tops = set(map(id, stream.titles))
+    stream.items = [item for item in stream.items if id(item) not in tops]
+    inside = [item for item in stream.items if id(item) not in spans]
+    ends = _quantiles((count[item.box.page], item.column, -item.box.right) for item in inside)
+    for page, columns in count.items():
+        for column in range(columns):
+            if (columns, column) in ends:
+                stream.columns[page, column] = begins[columns, column], -ends[columns, column]
+
+
+def _crosses(item: Item, next_column: float | None) -> bool:
+    return next_column is not None and item.box.right > next_column + 0.02
+
+
+def _quantiles(edges: Iterable[tuple[int, int, float]]) -> dict[tuple[int, int], float]:
+    """The twentieth part of the edges of each column, from the smallest."""
+    found: dict[tuple[int, int], list[float]] = {}
+    for columns, column, edge in edges:
+        found.setdefault((columns, column), []).append(edge)
+    return {key: sorted(values)[len(values) // 20] for key, values in found.items()}

@@ -1,0 +1,160 @@
+"""Templates: what papers of one kind look like, for the rules and for a model that parses them.
+
+Contract: a template is YAML (see `Template`); those that ship are named after the papers they fit. A template that is
+wrong raises UserError in one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError, field_validator
+
+from livek12.core.errors import UserError
+from livek12.core.records import Language, QuestionType, Record
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.drafts import Draft
+
+MAX_BYTES = 64 << 10
+FOR_LANGUAGE: dict[Language, str] = {"zh": "gaokao", "ko": "csat", "en": "english"}
+"""The template of a paper whose user names none."""
+FIELDS: dict[str, dict[str, Any]] = {
+    "number": {"type": "string"},
+    "question": {"type": "string"},
+    "options": {
+        "type": "array",
+        "maxItems": 10,
+        "items": {
+            "type": "object",
+            "properties": {
+                "label": {"type": "string"},
+                "text": {"type": "string"},
+            },
+            "required": ["label", "text"],
+            "additionalProperties": False,
+        },
+    },
+    "points": {"type": ["number", "null"]},
+    "answer": {"type": ["string", "null"]},
+    "solution": {"type": ["string", "null"]},
+}
+"""What a parse may have, and its JSON schema; `question_type` is added from the template's types.
+
+Lengths are bounded by the tokens a reply may have: engines turn a bound in the schema into a large grammar."""
+
+
+class TypeOf(Record):
+    """One type of question of a kind of paper.
+
+    Attributes:
+        name: as the papers print it.
+        kind: what it is here.
+        names: other names that section titles print for it.
+        features: what tells it from others, for a model.
+    """
+
+    name: str = Field(min_length=1, max_length=60)
+    kind: QuestionType
+    names: list[str] = []
+    features: str = Field(default="", max_length=600)
+
+
+class Template(Record):
+    """What papers of one kind look like.
+
+    Attributes:
+        name: of the template.
+        language: of the papers.
+        layout: in words: order, sections, numbering, options, where points and answers stand.
+        types: of questions.
+        fields: what a parse has, and how it is to be written; names of `FIELDS`.
+    """
+
+    name: str = Field(min_length=1, max_length=60)
+    language: Language
+    layout: str = Field(min_length=1, max_length=4000)
+    types: list[TypeOf] = Field(min_length=1, max_length=30)
+    fields: dict[str, str] = Field(min_length=1)
+
+    @field_validator("fields")
+    @classmethod
+    def _known(cls, fields: dict[str, str]) -> dict[str, str]:
+        if unknown := sorted(fields.keys() - FIELDS.keys()):
+            raise ValueError(f"there is no field {unknown[0]!r}; there are {', '.join(FIELDS)}")
+        return fields
+
+    def type_in(self, section: str) -> tuple[str, TypeOf] | None:
+        """The type whose name a section's title prints, and that name; of several the longest name."""
+        bare = re.sub(r"\s+", "", section).lower()
+        named = [(name, type_) for type_ in self.types for name in (type_.name, *type_.names)]
+        fitting = [pair for pair in named if re.sub(r"\s+", "", pair[0]).lower() in bare]
+        return max(fitting, key=lambda pair: len(pair[0]), default=None)
+
+    def json_form(self) -> dict[str, Any]:
+        """The JSON schema of one parsed question."""
+        properties = {name: FIELDS[name] for name in FIELDS if name in self.fields}
+        properties["question_type"] = {"enum": sorted({type_.kind for type_ in self.types})}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": sorted(properties),
+            "additionalProperties": False,
+        }
+
+    def misfits(self, drafts: Sequence[Draft], language: Language) -> list[str]:
+        """One line each for what shows that a paper is not of this kind."""
+        lines = []
+        if language != self.language:
+            lines.append(f"template {self.name} is for papers in {self.language}; this one is in {language}")
+        kinds = {type_.kind for type_ in self.types}
+        foreign = sorted({draft.question_type for draft in drafts} - kinds)
+        if foreign:
+            lines.append(f"template {self.name} has no questions of type {', '.join(foreign)}, this paper does")
+        return lines
+
+
+def shipped() -> list[str]:
+    """The names of the templates that ship."""
+    files = resources.files(__package__).iterdir()
+    return sorted(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml"))
+
+
+def load_template(name: str) -> Template:
+    """A template by its name, its file, or the language of its papers.
+
+    Raises:
+        UserError: there is none of that name, or the file is no template.
+    """
+    name = FOR_LANGUAGE.get(name, name)  # type: ignore[call-overload]
+    if name in shipped():
+        return _parse(resources.files(__package__).joinpath(f"{name}.yaml").read_bytes(), name)
+    file = Path(name)
+    if file.suffix.lower() not in (".yaml", ".yml"):
+        raise UserError(f"there is no template {name!r}; there are {', '.join(shipped())}, or give a file NAME.yaml")
+    try:
+        with file.open("rb") as stream:
+            return _parse(stream.read(MAX_BYTES + 1), str(file))
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+
+def _parse(data: bytes, where: str) -> Template:
+    import yaml
+
+    if len(data) > MAX_BYTES:
+        raise UserError(f"{where}: has more than {MAX_BYTES >> 10} KiB; a template is smaller")
+    try:
+        said = yaml.safe_load(data.decode("utf-8"))
+        if not isinstance(said, dict):
+            raise UserError(f"{where}: is no template: it needs name, language, layout, types and fields")
+        return Template.model_validate(said)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{where}: is not YAML: {one_line(error, 160)}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "template"
+        raise UserError(f"{where}: {place}: {one_line(first['msg'], 160)}") from None

@@ -1,0 +1,260 @@
+"""The text of a question, put together from its lines, tables and pictures.
+
+Contract: printed lines that wrap are joined, everything else begins a line of its own; a picture is an image mark
+where it stands, never within a paragraph; a table is a pipe table. No character is added but spaces and marks, none
+is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from livek12.core.records import IMAGE_MARK
+from livek12.dataset_builders.ingest.blocks import Block, Box
+from livek12.dataset_builders.ingest.stream import Item
+
+LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
+_OWN_LINE = re.compile(
+    rf"\s*(?:{LABEL}|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
+    r"|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
+)
+_ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
+_EACH_LABEL = re.compile(LABEL)
+_EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
+_ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
+_WRAPS = 0.06
+"""How far from the column's right edge, of its width, a line that wraps may end."""
+_SAME_ROW = 0.004
+_MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
+
+
+@dataclass
+class Text:
+    """A text with its pictures in the order of their marks.
+
+    Attributes:
+        text: with image marks.
+        pictures: the blocks of the marks.
+        unread: whether pieces of it stand in the picture only.
+        confidence: of the least certain line.
+        by_ocr: whether any of it was read from a picture.
+    """
+
+    text: str = ""
+    pictures: list[Block] = field(default_factory=list)
+    unread: bool = False
+    confidence: float = 1.0
+    by_ocr: bool = False
+
+
+class _Writer:
+    """Puts paragraphs together; pictures wait until the paragraph they stand beside has ended."""
+
+    def __init__(self, edges: dict[tuple[int, int], tuple[float, float]]) -> None:
+        self.edges = edges
+        self.paragraphs: list[str] = []
+        self.waiting: list[Block] = []
+        self.found = Text()
+        self.last: Item | None = None
+
+    def line(self, item: Item, text: str) -> None:
+        """Adds a printed line: to the paragraph before it, where that wraps into it."""
+        if self.last is not None and self.paragraphs and self._goes_on(self.last, item, text):
+            self.paragraphs[-1] = join(self.paragraphs[-1], text)
+        else:
+            self.release()
+            self.paragraphs.append(text)
+        self.last = item
+        if item.line:
+            self.found.unread |= item.line.unread
+            self.found.by_ocr |= item.block.origin == "ocr"
+            self.found.confidence = min(self.found.confidence, item.line.confidence)
+
+    def labels(self, pictured: Sequence[tuple[str, Block]]) -> None:
+        """Adds options that are pictures."""
+        self.release()
+        for label, picture in pictured:
+            self.paragraphs.append(f"{label} {IMAGE_MARK}")
+            self.found.pictures.append(picture)
+        self.last = None
+
+    def gathered(self, pictures: Sequence[Block], labels: Sequence[str]) -> None:
+        """Adds pictures that hold several options each, then their labels alone."""
+        self.waiting += pictures
+        self.release()
+        self.paragraphs += labels
+        self.last = None
+
+    def block(self, block: Block) -> None:
+        """Adds a table as a paragraph; a picture waits."""
+        rows = table(block)
+        if rows:
+            self.release()
+            self.paragraphs.append(rows)
+            self.last = None
+        elif block.picture:
+            self.waiting.append(block)
+
+    def release(self) -> None:
+        """Writes the marks of the pictures that wait."""
+        for block in self.waiting:
+            self.paragraphs.append(IMAGE_MARK)
+            self.found.pictures.append(block)
+        self.waiting = []
+
+    def _goes_on(self, last: Item, item: Item, text: str) -> bool:
+        if _OWN_LINE.match(text) and not _cut_short(self.paragraphs[-1]):
+            return False
+        same_row = last.box.page == item.box.page and abs(last.box.top - item.box.top) < _SAME_ROW
+        return same_row or wraps(last, self.edges)
+
+
+def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, float]], skip: int = 0) -> Text:
+    """The text of some items.
+
+    Args:
+        items: in reading order.
+        edges: of the columns, by page and column.
+        skip: characters of the first line that are no part of it (its number).
+    """
+    writer = _Writer(edges)
+    taken = _labelled_pictures(items)
+    gathered = _gathered_labels(items, taken)
+    for place, item in enumerate(items):
+        if item.line is None:
+            if id(item) not in taken.used and id(item) not in gathered.used:
+                writer.block(item.block)
+            continue
+        text = _harmless(item.line.text[skip if place == 0 else 0 :].strip())
+        if place in gathered.by_line:
+            if place == gathered.first:
+                writer.gathered(gathered.by_line[place], sorted(gathered.labels(items)))
+        elif place in taken.by_line:
+            if place == taken.first:
+                writer.labels(taken.in_order(items))
+        elif text or item.line.unread:
+            writer.line(item, text)
+    writer.release()
+    writer.found.text = "\n".join(paragraph for paragraph in writer.paragraphs if paragraph.strip())
+    return writer.found
+
+
+def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]]) -> bool:
+    """Whether a line reaches the right edge of its column, so that the next may go on with it."""
+    left, right = edges.get((item.box.page, item.column), (item.box.left, item.box.right))
+    return item.box.right >= right - _WRAPS * max(right - left, 0.1)
+
+
+def join(before: str, after: str) -> str:
+    """Two lines of a paragraph as one: a space between words, none between Chinese characters."""
+    if not before or not after:
+        return before + after
+    if _EAST_ASIAN.match(before[-1]) or _EAST_ASIAN.match(after[0]):
+        return before.rstrip() + after.lstrip()
+    if re.search(r"[A-Za-z]-$", before) and after[0].islower():
+        return before + after
+    return f"{before.rstrip()} {after.lstrip()}"
+
+
+def table(block: Block) -> str:
+    """A block's rows as a pipe table; "" where it is none."""
+    rows = [[cell.strip().replace("|", "\\|") for cell in line.text.split("\t")] for line in block.lines]
+    width = max(map(len, rows), default=0)
+    if block.kind != "table" or width < 2:
+        return "" if block.picture else "\n".join(line.text for line in block.lines)
+    lines = ["| " + " | ".join(row + [""] * (width - len(row))) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * width, *lines[1:]])
+
+
+def _harmless(text: str) -> str:
+    """Printed text that would be read as a picture's place, with a space in it: only our own marks are."""
+    return _MARKS.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
+
+
+def _cut_short(paragraph: str) -> bool:
+    """Whether a paragraph's brackets are open at its end: what comes next is in them."""
+    return len(paragraph) < 2000 and paragraph.count("（") + paragraph.count("(") > paragraph.count(
+        "）"
+    ) + paragraph.count(")")
+
+
+@dataclass
+class _Taken:
+    """Pictures by the place of the line with their labels, and the items they are of."""
+
+    by_line: dict[int, list[Block]] = field(default_factory=dict)
+    used: set[int] = field(default_factory=set)
+
+    @property
+    def first(self) -> int:
+        """The first of the lines, where all are written."""
+        return min(self.by_line)
+
+    def labels(self, items: Sequence[Item]) -> list[str]:
+        """The labels of all lines."""
+        return [label for place in self.by_line for label in _EACH_LABEL.findall(items[place].text)]
+
+    def in_order(self, items: Sequence[Item]) -> list[tuple[str, Block]]:
+        """Labels and pictures in the order of the labels, whichever column they stand in."""
+        labelled = [
+            pair
+            for place, blocks in sorted(self.by_line.items())
+            for pair in zip(_EACH_LABEL.findall(items[place].text), blocks, strict=True)
+        ]
+        names = [label for label, _ in labelled]
+        return sorted(labelled, key=lambda pair: pair[0]) if len(set(names)) == len(names) else labelled
+
+
+def _labelled_pictures(items: Sequence[Item]) -> _Taken:
+    """The pictures that are options: those beside, else above, else below lines of nothing but labels."""
+    taken = _Taken()
+    figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
+    lines = [
+        (place, item) for place, item in enumerate(items) if place and item.line and _ONLY_LABELS.fullmatch(item.text)
+    ]
+    for how in (_beside, _above, _below):
+        for place, item in lines if figures else ():
+            free = [f for f in figures if id(f) not in taken.used and f.box.page == item.box.page]
+            near = sorted((f for f in free if how(f.box, item.box)), key=lambda f: f.box.left)
+            count = len(_EACH_LABEL.findall(item.text))
+            if count == 1 and how is _beside:
+                near = near[:1]
+            if place not in taken.by_line and len(near) == count:
+                taken.by_line[place] = [f.block for f in near]
+                taken.used |= {id(f) for f in near}
+    return taken
+
+
+def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:
+    """The lines of labels, where a picture stands beside several of them: which part is whose is for a person."""
+    lines = [(place, item) for place, item in enumerate(items) if item.line and _ONLY_LABELS.fullmatch(item.text)]
+    figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
+    beside = {
+        id(figure): [label for _, label in lines if label.column == figure.column and _beside(figure.box, label.box)]
+        for figure in figures
+    }
+    if not any(_in_rows([label.box for label in labels]) for labels in beside.values()):
+        return _Taken()
+    shared = sorted((figure for figure in figures if beside[id(figure)]), key=lambda figure: figure.box.left)
+    found = _Taken({place: [figure.block for figure in shared] for place, _ in lines}, {id(item) for item in shared})
+    taken.by_line, taken.used = {}, set()
+    return found
+
+
+def _in_rows(labels: Sequence[Box]) -> bool:
+    """Whether some stand below the others."""
+    return bool(labels) and max(box.top for box in labels) > min(box.bottom for box in labels)
+
+
+def _beside(figure: Box, label: Box) -> bool:
+    return figure.top < (label.top + label.bottom) / 2 < figure.bottom and figure.left > label.left - 0.01
+
+
+def _above(figure: Box, label: Box) -> bool:
+    return 0 <= label.top - figure.bottom + 0.005 < 0.03
+
+
+def _below(figure: Box, label: Box) -> bool:
+    return 0 <= figure.top - label.bottom + 0.005 < 0.03

@@ -1,0 +1,238 @@
+"""Atoms written down, from left to right: text as it is, formulas as LaTeX with their scripts.
+
+Contract: `written` gives a whole line with formulas between dollar signs, `tex` the LaTeX of what stands in a fraction,
+a root or a script.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from livek12.dataset_builders.ingest import latex
+from livek12.dataset_builders.ingest.atoms import BIG, FENCES, Atom
+
+WIDE_GAP: Final = "    "
+"""Stands for a gap of more than a letter, as between options."""
+_NUMBER: Final = re.compile(r"\d+(\.\d+)?")
+_NEUTRAL: Final = re.compile(r"[0-9+\-=<>()\[\],.:;|/*!'′%°]+$")
+
+
+@dataclass(slots=True)
+class _Token:
+    text: str
+    math: bool
+    left: float
+    right: float
+    size: float
+    space: bool = False
+
+
+def tex(atoms: Sequence[Atom]) -> str:
+    """LaTeX of what stands in a fraction, a root or a script; several rows of it become one after the other."""
+    ordered = sorted((atom for atom in atoms if atom.text.strip()), key=lambda atom: (atom.left, atom.right))
+    if not ordered:
+        return ""
+    tokens = _tokens(ordered, _reference(ordered))
+    return _formula(tokens)
+
+
+def _reference(atoms: Sequence[Atom]) -> Atom:
+    """The letter that says where a small line is and how big: of the biggest ones, the one in the middle."""
+    plain = [atom for atom in atoms if not atom.built and atom.text not in FENCES | BIG] or list(atoms)
+    size = max(atom.size for atom in plain)
+    usual = sorted((atom for atom in plain if atom.size > 0.87 * size), key=lambda atom: atom.base)
+    return usual[len(usual) // 2]
+
+
+def _tokens(row: Sequence[Atom], reference: Atom) -> list[_Token]:
+    """Letters of a line from left to right, scripts gone to what they belong to."""
+    tokens: list[_Token] = []
+    at = 0
+    while at < len(row):
+        atom = row[at]
+        if not atom.text.strip():
+            tokens.append(_Token(" ", False, atom.left, atom.advance, atom.size, True))
+            at += 1
+            continue
+        shift = _shift(atom, reference)
+        if not shift:
+            tokens.append(_plain(atom))
+            at += 1
+            continue
+        scripts: list[Atom] = []
+        while at < len(row) and row[at].text.strip() and _shift(row[at], reference):
+            scripts.append(row[at])
+            at += 1
+        _script(tokens, scripts, reference)
+    return tokens
+
+
+def _shift(atom: Atom, reference: Atom) -> int:
+    """1 raised, -1 lowered, 0 on the line."""
+    if atom.text in ("′", "″", "'") or (atom.text in "°" and not atom.built):
+        return 0
+    if atom.text in FENCES and atom.top < reference.axis < atom.bottom and atom.height > 0.8 * reference.size:
+        return 0
+    if atom.built or atom.text in FENCES or atom.height > 1.35 * atom.size:
+        off = (reference.axis - atom.axis) if atom.built else reference.axis - (atom.top + atom.bottom) / 2
+        limit = 0.34 if atom.size > 0.85 * reference.size else 0.2
+        return 0 if abs(off) < limit * reference.size else (1 if off > 0 else -1)
+    off = reference.base - atom.base
+    if atom.size > 0.83 * reference.size:
+        return 0 if abs(off) < 0.3 * reference.size else (1 if off > 0 else -1)
+    if atom.text in "∘" and off > 0.1 * reference.size:
+        return 1
+    return 0 if abs(off) < 0.08 * reference.size else (1 if off > 0 else -1)
+
+
+def _plain(atom: Atom) -> _Token:
+    text = atom.text if atom.built or not atom.math else latex.symbol(atom.text)
+    if not atom.sound:
+        text = "\ufffd"
+    return _Token(text, atom.math, atom.left, max(atom.right, min(atom.advance, atom.right + atom.size)), atom.size)
+
+
+def _script(tokens: list[_Token], scripts: list[Atom], reference: Atom) -> None:
+    raised = [atom for atom in scripts if _shift(atom, reference) > 0]
+    lowered = [atom for atom in scripts if _shift(atom, reference) < 0]
+    text = ""
+    for mark, atoms in (("_", lowered), ("^", raised)):
+        inner = tex(atoms) if atoms else ""
+        if inner:
+            text += f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
+    while tokens and tokens[-1].space:
+        tokens.pop()
+    left, right = min(atom.left for atom in scripts), max(atom.right for atom in scripts)
+    size = reference.size
+    if tokens and left - tokens[-1].right < 0.8 * size:
+        last = tokens[-1]
+        if not last.math:
+            last.text, last.math = _roman(last.text), True
+            _absorb(tokens)
+        last = tokens[-1]
+        last.text, last.right = last.text + text, right
+    elif any(atom.math for atom in scripts):
+        tokens.append(_Token("{}" + text, True, left, right, size))
+    else:
+        tokens += [_plain(atom) for atom in scripts]
+
+
+def _roman(text: str) -> str:
+    if text.isascii() and text.isalpha():
+        return f"\\mathrm{{{text}}}"
+    return text if text.isascii() else f"\\text{{{text}}}"
+
+
+def _absorb(tokens: list[_Token]) -> None:
+    """Letters right before one that carries a script belong to its formula (the C of CO₂)."""
+    last = tokens[-1]
+    while len(tokens) > 1:
+        before = tokens[-2]
+        near = last.left - before.right < 0.15 * last.size
+        if before.math or before.space or not near or not (before.text.isascii() and before.text.isalnum()):
+            return
+        inner = re.fullmatch(r"\\mathrm\{(.*)\}", last.text)
+        if not inner:
+            return
+        last.text = f"\\mathrm{{{before.text}{inner[1]}}}"
+        last.left = before.left
+        del tokens[-2]
+
+
+def _formula(tokens: Sequence[_Token]) -> str:
+    """All tokens as one formula."""
+    text = ""
+    for token in tokens:
+        piece = token.text if token.math else _in_formula(token.text)
+        if not piece.strip():
+            continue
+        if text and re.search(r"\\[A-Za-z]+$", text) and piece[0].isalpha():
+            text += " "
+        text += piece
+    return text
+
+
+def _in_formula(text: str) -> str:
+    if any(unicodedata.category(character) == "Lo" for character in text):
+        return f"\\text{{{text}}}" if " " in text else text
+    return "".join(latex.symbol(character) for character in text)
+
+
+def written(row: list[Atom], head: Atom) -> str:
+    """The line's text, formulas between dollar signs."""
+    tokens = _tokens(row, head)
+    _neutral(tokens)
+    text = ""
+    at = 0
+    previous: _Token | None = None
+    while at < len(tokens):
+        end = at + 1
+        if tokens[at].math:
+            while (
+                end < len(tokens)
+                and (tokens[end].math or (tokens[end].space and end + 1 < len(tokens) and tokens[end + 1].math))
+                and _gap(tokens[end - 1], tokens[end]) < 1.3
+            ):
+                end += 1
+            piece = _formula(tokens[at:end])
+            piece = f"${piece}$" if piece and not _NUMBER.fullmatch(piece) else piece
+        else:
+            piece = tokens[at].text
+        gap = _gap(previous, tokens[at]) if previous else 0.0
+        if gap > 1.4 and not tokens[at].space:
+            text = text.rstrip() + WIDE_GAP
+        elif gap > 0.22 and text and not text[-1].isspace() and _spaced(text[-1], piece[:1]):
+            text += " "
+        text += piece
+        previous = tokens[end - 1] if not tokens[end - 1].space else previous
+        at = end
+    return re.sub(r"(?<! ) {2,3}(?! )", " ", text).strip()
+
+
+def _gap(before: _Token | None, after: _Token) -> float:
+    return (after.left - before.right) / max(before.size, 0.1) if before else 0.0
+
+
+def _spaced(before: str, after: str) -> bool:
+    """Chinese has no spaces between characters; Latin and Korean words do."""
+    return not (_ideographic(before) or _ideographic(after))
+
+
+def _ideographic(character: str) -> bool:
+    return bool(character) and (
+        unicodedata.name(character, "").startswith("CJK")
+        or "\u3000" <= character <= "\u30ff"
+        or "\uff00" <= character <= "\uffef"
+    )
+
+
+def _neutral(tokens: list[_Token]) -> None:
+    """Digits, signs and brackets between two pieces of a formula belong to it."""
+    at = 0
+    while at < len(tokens):
+        end = at
+        while end < len(tokens) and not tokens[end].math and not tokens[end].space and _NEUTRAL.match(tokens[end].text):
+            end += 1
+        if end == at:
+            at += 1
+            continue
+        before = at > 0 and tokens[at - 1].math and _gap(tokens[at - 1], tokens[at]) < 0.5
+        after = end < len(tokens) and tokens[end].math and _gap(tokens[end - 1], tokens[end]) < 0.5
+        run = tokens[at:end]
+        if (
+            (before and after)
+            or (before and run[0].text in "=<>+-")
+            or (before and run[0].text in ")]" and _open(tokens[:at]))
+        ):
+            for token in run:
+                token.math, token.text = True, _in_formula(token.text)
+        at = end
+
+
+def _open(tokens: Sequence[_Token]) -> bool:
+    text = "".join(token.text for token in tokens if token.math)
+    return text.count("(") + text.count("[") > text.count(")") + text.count("]")

@@ -1,0 +1,75 @@
+"""Pages a second and peak memory of reading papers, born-digital and scanned, beside MinerU where it is installed.
+
+    python scripts/bench_ingest.py PAPER.pdf [PAPER.pdf …] [--how auto|text|ocr] [--mineru PATH/TO/mineru-kit]
+
+Contract: each paper is read in a process of its own, as `livek12 ingest` reads it; memory is that of the process at its
+highest. MinerU runs on the same files (tier flash, which needs no download). One line a paper and reader, as a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+_READ = (
+    "import sys; from pathlib import Path; from livek12.dataset_builders.ingest.extract import read_here; "
+    "print(sum(1 for _ in read_here(Path(sys.argv[1]), None, sys.argv[2], None)))"
+)
+
+
+def measured(command: list[str]) -> tuple[float, int, str]:
+    """Wall time in seconds, peak memory in MiB (of the process and those it waited for), and the last line it printed.
+
+    Raises:
+        RuntimeError: it failed.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=errors)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        for file in (out, errors):
+            file.seek(0)
+        if process.returncode:
+            said = errors.read().decode(errors="replace").strip().splitlines()
+            raise RuntimeError(said[-1] if said else f"exit status {process.returncode}")
+        printed = out.read().decode(errors="replace").strip().splitlines()
+    return seconds, usage.ru_maxrss // 1024, printed[-1] if printed else ""
+
+
+def row(paper: Path, reader: str, pages: int, seconds: float, memory: int) -> str:
+    """One line of the table."""
+    return f"{paper.name:32} {reader:8} {pages:5} {seconds:8.1f} {pages / seconds:8.2f} {memory:8}"
+
+
+def main() -> None:
+    """Measures each paper and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("papers", nargs="+", type=Path)
+    parser.add_argument("--how", default="auto", choices=("auto", "text", "ocr"))
+    parser.add_argument("--mineru", type=Path, help="mineru-kit of an environment that has it")
+    options = parser.parse_args()
+    print(f"{'paper':32} {'reader':8} {'pages':>5} {'seconds':>8} {'pages/s':>8} {'MiB':>8}")
+    for paper in options.papers:
+        seconds, memory, printed = measured([sys.executable, "-c", _READ, str(paper), options.how])
+        pages = int(printed)
+        print(row(paper, options.how, pages, seconds, memory), flush=True)
+        if options.mineru:
+            with tempfile.TemporaryDirectory() as out:
+                command = [str(options.mineru), "parse", str(paper), "-o", out, "--tier", "flash", "-f", "middle_json"]
+                try:
+                    seconds, memory, _ = measured(command)
+                except RuntimeError as error:
+                    print(f"{paper.name:32} mineru   failed: {str(error)[:80]}", flush=True)
+                else:
+                    print(row(paper, "mineru", pages, seconds, memory), flush=True)
+
+
+if __name__ == "__main__":
+    main()

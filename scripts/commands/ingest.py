@@ -1,0 +1,112 @@
+"""`livek12 ingest`: exam PDFs to a folder of questions to review, which `livek12 build` reads as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from livek12.scripts import options
+
+app = options.command()
+
+
+@app.command()
+def ingest(
+    pdfs: Annotated[list[Path], typer.Argument(help="Exam papers.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="The folder; papers in it stay, unchanged ones are not done again.")
+    ],
+    template: Annotated[
+        str, typer.Option("--template", help="gaokao, csat, english, or a file NAME.yaml; default: by language.")
+    ] = "",
+    answers: Annotated[
+        Path | None, typer.Option("--answers", help="Key of these papers: a PDF, or a CSV with number and answer.")
+    ] = None,
+    language: Annotated[str, typer.Option("--language", help="zh, ko or en; default: as the papers read.")] = "",
+    subject: Annotated[str, typer.Option("--subject", help="Default: as the papers' titles say.")] = "",
+    release: Annotated[str, typer.Option("--release", help="Of the data set the questions are for.")] = "",
+    how: Annotated[str, typer.Option("--how", help="Read pages by text, ocr or mineru; auto chooses.")] = "auto",
+    parser: Annotated[
+        str,
+        typer.Option("--parser", help="MODEL[@ENGINE[:K=V,…]] that parses by the template, to check the rules."),
+    ] = "",
+    as_json: options.Json = False,
+) -> None:
+    """Turn exam PDFs into questions to review."""
+    from livek12.core.errors import UserError
+    from livek12.dataset_builders.ingest.folder import Folder
+    from livek12.dataset_builders.ingest.paper import Options
+    from livek12.dataset_builders.ingest.paper import ingest as run
+    from livek12.scripts.progress import Progress
+    from livek12.scripts.report.ingest import write_report
+
+    if language and language not in ("zh", "ko", "en"):
+        raise UserError(f"--language {language!r}: choose zh, ko or en")
+    if how not in ("auto", "text", "ocr", "mineru"):
+        raise UserError(f"--how {how!r}: choose auto, text, ocr or mineru")
+    said = Options(
+        template=template,
+        answers=answers,
+        language=cast(Any, language or None),
+        subject=subject,
+        release=release,
+        how=cast(Any, how),
+        parser=parser,
+    )
+    with _parser(parser) as model, Progress("pages") as progress:
+        outcome = run(pdfs, out, said, progress.step, model)
+    papers = Folder(out).papers()
+    report = write_report(out, papers, outcome.failed)
+    _tell(outcome, report, as_json)
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+def _parser(spec: str) -> Any:
+    from contextlib import closing, nullcontext
+
+    if not spec:
+        return nullcontext()
+    from livek12.dataset_builders.ingest.template_parse import Parser
+
+    return closing(Parser(spec))
+
+
+def _tell(outcome: Any, report: Path, as_json: bool) -> None:
+    import json
+
+    from livek12.scripts.report.ingest import counts
+
+    if as_json:
+        papers = [
+            {
+                "paper_id": paper.paper_id,
+                "source": paper.source,
+                "pages": paper.pages,
+                **counts(paper),
+                "unchanged": paper.paper_id in outcome.unchanged,
+                "unmatched": paper.unmatched,
+                "notes": paper.notes,
+                "parsed_by": paper.parsed_by,
+            }
+            for paper in outcome.papers
+        ]
+        typer.echo(json.dumps({"papers": papers, "failed": outcome.failed, "report": str(report)}, ensure_ascii=False))
+        return
+    for paper in outcome.papers:
+        many = counts(paper)
+        said = ", ".join(f"{many[name]} {text}" for name, text in _WORDS.items())
+        unchanged = " (as before)" if paper.paper_id in outcome.unchanged else ""
+        typer.echo(f"{paper.source}: {paper.paper_id}, {paper.pages} pages, {said}{unchanged}")
+        for line in (*paper.unmatched, *paper.notes):
+            typer.echo(f"  {line}")
+    for line in outcome.failed:
+        typer.echo(f"error: {line}", err=True)
+    typer.echo(
+        f"look at {report}, then: livek12 review {report.parent}, livek12 build livek12 --source {report.parent}"
+    )
+
+
+_WORDS = {"found": "questions", "matched": "with a key", "uncertain": "uncertain", "missing": "numbers missing"}

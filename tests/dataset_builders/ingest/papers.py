@@ -1,0 +1,98 @@
+"""Papers for the tests of ingestion: pages made of lines, and drafts of real PDFs."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from livek12.core.records import Image, Language
+from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.paper import Key, Options, read_paper
+from livek12.dataset_builders.ingest.segment import Body, segment
+from livek12.dataset_builders.ingest.stream import Stream, flatten
+
+HEIGHT = 0.02
+
+
+def page(*lines: str, number: int = 1, column: int = 0, top: float = 0.15) -> PageBlocks:
+    """A page whose lines stand below each other; "…" at a line's end makes it as wide as the column."""
+    left = 0.1 + 0.42 * column
+    blocks = []
+    for place, text in enumerate(lines):
+        above = top + place * 1.4 * HEIGHT
+        width = 0.38 if text.endswith("…") else 0.2
+        box = Box(page=number, left=left, top=above, right=left + width, bottom=above + HEIGHT)
+        line = Line(text=text.removesuffix("…"), box=box, size=HEIGHT)
+        blocks.append(Block(kind="text", box=box, column=column, lines=[line]))
+    return PageBlocks(number=number, width=595, height=842, image=Image(bytes=b"", path="p.png"), blocks=blocks)
+
+
+def both(left: PageBlocks, right: PageBlocks) -> PageBlocks:
+    """One page of two columns."""
+    return left.model_copy(update={"blocks": [*left.blocks, *right.blocks]})
+
+
+def read(*pages: PageBlocks, key: Key | None = None, options: Options | None = None) -> IngestedPaper:
+    """The paper that pages make."""
+    paper, _ = read_paper(Path("paper.pdf"), pages, "paper", "0" * 64, options or Options(), None, key or Key(), None)
+    return paper
+
+
+def by_number(paper: IngestedPaper) -> dict[str, Draft]:
+    """The drafts of a paper whose numbers are all different."""
+    return {draft.number: draft for draft in paper.drafts}
+
+
+@cache
+def pages_of(file: Path, numbers: range | None = None) -> tuple[PageBlocks, ...]:
+    """The pages of a PDF, read once a session."""
+    return tuple(extract_pages(file, pages=numbers))
+
+
+@cache
+def paper_of(
+    file: Path, key: Path | None = None, numbers: range | None = None, language: Language | None = None
+) -> IngestedPaper:
+    """A PDF, as a paper with its key."""
+    options = Options(language=language)
+    found = Key.read(key) if key else Key()
+    pages = pages_of(file, numbers)
+    return read_paper(file, pages, file.stem, "0" * 64, options, None, found, None)[0]
+
+
+def segmented(pages: Sequence[PageBlocks]) -> tuple[Body, Stream]:
+    """Pages, taken apart."""
+    stream = flatten(pages)
+    return segment(stream), stream
+
+
+def bare(text: str) -> str:
+    """A text as two transcriptions of it agree: no spaces, dollars, braces, upright letters, image marks."""
+    text = unicodedata.normalize("NFKC", text)
+    text = re.sub(r"<image>|<svg.*?</svg>", "", text, flags=re.DOTALL)
+    text = text.replace(r"\dfrac", r"\frac").replace(r"\rightarrow", r"\to").replace("↑", r"\uparrow")
+    text = re.sub(r"\\(?:leqslant|leq)(?![a-z])", r"\\le", text)
+    text = re.sub(r"\\(?:geqslant|geq)(?![a-z])", r"\\ge", text)
+    text = re.sub(r"\\(?:mathrm|mathbf|mathbb|boldsymbol|vec|text|left|right|quad)(?![a-z])|\\[,;!()\[\]]", "", text)
+    return re.sub(r"[\s${}\\_.。]|\(\)", "", text)
+
+
+def whole(draft: Draft) -> str:
+    """A draft's text with its options, as papers print it."""
+    return "\n".join([draft.question, *(f"{option.label}. {option.text}" for option in draft.options)])
+
+
+def distance(one: str, other: str) -> float:
+    """Normalised edit distance (Levenshtein), 0 to 1."""
+    last = list(range(len(other) + 1))
+    for row, a in enumerate(one, 1):
+        current = [row]
+        for column, b in enumerate(other, 1):
+            current.append(min(last[column] + 1, current[-1] + 1, last[column - 1] + (a != b)))
+        last = current
+    return last[-1] / max(len(one), len(other), 1)

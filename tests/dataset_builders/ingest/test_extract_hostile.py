@@ -1,0 +1,137 @@
+"""Files that are no papers, or worse: each costs one clear line, within limits of time and memory."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pypdfium2")
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest import worker
+from livek12.dataset_builders.ingest.extract import extract_pages
+from tests.dataset_builders.ingest.pdf_making import plain_pdf, raw_pdf, stream, typeset
+
+HELLO = b"BT /F1 12 Tf 72 700 Td (1. Which of these is prime?) Tj ET"
+EMPTY_TREE = [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[]/Count 0>>"]
+ENCRYPTED = plain_pdf(1, HELLO).replace(
+    b"/Root 1 0 R",
+    b"/Root 1 0 R/ID[<00><00>]/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<" + b"41" * 32 + b">/U<" + b"42" * 32 + b">>>",
+)
+
+BROKEN = [
+    ("empty", b"", "empty"),
+    ("jpeg", b"\xff\xd8\xff\xe0" + bytes(500), "JPEG"),
+    ("html", b"<!DOCTYPE html><html><body>Please log in</body></html>", "web page"),
+    ("zip", b"PK\x03\x04" + bytes(100), "ZIP"),
+    ("text", b"1. What is two and two?", "not a PDF"),
+    ("cut", plain_pdf(1, HELLO)[:120], "damaged"),
+    ("no pages", raw_pdf(EMPTY_TREE), "no pages"),
+    ("encrypted", ENCRYPTED, "encrypted"),
+    ("too many pages", plain_pdf(2000, HELLO), "2000 pages"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "said"), BROKEN, ids=[name for name, _, _ in BROKEN])
+def test_one_line_that_names_the_file(tmp_path: Path, name: str, data: bytes, said: str) -> None:
+    path = tmp_path / "paper-7.pdf"
+    path.write_bytes(data)
+    with pytest.raises(UserError) as error:
+        list(extract_pages(path))
+    line = str(error.value)
+    assert "paper-7.pdf" in line and said in line and "\n" not in line and len(line) < 300
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"gone\.pdf"):
+        list(extract_pages(tmp_path / "gone.pdf"))
+
+
+def test_a_long_file_can_be_read_in_parts(tmp_path: Path) -> None:
+    path = tmp_path / "long.pdf"
+    path.write_bytes(plain_pdf(2000, HELLO))
+    pages = list(extract_pages(path, pages=range(1990, 1993)))
+    assert [page.number for page in pages] == [1990, 1991, 1992]
+
+
+def test_javascript_is_not_run_and_text_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "script.pdf"
+    path.write_bytes(plain_pdf(1, HELLO, catalogue=b"/OpenAction<</S/JavaScript/JS(while(true){})>>"))
+    (page,) = extract_pages(path)
+    assert [block.text for block in page.blocks] == ["1. Which of these is prime?"]
+
+
+@pytest.mark.parametrize("box", [b"0 0 14400 14400", b"0 0 2e9 2e9", b"0 0 14400 20"])
+def test_pages_of_any_size_are_drawn_small(tmp_path: Path, box: bytes) -> None:
+    path = tmp_path / "big.pdf"
+    path.write_bytes(plain_pdf(1, HELLO, box=box))
+    (page,) = extract_pages(path, how="text")
+    assert page.image.bytes is not None and len(page.image.bytes) < 3_000_000
+
+
+def test_a_picture_that_unpacks_to_gigabytes_does_not_take_memory(tmp_path: Path) -> None:
+    entries = b"/Type/XObject/Subtype/Image/Width 30000/Height 30000/BitsPerComponent 8/ColorSpace/DeviceRGB"
+    entries += b"/Filter/FlateDecode"
+    packed = zlib.compress(bytes(90_000_000), 9)
+    path = tmp_path / "bomb.pdf"
+    path.write_bytes(
+        raw_pdf(
+            [
+                b"<</Type/Catalog/Pages 2 0 R>>",
+                b"<</Type/Pages/Count 1/Kids[4 0 R]>>",
+                stream(b"q 500 0 0 700 50 50 cm /I Do Q"),
+                b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</XObject<</I 5 0 R>>>>/Contents 3 0 R>>",
+                stream(packed, entries),
+            ]
+        )
+    )
+    try:
+        pages = list(worker.pages(path, "zh", "text", None, memory_bytes=1 << 30))
+    except UserError as error:
+        assert "bomb.pdf" in str(error)
+    else:
+        assert len(pages) == 1
+
+
+def test_a_form_that_draws_itself_ends(tmp_path: Path) -> None:
+    path = tmp_path / "itself.pdf"
+    loop = stream(b"/X Do /X Do", b"/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 5 0 R>>>>")
+    path.write_bytes(
+        raw_pdf(
+            [
+                b"<</Type/Catalog/Pages 2 0 R>>",
+                b"<</Type/Pages/Count 1/Kids[4 0 R]>>",
+                stream(b"/X Do"),
+                b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</XObject<</X 5 0 R>>>>/Contents 3 0 R>>",
+                loop,
+            ]
+        )
+    )
+    try:
+        list(worker.pages(path, None, "text", None, seconds=20, memory_bytes=1 << 30))
+    except UserError as error:
+        assert "itself.pdf" in str(error)
+
+
+def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    path = typeset("1. Why?", tmp_path / "slow.pdf")
+    with pytest.raises(UserError, match=r"slow\.pdf.*page 0 took more than"):
+        list(worker.pages(path, None, "text", None, seconds=0.01))
+
+
+def test_a_reader_that_dies_is_one_line(tmp_path: Path) -> None:
+    path = typeset("1. Why?", tmp_path / "dies.pdf")
+    with pytest.raises(UserError, match=r"dies\.pdf"):
+        list(worker.pages(path, None, "text", None, memory_bytes=64 << 20))
+
+
+def test_the_reader_ends_with_the_generator(tmp_path: Path) -> None:
+    path = tmp_path / "long.pdf"
+    path.write_bytes(plain_pdf(50, HELLO))
+    pages = worker.pages(path, None, "text", None)
+    assert next(pages).number == 1
+    pages.close()  # type: ignore[attr-defined]
+    with pytest.raises(StopIteration):
+        next(pages)

@@ -1,0 +1,102 @@
+"""Scanned papers: straightened, turned, read in the right language and order."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pypdfium2")
+
+from livek12.core.errors import UserError
+from livek12.core.records import Language
+from livek12.dataset_builders.ingest import ocr, scan
+from livek12.dataset_builders.ingest.blocks import PageBlocks
+from livek12.dataset_builders.ingest.extract import extract_pages
+from tests.dataset_builders.ingest.pdf_making import distance, scanned, typeset
+
+CHINESE = """
+#set page(height: 13cm)
+1. 已知平面内两点之间的距离为五，求以这两点为直径的圆的面积。
+
+A. 甲 #h(3em) B. 乙 #h(3em) C. 丙 #h(3em) D. 丁
+
+#box(width: 6cm, height: 2.5cm, { place(circle(radius: 1.2cm)); place(line(start: (0cm, 2.4cm), end: (6cm, 0cm))) })
+
+2. 某校有学生二百人，其中男生一百二十人，从中随机抽取一人，求抽到女生的概率。
+
+3. 请说明光合作用的过程，并写出它的反应物和生成物。
+"""
+KOREAN = """
+1. 다음은 학생이 수행한 탐구 활동이다. 이에 대한 설명으로 옳은 것만을 있는 대로 고른 것은?
+
+2. 우리나라의 전통 음악에 대한 설명으로 가장 적절한 것을 고르시오.
+"""
+
+
+def flow(page: PageBlocks) -> str:
+    return "\n".join(block.text for block in page.blocks if block.kind in ("text", "caption"))
+
+
+def letters(text: str) -> str:
+    return re.sub(r"[\s.,，。、?？#]", "", text)
+
+
+def has_korean() -> bool:
+    if not shutil.which("tesseract"):
+        return False
+    said = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, check=False).stdout
+    return "kor" in said.split()
+
+
+@pytest.mark.parametrize(("degrees", "turn"), [(1.5, 0), (-2.0, 90)])
+def test_a_scan_that_lies_askew_is_read(tmp_path: Path, degrees: float, turn: int) -> None:
+    pytest.importorskip("rapidocr")
+    if turn and not shutil.which("tesseract"):
+        pytest.skip("pages are turned upright by tesseract")
+    pdf = scanned(typeset(CHINESE, tmp_path / "a.pdf", language="zh"), tmp_path / "b.pdf", degrees=degrees, turn=turn)
+    (page,) = extract_pages(pdf, language="zh")
+    assert any("straightened" in note for note in page.notes)
+    assert page.width < page.height or page.width > page.height * 1.3
+    read = flow(page)
+    gold = "".join(line for line in CHINESE.splitlines() if line[:1] in "123")
+    body = "".join(line for line in read.splitlines() if "A." not in line and "A．" not in line)
+    assert distance(letters(body), letters(gold)) < 0.05
+    assert [read.index(f"{n}") for n in (1, 2, 3)] == sorted(read.index(f"{n}") for n in (1, 2, 3))
+    assert re.search(r"A\.?\s*甲 {4}B\.?\s*乙", read)
+    figures = [block for block in page.blocks if block.kind == "figure"]
+    assert len(figures) == 1 and figures[0].picture is not None
+    assert all(block.origin == "ocr" and 0 < block.confidence <= 1 for block in page.blocks)
+
+
+def test_korean_is_read_without_being_told(tmp_path: Path) -> None:
+    if not has_korean():
+        pytest.skip("tesseract with Korean is not installed")
+    pdf = scanned(typeset(KOREAN, tmp_path / "a.pdf", language="ko"), tmp_path / "b.pdf", degrees=1.0, dpi=200)
+    (page,) = extract_pages(pdf)
+    assert distance(letters(flow(page)), letters(KOREAN)) < 0.1
+
+
+def test_a_missing_tesseract_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UserError, match="apt-get install tesseract-ocr tesseract-ocr-kor") as error:
+        ocr.Reader("ko")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("angle", [-4.0, -1.5, -0.3, 0.0, 0.7, 3.0])
+@pytest.mark.parametrize(("language", "body"), [("zh", CHINESE), ("ko", KOREAN)])
+def test_the_angle_is_found(tmp_path: Path, angle: float, language: Language, body: str) -> None:
+    pytest.importorskip("cv2")
+    import pypdfium2
+
+    pdf = scanned(typeset(body, tmp_path / "a.pdf", language=language), tmp_path / "b.pdf", degrees=angle, dpi=100)
+    document = pypdfium2.PdfDocument(str(pdf))
+    dark = scan.ink(scan.grey(document[0].render(scale=100 / 72).to_pil()))
+    assert scan.skew(dark) == pytest.approx(angle, abs=0.2)
+    assert not scan.sideways(dark)
+    assert scan.sideways(dark.T)
+    document.close()

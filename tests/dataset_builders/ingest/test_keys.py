@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest import keys, matching
+from livek12.dataset_builders.ingest.paper import Key
+from livek12.dataset_builders.ingest.stream import flatten
+from tests.dataset_builders.ingest.papers import by_number, page, read
+
+QUESTIONS = ("一、选择题", *(line for n in range(1, 5) for line in (f"{n}．{'甲' * n}是", "A．1 B．2 C．3 D．4")))
+
+
+def entries(*lines: str) -> dict[int, str]:
+    found = keys.entries_of_items(flatten([page(*lines)]).items, "key")
+    return {entry.number: entry.answer for entry in found}
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["문항번호 정답 배점", "1 ① 2 12 ② 4", "2 977 4"], {1: "①", 12: "②", 2: "977"}),
+        (["번호 정답 배점", "5 ① 2 1 0 ⑤ 3"], {5: "①", 10: "⑤"}),
+        (["题号 1 2 3", "答案 A BC D"], {1: "A", 2: "BC", 3: "D"}),
+        (["1-5 ABCDA 6-8 DCB"], {1: "A", 2: "B", 3: "C", 4: "D", 5: "A", 6: "D", 7: "C", 8: "B"}),
+        (["1. B 2. C 3. AD"], {1: "B", 2: "C", 3: "AD"}),
+        (["1．B", "2．$\\frac{1}{2}$", "3．解：由题意得"], {1: "B", 2: "$\\frac{1}{2}$", 3: ""}),
+        (["1-5 ABC"], {}),
+        (["他在第 3 A 组"], {}),
+    ],
+)
+def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
+    assert entries(*lines) == found
+
+
+def test_solutions_stand_with_their_numbers() -> None:
+    found = keys.entries_of_items(flatten([page("1．B", "2．解：设 x", "则 x=2")]).items, "key")
+    assert [(entry.answer, entry.solution) for entry in found] == [("B", None), ("", "解：设 x\n则 x=2")]
+
+
+@pytest.mark.parametrize(
+    ("text", "split"),
+    [
+        ("题\n【答案】B\n【解析】因为", ("题", "B", "因为")),
+        ("题\n【答案】 3．", ("题", "3", None)),
+        ("题\n答案：B\n解析：因为", ("题", "B", "因为")),
+        ("문제\n정답: ③\n해설: 왜냐하면", ("문제", "③", "왜냐하면")),
+        ("Find x.\nAnswer: 4\nSolution: by hand", ("Find x.", "4", "by hand")),
+        ("题\n【答案】3\n$\\frac{1}{2}\\text{【解析】因为", ("题", "3", "$\\frac{1}{2}\\text{【解析】因为")),
+        ("写出答案", ("写出答案", None, None)),
+    ],
+)
+def test_answers_below_their_question(text: str, split: tuple[str, str | None, str | None]) -> None:
+    assert keys.split_answered(text) == split
+
+
+def test_a_paper_with_its_answers_behind_the_questions() -> None:
+    paper = read(page(*QUESTIONS, "参考答案", "1．B", "2．C", "3．AD", "4．D"))
+    assert [(draft.answer, draft.question_type) for draft in paper.drafts] == [
+        (["B"], "single_choice"),
+        (["C"], "single_choice"),
+        (["AD"], "multiple_choice"),
+        (["D"], "single_choice"),
+    ]
+    assert not paper.unmatched
+
+
+def test_a_paper_with_its_answers_below_each_question() -> None:
+    paper = read(page("1．甲是", "A．1 B．2 C．3 D．4", "【答案】B", "【解析】算", "2．则 a=____", "【答案】3"))
+    first, second = paper.drafts
+    assert (first.answer, first.solution, len(first.options)) == (["B"], "算", 4)
+    assert (second.answer, second.answer_from, second.question) == (["3"], "the paper", "则 a=____")
+
+
+def test_topics_below_a_question_are_its_knowledge_points() -> None:
+    (draft,) = read(page("1．则 a=____", "【考点】集合的运算；补集", "【答案】3")).drafts
+    assert (draft.question, draft.knowledge_points, draft.answer) == ("则 a=____", ["集合的运算", "补集"], ["3"])
+
+
+def csv(folder: Path, text: str) -> Key:
+    file = folder / "key.csv"
+    file.write_text(text, encoding="utf-8")
+    return Key.read(file)
+
+
+def test_a_csv_with_missing_doubled_and_foreign_numbers(tmp_path: Path) -> None:
+    key = csv(tmp_path, "题号,答案,分值\n1,A,5\n2,B,5\n2,C,5\n9,D,5\nx,D,5\n4,E,5\n")
+    paper = read(page(*QUESTIONS), key=key)
+    assert paper.unmatched == [
+        "key.csv:6: 'x' is no question number; left out",
+        "question 2: key.csv has several keys (B and C); none was taken",
+        "question 3: no key in key.csv",
+        "key 9 (key.csv:5): no question has this number",
+    ]
+    drafts = by_number(paper)
+    assert drafts["1"].answer == ["A"] and drafts["1"].points == 5 and not drafts["1"].doubts
+    assert drafts["2"].answer == [] and drafts["3"].answer == []
+    assert [doubt.text for doubt in drafts["4"].doubts] == ["the key 'E' names an option that is not there"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("prompt,answer\nx,A\n", "no columns 'number' and 'answer'"),
+        ("number,answer,key\n1,A,B\n", "two columns for answer"),
+        ("", "no columns"),
+        ("number,answer\n", "no answers were found"),
+    ],
+)
+def test_a_csv_that_is_no_key_is_one_line(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(UserError, match=problem) as error:
+        csv(tmp_path, text)
+    assert "\n" not in str(error.value)
+
+
+def test_a_csv_that_is_not_utf8_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "key.csv").write_bytes("题号,答案\n1,A\n".encode("gb18030"))
+    with pytest.raises(UserError, match="is not UTF-8; save it as UTF-8"):
+        Key.read(tmp_path / "key.csv")
+
+
+def test_points_of_paper_and_key_that_differ_are_a_doubt(tmp_path: Path) -> None:
+    paper = read(page("1. 값은? [3점]", "① 1 ② 2 ③ 3 ④ 4 ⑤ 5"), key=csv(tmp_path, "번호,정답,배점\n1,③,4\n"))
+    (draft,) = paper.drafts
+    assert draft.answer == ["3"] and draft.points == 3
+    assert [doubt.kind for doubt in draft.doubts] == ["points"]
+
+
+def test_a_key_of_another_subject_is_refused(tmp_path: Path) -> None:
+    table = page("( 물리학Ⅰ )과목", "번호 정답 배점", "1 ③ 2")
+    found = keys.entries_of_pages([table], "k.pdf")
+    paper = read(
+        page("과학탐구 영역(화학 I)", "1. 값은?", "① 1 ② 2 ③ 3 ④ 4 ⑤ 5", top=0.05), key=Key(found, [], "k.pdf")
+    )
+    assert paper.drafts[0].answer == []
+    assert paper.unmatched == ["k.pdf is a key for physics, not for this paper; none of it was taken"]
+
+
+def test_several_blanks_and_parts_get_their_own_answers(tmp_path: Path) -> None:
+    key = csv(tmp_path, 'number,answer\n1,"2; 3"\n2,"(1) 4 (2) 5"\n3,7\n')
+    drafts = by_number(read(page("1．则 a=____，b=____", "2．(1)求 a", "(2)求 b", "3．则 c=____，d=____"), key=key))
+    assert drafts["1"].answer == ["2", "3"]
+    assert drafts["2"].answer == ["4", "5"]
+    assert [doubt.kind for doubt in drafts["3"].doubts] == ["answer"]
+
+
+def test_a_matched_key_says_where_it_is_from(tmp_path: Path) -> None:
+    drafts, lines = matching.match(read(page(*QUESTIONS)).drafts, [keys.Entry(1, "A")], "k.csv", "")
+    assert drafts[0].answer_from == "k.csv" and drafts[1].answer_from == ""
+    assert len(lines) == 3

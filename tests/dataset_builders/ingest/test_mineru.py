@@ -1,0 +1,168 @@
+"""MinerU's output, in both its layouts, becomes the same blocks; what leads out of its folder is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pypdfium2")
+
+from PIL import Image
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest import mineru
+from livek12.dataset_builders.ingest.blocks import PageBlocks
+from livek12.dataset_builders.ingest.extract import extract_pages
+from tests.dataset_builders.ingest.pdf_making import typeset
+
+
+def picture() -> bytes:
+    buffer = io.BytesIO()
+    Image.new("L", (20, 10), 200).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def span(text: str, *styles: str) -> dict[str, Any]:
+    return {"type": "text", "content": text, "styles": list(styles)}
+
+
+NEW = {
+    "pages": [
+        {
+            "page_idx": 0,
+            "blocks": [
+                {"type": "header", "bbox": [0.1, 0.02, 0.9, 0.04], "content": [span("Mock exam")]},
+                {
+                    "type": "text",
+                    "bbox": [0.1, 0.1, 0.9, 0.15],
+                    "content": [span("1. Water is H"), span("2", "subscript"), span("O?")],
+                },
+                {"type": "equation", "bbox": [0.1, 0.2, 0.9, 0.25], "image_path": "images/eq.png", "content": ""},
+                {"type": "equation", "bbox": [0.1, 0.26, 0.9, 0.3], "image_path": "images/eq.png", "content": "x^2=4"},
+                {
+                    "type": "image",
+                    "bbox": [0.1, 0.3, 0.5, 0.5],
+                    "content": [
+                        {
+                            "type": "image_body",
+                            "bbox": [0.1, 0.3, 0.5, 0.48],
+                            "image_path": "images/fig.png",
+                            "content": "",
+                        },
+                        {"type": "image_caption", "content": [span("Figure 1")]},
+                    ],
+                },
+                {
+                    "type": "table",
+                    "bbox": [0.1, 0.6, 0.9, 0.7],
+                    "content": "<table><tr><td>a</td><td>b</td></tr></table>",
+                },
+            ],
+        }
+    ]
+}
+OLD = [
+    {"type": "header", "text": "Mock exam", "page_idx": 0, "bbox": [100, 20, 900, 40]},
+    {"type": "text", "text": "1. Water is H$_{2}$O?", "page_idx": 0, "bbox": [100, 100, 900, 150]},
+    {"type": "equation", "img_path": "images/eq.png", "text": "", "page_idx": 0, "bbox": [100, 200, 900, 250]},
+    {
+        "type": "equation",
+        "img_path": "images/eq.png",
+        "text": "$$\nx^2=4\n$$",
+        "page_idx": 0,
+        "bbox": [100, 260, 900, 300],
+    },
+    {
+        "type": "image",
+        "img_path": "images/fig.png",
+        "image_caption": ["Figure 1"],
+        "page_idx": 0,
+        "bbox": [100, 300, 500, 500],
+    },
+    {
+        "type": "table",
+        "table_body": "<table><tr><td>a</td><td>b</td></tr></table>",
+        "page_idx": 0,
+        "bbox": [100, 600, 900, 700],
+    },
+]
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Path:
+    return typeset("1. Water is H#sub[2]O?", tmp_path / "paper.pdf")
+
+
+def folder_of(tmp_path: Path, name: str, layout: object) -> Path:
+    folder = tmp_path / "out"
+    (folder / "images").mkdir(parents=True)
+    for file in ("eq.png", "fig.png"):
+        (folder / "images" / file).write_bytes(picture())
+    (folder / name).write_text(json.dumps(layout))
+    return folder
+
+
+def zipped(folder: Path) -> Path:
+    target = folder.with_suffix(".zip")
+    with zipfile.ZipFile(target, "w") as archive:
+        for file in folder.rglob("*"):
+            if file.is_file():
+                archive.write(file, file.relative_to(folder).as_posix())
+    return target
+
+
+def check(pages: list[PageBlocks]) -> None:
+    (page,) = pages
+    assert page.image.bytes
+    assert [block.kind for block in page.blocks] == ["header", "text", "formula", "formula", "figure", "table"]
+    _, text, unread, formula, figure, table = page.blocks
+    assert text.text == "1. Water is H$_{2}$O?"
+    assert unread.lines[0].unread and unread.picture is not None
+    assert formula.text == "$x^2=4$"
+    assert figure.picture is not None and figure.picture.bytes == picture()
+    assert figure.caption == "Figure 1"
+    assert table.text == "a\tb"
+    assert text.box.left == pytest.approx(0.1) and text.box.bottom == pytest.approx(0.15)
+    assert all(block.origin == "mineru" for block in page.blocks)
+
+
+@pytest.mark.parametrize(("name", "layout"), [("middle_json.json", NEW), ("paper_content_list.json", OLD)])
+def test_both_layouts_as_folder_and_zip(tmp_path: Path, paper: Path, name: str, layout: object) -> None:
+    folder = folder_of(tmp_path, name, layout)
+    check(list(mineru.read(folder, paper)))
+    check(list(mineru.read(zipped(folder), paper)))
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "/etc/hostname", "images/../../secret.png"])
+def test_pictures_outside_the_folder_are_not_read(tmp_path: Path, paper: Path, name: str) -> None:
+    (tmp_path / "secret.png").write_bytes(picture())
+    layout = [{"type": "image", "img_path": name, "page_idx": 0, "bbox": [0, 0, 500, 500], "image_caption": ["c"]}]
+    (page,) = mineru.read(folder_of(tmp_path, "a_content_list.json", layout), paper)
+    assert all(block.picture is None for block in page.blocks)
+
+
+@pytest.mark.parametrize(
+    "layout", ["not json", {"pages": 3}, {"something": []}, [3, 4], {"pages": [{"page_idx": "x"}]}]
+)
+def test_damaged_output_is_one_line(tmp_path: Path, paper: Path, layout: object) -> None:
+    folder = folder_of(tmp_path, "middle_json.json", layout)
+    with pytest.raises(UserError, match=r"middle_json\.json"):
+        list(mineru.read(folder, paper))
+
+
+def test_nothing_there_is_one_line(tmp_path: Path, paper: Path) -> None:
+    with pytest.raises(UserError, match="content_list"):
+        list(mineru.read(tmp_path, paper))
+    with pytest.raises(UserError, match="no such folder"):
+        list(mineru.read(tmp_path / "nowhere", paper))
+
+
+def test_without_mineru_the_way_out_is_named(paper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UserError, match="pip install mineru"):
+        list(extract_pages(paper, how="mineru"))

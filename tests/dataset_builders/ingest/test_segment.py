@@ -1,0 +1,359 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest import kinds, options, points
+from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.headings import begins_answers, is_section, passage_range
+from livek12.dataset_builders.ingest.numbering import anchors
+from livek12.dataset_builders.ingest.segment import boxes, by_column, missing_numbers
+from livek12.dataset_builders.ingest.stream import flatten
+from livek12.dataset_builders.ingest.templates import load_template
+from tests.dataset_builders.ingest.papers import (
+    bare,
+    both,
+    by_number,
+    distance,
+    page,
+    pages_of,
+    paper_of,
+    read,
+    segmented,
+    whole,
+)
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+
+def numbers(*pages):
+    return [found.number for found in segmented(pages)[0].segments]
+
+
+@pytest.mark.parametrize(
+    "form", ["{}．题", "{}. 题", "{}、题", "Question {} Find x.", "第{}题 求", "{} . 题", "문항 {} 값은?"]
+)
+def test_every_form_of_a_number_begins_a_question(form: str) -> None:
+    assert numbers(page(*(form.format(n) for n in range(1, 6)))) == [1, 2, 3, 4, 5]
+
+
+def test_statements_within_a_question_begin_none() -> None:
+    lines = ["1. 一", "2. 二", "1. 其中一条", "2. 其中二条", "3. 三", "4. 四"]
+    found, _ = segmented([page(*lines)])
+    assert [segment.number for segment in found.segments] == [1, 2, 3, 4]
+
+
+def test_rules_for_candidates_are_no_questions() -> None:
+    rules = [
+        "注意事项：",
+        "1．答题前填写姓名",
+        "2．选择题用铅笔",
+        "3．交回答题卡",
+        "一、选择题：本题共3小题，每小题5分，共15分",
+    ]
+    assert numbers(page(*rules, "1．甲", "2．乙", "3．丙")) == [1, 2, 3]
+    assert [draft.points for draft in read(page(*rules, "1．甲", "2．乙", "3．丙")).drafts] == [5, 5, 5]
+
+
+@given(st.integers(1, 30), st.sets(st.integers(2, 29), max_size=3))
+def test_a_number_that_is_not_read_is_missing_and_the_others_stay(last: int, lost: set[int]) -> None:
+    kept = [n for n in range(1, last + 1) if n not in lost]
+    found, _ = segmented([page(*(f"{n}. x" for n in kept), top=0.0)])
+    assert [segment.number for segment in found.segments] == kept
+    spans = [list(map(int, re.findall(r"\d+", line))) for line in missing_numbers(found.segments)]
+    assert [n for span in spans for n in range(span[0], span[-1] + 1)] == [n for n in range(1, kept[-1]) if n in lost]
+
+
+@given(st.lists(st.integers(1, 60), max_size=30))
+def test_whatever_numbers_stand_there_the_questions_found_are_in_order_of_the_page(found: list[int]) -> None:
+    items = flatten([page(*(f"{n}. x" for n in found), top=0.0)]).items
+    places = [anchor.place for anchor in anchors(items)]
+    assert places == sorted(set(places))
+
+
+def test_a_doubled_number_is_kept_and_said() -> None:
+    paper = read(page("1. a", "2. b", "3. c", "4. d", "4. e", "5. f", "6. g"))
+    assert [line for line in paper.unmatched if "twice" in line] or len(paper.drafts) == 6
+    assert len({draft.id for draft in paper.drafts}) == len(paper.drafts)
+
+
+def test_a_question_goes_on_in_the_next_column_and_on_the_next_page() -> None:
+    first = both(page("1. a", "2. b…"), page("goes on", "3. c…", column=1))
+    found, stream = segmented([first, page("and on", "4. d", number=2)])
+    assert [segment.number for segment in found.segments] == [1, 2, 3, 4]
+    places = [len(boxes(segment, stream, by_column(stream))) for segment in found.segments]
+    assert places == [1, 2, 2, 1]
+    draft = by_number(read(first, page("and on", "4. d", number=2)))["2"]
+    assert draft.question == "b goes on"
+    assert draft.page_numbers == [1]
+
+
+def test_a_shared_passage_goes_to_each_of_its_questions() -> None:
+    found = by_number(read(page("1. a", "[2～3] 다음 글을 읽고 물음에 답하시오.", "긴 글", "2. b", "3. c", "4. d")))
+    assert "긴 글" in found["2"].question and "긴 글" in found["3"].question
+    assert "긴 글" not in found["1"].question and "긴 글" not in found["4"].question
+
+
+def test_a_passage_that_nothing_announces_goes_to_the_questions_behind_it() -> None:
+    text = ["The river rises in the hills above the town and runs to the sea…"] * 4
+    options = "A. one B. two C. three D. four"
+    lines = [
+        "一、阅读理解",
+        "1. Who?",
+        options,
+        *text,
+        "2. Where?",
+        options,
+        "3. When?",
+        options,
+        "二、完形填空",
+        "4. a",
+        options,
+    ]
+    found = by_number(read(page(*lines, top=0.0)))
+    assert "river" not in found["1"].question and [o.text for o in found["1"].options][3] == "four"
+    assert "river" in found["2"].question and found["2"].question.endswith("Where?")
+    assert "river" in found["3"].question and "river" not in found["4"].question
+
+
+def test_parts_of_a_paper_number_on_their_own() -> None:
+    common = [page("수학 영역", *(f"{n}. {'가' * n}의 값은? [3점]" for n in range(1, 4)), number=1, top=0.05)]
+    parts = [
+        page(f"수학 영역({name})", *(f"{n}. {'나' * n}의 값은? [4점]" for n in (4, 5)), number=number, top=0.05)
+        for number, name in ((2, "미적분"), (3, "기하"))
+    ]
+    paper = read(*common, *parts)
+    assert [(draft.elective, draft.number) for draft in paper.drafts] == [
+        *(("", str(n)) for n in (1, 2, 3)),
+        *((name, str(n)) for name in ("미적분", "기하") for n in (4, 5)),
+    ]
+    assert not paper.unmatched
+    assert len({draft.id for draft in paper.drafts}) == 7
+
+
+def test_a_paper_without_questions_is_one_line() -> None:
+    with pytest.raises(UserError, match="no numbered question was found") as error:
+        read(page("Dear Sir,", "thank you."))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "section"),
+    [
+        ("一、选择题：本题共8小题", True),
+        ("二、填空题", True),
+        ("Part II. Physics (5 questions, 22 points)", True),
+        ("5지선다형", True),
+        ("단답형", True),
+        ("第Ⅱ卷（非选择题）", True),
+        ("一辆汽车", False),
+        ("Part of the energy is lost.", False),
+        ("단답형으로 답한 사람은", False),
+    ],
+)
+def test_titles_of_sections(text: str, section: bool) -> None:
+    assert is_section(text) is section
+
+
+@pytest.mark.parametrize(
+    ("text", "shared"),
+    [
+        ("[5~6] 다음 글을 읽고", (5, 6)),
+        ("阅读下面的文字，完成6～9题。", (6, 9)),
+        ("Questions 3-5 refer to the graph.", (3, 5)),
+        ("[3] 그림은", None),
+        ("完成第9～6题", None),
+    ],
+)
+def test_passages_name_their_questions(text: str, shared: tuple[int, int] | None) -> None:
+    assert passage_range(text) == shared
+
+
+def test_answers_begin_with_their_title() -> None:
+    assert (
+        begins_answers("参考答案")
+        and begins_answers("2026年数学试题参考答案与评分标准")
+        and begins_answers("Answer key")
+    )
+    assert not begins_answers("写出你的答案。")
+
+
+# --- what is in a question ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "rest", "total", "parts"),
+    [
+        ("（5分）已知", "已知", 5, []),
+        ("（本小题满分13分）已知", "已知", 13, []),
+        ("의 값은? [3점]", "의 값은?", 3, []),
+        ("$f(1)$의 값은? [3점]", "$f(1)$의 값은?", 3, []),
+        ("[4 points] Find x.", "Find x.", 4, []),
+        ("(5 marks) Find x.", "Find x.", 5, []),
+        ("求：(1) a；（4分） (2) b．（6分）", None, 10, [4, 6]),
+        ("（10分）求：(1) a；（4分） (2) b．（6分）", "求：(1) a；（4分） (2) b．（6分）", 10, [4, 6]),
+        ("没有", "没有", None, []),
+    ],
+)
+def test_points_as_printed(text: str, rest: str | None, total: float | None, parts: list[float]) -> None:
+    assert points.split_points(text) == (text if rest is None else rest, total, parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "worth"),
+    [
+        ("一、选择题：本题共8小题，每小题5分，共40分．", 3, 5),
+        ("二、选择题：每小题6分，部分选对的得3分", 9, 6),
+        ("第1~6题每小题4分，第7~12题每小题5分", 8, 5),
+        ("三、解答题：共77分", 15, None),
+        ("每空2分", 12, None),
+        ("Section A (2 points each)", 1, 2),
+    ],
+)
+def test_points_by_the_section(text: str, number: int, worth: float | None) -> None:
+    assert points.section_points(text, number) == worth
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "labels"),
+    [
+        ("x 的值\nA．1 B．2 C．3 D．4", "zh", "ABCD"),
+        ("x의 값은?\n① 1 ② 2 ③ 3 ④ 4 ⑤ 5", "ko", "12345"),
+        ("which\n(A) a\n(B) b\n(C) c\n(D) d", "en", "ABCD"),
+        ("四个结论：\n①a\n②b\n③c\n④d\n其中正确的是____", "zh", ""),
+        ("값은?\n① \n② \n③ \n④ \n⑤ ", "ko", "12345"),
+        ("글 ①가 나 ②다 라 ③마 ④바 ⑤사 중 틀린 것은?", "ko", ""),
+    ],
+)
+def test_options(text: str, language: str, labels: str) -> None:
+    stem, found = options.split(text, language, choice=False)  # type: ignore[arg-type]
+    assert "".join(option.label for option in found) == labels
+    assert stem == text if not labels else "\n" not in stem
+
+
+@pytest.mark.parametrize(
+    ("text", "has_options", "section", "language", "kind"),
+    [
+        ("x", True, "一、单选题", "zh", "single_choice"),
+        ("x", True, "二、选择题：有多项符合题目要求", "zh", "multiple_choice"),
+        ("x", True, "一、选择题：只有一项是符合题目要求的", "zh", "single_choice"),
+        ("正确的有（多选）", True, "一、数学", "zh", "multiple_choice"),
+        ("값은?", True, "5지선다형", "ko", "single_choice"),
+        ("있는 대로 고른 것은?", True, "", "ko", "single_choice"),
+        ("모두 고르시오.", True, "", "ko", "multiple_choice"),
+        ("값을 구하시오.", False, "단답형", "ko", "short_answer"),
+        ("则 a=____．", False, "三、填空题", "zh", "fill_in_blank"),
+        ("is ____.", False, "", "en", "fill_in_blank"),
+        ("True or false: x.", False, "", "en", "true_false"),
+        ("（1）证明：a；（2）证明：b", False, "", "zh", "proof"),
+        ("（1）证明：a；（2）求 b", False, "四、解答题", "zh", "open_ended"),
+    ],
+)
+def test_types(text: str, has_options: bool, section: str, language: str, kind: str) -> None:
+    found, _, _ = kinds.type_of(text, has_options, section, language, load_template(language))  # type: ignore[arg-type]
+    assert kinds.settled(found, []) == kind
+
+
+# --- real papers ----------------------------------------------------------------------------------------------------
+
+
+def test_gaokao_national_i(shared_data: Path) -> None:
+    found = paper_of(shared_data / "gaokao2026_math/pdf/national-i.pdf")
+    lines = (shared_data / "gaokao2026_math/reviewed/2026-national-i-math.jsonl").read_text().splitlines()
+    gold = {row["question_number"]: row for row in map(json.loads, lines)}
+    free = {"open_ended", "short_answer", "proof"}
+    wanted = {"fill_blank": {"fill_in_blank"}, "solution": free}
+    assert [draft.number for draft in found.drafts] == list(gold)
+    assert not found.unmatched
+    far = {}
+    for number, draft in by_number(found).items():
+        kind = gold[number]["question_type"]
+        assert draft.question_type in wanted.get(kind, {kind}), number
+        far[number] = distance(bare(whole(draft)), bare(re.sub(r"^\d+\.", "", gold[number]["question"]["content"])))
+    assert statistics.mean(far.values()) < 0.08, far
+    assert statistics.median(far.values()) < 0.06, far
+
+
+def test_gaokao_keys_of_a_table_of_its_own(shared_data: Path, tmp_path: Path) -> None:
+    lines = (shared_data / "gaokao2026_math/reviewed/2026-national-i-math.jsonl").read_text().splitlines()
+    gold = {row["question_number"]: row["answer"]["standard"] for row in map(json.loads, lines)}
+    with (tmp_path / "key.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerows([("题号", "答案"), *gold.items()])
+    found = paper_of(shared_data / "gaokao2026_math/pdf/national-i.pdf", tmp_path / "key.csv")
+    assert not found.unmatched and all(draft.answer for draft in found.drafts)
+    choices = {draft.number: draft.answer for draft in found.drafts if draft.options}
+    assert choices == {number: ["".join(re.findall("[A-D]", gold[number]))] for number in choices}
+    assert len(choices) == 11
+
+
+def test_gaokao_beijing(shared_data: Path) -> None:
+    found = paper_of(shared_data / "gaokao2026_math/pdf/beijing.pdf")
+    lines = (shared_data / "gaokao2026_math/pdf/beijing.questions.jsonl").read_text().splitlines()
+    gold = dict(re.match(r"(\d+)\.\s*(.*)", json.loads(line)["question"], re.DOTALL).groups() for line in lines)
+    drafts = by_number(found)
+    assert list(drafts) == [str(number) for number in range(1, 22)]
+    kinds_found = [draft.question_type for draft in found.drafts]
+    assert kinds_found[:15] == ["single_choice"] * 10 + ["fill_in_blank"] * 5
+    assert not set(kinds_found[15:]) & {"single_choice", "fill_in_blank"}
+    assert all([option.label for option in drafts[str(n)].options] == list("ABCD") for n in range(1, 11))
+    far = [distance(bare(whole(drafts[number])), bare(text)) for number, text in gold.items()]
+    assert statistics.mean(far) < 0.1
+
+
+@pytest.mark.parametrize("name", ["physics-1", "chemistry-1"])
+def test_csat_sciences_with_their_key(shared_data: Path, name: str) -> None:
+    folder = shared_data / "csat2026"
+    found = paper_of(folder / f"papers/{name}.pdf", folder / f"keys/{name}.pdf")
+    assert [draft.number for draft in found.drafts] == [str(number) for number in range(1, 21)]
+    assert all([option.label for option in draft.options] == list("12345") for draft in found.drafts)
+    assert all(len(draft.answer) == 1 and draft.answer[0] in "12345" for draft in found.drafts)
+    assert sum(draft.points for draft in found.drafts) == 50
+    assert {draft.elective for draft in found.drafts} == {""}
+    assert not found.unmatched
+    assert not [doubt for draft in found.drafts for doubt in draft.doubts if doubt.kind in ("answer", "points")]
+
+
+def test_csat_math_with_its_electives(shared_data: Path) -> None:
+    folder = shared_data / "csat2026"
+    found = paper_of(folder / "papers/math.pdf", folder / "keys/math.pdf", range(1, 21))
+    parts = {
+        part: [int(d.number) for d in found.drafts if d.elective == part]
+        for part in ("", "확률과 통계", "미적분", "기하")
+    }
+    assert parts == {"": [*range(1, 23)], **{part: [*range(23, 31)] for part in list(parts)[1:]}}
+    assert all(sum(d.points for d in found.drafts if d.elective in ("", part)) == 100 for part in list(parts)[1:])
+    last = {draft.elective: draft.answer for draft in found.drafts if draft.number == "30"}
+    assert last == {"확률과 통계": ["262"], "미적분": ["11"], "기하": ["221"]}
+    seventh = next(draft for draft in found.drafts if draft.number == "7")
+    assert seventh.answer == ["5"], "the form that is printed on the paper (홀수형), not the other one's 1"
+    assert not found.unmatched and not [draft for draft in found.drafts if draft.doubts]
+
+
+def test_question_boxes_against_gold(shared_data: Path) -> None:
+    folder = shared_data / "csat_math_boxes"
+    gold = json.loads((folder / "konet_gold/bboxes.json").read_text())
+    overlaps: dict[str, float] = {}
+    for part, first in (("pro", 0), ("dif", 12), ("geo", 16)):
+        numbers = None if part == "pro" else range(9, 13)
+        body, stream = segmented(pages_of(folder / f"202311-h3-math-{part}.pdf", numbers))
+        columns = by_column(stream)
+        ours = {found.number: boxes(found, stream, columns) for found in body.segments}
+        for row in gold:
+            place = re.fullmatch(r"kocsat_1st_Mathematics_(\d+)\.png", row["img_path"][0])
+            if place and first <= int(place[1]) < (12 if part == "pro" else first + 4):
+                number = int(place[1]) + 1 if part == "pro" else int(place[1]) - first + 9
+                left, top, right, bottom = row["bbox"][0]
+                box = Box(page=number, left=left / 1684, top=top / 2382, right=right / 1684, bottom=bottom / 2382)
+                found = ours.get(int(row["idx"].rpartition("_")[2]), [])
+                overlaps[row["idx"]] = box.overlap(found[0]) if len(found) == 1 else 0.0
+    assert len(overlaps) == 46
+    assert sum(value >= 0.8 for value in overlaps.values()) / 46 >= 0.95, overlaps
