@@ -44,20 +44,24 @@ from livek12.judges.trees import (
     DOTS,
     EMPTY,
     HOLDERS,
+    as_count,
     as_quotient,
     bound_variable,
     expand,
     grouped,
+    has_sign,
     is_set,
     named_entries,
     numbered,
     rename,
+    rows_of,
     unnamed,
 )
 from livek12.judges.values import TooBig, Unsupported, Value, value_of
 
 Said = tuple[Outcome, str]
 MAX_VALUES = 12
+_REALS: Node = ["const", "reals"]
 _REGIONS = frozenset({"tuple", "interval", "union", "matrix"})
 _NUMBERS = frozenset({"num", "div", "root", "percent"})
 _ONE_KIND = frozenset({"tuple", "interval", "matrix"})
@@ -84,6 +88,16 @@ class Comparer:
         kinds = {gold[0], answer[0]}
         if gold == answer:
             return "accept", "same expression"
+        if "named" in kinds and not {"named", "tuple"} >= kinds:
+            if as_count(gold) != gold:
+                return "undecided", "a point or a number of choices"
+            answer = as_count(answer)
+            kinds = {gold[0], answer[0]}
+        if gold == _REALS and answer == ["sym", "R"]:
+            return "accept", "the real numbers"
+        if "named" in kinds and "rel" in kinds and (has_sign(gold) or has_sign(answer)):
+            both = [[as_equation(one) for one in expand(node)] for node in (gold, answer)]
+            return self._lists(both[0], both[1], complete=True)
         if "family" in kinds:
             self.family = True
             return self._compare(*(node[2] if node[0] == "family" else node for node in (gold, answer)))
@@ -125,6 +139,9 @@ class Comparer:
         kinds = {gold[0], answer[0]}
         if kinds == {"rel"}:
             return self._relations(gold, answer)
+        if gold[0] == "matrix" or kinds == {"matrix", "tuple"}:
+            gold, answer = (rows_of(node) for node in (gold, answer))
+            kinds = {gold[0], answer[0]}
         if kinds <= {"tuple", "matrix"}:
             if kinds == {"matrix"} and [len(row) for row in gold[1]] != [len(row) for row in answer[1]]:
                 return "reject", "another shape"
@@ -225,6 +242,12 @@ class Comparer:
                 if said[0] == "accept" and self._apart(gold, answer)
                 else said
             )
+        heads = {bound[1] is None and answer[1], bound[0] is None and gold[1]} - {False}
+        argument = next((one[1] for one in bound if one), "")
+        if heads == {"y"} and argument and argument != "y":
+            said = self._compare(gold[3], answer[3])
+            if said[0] == "accept" and str(argument) in map(str, value_of(gold[3]).expr.free_symbols):
+                return said
         if bound[0] and bound[1] and bound[0][0] == bound[1][0]:
             return self._compare(gold[3], rename(answer[3], bound[1][1], bound[0][1]))
         if gold[2] and answer[2]:

@@ -14,13 +14,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from importlib import metadata, resources
 
 from livek12.core.records import canonical_json
 from livek12.judges.base import Comparison, Decision, Stage, undecided
 from livek12.judges.cache import DECISIONS, Store
+from livek12.judges.restated import restated, weigh, weigh_key
 
 _log = logging.getLogger(__name__)
 REMEMBERED = 100_000
@@ -87,6 +88,25 @@ class Cascade:
     def _ask(self, comparison: Comparison) -> Decision:
         if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
             return undecided("rules", "too long to compare by rule")
+        whole = self._stage_by_stage(comparison)
+        if comparison.is_choice or comparison.question_type == "true_false":
+            return whole
+
+        asked: list[Decision] = []
+
+        def compare(gold: str, answer: str) -> Decision:
+            asked.append(self.decide(replace(comparison, gold=gold, answer=answer)))
+            return asked[-1]
+
+        if said := restated(comparison.answer):
+            decision = weigh(said, comparison, whole, compare)
+        elif said := restated(comparison.gold):
+            decision = weigh_key(said, comparison, whole, compare)
+        else:
+            return whole
+        return replace(decision, lasting=all(one.lasting for one in (whole, *asked)))
+
+    def _stage_by_stage(self, comparison: Comparison) -> Decision:
         reasons: list[str] = []
         lasting = True
         for stage in self.stages:

@@ -29,6 +29,7 @@ from livek12.judges.values import Expr, Value
 
 MAX_OPERATIONS, MAX_EXPANDED = 200, 6
 DIGITS = 25
+_BEYOND_FLOATS = 10**300
 TOLERANCE = sympy.Float("1e-15")
 SIGNIFICANT_BITS = 30
 WHOLE_POINTS, REAL_TURNS = 5, 5
@@ -105,6 +106,8 @@ def _is_sum(expr: Expr) -> bool:
 def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tuple[Outcome, str]:
     if left.is_infinite or right.is_infinite:
         return "reject", "only one of them is finite, or the sign differs"
+    if left.is_Rational and right.is_Rational and max(left.p, left.q, right.p, right.q) > _BEYOND_FLOATS:
+        return "reject", "different exact values"
     first, second = at(left, {}), at(right, {})
     if first is None or second is None:
         return "undecided", "no value"

@@ -21,6 +21,7 @@ from livek12.judges.notation import split_values
 from livek12.judges.parts import (
     READER_TYPES,
     GradedPart,
+    alternatives,
     answer_name,
     blank_count,
     blank_names,
@@ -28,7 +29,7 @@ from livek12.judges.parts import (
     parts_of,
 )
 
-VERSION = 4
+VERSION = 5
 """Goes up whenever an equal answer could get another verdict."""
 RULES = "rules"
 
@@ -106,9 +107,8 @@ def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str |
         separator = ", " if question.question_type in CHOICE_TYPES else "; "
         return [separator.join(filter(None, given))]
     if len(given) == 1 and given[0]:
-        if question.question_type in CHOICE_TYPES and len(labels := label_sequence(given[0])) == len(parts):
-            return list(labels)
-        values = blank_values(given[0], len(parts))
+        in_choices = question.question_type in CHOICE_TYPES  # prose about options has semicolons of its own
+        values = label_sequence(given[0]) if in_choices else blank_values(given[0], len(parts))
         if len(values) == len(parts):
             return list(values)
     return None
@@ -163,10 +163,21 @@ def _decide(
     if all(decision.decision == "accept" for decision in single):
         return _blanks(single)
     if whole.decision == "accept" and placed == values:
+        if _in_any_order(part.gold, golds, values):
+            return whole
         return undecided(RULES, "the right values in another order")
     return _blanks(single) if blanks else whole
 
 
+def _in_any_order(key: str, golds: Sequence[str], values: Sequence[str]) -> bool:
+    """Whether the values of a key are alternatives ("x=1 or x=2"), a family with its remark, or all bear names."""
+    names = [[answer_name(value) for value in side] for side in (golds, values)]
+    named = all(names[0]) and len(set(names[0])) == len(golds) and sorted(names[0]) == sorted(names[1])
+    remarked = any(_REMARK.match(gold) for gold in golds)
+    return named or remarked or alternatives(key) == len(golds) - 1
+
+
+_REMARK = re.compile(r"[(（]?\s*[klmnN]\s*(?:\\in|∈)")
 _ALTERNATIVES = re.compile(r"\\?#\s?\\?#")
 """Between keys of which any one is right, in the banks of questions that print them so."""
 

@@ -19,7 +19,8 @@ import re
 from livek12.judges.nodes import Node, holds_symbol
 from livek12.judges.notation import bare, without_labels
 from livek12.judges.reader import CLOSING, OPENING, ExpressionReader
-from livek12.judges.tokens import EMPTY_SET, Token, Unparsable, tokenize
+from livek12.judges.tokens import EMPTY_SET, MAX_CHARS, REALS, Token, Unparsable, tokenize
+from livek12.judges.trees import NOT_SCALAR
 from livek12.judges.units import read_unit
 
 MAX_ITEMS = 24
@@ -33,7 +34,10 @@ _NOT_IN_NAMES = frozenset({"+", "-", "^", "pm", "mp", "*", "/", "!", "%", "sqrt"
 _FOR_ALL = re.compile(r"\s*for (?:all|every|any|each)\b")
 _LETTERS_ONLY = re.compile(r"(?:[a-z]{3,}|[A-Za-z]?[A-Z][A-Za-z]*)(?<!^[A-Za-z])")
 _FUNCTION_OF_A_LETTER = re.compile(r"(?:sin|cos|tan|cot|sec|csc|ln|lg|log|exp|arcsin|arccos|arctan)[a-z]")
-_WORD_NAME = re.compile(r"^(?P<name>[\u4e00-\u9fff]{1,16}|[\uac00-\ud7a3 ]{1,24})\s*(?:为|是|=|＝|:|：|은|는)\s*(?=\S)")
+_WORD_NAME = re.compile(
+    r"^(?P<name>[\u4e00-\u9fff]{1,16}|"
+    r"(?:[A-Za-z](?:\([\w, ]{1,8}\))?의 )?[\uac00-\ud7a3 ]{1,24})\s*(?:为|是|=|＝|:|：|은|는)\s*(?=\S)"
+)
 _NOT_A_NAME = re.compile(r"[不非没无或误错勿]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
 
 
@@ -49,18 +53,38 @@ def parse(text: str) -> Node:
         text = text[name.end() :]
     if text.lower() in EMPTY_SET:
         return ["const", "empty"]
+    if text.lower() in REALS:
+        return ["const", "reals"]
     if text.lower() in _INFINITE:
         return ["const", "oo"]
     if not text or (_LETTERS_ONLY.fullmatch(text) and not _FUNCTION_OF_A_LETTER.fullmatch(text)):
         raise Unparsable("no expression")
+    if len(text) > MAX_CHARS:
+        raise Unparsable("too long")
+    text = _POINT.sub("", text)
+    text = _BASE.sub(lambda base: f"{base['digits']}_{{{_BASES.get(base['base'].lower(), base['base'])}}}", text)
+    text = _BARE_BUILDER.sub(r"\\{\1|\2\\}", f"{{{text}}}" if _OPEN_BUILDER.fullmatch(text) else text)
     remark = _INTEGER.search(text)
     if remark:
         text = text[: remark.start()]
-    tokens, source = tokenize(text)
+    about = _ABOUT.match(text)
+    tokens, source = tokenize(text[about.end() :] if about else text)
     node = _Reader(tokens, source).whole()
+    if about and node[0] not in NOT_SCALAR:
+        node = ["approx", node]
     return ["family", remark["name"], node] if remark else node
 
 
+_POINT = re.compile(r"^(?:(?:the )?(?:point|coordinates?)|点|좌표는?|점)\s*(?=[(（])", re.IGNORECASE)
+_BASES = {"two": "2", "three": "3", "five": "5", "eight": "8", "ten": "10"}
+_BASE = re.compile(
+    r"^(?P<digits>\d+)\s*(?:[(（]\s*(?:in )?base[ -]?|,?\s*(?:in )?base[ -]?|_\{?\s*\\text\s*\{)"
+    r"(?P<base>\d{1,2}|two|three|five|eight|ten)\s*[)）}]{0,2}$",
+    re.IGNORECASE,
+)
+_BARE_BUILDER = re.compile(r"(?<!\\)\{\s*([a-z])\s*[|∣｜]([^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*)\}")
+_OPEN_BUILDER = re.compile(r"[a-z]\s*[|∣｜][^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*")
+_ABOUT = re.compile(r"(?:≈|≒|\\approx(?![a-z])|约(?:等于|为|是)?)\s*")
 _INTEGER = re.compile(
     r"(?:\\[ ,;:!]|\\q?quad(?![a-z])|[\s~,，;；])*(?:\\text\s*\{\s*(?:for|where)?\s*\}|其中)?\s*"
     r"[(（]?\s*(?P<name>[klmnN])\s*(?:\\in|∈)\s*(?:\\math(?:bb|bf|rm)\s*\{?\s*[ZN]\s*\}?|\{?[ZNℤℕ]\}?)(?:\^?\{?[*+]\}?)?\s*[)）]?\s*$"

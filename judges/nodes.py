@@ -70,3 +70,11 @@ def decorated(node: Node, mark: str) -> Node:
 def holds_symbol(node: Any) -> bool:
     """Whether a symbol stands anywhere in a tree."""
     return isinstance(node, list) and (node[:1] == ["sym"] or any(map(holds_symbol, node)))
+
+
+def of_rows(entries: list[Node]) -> Node | None:
+    """The matrix of [[1, 2], [3, 4]], whose rows were read as brackets; None where they are no rows of one length."""
+    closed = [entry[1:3] if entry[0] == "interval" and entry[3] and entry[4] else entry for entry in entries]
+    rows = [entry[1] if entry[0] == "tuple" else entry if isinstance(entry[0], list) else [entry] for entry in closed]
+    plain = all(cell[0] not in {"interval", "tuple", "list", "set"} for row in rows for cell in row)
+    return ["matrix", rows] if plain and len({len(row) for row in rows}) == 1 else None

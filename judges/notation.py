@@ -56,6 +56,9 @@ _SYMBOLS = {
     "∩": "\\cap ",
     "∈": "\\in ",
     "∅": "\\emptyset ",
+    "∣": "|",
+    "｜": "|",
+    "∖": "\\setminus ",
     "ℝ": "\\mathbb{R}",
     "ℤ": "\\mathbb{Z}",
     "°": "^\\circ ",
@@ -126,11 +129,19 @@ _WRAPPER = re.compile(
 )
 
 
+MAX_SPACING = 60
+_SPACED_END = re.compile(r"(?:(?<!\\)\\(?:[,;:! ]|q?quad(?![a-zA-Z])|$)|~)+$")
+_COPULA = re.compile(r"(?<=[\dA-Za-z)}\]%°])\s*(?:이다|입니다|이에요|예요)$")
+_THEREFORE = re.compile(r"^(?:따라서|그러므로|그래서|결국)\s+(?=\S)")
+
+
 def bare(text: str) -> str:
-    """An answer without what surrounds it: math delimiters, emphasis, boxes, a closing full stop."""
+    """An answer without what surrounds it: math delimiters, emphasis, boxes, a closing full stop or copula."""
     text = _DELIMITERS.sub("", visible(text).replace('\\"', '"')).strip(_EDGE)
     for _ in range(8):
-        stripped = _unwrap(_without_end(text).lstrip(_EDGE + ":：=＝∴"))
+        plain = _THEREFORE.sub("", _without_end(text).lstrip(_EDGE + ":：=＝∴"))
+        plain = plain[:-MAX_SPACING] + _SPACED_END.sub("", plain[-MAX_SPACING:])
+        stripped = _unwrap(_COPULA.sub("", plain).rstrip(_EDGE))
         if stripped == text:
             break
         text = stripped

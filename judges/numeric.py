@@ -229,12 +229,17 @@ _SPACING = re.compile(r"\\(?:[,;:! ]|q?quad(?![a-zA-Z])|left(?![a-zA-Z])|right(?
 _LATIN_NAME = re.compile(
     r"(?P<name>\|?(?:\\Delta\s*)?\\?[A-Za-z]+(?:\s*_\s*(?:\{[^{}=]{1,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\approx)\s*(?=[^=])"
 )
-_WORD_NAME = re.compile(r"(?P<name>[\u4e00-\u9fff]{1,16}|[\uac00-\ud7a3 ]{1,24})\s*(?P<is>为|是|=|:|은|는|:)\s*")
+_WORD_NAME = re.compile(
+    r"(?P<name>[\u4e00-\u9fff]{1,16}|"
+    r"(?:[A-Za-z](?:\([\w, ]{1,8}\))?의 )?[\uac00-\ud7a3 ]{1,24})\s*(?P<is>为|是|=|:|은|는|:)\s*"
+)
 _NOT_A_NAME = re.compile(r"[不非没无或误错勿]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
 _ABOUT = re.compile(r"(?:约(?:为|等于|是)?|大约|近似为?|\\approx|\\sim|about|approximately|approx\.?|약|대략)\s*")
 _PERCENT = re.compile(r"\s*(?:\\?%|(?:percent(?:age)?|per cent|pct)\b|퍼센트)")
 _MAGNITUDES = {"万": 10**4, "亿": 10**8, "만": 10**4, "억": 10**8}
 _LEAD = re.compile(r"^\\(?:text|mathrm|mbox)\s*\{([\u4e00-\u9fff\uac00-\ud7a3:：=， ]{1,24})\}")
+_TIMES = {"每秒": "s", "每分钟": "min", "每小时": "h", "时速": "h", "초속": "s", "분속": "min", "시속": "h"}
+_PER = re.compile(rf"^(?P<time>{'|'.join(_TIMES)})\s*(?P<rest>\d[\d.,]*\s*(?:k?m|千?米|公里|킬로미터|미터))$")
 _NEGATIVE = re.compile(r"^(?:负|마이너스)\s*(?=[\d.\\])")
 _PAREN = re.compile(r"\(\s*([^(),]*)\s*\)")
 
@@ -250,6 +255,7 @@ def read_number(text: str) -> Number | None:
         plain = inner[1].strip()
     if about := _ABOUT.match(plain):
         marked, plain = True, plain[about.end() :]
+    plain = _PER.sub(lambda per: f"{per['rest']}/{_TIMES[per['time']]}", plain)
     plain = _NEGATIVE.sub("-", re.sub(r"^(?:\\\$|[¥￥€£₩])\s*", "", plain))
     if numeral := read_numeral(plain):
         counted = read_unit(numeral.rest) or NO_UNIT

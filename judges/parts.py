@@ -97,8 +97,12 @@ _OR = re.compile(r"或者?|还是|또는|혹은|(?<![A-Za-z\\])or(?![A-Za-z])")
 def blank_values(text: str, count: int) -> list[str]:
     """The values of a text for as many blanks. Alternatives ("3 or 5") are one value, not those of two blanks."""
     values = split_values(text, count)
-    within = sum(len(_OR.findall(value)) for value in values)
-    return values if within == len(_OR.findall(text)) else [text]
+    return values if sum(map(alternatives, values)) == alternatives(text) else [text]
+
+
+def alternatives(text: str) -> int:
+    """How often a text says "or"."""
+    return len(_OR.findall(text))
 
 
 def blank_count(question: Question) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from livek12.judges.nodes import Node, chosen, decorated, in_base, is_mixed, plus, times, transposed
+from livek12.judges.nodes import Node, chosen, decorated, in_base, is_mixed, of_rows, plus, times, transposed
 from livek12.judges.tokens import Token, Unparsable
 
 MAX_DEPTH = 32
@@ -77,12 +77,15 @@ class ExpressionReader(ABC):
         """A system or a piecewise value; read by the upper half."""
 
     def union(self) -> Node:
-        """Sums with ∪ between them."""
-        sides = [self.sum()]
-        while self.is_op("cup"):
-            self.take()
-            sides.append(self.sum())
-        return sides[0] if len(sides) == 1 else ["union", sides]
+        """Sums with ∪ or a backslash (without) between them."""
+        node = self.sum()
+        while self.is_op("cup", "setminus"):
+            if self.take().text == "setminus":
+                node = ["without", node, self.sum()]
+            else:
+                right = self.sum()
+                node = ["union", [*node[1], right]] if node[0] == "union" else ["union", [node, right]]
+        return node
 
     # --- expressions --------------------------------------------------------------------------------------------
 
@@ -173,6 +176,9 @@ class ExpressionReader(ABC):
         close = self.boundary(frozenset(), self.at + 1) if braced else self.at + 1
         inner = self.tokens[self.at + braced : close]
         texts = [token.text for token in inner]
+        if base == ["const", "reals"] and texts == ["+"]:
+            self.at = close + braced
+            return ["interval", ["num", "0"], ["const", "oo"], False, False]
         mark = bool(inner) and all(token.kind in {"op", "const", "word"} for token in inner)
         named = set(texts) <= _PRIMES | {"prime"} or all(token.kind == "word" for token in inner)
         if mark and named and (braced or texts[0] not in {"+", "-"}):
@@ -331,7 +337,8 @@ class ExpressionReader(ABC):
         return self.symbol(f"{name}({inner})")
 
     def bracket(self, opening: str) -> Node:
-        """A group, tuple or interval."""
+        """A group, tuple or interval; rows in square brackets are a matrix."""
+        rows = opening == "[" and self.is_op("[")
         bars, self.bars = self.bars, 0
         self.inside += 1
         inner = self.items()
@@ -341,6 +348,8 @@ class ExpressionReader(ABC):
         entries = inner[2] if inner[0] == "list" else [inner]
         if entries[0][0] == "num" and len(entries) == 1 and self.subscripted():
             return in_base(entries[0][1], self.raw_group())
+        if rows and closing == "]" and (matrix := of_rows(entries)):
+            return matrix
         if opening == "{" or (len(entries) == 1 and (opening, closing) in {("(", ")"), ("[", "]")}):
             return inner
         if (opening, closing) == ("(", ")"):

@@ -23,6 +23,7 @@ from livek12.judges.values import Unsupported, Value, value_of
 FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
 MAX_DEGREE = 6
 MAX_ENDS = 24
+_REALS: Node = ["const", "reals"]
 _SAME_END = sympy.Float("1e-20")
 _INFINITE = Value(sympy.oo, sympy.oo)
 _MINUS_INFINITE = Value(-sympy.oo, -sympy.oo)
@@ -67,7 +68,9 @@ def _region_of(node: Node) -> Region | None:
     if node[0] == "builder":
         inner = _region_of(node[1])
         return replace(inner, variable=None) if inner else None
-    if node == ["const", "reals"]:
+    if node[0] == "without" or (node[0] == "add" and node[1][0] == _REALS):
+        return _without(node)
+    if node == _REALS:
         return Region((Span(_MINUS_INFINITE, _INFINITE, False, False),))
     return _of_relation(node) if node[0] == "rel" and "=" not in node[1] else None
 
@@ -93,6 +96,28 @@ def _joined(parts: list[Region | None]) -> Region | None:
         return None
     spans = tuple(span for part in known for span in part.spans)
     return Region(spans, variables.pop(), all(part.solved for part in known))
+
+
+def _without(node: Node) -> Region | None:
+    """A region without some points or another region: R without {1}, which is also written with a minus."""
+    if node[0] == "add":
+        if len(node[1]) != 2 or node[1][1][0] != "neg" or node[1][1][1][0] != "set":
+            return None
+        node = ["without", _REALS, node[1][1][1]]
+    left = _REALS if node[1] == ["sym", "R"] else node[1]
+    right = node[2] if node[2][0] in NOT_SCALAR else ["set", [node[2]]]
+    base, holes = _region_of(left), _points(right) or _region_of(right)
+    if base is None or holes is None:
+        return None
+    spans: list[Span] = []
+    low, closed = _MINUS_INFINITE, False
+    for span in _normal(holes.spans):
+        if span.low.expr != -sympy.oo:
+            spans.append(Span(low, span.low, closed, not span.low_closed))
+        low, closed = span.high, not span.high_closed
+    if low.expr != sympy.oo:
+        spans.append(Span(low, _INFINITE, closed, False))
+    return _meeting([base, Region(tuple(spans), base.variable)]) if spans else None
 
 
 def _points(node: Node) -> Region | None:

@@ -101,7 +101,7 @@ def _with_decimal_comma(gold: str, answer: str) -> Decision:
 
 
 _CLOCK = re.compile(r"\d{1,2}:[0-5]\d(?::[0-5]\d)?")
-_COMMA = re.compile(r"[+-]?\d+,\d+")
+_COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
 
 
 def _comma_may_be_a_point(gold: str, answer: str) -> bool:

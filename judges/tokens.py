@@ -44,7 +44,7 @@ _RELATIONS = {
     "approx": "~", "simeq": "~", "in": "in", "equiv": "equiv",
 }  # fmt: skip
 _OPERATORS = {"times": "*", "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "cup": "cup", "mid": "|",
-              "vert": "|", "lvert": "|", "rvert": "|", "colon": ":",
+              "vert": "|", "lvert": "|", "rvert": "|", "colon": ":", "setminus": "setminus", "backslash": "setminus",
               "lfloor": "floor(", "rfloor": "floor)", "lceil": "ceil(", "rceil": "ceil)"}  # fmt: skip
 _STRUCTURES = frozenset({"frac", "sqrt", "binom"})
 _FRACTIONS = {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}
@@ -63,7 +63,13 @@ _OR = frozenset({"or", "或", "或者", "또는"})
 _JOINED = re.compile(r"(?P<first>.{0,40}\S)\s+(?P<last>and|or|和|或|및|또는)", re.IGNORECASE)
 EMPTY_SET = frozenset({"空集", "공집합", "无解", "无实数解", "no solution", "no solutions", "no real solution",
                         "no real solutions",
-                        "empty set", "the empty set", "해가 없다"})  # fmt: skip
+                        "empty set", "the empty set", "해가 없다", "there is no solution", "there are no solutions",
+                        "no real roots", "no real root", "has no solution", "has no real roots",
+                        "无实根", "没有实数根", "无实数根", "没有解", "方程无解", "해는 없다", "해가 없음", "해 없음",
+                        "실근이 없다", "실수해가 없다"})  # fmt: skip
+REALS = frozenset({"all real numbers", "all reals", "the real numbers", "the set of real numbers", "any real number",
+                   "实数集", "全体实数", "一切实数", "任意实数", "所有实数", "实数集r", "全体实数r", "모든 실수",
+                   "실수 전체", "실수 전체의 집합", "모든 실수의 집합"})  # fmt: skip
 _STOP_WORDS = frozenset("if is as at to of in no on by for all not the yes any are odd end mod sum max min lim".split())
 
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{2,}|[(){}\[\]])")
@@ -72,6 +78,7 @@ _SYSTEM = re.compile(
 )
 _END_SYSTEM = re.compile(r"\\end\s*\{(?:array|aligned|matrix|gathered)\}\s*\\right\s*(?:\.|$)")
 _ANGLED = re.compile(r"\\langle((?:(?!\\[lr]angle)[^|]){1,400}?,(?:(?!\\[lr]angle)[^|]){1,400}?)\\rangle")
+_CHOOSE = re.compile(r"(?:\{|^)([^{}\\]{1,20})\\choose(?![a-z])([^{}\\]{1,20})(?:\}|$)")
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-[01]?\d-[0-3]?\d(?!\d)")
 _TOKEN = re.compile(
     r"(?P<space>\s+|\\[,;:!> ]|~|\$|\\[()\[\]])"
@@ -104,6 +111,7 @@ def tokenize(text: str) -> tuple[list[Token], str]:
     source = _ANGLED.sub(r"(\1)", source)
     if _DATE.search(source):
         raise Unparsable("a date")
+    source = _CHOOSE.sub(r"\\binom{\1}{\2}", source)
     if "\\begin" not in source:
         source = _DOUBLED.sub(r"\\", source)
     tokens: list[Token] = []

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from livek12.judges.nodes import Node
+from livek12.judges.nodes import Node, of_rows
 
 HOLDERS = frozenset({"list", "set"})
 NOT_SCALAR = frozenset(
-    {"tuple", "interval", "list", "set", "rel", "named", "matrix", "union", "builder", "unit", "cases", "congruent"}
+    {
+        "tuple",
+        "interval",
+        "list",
+        "set",
+        "rel",
+        "named",
+        "matrix",
+        "union",
+        "builder",
+        "unit",
+        "cases",
+        "congruent",
+        "without",
+    }
 )
 DOTS: Node = ["const", "dots"]
 EMPTY: Node = ["const", "empty"]
@@ -101,3 +115,25 @@ def unnamed(node: Node) -> Node:
 def as_quotient(node: Node) -> Node:
     """A ratio of two as a fraction."""
     return ["div", *node[1]] if node[0] == "ratio" and len(node[1]) == 2 else node
+
+
+def as_count(node: Node) -> Node:
+    """C(7, 3), P(7, 3) and A(7, 3) of whole numbers as the number of choices; any other tree as it is."""
+    if node[0] != "named" or node[1] not in {"C", "P", "A"} or node[2] is not None or node[3][0] != "tuple":
+        return node
+    pair = node[3][1]
+    if len(pair) != 2 or not all(entry[0] == "num" and entry[1].isdigit() for entry in pair):
+        return node
+    if int(pair[0][1]) < int(pair[1][1]):
+        return node
+    chosen: Node = ["binom", *pair]
+    return chosen if node[1] == "C" else ["mul", [chosen, ["fact", pair[1]]]]
+
+
+def rows_of(node: Node) -> Node:
+    """A closed pair [1, 2] as a tuple, a tuple of tuples as a matrix; any other tree as it is."""
+    if node[0] == "interval" and node[3] and node[4]:
+        return ["tuple", node[1:3]]
+    if node[0] == "tuple" and all(entry[0] in {"tuple", "interval"} for entry in node[1]):
+        return of_rows(node[1]) or node
+    return node

@@ -145,6 +145,7 @@ _QUANTIFIED = re.compile(
     r"|[万亿千百十一二两三四五六七八九半倍成折之不非或且至到以约多余零的]|左右|上下|만|억|천|백|이상|이하|초과|미만|또는|배"
 )
 _PLAINEST = frozenset(f"{name}^1" for name in "m cm mm km mi ft in g kg mg t lb s ms min h d y".split())
+_LENGTHS = frozenset("m cm mm km dm mi ft in yd".split())
 _CONFUSED = [{"deg^1", "degC^1"}, {"C^1", "degC^1"}, {"F^1", "degF^1"}]
 MAX_ATOMS = 8
 Fit = Literal["same", "convertible", "doubtful", "other"]
@@ -177,8 +178,10 @@ class Unit:
 
     @property
     def may_be_added(self) -> bool:
-        """Behind a key without a unit only the plainest stand for themselves: no area, no letter of a product."""
-        return self.may_be_left_out or (self.symbol in _PLAINEST and not self.letter)
+        """Behind a key without a unit only the plainest stand for themselves: no speed, no letter of a product."""
+        name, _, power = self.symbol.partition("^")
+        area = name in _LENGTHS and power in {"2", "3"}
+        return self.may_be_left_out or area or (self.symbol in _PLAINEST and not self.letter)
 
 
 NO_UNIT = Unit("")

@@ -15,8 +15,9 @@ from livek12.judges.nodes import Node
 
 Expr = Any  # a sympy expression; sympy has no types
 
-MAX_BITS = 4096
-MAX_POWER = 1000
+MAX_BITS = 12_288
+MAX_POWER = 10_000
+MAX_ROOT = 1000
 MAX_FACTORIAL = 200
 MAX_ROWS = 4
 
@@ -207,7 +208,7 @@ def _power(base: Expr, exponent: Expr) -> Expr:
             raise Unsupported("an exponent too big") from error
         if value is not None and abs(value) > BIG:
             raise Unsupported("an exponent too big")
-    if exponent.is_Number and not (abs(exponent) <= MAX_POWER and (exponent.q <= MAX_POWER)):
+    if exponent.is_Number and not (abs(exponent) <= MAX_POWER and exponent.q <= MAX_ROOT):
         raise Unsupported("an exponent too big")
     if base.is_Rational and exponent.is_Rational:
         bits = max(abs(int(base.p)).bit_length(), int(base.q).bit_length())

@@ -80,6 +80,7 @@ dominant | recessive
 in_series series | in_parallel parallel
 attractive attraction | repulsive repulsion
 odd | even | neither
+does_not_exist doesn't_exist dne 不存在 존재하지_않는다 존재하지_않음 | exists 存在 存在的 존재한다
 converges convergent converge | diverges divergent diverge
 possible | impossible
 크다 더_크다 > | 작다 더_작다 < | 같다 =

@@ -18,7 +18,7 @@ _WORD = (
     r"|(?<=is\s)(?-i:[TF]\b))(?![题品如期设象])(?!的?[吗呢么]|的?[？?]|\s+(?:only\s+)?(?:if|when)\b)"
 )
 _STATEMENT = (
-    r"(?:判断|结论|结果|说法|命题|这句话|该句|陈述|叙述|表述|观点|진술|명제|statement|verdict|judge?ment|claim|conclusion|assertion|proposition)"
+    r"(?:判断|结论|结果|说法|命题|这句话|该句|陈述|叙述|表述|观点|진술|명제|statement|(?:verdict|judge?ment)(?!\s*[:：=]?\s*(?:yes|(?:in)?correct|right|wrong)\b)|claim|conclusion|assertion|proposition)"
     r"\s*(?:应为|应该是|并|是|为|은|는|이|가|is|:|：|=)*"
 )
 _ANSWER = (

@@ -225,6 +225,37 @@ A_5^2 @ 20
 165.47 @ 165.5 g
 2.653 m @ 2.65 m
 1010_2 @ 1010
+\mathbb{R}\setminus\{1\} @ x\ne 1
+\mathbb{R}\setminus\{1,2\} @ (-\infty,1)\cup(1,2)\cup(2,\infty)
+[0,3)\cup(3,\infty) @ [0,\infty) \setminus \{3\}
+x\ne1 @ \mathbb{R} - \{1\}
+\mathbb{R}\setminus[0,1] @ x<0 or x>1
+(0,+\infty) @ \mathbb{R}^+
+\mathbb{R} @ 全体实数
+(-\infty,\infty) @ all real numbers
+(-\infty,-1)\cup(3,+\infty) @ {x | x<-1 or x>3}
+[1,4) @ {x∣1≤x<4}
+\emptyset @ There is no solution.
+does not exist @ DNE
+2^{2023}-1 @ 2\cdot2^{2022}-1
+4^{2007}\cdot 3 @ 3 \times 2^{4014}
+\begin{pmatrix}1&2\\3&4\end{pmatrix} @ [[1,2],[3,4]]
+\begin{pmatrix}1&2\\3&4\end{pmatrix} @ ((1,2),(3,4))
+\begin{pmatrix}1\\2\end{pmatrix} @ [1,2]
+\begin{pmatrix}1\\2\end{pmatrix} @ [[1],[2]]
+35 @ C(7,3)
+35 @ {7 \choose 3}
+20 @ P(5,2)
+101_2 @ 101 (base 2)
+101_2 @ 101_{\text{two}}
+y=\pm\frac{3}{4}x @ 3x\pm4y=0
+f(x)=\sin 2x @ y=\sin 2x
+16 @ 따라서 $k$의 값은 16이다.
+0.4 @ \boxed{0.4\ }
+40 @ 40 cm^2
+60 km/h @ 시속 60km
+3.0 m/s @ 每秒3.0米
+(3,-2) @ the point (3,-2)
 """
 DIFFERENT = r"""
 y=2x+1 @ y=2x-1
@@ -328,6 +359,37 @@ one @ two
 (1/a : (1/a - 2)) @ \frac{1}{a^2}-2
 (P(x),Q(x))=(2Cx^2,x) @ (cx^2,x)
 \sin^2 x+C @ \cos^2 x+C
+\mathbb{R}\setminus\{1\} @ x\ne 2
+\mathbb{R}\setminus\{1\} @ (-\infty,1)\cup[1,\infty)
+\mathbb{R}\setminus\{1,2\} @ (-\infty,1)\cup(2,\infty)
+[0,3)\cup(3,\infty) @ [0,\infty) \setminus \{4\}
+x\ne1 @ \mathbb{R} - \{2\}
+\mathbb{R}\setminus[0,1] @ x\le0 or x\ge1
+\mathbb{R} @ \mathbb{R}^+
+(-\infty,-1)\cup(3,+\infty) @ {x | x<-1 or x>2}
+[1,4) @ {x∣1≤x≤4}
+does not exist @ exists
+2^{2023}-1 @ 2^{2023}+1
+2^{2023}-1 @ 2^{2022}-1
+4^{2007}\cdot 3 @ 3 \times 2^{4015}
+\begin{pmatrix}1&2\\3&4\end{pmatrix} @ [[1,3],[2,4]]
+\begin{pmatrix}1&2\\3&4\end{pmatrix} @ ((1,2),(4,3))
+\begin{pmatrix}1&2\\3&4\end{pmatrix} @ (1,2,3,4)
+\begin{pmatrix}1\\2\end{pmatrix} @ [2,1]
+\begin{pmatrix}1\\2\end{pmatrix} @ [[2],[1]]
+[1,2] @ \begin{pmatrix}1\\2\end{pmatrix}
+21 @ C(7,3)
+35 @ {7 \choose 2}
+10 @ P(5,2)
+101_2 @ 101 (base 3)
+101_2 @ 110 (base 2)
+y=\pm\frac{3}{4}x @ 3y=\pm4x
+y=\pm\frac{3}{4}x @ 4y=3x
+16 @ 구하는 값은 17이다.
+40 @ 41 cm^2
+60 km/h @ 시속 60m
+60 km/h @ 每秒60千米
+(3,-2) @ the point (-2,3)
 """
 OPEN = r"""
 25 ℃ @ 25 K
@@ -370,6 +432,18 @@ x_1+x_2=3 @ 3
 0.25 @ 0.3
 1.27\% @ 1.3\%
 1.5 @ 1,55
+P(5,2) @ 20
+A(3,1) @ 3
+16 @ 16 이상이다
+16 @ 구하는 값은 16이 아니다.
+40 @ 40 m/s
+2^{100000} @ 4^{50000}
+f(x)=3 @ y=3
+f(y)=y^2 @ y=y^2
+g(x)=2x @ f(x)=2x
+[0,+\infty) @ \mathbb{R}^+
+x=1 @ no real roots
+1.234,5 @ 1234.5
 """
 
 
@@ -424,3 +498,20 @@ def test_the_unit_that_a_question_asks_for_may_be_left_out(
     text: str, gold: str, answer: str, right: bool | None
 ) -> None:
     assert mark(asked(text, gold), answer).correct is right
+
+
+ORDERS = [
+    ("x=1 或 x=-2", "-2,1", True),
+    ("x=1 或 x=-2", "-2,2", False),
+    ("x=2,y=5", "y=5,x=2", True),
+    ("x=2,y=5", "y=2,x=5", False),
+    ("x=2,y=5", "5,2", None),
+    ("2,5", "5,2", None),
+    (r"x=k\pi+\frac{\pi}{4}, k\in\mathbb{Z}", r"\frac{\pi}{4}+n\pi,n\in Z", True),
+    (r"x=k\pi+\frac{\pi}{4}, k\in\mathbb{Z}", r"\frac{\pi}{3}+n\pi,n\in Z", False),
+]
+
+
+@pytest.mark.parametrize(("gold", "answer", "right"), ORDERS)
+def test_alternatives_and_named_values_have_no_order(gold: str, answer: str, right: bool | None) -> None:
+    assert mark(question("fill_in_blank", answer=[gold]), answer).correct is right

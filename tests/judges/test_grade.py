@@ -202,6 +202,28 @@ def test_variables_are_parts_with_their_names() -> None:
     assert (verdict.low, verdict.high) == (2, 3)
 
 
+PROSE = "A项说法有误，概括不全面；B项符合文意，当选；C项因果关系错误"
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("A; B; C", True),
+        ("ABC", True),
+        ("A; B; D", False),
+        (PROSE, None),
+        ("A. 12; B. 5; C. 7", None),
+        ("甲；乙；丙", None),
+    ],
+)
+def test_prose_about_several_choices_is_not_cut_at_its_semicolons(answer: str, right: bool | None) -> None:
+    assert mark(question("single_choice", answer=["A", "B", "C"]), answer).correct is right
+
+
+def test_two_labels_are_wrong_where_one_is_asked_for() -> None:
+    assert mark(question("single_choice", answer=["D"]), "D、A").correct is False
+
+
 def test_options_reach_the_judge() -> None:
     asked = question("single_choice", answer=["B"], options=options("5", "6", "7"))
     assert mark(asked, "6").correct is True
