@@ -7,6 +7,7 @@ and exit code 2 (wrong use or bad input); 1 is for work that ended with failures
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -23,6 +24,11 @@ COMMANDS = {
     "tasks": "List the tasks.",
     "build": "Build a data set (Parquet and a card) from a source.",
     "validate": "Check a built data set.",
+    "ingest": "Turn exam PDFs into questions to review.",
+    "review": "Confirm ingested questions on a page in the browser; export the accepted.",
+    "dedup": "Find duplicate questions, within a source and against earlier releases.",
+    "tag": "Propose knowledge points, difficulty and answer variables.",
+    "translate": "Translate questions, with checks that nothing is lost.",
     "subsets": "Propose members of a subset for review.",
     "publish": "Publish a data set to the Hub.",
     "run": "Ask, judge, score and report in one go; resumes a run folder.",
@@ -31,6 +37,7 @@ COMMANDS = {
     "score": "Compute the scores of a run folder.",
     "report": "Write and print the report of a run folder.",
     "import-responses": "Make a run folder from recorded responses.",
+    "plugins": "Say where the plug-in for a harness lies and how it is called.",
     "judge-pairs": "Judge pairs of answer and key, with no run folder.",
     "study": "Agreement, sensitivity and stability of the marks of run folders.",
     "compare": "Compare runs: table, intervals, paired tests.",
@@ -86,7 +93,10 @@ def main() -> None:
     from livek12.core.errors import UserError
     from livek12.scripts.progress import show_log
 
+    _mend_streams()
     show_log()
+    if any("\udc80" <= sign <= "\udcff" for argument in sys.argv for sign in argument):
+        _fail("this locale cannot read the command line: set PYTHONUTF8=1, or a locale of UTF-8 (LC_ALL=C.UTF-8)")
     try:
         result = app(prog_name="livek12", standalone_mode=False)
     except UserError as error:
@@ -101,6 +111,14 @@ def main() -> None:
     if result == STOPPED:  # typer's word for a KeyboardInterrupt
         _stop()
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _mend_streams() -> None:
+    """Lets every character be printed, so that work that is done never ends in an error for its last line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
+            ascii_only = "é".encode(stream.encoding, "ignore") == b""
+            stream.reconfigure(encoding="utf-8" if ascii_only else None, errors="backslashreplace")
 
 
 def _stop() -> NoReturn:

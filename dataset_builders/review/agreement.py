@@ -1,0 +1,66 @@
+"""How far reviewers agree who looked at the same questions, each on a copy of their own.
+
+Contract: only decisions that count are compared, and only of questions that both decided; settlements do not change
+what either had said. A coefficient that does not exist is None.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from livek12.core.agreement import cohen_kappa
+from livek12.core.records import Record
+from livek12.dataset_builders.review.board import Board
+
+
+class Agreement(Record):
+    """Of two reviewers.
+
+    Attributes:
+        a, b: their names.
+        n: questions both decided.
+        same: of those, how many both accepted or both rejected.
+        kappa: Cohen's κ of accepting and rejecting.
+        both_accepted: questions both accepted.
+        same_answer: of those, how many with the same answer.
+        answer_kappa: Cohen's κ of the answers they accepted, as nominal labels.
+    """
+
+    a: str
+    b: str
+    n: int
+    same: int
+    kappa: float | None
+    both_accepted: int
+    same_answer: int
+    answer_kappa: float | None
+
+
+def agreements(board: Board) -> list[Agreement]:
+    """Of every two reviewers who decided a question in common, by name."""
+    decided = [(entry, made) for entry in board.live() if len(made := entry.decided()) > 1]
+    names = sorted({by for _, made in decided for by in made})
+    found = []
+    for a, b in combinations(names, 2):
+        common = [(entry, made) for entry, made in decided if a in made and b in made]
+        if not common:
+            continue
+        verdicts = [(made[a].verdict, made[b].verdict) for _, made in common]
+        answers = [
+            tuple(tuple(" ".join(one.split()) for one in entry.copy(by).form.answer) for by in (a, b))
+            for entry, made in common
+            if made[a].verdict == made[b].verdict == "accepted"
+        ]
+        found.append(
+            Agreement(
+                a=a,
+                b=b,
+                n=len(common),
+                same=sum(x == y for x, y in verdicts),
+                kappa=cohen_kappa(*map(list, zip(*verdicts, strict=True))),
+                both_accepted=len(answers),
+                same_answer=sum(x == y for x, y in answers),
+                answer_kappa=cohen_kappa([x for x, _ in answers], [y for _, y in answers]),
+            )
+        )
+    return found

@@ -1,0 +1,235 @@
+"""The state of a review: what the actions of all reviewers make of the papers.
+
+Contract: `Board(papers, actions)` depends on the set of the actions alone; adding one that ranks last with `apply`
+gives the same as beginning anew. A decision counts while the copy it was made on is as it was: editing after
+accepting opens the question again, and so does ingesting its paper anew with another outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from livek12.core.errors import UserError
+from livek12.core.records import Record
+from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper
+from livek12.dataset_builders.review.actions import DECISIONS, Action, Decided
+from livek12.dataset_builders.review.forms import Copy, copy_of, difference, patched
+
+State = Literal["open", "accepted", "rejected", "conflict"]
+
+
+class Decision(Record):
+    """What one reviewer decided, or (with `other`) how somebody settled a conflict."""
+
+    by: str
+    at: str
+    verdict: Decided
+    digest: str
+    reason: str = ""
+    other: str = ""
+
+
+class Comment(Record):
+    """What somebody wrote beside a question."""
+
+    by: str
+    at: str
+    text: str
+
+
+@dataclass
+class Edits:
+    """What one reviewer changed of a question."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    boxes: list[Box] | None = None
+    figures: list[Figure] | None = None
+    _copy: Copy | None = None
+
+    def copy_of(self, fresh: Copy) -> Copy:
+        """The fresh copy with them; made once, for edits do not change."""
+        if self._copy is None:
+            try:
+                self._copy = patched(fresh, self.fields, self.boxes, self.figures)
+            except UserError:  # from a journal that somebody wrote by hand
+                self._copy = fresh
+        return self._copy
+
+
+@dataclass
+class Entry:
+    """One question and what was done to it.
+
+    Attributes:
+        paper_id: its paper.
+        draft: as ingested, or as a split or merge left it.
+        live: False once a split or merge has taken it away.
+        edits, decisions: by reviewer.
+        settled: how a conflict was settled, while no later decision was made.
+        comments: in their order.
+        history: ids of the actions on it.
+    """
+
+    paper_id: str
+    draft: Draft
+    live: bool = True
+    edits: dict[str, Edits] = field(default_factory=dict)
+    decisions: dict[str, Decision] = field(default_factory=dict)
+    settled: Decision | None = None
+    comments: list[Comment] = field(default_factory=list)
+    history: list[Action] = field(default_factory=list)
+
+    @cached_property
+    def fresh(self) -> Copy:
+        """As nobody has touched it."""
+        return copy_of(self.draft)
+
+    def copy(self, by: str) -> Copy:
+        """A reviewer's copy."""
+        edits = self.edits.get(by)
+        return edits.copy_of(self.fresh) if edits else self.fresh
+
+    def decided(self) -> dict[str, Decision]:
+        """The decisions that count, by reviewer."""
+        return {by: made for by, made in self.decisions.items() if made.digest == self.copy(by).digest}
+
+    def settlement(self) -> Decision | None:
+        """The settlement, while the copy it took is as it was."""
+        made = self.settled
+        return made if made and made.digest == self.copy(made.other).digest else None
+
+    def state(self) -> State:
+        """Of all reviewers together."""
+        if settled := self.settlement():
+            return settled.verdict
+        decided = list(self.decided().values())
+        if not decided:
+            return "open"
+        if len({made.verdict for made in decided}) > 1 or self.differences():
+            return "conflict"
+        return decided[0].verdict
+
+    def differences(self) -> list[str]:
+        """The fields in which those who accepted differ."""
+        copies = [self.copy(by) for by, made in self.decided().items() if made.verdict == "accepted"]
+        return list(dict.fromkeys(name for other in copies[1:] for name in difference(copies[0], other)))
+
+    def final(self) -> tuple[Copy, list[Decision]]:
+        """The copy that holds, and the decisions it rests on; its state is accepted or rejected."""
+        if settled := self.settlement():
+            return self.copy(settled.other), [settled]
+        decided = sorted(self.decided().values(), key=lambda made: (made.at, made.by))
+        return self.copy(decided[-1].by), decided
+
+
+class Board:
+    """All questions of a folder.
+
+    Attributes:
+        papers: by id.
+        entries: by id of the question, those that were taken away too.
+        order: ids of a paper's live questions, as printed.
+        applied: ids of the actions that had an effect (not those on questions that a split or merge took away).
+    """
+
+    def __init__(self, papers: Sequence[IngestedPaper], actions: Iterable[Action] = ()) -> None:
+        self.papers = {paper.paper_id: paper for paper in papers}
+        self.entries: dict[str, Entry] = {}
+        self.order: dict[str, list[str]] = {}
+        self.applied: set[str] = set()
+        for paper in papers:
+            self.entries |= {draft.id: Entry(paper.paper_id, draft) for draft in paper.drafts}
+            self.order[paper.paper_id] = list(dict.fromkeys(draft.id for draft in paper.drafts))
+        ranked = sorted(actions, key=lambda action: action.rank)
+        self.undone = undone(ranked)
+        for action in ranked:
+            if action.id not in self.undone:
+                self.apply(action)
+
+    def live(self) -> list[Entry]:
+        """All questions there are now, paper by paper, as printed."""
+        return [self.entries[id] for ids in self.order.values() for id in ids]
+
+    def entry(self, id: str) -> Entry:
+        """A question that is there.
+
+        Raises:
+            UserError: it is not.
+        """
+        entry = self.entries.get(id)
+        if entry is None or not entry.live:
+            raise UserError(f"question {id[:80]!r} is not there (any more); it may have been split or merged")
+        return entry
+
+    def apply(self, action: Action) -> None:
+        """Takes in an action that ranks behind all others and is no undo."""
+        entry = self.entries.get(action.draft)
+        if entry is None or not entry.live:
+            return
+        if action.kind in ("split", "merge"):
+            if not self._restructure(action):
+                return
+        elif action.kind != "undo":
+            _act(entry, action)
+            entry.history.append(action)
+        self.applied.add(action.id)
+
+    def _restructure(self, action: Action) -> bool:
+        """Puts questions in the place of others, unless one of those is gone."""
+        old = [self.entries.get(id) for id in action.replaces]
+        gone = [entry for entry in old if entry is not None and entry.live]
+        taken = {draft.id for draft in action.drafts} & self.entries.keys() - set(action.replaces)
+        if len(gone) < len(old) or len({entry.paper_id for entry in gone}) != 1 or taken or not action.drafts:
+            return False
+        paper_id, comments = gone[0].paper_id, [comment for entry in gone for comment in entry.comments]
+        ids = self.order[paper_id]
+        place = min(ids.index(id) for id in action.replaces)
+        kept = [id for id in ids if id not in action.replaces]
+        self.order[paper_id] = [*kept[:place], *(draft.id for draft in action.drafts), *kept[place:]]
+        for entry in gone:
+            entry.live = False
+        for draft in action.drafts:
+            self.entries[draft.id] = Entry(paper_id, draft, comments=list(comments), history=[action])
+        return True
+
+
+def undone(ranked: Sequence[Action]) -> set[str]:
+    """Ids of the actions that are taken back; an undo can itself be."""
+    found: set[str] = set()
+    for action in reversed(ranked):
+        if action.kind == "undo" and action.id not in found:
+            found.update(action.targets)
+    return found
+
+
+def _act(entry: Entry, action: Action) -> None:
+    by = action.by
+    if action.kind == "edit":
+        _edit(entry, action)
+    elif action.kind in DECISIONS:
+        entry.settled = None
+        entry.decisions[by] = Decision(
+            by=by, at=action.at, verdict=DECISIONS[action.kind], digest=action.digest, reason=action.text
+        )
+    elif action.kind == "reopen":
+        entry.settled = None
+        entry.decisions.pop(by, None)
+    elif action.kind == "settle" and action.verdict:
+        entry.settled = Decision(
+            by=by, at=action.at, verdict=action.verdict, digest=action.digest, reason=action.text, other=action.other
+        )
+    elif action.kind == "comment":
+        entry.comments.append(Comment(by=by, at=action.at, text=action.text))
+
+
+def _edit(entry: Entry, action: Action) -> None:
+    edits = entry.edits.get(action.by, Edits())
+    entry.edits[action.by] = Edits(
+        {**edits.fields, **action.fields},
+        edits.boxes if action.boxes is None else action.boxes,
+        edits.figures if action.figures is None else action.figures,
+    )

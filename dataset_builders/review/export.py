@@ -1,0 +1,142 @@
+"""What was accepted, as a folder that `build livek12 --source` reads like any other.
+
+Contract: accepted questions only, each with who accepted it and when; a re-cropped figure is cut from its page. The
+folder appears whole or not at all; an earlier export in its place goes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.core.records import Record
+from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.folder import ROWS, STATE, Folder, row
+from livek12.dataset_builders.review.board import Board, Decision, Entry
+from livek12.dataset_builders.review.forms import to_draft
+from livek12.dataset_builders.review.originals import Originals
+from livek12.dataset_builders.review.pictures import cut_name, figure_file, is_cut_anew, page_file
+from livek12.dataset_builders.review.store import Store
+
+MARK = "export.json"
+"""In `.ingest/` of an export: what it was made of, and what was left out and why."""
+
+
+class Exported(Record):
+    """What an export holds and leaves out: counts, and the reasons of the rejected."""
+
+    accepted: int
+    rejected: int
+    open: int
+    conflict: int
+    reasons: dict[str, int] = {}
+    papers: list[str] = []
+    cut: int = 0
+
+
+def export(store: Store, out: Path, pdfs: Path | None = None) -> Exported:
+    """Writes the accepted questions of a folder to another.
+
+    Args:
+        store: the folder.
+        out: the other.
+        pdfs: where the papers' PDFs lie, to cut figures from; None: from the pictures of their pages.
+
+    Raises:
+        UserError: nothing is accepted, the folder is used for something else, or cannot be written.
+    """
+    board = store.refresh()
+    _check(store.root, out)
+    entries = board.live()
+    states = Counter(entry.state() for entry in entries)
+    if not states["accepted"]:
+        raise UserError(f"{store.root}: nothing is accepted yet ({states['open']} open); livek12 review {store.root}")
+    temporary = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        folder = Folder(temporary)
+        cut, accepted = _fill(store.root, folder, board, Originals(store.root, pdfs))
+        reasons = Counter(_reason(entry) for entry in entries if entry.state() == "rejected")
+        papers = sorted({entry.paper_id for entry in entries if entry.state() == "accepted"})
+        done = Exported(
+            accepted=states["accepted"],
+            rejected=states["rejected"],
+            open=states["open"],
+            conflict=states["conflict"],
+            reasons=dict(reasons.most_common()),
+            papers=papers,
+            cut=cut,
+        )
+        (temporary / ROWS).write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in accepted), "utf-8")
+        (temporary / STATE / MARK).write_text(done.model_dump_json(indent=1) + "\n", "utf-8")
+        if out.exists():
+            shutil.rmtree(out)
+        temporary.rename(out)
+    except OSError as error:
+        raise UserError(f"{out}: cannot be written ({error.strerror}); make room or choose another folder") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return done
+
+
+def _check(root: Path, out: Path) -> None:
+    if out.resolve() == root.resolve() or root.resolve() in out.resolve().parents:
+        raise UserError(f"{out}: is in the reviewed folder; choose a folder beside it")
+    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / STATE / MARK).is_file())):
+        raise UserError(f"{out}: holds something else; choose an empty folder")
+
+
+def _fill(root: Path, folder: Folder, board: Board, originals: Originals) -> tuple[int, list[dict[str, object]]]:
+    """Writes pages and figures; the number of figures that were cut anew, and the rows."""
+    cut, rows = 0, []
+    for paper_id, ids in board.order.items():
+        paper = board.papers[paper_id]
+        accepted = [entry for id in ids if (entry := board.entries[id]).state() == "accepted"]
+        for number in range(1, paper.pages + 1) if accepted else ():
+            file = page_file(root, paper_id, number)
+            shutil.copyfile(file, folder.root / "pages" / file.name)
+        for entry in accepted:
+            copy, decisions = entry.final()
+            draft, new = _with_pictures(root, folder, entry, to_draft(entry.draft, copy), partial(originals.cut, paper))
+            cut += new
+            made = {
+                key: value
+                for key, value in row(paper, draft, _review(decisions)).items()
+                if value not in (None, "", [])
+            }
+            rows.append(made)
+    return cut, rows
+
+
+def _with_pictures(
+    root: Path, folder: Folder, entry: Entry, draft: Draft, cut_from: Callable[[Box], bytes]
+) -> tuple[Draft, int]:
+    """The draft with its figures' files in the folder, and how many were cut anew."""
+    figures, cut = [], 0
+    for figure in draft.figures:
+        target = figure
+        if is_cut_anew(entry.draft, figure) and figure.box:
+            target = Figure(name=cut_name(draft.id, figure), box=figure.box, caption=figure.caption)
+            (folder.root / "images" / target.name).write_bytes(cut_from(figure.box))
+            cut += 1
+        else:
+            shutil.copyfile(figure_file(root, figure.name), folder.root / "images" / figure.name)
+        figures.append(target)
+    return draft.model_copy(update={"figures": figures}), cut
+
+
+def _review(decisions: Sequence[Decision]) -> dict[str, str]:
+    names = dict.fromkeys(made.by for made in decisions)
+    return {"state": "accepted", "by": ", ".join(names), "at": max(made.at for made in decisions)}
+
+
+def _reason(entry: Entry) -> str:
+    _, decisions = entry.final()
+    return next((made.reason for made in decisions if made.reason), "no reason given")

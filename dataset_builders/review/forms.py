@@ -1,0 +1,199 @@
+"""A question as it stands in the fields of the page, and back to a draft.
+
+Contract: the form keeps what was typed, whether it makes sense yet or not; `to_draft` says what does not. Nothing
+typed is corrected or dropped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, cast, get_args
+
+from pydantic import ValidationError
+
+from livek12.core.errors import UserError
+from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Option, QuestionType, Record, canonical_json
+from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.marks import take_inline
+
+LONGEST = 200_000
+"""Characters of a form; a page holds a few thousand."""
+SAME_CROP = 0.8
+"""Overlap (IoU) from which two crops are one figure."""
+
+
+class Form(Record):
+    """The fields of the page; numbers as typed, knowledge points divided by commas or semicolons."""
+
+    number: str
+    question_type: str
+    points: str = ""
+    question: str
+    options: list[Option] = []
+    answer: list[str] = []
+    solution: str = ""
+    section: str = ""
+    subject: str = ""
+    knowledge_points: str = ""
+    difficulty: str = ""
+
+
+class Copy(Record):
+    """One reviewer's copy of a question."""
+
+    form: Form
+    boxes: list[Box] = []
+    figures: list[Figure] = []
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal for equal copies."""
+        return hashlib.sha256(canonical_json(self.model_dump(mode="json")).encode()).hexdigest()[:20]
+
+    @property
+    def marks(self) -> int:
+        """Image marks in question and options."""
+        texts = (self.form.question, *(option.text for option in self.form.options))
+        return sum(text.count(IMAGE_MARK) for text in texts)
+
+
+def copy_of(draft: Draft) -> Copy:
+    """A draft as a fresh copy."""
+    return Copy(
+        form=Form(
+            number=draft.number,
+            question_type=draft.question_type,
+            points="" if draft.points is None else f"{draft.points:g}",
+            question=draft.question,
+            options=draft.options,
+            answer=draft.answer,
+            solution=draft.solution or "",
+            section=draft.section,
+            subject=draft.subject,
+            knowledge_points="; ".join(draft.knowledge_points),
+            difficulty=draft.difficulty or "",
+        ),
+        boxes=draft.boxes,
+        figures=draft.figures,
+    )
+
+
+def patched(copy: Copy, fields: Mapping[str, Any], boxes: list[Box] | None, figures: list[Figure] | None) -> Copy:
+    """The copy with what an edit changed.
+
+    Raises:
+        UserError: a field is none of the form's, or too long.
+    """
+    try:
+        form = Form.model_validate({**copy.form.model_dump(), **fields}) if fields else copy.form
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        raise UserError(f"edit: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+    if fields and len(form.model_dump_json()) > LONGEST:
+        raise UserError(f"edit: a question of more than {LONGEST:,} characters is none; split it")
+    return Copy(
+        form=form,
+        boxes=copy.boxes if boxes is None else boxes,
+        figures=copy.figures if figures is None else figures,
+    )
+
+
+def problems_of(copy: Copy) -> dict[str, str]:
+    """What keeps a copy from being accepted, by field."""
+    form, found = copy.form, {}
+    if form.question_type not in get_args(QuestionType):
+        found["question_type"] = f"choose one of {', '.join(get_args(QuestionType))}"
+    if not form.number.strip():
+        found["number"] = "a question has a number"
+    if form.points.strip() and _number(form.points) is None:
+        found["points"] = f"{form.points.strip()[:20]!r} is no number of points"
+    if not (form.question.strip() or copy.figures or copy.boxes):
+        found["question"] = "a question has a text, a figure or a place on its page"
+    labels = [option.label.strip() for option in form.options]
+    if len(set(labels)) < len(labels) or "" in labels:
+        found["options"] = "every option has a label of its own"
+    elif form.question_type in CHOICE_TYPES and labels:
+        unknown = "".join(dict.fromkeys(_letters("".join(form.answer)))) if all(len(x) == 1 for x in labels) else ""
+        if unknown := "".join(letter for letter in unknown if letter not in labels):
+            found["answer"] = f"there is no option {unknown}"
+    for name, text in (("question", form.question), *(("options", option.text) for option in form.options)):
+        if take_inline(text, [])[1]:
+            found[name] = f"a picture is written into the text: draw it as a figure, and put {IMAGE_MARK} there"
+    if copy.marks != len(copy.figures):
+        found["figures"] = f"{copy.marks} {IMAGE_MARK} in the texts for {len(copy.figures)} figures"
+    return found
+
+
+def to_draft(base: Draft, copy: Copy) -> Draft:
+    """The draft that a copy says; it has no problems.
+
+    Raises:
+        UserError: it has.
+    """
+    if problems := problems_of(copy):
+        field, text = next(iter(problems.items()))
+        raise UserError(f"{base.id}: {field}: {text}")
+    return as_draft(base, copy)
+
+
+def as_draft(base: Draft, copy: Copy) -> Draft:
+    """The draft that a copy says as far as it makes sense; type and points stay as they were where they do not."""
+    form, points = copy.form, _number(copy.form.points)
+    known = form.question_type in get_args(QuestionType)
+    parts = base.part_points if points is not None and abs(sum(base.part_points) - points) < 1e-6 else []
+    return base.model_copy(
+        update={
+            "number": form.number.strip(),
+            "question_type": cast(QuestionType, form.question_type) if known else base.question_type,
+            "points": points,
+            "part_points": parts,
+            "question": form.question.strip(),
+            "options": [Option(label=option.label.strip(), text=option.text.strip()) for option in form.options],
+            "answer": [entry.strip() for entry in form.answer if entry.strip()],
+            "solution": form.solution.strip() or None,
+            "section": form.section.strip(),
+            "subject": form.subject.strip(),
+            "knowledge_points": [
+                name for part in re.split(r"[;；,，\n]", form.knowledge_points) if (name := part.strip())
+            ],
+            "difficulty": form.difficulty.strip() or None,
+            "boxes": copy.boxes,
+            "figures": copy.figures,
+            "page_numbers": sorted({box.page for box in copy.boxes}) or base.page_numbers,
+        }
+    )
+
+
+def difference(a: Copy, b: Copy) -> list[str]:
+    """The fields in which two copies would make different questions; spaces and a crop's last pixels make none."""
+    found = [name for name in Form.model_fields if _plain(getattr(a.form, name)) != _plain(getattr(b.form, name))]
+    pairs = zip(a.figures, b.figures, strict=False)
+    if len(a.figures) != len(b.figures) or not all(_same_figure(x, y) for x, y in pairs):
+        found.append("figures")
+    return found
+
+
+def _same_figure(a: Figure, b: Figure) -> bool:
+    if a.box is None or b.box is None:
+        return a.name == b.name
+    return a.box.overlap(b.box) >= SAME_CROP
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, Option):
+        return [_plain(value.label), _plain(value.text)]
+    return [_plain(item) for item in value]
+
+
+def _number(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"\s*\d{1,4}(?:\.\d{1,3})?\s*", text) else None
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\s,，、;；.()（）]", "", text)

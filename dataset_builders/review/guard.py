@@ -1,0 +1,205 @@
+"""Who may talk to the review server: an ASGI layer before everything else.
+
+Contract: a request passes only with a Host that is ours (no DNS rebinding), with the token's cookie where there is a
+token, from our own page where it changes something (no cross-site requests), and to an address that the page needs:
+whatever else gradio offers (uploads, proxies, files) is not there. Answers carry headers that keep the page from
+loading anything from elsewhere or running scripts that are not its own.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import re
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LARGEST_BODY = 4_000_000
+"""Bytes of a request."""
+_READ = re.compile(
+    r"/|/review/.*|/assets/[\w./-]+|/static/[\w./-]+|/theme\.css|/config|/favicon\.ico|/manifest\.json"
+    r"|/gradio_api/(?:startup-events|heartbeat/\w+|info|app_id)"
+)
+_WRITTEN = re.compile(r"/review/(?:act|preview)")
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'self'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+_ELSEWHERE = re.compile(
+    r"<(?:script|link)\b[^>]*(?:src|href)=\"https?://[^>]*>(?:\s*</script>)?|<meta[^>]*https?://[^>]*>"
+)
+
+
+class Guard:
+    """The layer around an ASGI app.
+
+    Args:
+        app: what it guards.
+        host: the address it is served at.
+        port: the port, which its cookie is named after: cookies do not tell ports apart.
+        token: what a browser must show once; "" for none.
+    """
+
+    def __init__(self, app: App, host: str, port: int, token: str = "") -> None:
+        self._app, self._host, self._token = app, host.lower(), token
+        self._cookie = f"livek12_review_{port}"
+        self._names = {"localhost", self._host}
+        if not is_loopback(host):
+            self._names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, or answers it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self._http(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        path, method = scope["path"], scope["method"]
+        if not self._is_our_host(headers.get("host", "")):
+            await _answer(send, 421, "this server is not reached by that name")
+        elif self._token and path == "/" and (given := _token_of(scope["query_string"])) is not None:
+            await self._log_in(send, given)
+        elif self._token and not self._is_known(headers.get("cookie", "")):
+            await _answer(send, 401, "open the whole address that livek12 review printed: it has the token in it")
+        elif headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") and path != "/":
+            await _answer(send, 403, "only the page itself may ask for this")
+        elif ".." in path or "\\" in path or "\x00" in path:
+            await _answer(send, 404, "there is nothing here")
+        elif method in ("GET", "HEAD") and _READ.fullmatch(path):
+            await self._pass(scope, receive, send)
+        elif method == "POST" and _WRITTEN.fullmatch(path):
+            if refused := _why_not(headers):
+                await _answer(send, 403, refused)
+            else:
+                await self._pass(scope, _bounded(receive), send)
+        else:
+            await _answer(send, 404, "there is nothing here")
+
+    def _is_our_host(self, host: str) -> bool:
+        """An address of numbers, which no DNS entry can fake, or a name that is ours."""
+        name = host.rsplit(":", 1)[0] if re.search(r":\d+$", host) else host
+        name = name.strip("[]").lower()
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return name in self._names
+        return address.is_loopback or not is_loopback(self._host)
+
+    def _is_known(self, cookies: str) -> bool:
+        try:
+            morsel = SimpleCookie(cookies).get(self._cookie)
+        except CookieError:
+            return False
+        return morsel is not None and _same(morsel.value, self._token)
+
+    async def _log_in(self, send: Send, given: str) -> None:
+        if not _same(given, self._token):
+            await _answer(send, 401, "the token is another; open the address that livek12 review printed last")
+            return
+        cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+        await _answer(send, 303, "", {"Location": "/", "Set-Cookie": cookie})
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets the app answer; the page itself gets a nonce for its scripts and loses what points elsewhere."""
+        nonce = secrets.token_urlsafe(16)
+        kept: list[MutableMapping[str, Any]] = []
+        body = b""
+
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            nonlocal body
+            if message["type"] == "http.response.start":
+                _put(message, {**_HEADERS, "Content-Security-Policy": _POLICY.format(nonce=nonce)})
+                if scope["path"] == "/":
+                    kept.append(message)
+                    return
+            elif kept:
+                body += message.get("body", b"")
+                if message.get("more_body"):
+                    return
+                page = _ELSEWHERE.sub("", body.decode()).replace("<script", f'<script nonce="{nonce}"').encode()
+                _put(kept[0], {"Content-Length": str(len(page)), "Cache-Control": "no-store"})
+                await send(kept[0])
+                await send({"type": "http.response.body", "body": page})
+                return
+            await send(message)
+
+        if scope["path"] == "/":  # to be rewritten, it has to come plain
+            plain = [(name, value) for name, value in scope["headers"] if name.lower() != b"accept-encoding"]
+            scope = {**scope, "headers": plain, "query_string": b""}
+        await self._app(scope, receive, sending)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _same(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode(), token.encode())
+
+
+def _token_of(query: bytes) -> str | None:
+    return parse_qs(query.decode("latin-1"), max_num_fields=20).get("token", [None])[0] if b"token=" in query else None
+
+
+def _why_not(headers: dict[str, str]) -> str:
+    """Why a request that changes something does not come from our page; "" if it does."""
+    origin = headers.get("origin")
+    if origin is not None and origin.split("://", 1)[-1].lower() != headers.get("host", "").lower():
+        return "the request comes from another page"
+    if headers.get("x-livek12") != "review" or not headers.get("content-type", "").startswith("application/json"):
+        return "the request does not come from the page"  # another site cannot set this header without asking
+    if not headers.get("content-length", "").isdigit() or int(headers["content-length"]) > LARGEST_BODY:
+        return "the request is too large"
+    return ""
+
+
+def _bounded(receive: Receive) -> Receive:
+    """The request's body, of which no more is read than it may have."""
+    read = 0
+
+    async def receiving() -> MutableMapping[str, Any]:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        return message if read <= LARGEST_BODY else {"type": "http.disconnect"}
+
+    return receiving
+
+
+def _put(start: MutableMapping[str, Any], headers: dict[str, str]) -> None:
+    names = {name.lower().encode() for name in headers}
+    kept = [(name, value) for name, value in start["headers"] if name.lower() not in names]
+    start["headers"] = [*kept, *((name.lower().encode(), value.encode()) for name, value in headers.items())]
+
+
+async def _answer(send: Send, status: int, text: str, headers: dict[str, str] | None = None) -> None:
+    body = (text + "\n").encode() if text else b""
+    start: dict[str, Any] = {"type": "http.response.start", "status": status, "headers": []}
+    _put(start, {**_HEADERS, "Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body))})
+    _put(start, {"Cache-Control": "no-store", **(headers or {})})
+    await send(start)
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,65 @@
+"""Crops from the PDFs themselves, where they are at hand: finer than the pictures of their pages.
+
+Contract: a PDF is used only if it is the very file that was ingested (SHA-256), which reading it within the limits of
+`ingest` has shown to be harmless, and only for pages that look as they did: a scan that was straightened is cut from
+its picture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.drafts import IngestedPaper
+from livek12.dataset_builders.review.pictures import crop, page_file
+
+DPI = 200
+"""As `ingest` cuts figures."""
+SAME = 2.0
+"""Mean difference, of 255 levels of grey, up to which two pictures show one page."""
+
+
+class Originals:
+    """Cuts figures.
+
+    Args:
+        root: the reviewed folder.
+        pdfs: where the papers' PDFs lie; None: they are not at hand.
+    """
+
+    def __init__(self, root: Path, pdfs: Path | None = None) -> None:
+        self._root = root
+        self._files: dict[str, Path] = {}
+        for file in sorted(pdfs.glob("*.pdf")) if pdfs else ():
+            with file.open("rb") as stream:
+                self._files[hashlib.file_digest(stream, "sha256").hexdigest()] = file
+
+    def cut(self, paper: IngestedPaper, box: Box) -> bytes:
+        """What lies in the box, as PNG.
+
+        Raises:
+            UserError: the page is not there, or cannot be read.
+        """
+        file = self._files.get(paper.sha256)
+        return (file and self._from_pdf(file, paper, box)) or crop(self._root, paper.paper_id, box)
+
+    def _from_pdf(self, file: Path, paper: IngestedPaper, box: Box) -> bytes | None:
+        from PIL import Image, ImageChops, ImageStat
+
+        from livek12.dataset_builders.ingest import pdf
+
+        shown = page_file(self._root, paper.paper_id, box.page)
+        try:
+            with pdf.opened(file) as document, Image.open(shown) as seen:
+                page = document[box.page - 1]
+                width, height = page.get_size()
+                whole = pdf.drawn(page, 72 * seen.width / width).convert("L").resize(seen.size)
+                difference: float = ImageStat.Stat(ImageChops.difference(whole, seen.convert("L"))).mean[0]
+                if difference > SAME:
+                    return None
+                edges = (box.left * width, box.top * height, box.right * width, box.bottom * height)
+                return pdf.png(pdf.drawn(page, DPI, edges)).bytes
+        except (UserError, OSError, IndexError, ValueError):
+            return None  # its page picture will do

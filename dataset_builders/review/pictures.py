@@ -1,0 +1,99 @@
+"""Pictures of a reviewed folder: pages, figures, and crops of pages.
+
+Contract: only files of the folder's own `pages/` and `images/` are read, whatever a name says; what is no PNG, JPEG,
+GIF or WebP is no picture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from io import BytesIO
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.review.forms import copy_of
+
+LARGEST = 100_000_000
+"""Pixels of a page that is cut from."""
+_KINDS = (
+    (b"\x89PNG\r\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+)
+
+
+def kind_of(data: bytes) -> str | None:
+    """The media type that the bytes themselves say, or None."""
+    return next((kind for start, kind in _KINDS if data.startswith(start)), None)
+
+
+def page_file(root: Path, paper_id: str, number: int) -> Path:
+    """The picture of a page.
+
+    Raises:
+        UserError: there is none.
+    """
+    for suffix in ("png", "jpg"):
+        if file := _inside(root / "pages", f"{paper_id}_{number}.{suffix}"):
+            return file
+    raise UserError(f"pages/{paper_id}_{number}.png: is not there; ingest the paper again")
+
+
+def figure_file(root: Path, name: str) -> Path:
+    """The picture of a figure.
+
+    Raises:
+        UserError: there is none.
+    """
+    if file := _inside(root / "images", name):
+        return file
+    raise UserError(f"images/{name[:80]}: is not there; ingest its paper again, or cut it anew")
+
+
+def crop(root: Path, paper_id: str, box: Box) -> bytes:
+    """What lies in a box of a page, at the page's full resolution, as PNG.
+
+    Raises:
+        UserError: there is no such page, or its picture cannot be read.
+    """
+    from PIL import Image
+
+    file = page_file(root, paper_id, box.page)
+    try:
+        with Image.open(file) as page:
+            width, height = page.size
+            if width * height > LARGEST:
+                raise UserError(f"{file.name}: {width} x {height} pixels are too many to cut from")
+            left, top = int(box.left * width), int(box.top * height)
+            right, bottom = max(left + 1, round(box.right * width)), max(top + 1, round(box.bottom * height))
+            out = BytesIO()
+            page.crop((left, top, right, bottom)).save(out, "PNG")
+    except (OSError, ValueError, SyntaxError) as error:
+        raise UserError(f"{file.name}: cannot be read as a picture ({type(error).__name__})") from None
+    return out.getvalue()
+
+
+def is_cut_anew(base: Draft, figure: Figure) -> bool:
+    """Whether a reviewer moved the figure's box, so that its file no longer shows what is in it."""
+    return figure.box is not None and figure not in copy_of(base).figures and not _only_caption(base, figure)
+
+
+def cut_name(draft_id: str, figure: Figure) -> str:
+    """The file name of a figure that is cut anew: another box, another name."""
+    digest = hashlib.sha256(figure.model_dump_json(include={"box"}).encode()).hexdigest()
+    return f"{draft_id}-cut-{digest[:10]}.png"
+
+
+def _only_caption(base: Draft, figure: Figure) -> bool:
+    return any(figure.name == known.name and figure.box == known.box for known in base.figures)
+
+
+def _inside(folder: Path, name: str) -> Path | None:
+    """A plain file right in the folder, or None."""
+    if not name or name != Path(name).name or name.startswith(".") or "\x00" in name:
+        return None
+    file = folder / name
+    return file if file.is_file() and not file.is_symlink() else None

@@ -1,0 +1,269 @@
+"""The reviewed folder: reads papers and journal, takes actions in, one at a time.
+
+Contract: `act` returns once the action is on the disk; what is shown is always a replay of what is there. Several
+servers may work on one folder: each writes a journal file of its own and takes in those of the others.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from livek12.core.errors import UserError
+from livek12.core.journal import JournalWriter, journal_files
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.drafts import Figure, IngestedPaper
+from livek12.dataset_builders.ingest.folder import STATE, Folder
+from livek12.dataset_builders.review.actions import DECISIONS, STEM, Action
+from livek12.dataset_builders.review.board import Board, Entry
+from livek12.dataset_builders.review.forms import patched, problems_of
+from livek12.dataset_builders.review.structure import merge, split
+
+LONGEST_TEXT = 4000
+LONGEST_NAME = 40
+
+
+class Store:
+    """One ingested folder under review. Safe for threads. Use as a context manager, or `close` it.
+
+    Args:
+        root: the folder `ingest` made.
+        read_only: only look: no journal file is taken.
+
+    Raises:
+        UserError: there is no ingested paper in it, or a file is damaged.
+    """
+
+    def __init__(self, root: Path, read_only: bool = False) -> None:
+        if not (root / STATE).is_dir():
+            raise UserError(f"{root}: holds no ingested papers; make it with livek12 ingest PDF... --out {root}")
+        self.root = root
+        self._lock = threading.RLock()
+        self._state = root / STATE
+        self._writer = None if read_only else JournalWriter(self._state, STEM)
+        self._offsets: dict[Path, int] = {}
+        self._last: tuple[int, str, str] = (0, "", "")
+        self._stamp: tuple[tuple[str, int, int], ...] = ()
+        self.actions: dict[str, Action] = {}
+        self.problems: list[str] = []
+        self.board = Board([])
+        self.refresh()
+        if not self.board.papers:
+            raise UserError(f"{root}: holds no ingested papers; make it with livek12 ingest PDF... --out {root}")
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets the journal go."""
+        if self._writer:
+            self._writer.close()
+
+    def refresh(self) -> Board:
+        """The board with all that was stored since, by whomever."""
+        with self._lock:
+            stamp = tuple((f.name, f.stat().st_mtime_ns, f.stat().st_size) for f in sorted(self._state.glob("*.json")))
+            new = sorted(self._read(), key=lambda action: action.rank)
+            if stamp != self._stamp:
+                self._stamp = stamp
+                self.board = Board(self._papers(), self.actions.values())
+            elif new:
+                self._take_in(new)
+            if new:
+                self._last = max(self._last, new[-1].rank)
+            return self.board
+
+    def act(self, by: str, kind: str, draft: str, said: Mapping[str, Any], id: str = "") -> Action | None:
+        """Stores an action and takes it in.
+
+        Args:
+            by: the reviewer's name.
+            kind: see `Action`; "redo" takes back the last undo.
+            draft: the question.
+            said: what else the action says: fields, boxes, figures, text, group, option and offset (split), with
+                (merge), other and verdict (settle).
+            id: of the action; one that is stored already is not stored again.
+
+        Returns:
+            The action; None where it was stored already.
+
+        Raises:
+            UserError: it makes no sense now, or cannot be stored.
+        """
+        if self._writer is None:
+            raise UserError(f"{self.root}: is only being looked at")
+        if not by.strip() or len(by) > LONGEST_NAME or not by.isprintable():
+            raise UserError(f"a reviewer has a name of 1 to {LONGEST_NAME} printable characters")
+        if len(id) > 64 or (id and not id.isalnum()):
+            raise UserError("an action's id is letters and digits")
+        with self._lock:
+            self.refresh()
+            if id and id in self.actions:
+                return None
+            made = self._make(by.strip(), kind, draft, said)
+            action = Action.model_validate(
+                {
+                    "id": id or uuid.uuid4().hex,
+                    "order": self._last[0] + 1,
+                    "by": by.strip(),
+                    "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                    "draft": draft,
+                    **made,
+                }
+            )
+            self._writer.append(action)
+            self._writer.sync()
+            self.refresh()
+            return action
+
+    def _make(self, by: str, kind: str, draft: str, said: Mapping[str, Any]) -> dict[str, Any]:
+        """What the action says, checked against the board."""
+        text = str(said.get("text") or "").strip()
+        if len(text) > LONGEST_TEXT:
+            raise UserError(f"a reason or comment has at most {LONGEST_TEXT:,} characters")
+        if kind in ("undo", "redo"):
+            return self._taking_back(by, kind)
+        entry = self.board.entry(draft)
+        if kind == "edit":
+            return self._editing(entry, by, said)
+        if kind in DECISIONS:
+            copy = entry.copy(by)
+            if kind == "accept" and (problems := problems_of(copy)):
+                raise UserError(f"cannot be accepted: {'; '.join(problems.values())}")
+            if kind == "reject" and not text:
+                raise UserError("say why it is rejected")
+            return {"kind": kind, "digest": copy.digest, "text": text}
+        if kind == "reopen":
+            return {"kind": kind}
+        if kind == "comment":
+            if not text:
+                raise UserError("the comment is empty")
+            return {"kind": kind, "text": text}
+        if kind == "settle":
+            return _settling(entry, said, text)
+        if kind == "split":
+            option, offset = said.get("option"), said.get("offset")
+            if not isinstance(offset, int) or not isinstance(option, int | None):
+                raise UserError("split: say where")
+            drafts = split(entry.draft, entry.copy(by), option, offset, self.board.entries.keys())
+            return {"kind": kind, "replaces": [draft], "drafts": drafts}
+        if kind == "merge":
+            return self._merging(entry, by, str(said.get("with") or "next"))
+        raise UserError(f"{kind[:40]!r} is no action")
+
+    def _editing(self, entry: Entry, by: str, said: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            fields = dict(said.get("fields") or {})
+            boxes = None if said.get("boxes") is None else [Box.model_validate(box) for box in said["boxes"]]
+            figures = None if said.get("figures") is None else [Figure.model_validate(one) for one in said["figures"]]
+        except (ValidationError, TypeError, ValueError) as error:
+            raise UserError(f"edit: {one_line(error, 120)}") from None
+        pages = self.board.papers[entry.paper_id].pages
+        for box in [*(boxes or []), *(figure.box for figure in figures or [] if figure.box)]:
+            if not (1 <= box.page <= pages and 0 <= box.left < box.right <= 1 and 0 <= box.top < box.bottom <= 1):
+                raise UserError("edit: a box lies within a page of its paper")
+        known = {figure.name for other in self.board.entries.values() for figure in other.draft.figures}
+        for figure in figures or []:
+            if figure.name and figure.name not in known:
+                raise UserError(f"edit: there is no figure {figure.name[:80]!r}")
+            if not figure.name and figure.box is None:
+                raise UserError("edit: a new figure has a box to be cut from")
+        patched(entry.copy(by), fields, boxes, figures)
+        group = str(said.get("group") or "")[:64]
+        return {"kind": "edit", "fields": fields, "boxes": boxes, "figures": figures, "group": group}
+
+    def _merging(self, entry: Entry, by: str, way: str) -> dict[str, Any]:
+        ids = self.board.order[entry.paper_id]
+        first = ids.index(entry.draft.id) - (way == "previous")
+        if not 0 <= first < len(ids) - 1:
+            raise UserError(f"there is no {way} question in this paper to merge with")
+        a, b = (self.board.entries[id] for id in ids[first : first + 2])
+        drafts = [merge(a.draft, a.copy(by), b.draft, b.copy(by))]
+        return {"kind": "merge", "replaces": [a.draft.id, b.draft.id], "drafts": drafts}
+
+    def _taking_back(self, by: str, kind: str) -> dict[str, Any]:
+        """An undo of the reviewer's last step, or of their last undo."""
+        gone = self.board.undone
+        ranked = sorted(self.actions.values(), key=lambda action: action.rank)
+        mine = [action for action in ranked if action.by == by and action.id not in gone]
+        if kind == "redo":
+            while mine and _is_redo(mine[-1], self.actions):
+                mine.pop()
+            if not mine or mine[-1].kind != "undo":
+                raise UserError("there is nothing to do again")
+            return {"kind": "undo", "draft": mine[-1].draft, "targets": [mine[-1].id]}
+        mine = [action for action in mine if action.kind != "undo" and action.id in self.board.applied]
+        if not mine:
+            raise UserError("there is nothing to undo")
+        last = mine[-1]
+        for entry in (self.board.entries[draft.id] for draft in last.drafts):
+            if others := {action.by for action in entry.history if action.by != by}:
+                raise UserError(f"{' and '.join(sorted(others))} worked on what came of it: it cannot be undone")
+            if not entry.live:
+                raise UserError("what came of it was split or merged since: it cannot be undone")
+        targets = [last.id]
+        if last.group:
+            targets = [a.id for a in mine if a.group == last.group and a.draft == last.draft and a.kind == "edit"]
+        return {"kind": "undo", "draft": last.draft, "targets": targets}
+
+    def _read(self) -> list[Action]:
+        """The actions stored since the last look."""
+        new = []
+        for file in journal_files(self._state, STEM):
+            start = self._offsets.get(file, 0)
+            try:
+                with file.open("rb") as stream:
+                    stream.seek(start)
+                    text = stream.read()
+            except OSError as error:
+                raise UserError(f"{file}: cannot be read ({error.strerror})") from error
+            whole = text[: text.rfind(b"\n") + 1]
+            self._offsets[file] = start + len(whole)
+            for line in filter(None, whole.split(b"\n")):
+                try:
+                    action = Action.model_validate_json(line)
+                except ValueError as error:
+                    self.problems.append(f"{file.name}: a line is no action, passed over ({one_line(error, 80)})")
+                    continue
+                if action.id not in self.actions:
+                    self.actions[action.id] = action
+                    new.append(action)
+        return new
+
+    def _take_in(self, new: list[Action]) -> None:
+        """Applies what ranks last; else begins anew."""
+        if new[0].rank < self._last or any(action.kind == "undo" for action in new):
+            self.board = Board(list(self.board.papers.values()), self.actions.values())
+        else:
+            for action in new:
+                self.board.apply(action)
+
+    def _papers(self) -> list[IngestedPaper]:
+        return Folder(self.root).papers()
+
+
+def _settling(entry: Entry, said: Mapping[str, Any], text: str) -> dict[str, Any]:
+    other, verdict = str(said.get("other") or ""), said.get("verdict")
+    if entry.state() != "conflict":
+        raise UserError("there is no conflict to settle")
+    if verdict not in DECISIONS.values() or other not in entry.decided():
+        raise UserError("say whose version holds, and whether it is accepted or rejected")
+    copy = entry.copy(other)
+    if verdict == "accepted" and (problems := problems_of(copy)):
+        raise UserError(f"cannot be accepted: {'; '.join(problems.values())}")
+    return {"kind": "settle", "other": other, "verdict": verdict, "digest": copy.digest, "text": text}
+
+
+def _is_redo(action: Action, known: Mapping[str, Action]) -> bool:
+    """Whether it takes back an undo."""
+    return action.kind == "undo" and any(id in known and known[id].kind == "undo" for id in action.targets)

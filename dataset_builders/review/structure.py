@@ -1,0 +1,103 @@
+"""One question that is two, and two that are one.
+
+Contract: nothing is lost: every text, option, figure and box of what goes is in what comes. Figures follow their
+marks. Keys and solutions stay with the first half of a split, for the machine cannot tell whose they are: the second
+says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from livek12.core.errors import UserError
+from livek12.core.records import IMAGE_MARK, Option
+from livek12.dataset_builders.ingest.drafts import Doubt, Draft
+from livek12.dataset_builders.review.forms import Copy, as_draft
+
+_NUMBER = re.compile(r"\s*[（(]?(\d{1,3})\s*[.．、)）]\s*")
+
+
+def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Collection[str]) -> list[Draft]:
+    """Two questions of one.
+
+    Args:
+        base: the question.
+        copy: as its reviewer sees it.
+        option: the index of the option in which it is cut; None: in the question's text.
+        offset: characters of that text that stay with the first.
+        taken: ids that questions of the folder have.
+
+    Raises:
+        UserError: nothing would be on one side.
+    """
+    draft = as_draft(base, copy)
+    question, options = copy.form.question, list(copy.form.options)
+    if option is None:
+        head, tail = question[:offset], question[offset:]
+        kept, moved = [], options
+    elif 0 <= option < len(options):
+        text = options[option].text
+        head, tail = question, text[offset:]
+        kept = [*options[:option], Option(label=options[option].label, text=text[:offset].strip())]
+        moved = options[option + 1 :]
+    else:
+        raise UserError(f"{base.id}: there is no option {option + 1} to split in")
+    if not head.strip() or not tail.strip():
+        raise UserError(f"{base.id}: put the cursor where the second question begins: one side would be empty")
+    marks = head.count(IMAGE_MARK) + sum(item.text.count(IMAGE_MARK) for item in kept)
+    number = _NUMBER.match(tail)
+    new_id = _free(base.id, taken)
+    doubt = Doubt(kind="number", text=f"split from {base.id}: check number, points, key and place", confidence=0.0)
+    first = draft.model_copy(update={"question": head.strip(), "options": kept, "figures": copy.figures[:marks]})
+    second = draft.model_copy(
+        update={
+            "id": new_id,
+            "number": number[1] if number else "",
+            "question": (tail[number.end() :] if number else tail).strip(),
+            "options": moved,
+            "figures": copy.figures[marks:],
+            "answer": [],
+            "answer_from": "",
+            "solution": None,
+            "points": None,
+            "part_points": [],
+            "variables": [],
+            "reasoning_flow": [],
+            "doubts": [doubt],
+        }
+    )
+    return [first, second]
+
+
+def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
+    """One question of two that follow each other; it keeps the first's id and number."""
+    first, second = as_draft(base, copy), as_draft(next_base, next_copy)
+    inside = copy.form.question.count(IMAGE_MARK), next_copy.form.question.count(IMAGE_MARK)
+    texts = [draft.question for draft in (first, second) if draft.question]
+    points = [draft.points for draft in (first, second) if draft.points is not None]
+    pictures, others = copy.figures, next_copy.figures
+    return first.model_copy(
+        update={
+            "question": "\n".join(texts),
+            "options": [*first.options, *second.options],
+            "figures": [*pictures[: inside[0]], *others[: inside[1]], *pictures[inside[0] :], *others[inside[1] :]],
+            "boxes": [*first.boxes, *second.boxes],
+            "page_numbers": sorted({*first.page_numbers, *second.page_numbers}),
+            "answer": [*first.answer, *second.answer],
+            "solution": "\n\n".join(text for text in (first.solution, second.solution) if text) or None,
+            "points": sum(points) if points else None,
+            "part_points": [],
+            "knowledge_points": list(dict.fromkeys([*first.knowledge_points, *second.knowledge_points])),
+            "markdown": "\n".join(text for text in (first.markdown, second.markdown) if text),
+            "doubts": [*first.doubts, *second.doubts],
+        }
+    )
+
+
+def _free(id: str, taken: Collection[str]) -> str:
+    """An id made of another's that no question has."""
+    stem, number = re.sub(r"-s\d+$", "", id), 2
+    while f"{stem}-s{number}" in taken:
+        number += 1
+    return f"{stem}-s{number}"

@@ -1,0 +1,196 @@
+"""What the page shows, as plain values: the queue, one question, the counts.
+
+Contract: texts of papers and of reviewers go out as they are, for the page to set as text, never as HTML; the only
+HTML is what `Rendering` makes of them, which escapes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from livek12.core.records import IMAGE_MARK
+from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.drafts import Figure
+from livek12.dataset_builders.review.agreement import agreements
+from livek12.dataset_builders.review.board import Board, Entry
+from livek12.dataset_builders.review.forms import Copy, difference, problems_of
+from livek12.dataset_builders.review.pictures import is_cut_anew
+
+BASE = "review"
+"""Under which the page's own addresses are."""
+_TITLE = 60
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """How texts become HTML: a whole text with its pictures at their marks, and an answer on one line."""
+
+    text: Callable[[str, Sequence[Markup]], Markup]
+    answer: Callable[[str], Markup]
+
+
+def row(board: Board, id: str, by: str) -> list[dict[str, Any]]:
+    """One question's row of the queue; none where it is gone."""
+    entry = board.entries.get(id)
+    return [_row(board, entry, by)] if entry is not None and entry.live else []
+
+
+def queue(board: Board, by: str) -> list[dict[str, Any]]:
+    """A row a question, paper by paper, as printed."""
+    return [_row(board, entry, by) for entry in board.live()]
+
+
+def _row(board: Board, entry: Entry, by: str) -> dict[str, Any]:
+    draft, copy = entry.draft, entry.copy(by)
+    mine = entry.decided().get(by)
+    state, others = entry.state(), sum(name != by for name in entry.decided())
+    # Who has not decided yet is not told what others did.
+    told = mine is not None or state in ("open", "conflict") or entry.settlement() is not None
+    return {
+        "id": draft.id,
+        "paper": entry.paper_id,
+        "number": copy.form.number,
+        "type": copy.form.question_type,
+        "confidence": round(draft.confidence, 3),
+        "doubts": sorted({doubt.kind for doubt in draft.doubts}),
+        "state": state if told else "other",
+        "mine": mine.verdict if mine else "open",
+        "others": others,
+        "edited": by in entry.edits,
+        "title": " ".join(copy.form.question.split())[:_TITLE],
+        "page": copy.boxes[0].page if copy.boxes else (draft.page_numbers or [1])[0],
+    }
+
+
+def counts(board: Board) -> dict[str, int]:
+    """Questions by state."""
+    found = Counter(entry.state() for entry in board.live())
+    return {state: found[state] for state in ("accepted", "rejected", "conflict", "open")}
+
+
+def summary(board: Board) -> dict[str, Any]:
+    """Counts, papers, agreement: for the page's head and for `--status`."""
+    papers = []
+    for paper_id, ids in board.order.items():
+        paper = board.papers[paper_id]
+        states = Counter(board.entries[id].state() for id in ids)
+        papers.append(
+            {
+                "paper_id": paper_id,
+                "title": paper.title,
+                "source": paper.source,
+                "pages": paper.pages,
+                "language": paper.language,
+                "questions": len(ids),
+                **{state: states[state] for state in ("accepted", "rejected", "conflict", "open")},
+                "unmatched": paper.unmatched,
+                "notes": paper.notes,
+            }
+        )
+    names = sorted({by for entry in board.live() for by in entry.decided()})
+    return {
+        "counts": counts(board),
+        "papers": papers,
+        "reviewers": names,
+        "agreement": [one.model_dump() for one in agreements(board)],
+    }
+
+
+def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -> dict[str, Any]:
+    """One question as its reviewer sees it.
+
+    Raises:
+        UserError: it is not there.
+    """
+    entry = board.entry(id)
+    copy, decided, paper = entry.copy(by), entry.decided(), board.papers[entry.paper_id]
+    mine, state = decided.get(by), entry.state()
+    shown = mine is not None or state == "conflict"
+    stale = by in entry.decisions and mine is None
+    siblings = board.order[entry.paper_id]
+    return {
+        **_row(board, entry, by),
+        "language": entry.draft.language,
+        "pages": paper.pages,
+        "paper_title": paper.title,
+        "form": copy.form.model_dump(),
+        "boxes": [box.model_dump() for box in copy.boxes],
+        "figures": [
+            {**figure.model_dump(), "src": figure_src(root, entry, figure), "cut": is_cut_anew(entry.draft, figure)}
+            for figure in copy.figures
+        ],
+        "neighbours": [_place(board, other, by) for other in siblings if other != id],
+        "doubts_said": [doubt.model_dump() for doubt in entry.draft.doubts],
+        "problems": problems_of(copy),
+        "answer_from": entry.draft.answer_from,
+        "markdown": entry.draft.markdown,
+        "section": copy.form.section,
+        "comments": [comment.model_dump() for comment in entry.comments],
+        "reason": mine.reason if mine else "",
+        "decided_at": mine.at if mine else "",
+        "stale": stale,
+        "versions": [_version(root, entry, name, by, rendering) for name in decided if name != by] if shown else [],
+        "differences": entry.differences() if shown else [],
+        "settled": settled.model_dump() if (settled := entry.settlement()) else None,
+        "html": rendered(root, entry, copy, rendering),
+    }
+
+
+def rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict[str, Any]:
+    """A copy as HTML: the question and its options with their figures, the answers, the solution."""
+    pictures = [_picture(figure_src(root, entry, figure), figure.caption) for figure in copy.figures]
+    mark = copy.form.question.count(IMAGE_MARK)
+    # Without marks in the options, what is left over stands behind the question.
+    total = copy.marks
+    shown = pictures[:mark] + (pictures[total:] if total < len(pictures) else [])
+    options, place = [], mark
+    for option in copy.form.options:
+        many = option.text.count(IMAGE_MARK)
+        options.append({"label": option.label, "html": rendering.text(option.text, pictures[place : place + many])})
+        place += many
+    return {
+        "question": rendering.text(copy.form.question, shown),
+        "options": options,
+        "answer": [rendering.answer(entry_) for entry_ in copy.form.answer],
+        "solution": rendering.text(copy.form.solution, []) if copy.form.solution.strip() else "",
+    }
+
+
+def figure_src(root: Path, entry: Entry, figure: Figure) -> str:
+    """The address of a figure's picture."""
+    if figure.box and (not figure.name or is_cut_anew(entry.draft, figure)):
+        return f"{BASE}/crop/{quote(entry.paper_id, safe='')}?{_box_query(figure.box)}"
+    return f"{BASE}/image/{quote(figure.name, safe='')}"
+
+
+def _box_query(box: Box) -> str:
+    return f"page={box.page}&box=" + ",".join(f"{side:.6f}" for side in (box.left, box.top, box.right, box.bottom))
+
+
+def _picture(src: str, caption: str) -> Markup:
+    return Markup('<img class="picture" src="{}" alt="{}">').format(src, caption)
+
+
+def _place(board: Board, id: str, by: str) -> dict[str, Any]:
+    entry = board.entries[id]
+    copy = entry.copy(by)
+    return {"id": id, "number": copy.form.number, "boxes": [box.model_dump() for box in copy.boxes]}
+
+
+def _version(root: Path, entry: Entry, name: str, by: str, rendering: Rendering) -> dict[str, Any]:
+    made, copy = entry.decided()[name], entry.copy(name)
+    return {
+        **made.model_dump(),
+        "differs": difference(entry.copy(by), copy),
+        "form": copy.form.model_dump(),
+        "boxes": [box.model_dump() for box in copy.boxes],
+        "figures": [figure.model_dump() for figure in copy.figures],
+        "html": rendered(root, entry, copy, rendering),
+    }

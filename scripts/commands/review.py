@@ -1,0 +1,104 @@
+"""`livek12 review`: people confirm what `ingest` found, on a page in their browser; accepted questions are exported."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from livek12.scripts import options
+
+if TYPE_CHECKING:
+    from livek12.dataset_builders.review.export import Exported
+
+app = options.command()
+
+
+@app.command()
+def review(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder made by `livek12 ingest`.")],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 7860,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to serve at; others than loopback ask for a token.")
+    ] = "127.0.0.1",
+    reviewer: Annotated[str, typer.Option("--reviewer", help="Your name; default: the user's.")] = "",
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write the accepted questions to this folder, and serve nothing.")
+    ] = None,
+    pdfs: Annotated[
+        Path | None, typer.Option("--pdfs", help="With --export: where the PDFs lie, to cut moved figures from.")
+    ] = None,
+    status: Annotated[bool, typer.Option("--status", help="Print how far the review is, and serve nothing.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Review ingested questions on a page in the browser."""
+    from livek12.dataset_builders.review.export import export as run
+    from livek12.dataset_builders.review.store import Store
+    from livek12.dataset_builders.review.view import summary
+
+    with Store(folder, read_only=status or export is not None) as store:
+        for line in store.problems:
+            typer.echo(f"warning: {line}", err=True)
+        if export is not None:
+            _tell_export(run(store, export, pdfs), export, as_json)
+        elif status:
+            _tell_status(summary(store.board), as_json)
+        else:
+            _serve(store, reviewer or _user(), host, port, as_json)
+
+
+def _serve(store: Any, reviewer: str, host: str, port: int, as_json: bool) -> None:
+    import json
+
+    from livek12.dataset_builders.review.server import serve
+    from livek12.dataset_builders.review.view import Rendering
+    from livek12.scripts.report.markup import render, render_answer
+
+    def ready(address: str) -> None:
+        if as_json:
+            typer.echo(json.dumps({"url": address, "reviewer": reviewer}))
+        else:
+            typer.echo(
+                f"reviewing {store.root} as {reviewer}: open {address} (Ctrl+C ends it; all is stored as you go)"
+            )
+
+    serve(store, Rendering(render, render_answer), reviewer, host, port, ready)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return "reviewer"
+
+
+def _tell_export(done: Exported, out: Path, as_json: bool) -> None:
+    if as_json:
+        typer.echo(done.model_dump_json())
+        return
+    typer.echo(f"{out}: {done.accepted} accepted questions of {', '.join(done.papers)}; {done.cut} figures cut anew")
+    typer.echo(f"left out: {done.rejected} rejected, {done.conflict} in conflict, {done.open} open")
+    for reason, many in done.reasons.items():
+        typer.echo(f"  rejected {many}: {' '.join(reason.split())[:120]}")
+    typer.echo(f"go on with: livek12 build livek12 --source {out} --out DATA")
+
+
+def _tell_status(said: dict[str, Any], as_json: bool) -> None:
+    import json
+
+    if as_json:
+        typer.echo(json.dumps(said, ensure_ascii=False))
+        return
+    for paper in said["papers"]:
+        states = ", ".join(f"{paper[state]} {state}" for state in ("accepted", "rejected", "conflict", "open"))
+        typer.echo(f"{paper['paper_id']}: {paper['questions']} questions, {states}")
+    for one in said["agreement"]:
+        kappa, answers = (_coefficient(one[name]) for name in ("kappa", "answer_kappa"))
+        typer.echo(f"{one['a']} and {one['b']}: {one['same']} of {one['n']} decided alike (Cohen's κ {kappa})")
+        typer.echo(f"  same answer in {one['same_answer']} of {one['both_accepted']} both accepted (κ {answers})")
+
+
+def _coefficient(value: float | None) -> str:
+    return "not defined" if value is None else f"{value:.3f}"

@@ -1,0 +1,75 @@
+"""The export: accepted questions only, as `build` reads them; crops show what their boxes enclose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from livek12.core.errors import UserError
+from livek12.core.questions import load_questions
+from livek12.dataset_builders import build
+from livek12.dataset_builders.review.export import export
+from livek12.dataset_builders.review.store import Store
+from tests.dataset_builders.review.folders import make_folder
+
+WILD = "<script>alert(1)</script> $\\href{javascript:x}{x}$ \\input{/etc/passwd}"
+RED = {"page": 1, "left": 0.5, "top": 180 / 560, "right": 0.75, "bottom": 260 / 560}
+"""Where the pages of `make_folder` have a red disc."""
+
+
+def test_only_what_was_accepted_is_exported_and_builds(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers", question=WILD)
+    with Store(folder) as store:
+        store.act(
+            "ann", "edit", "alpha-q1", {"fields": {"points": "7", "answer": [" C "], "knowledge_points": "sums; 数列"}}
+        )
+        figure = {"name": "alpha-q2-1.png", "box": RED, "caption": ""}
+        store.act("ann", "edit", "alpha-q2", {"figures": [figure]})
+        for draft in ("alpha-q1", "alpha-q2"):
+            store.act("ann", "accept", draft, {})
+        store.act("bob", "accept", "alpha-q2", {})  # bob's has the figure where it was
+        store.act("ann", "reject", "alpha-q3", {"text": "not a question"})
+        store.act("bob", "settle", "alpha-q2", {"other": "ann", "verdict": "accepted"})
+        done = export(store, tmp_path / "out")
+    assert (done.accepted, done.rejected, done.open, done.conflict, done.cut) == (2, 1, 5, 0, 1)
+    assert done.reasons == {"not a question": 1}
+    assert done.papers == ["alpha"]
+    rows = [json.loads(line) for line in (tmp_path / "out" / "questions.jsonl").read_text().splitlines()]
+    assert [row["review"]["by"] for row in rows] == ["ann", "bob"]
+    assert all(row["review"]["state"] == "accepted" and row["review"]["at"] for row in rows)
+    (cut,) = (tmp_path / "out" / "images").iterdir()
+    with Image.open(cut) as picture:
+        assert picture.size == (100, 80)
+        assert picture.convert("RGB").getpixel((50, 40)) == (200, 30, 40)
+    assert sorted(file.name for file in (tmp_path / "out" / "pages").iterdir()) == ["alpha_1.png", "alpha_2.png"]
+    build("livek12", str(tmp_path / "out"), tmp_path / "data")
+    first, second = load_questions(tmp_path / "data", ["default"], "livek12")
+    assert (first.question, first.points, first.answer) == (WILD, 7.0, ["C"])
+    assert (first.review.state, first.review.by, first.knowledge_points) == ("accepted", "ann", ["sums", "数列"])
+    assert second.images[0].bytes == cut.read_bytes()
+
+
+def test_an_export_replaces_an_export_and_nothing_else(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    with Store(folder) as store:
+        with pytest.raises(UserError, match="nothing is accepted"):
+            export(store, tmp_path / "out")
+        store.act("ann", "accept", "alpha-q1", {})
+        export(store, tmp_path / "out")
+        store.act("ann", "accept", "alpha-q2", {})
+        assert export(store, tmp_path / "out").accepted == 2
+        mine = tmp_path / "mine"
+        mine.mkdir()
+        (mine / "diary.txt").write_text("dear")
+        for wrong in (mine, folder, folder / "inside"):
+            with pytest.raises(UserError, match="choose"):
+                export(store, wrong)
+        assert (mine / "diary.txt").read_text() == "dear"
+        (folder / "pages" / "alpha_2.png").unlink()
+        with pytest.raises(UserError, match="alpha_2"):
+            export(store, tmp_path / "out")
+    assert (tmp_path / "out" / "questions.jsonl").read_text().count("\n") == 2
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mine", "out", "papers"]

@@ -1,0 +1,222 @@
+"""The review page in a real browser, from a PDF to a task run on what was accepted; the server dies on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from livek12.core.questions import load_questions
+from livek12.dataset_builders.review.store import Store
+from tests.scripts.command import COMMAND, ROOT, livek12_here
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytest.importorskip("gradio", reason="the review extra is not installed")
+pytest.importorskip("pypdfium2", reason="the ingest extra is not installed")
+pytestmark = pytest.mark.slow
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+FLAGS += ["--disable-sync", "--no-first-run"]
+PAPER = ROOT / "dataset_builders" / "sample" / "papers" / "sample_en.pdf"
+WATCH = """
+import socket
+whole = socket.socket.connect
+def connect(self, address):
+    if isinstance(address, tuple) and not str(address[0]).startswith(("127.", "::1", "localhost")):
+        open({log!r}, "a").write(repr(address) + "\\n")
+    return whole(self, address)
+socket.socket.connect = connect
+resolve = socket.getaddrinfo
+def getaddrinfo(host, *rest, **more):
+    if host not in (None, "127.0.0.1", "localhost", "::1"):
+        open({log!r}, "a").write(repr(host) + "\\n")
+    return resolve(host, *rest, **more)
+socket.getaddrinfo = getaddrinfo
+"""
+HOSTILE = "<img src=x onerror=window.pwned=1><script>window.pwned=2</script> $\\href{javascript:window.pwned=3}{x}$"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+class Server:
+    """`livek12 review` in a process of its own, which says whom it tries to reach."""
+
+    def __init__(self, folder: Path, port: int, watch: Path) -> None:
+        environment = {**os.environ, "PYTHONPATH": f"{watch}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+        command = [*COMMAND, "review", str(folder), "--port", str(port), "--reviewer", "ann", "--json"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        assert self.process.stdout is not None
+        self.url = json.loads(self.process.stdout.readline())["url"]
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+class Opened:
+    """The page in a browser of its own, and everything it asked for or complained of."""
+
+    def __init__(self, browser: Browser, url: str, width: int = 1440) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900})
+        self.page: Page = self.context.new_page()
+        self.page.set_default_timeout(40_000)
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.errors.append(dialog.message), dialog.dismiss()))
+        self.page.goto(url)
+        self.page.wait_for_selector(".text.question")
+
+    def go(self, number: str) -> None:
+        self.page.keyboard.press("Escape")
+        self.page.keyboard.press("g")
+        self.page.keyboard.type(number)
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_function(f"() => {DEEP}.querySelector('.number')?.textContent === '{number}'")
+
+    def stored(self) -> None:
+        self.page.wait_for_function(f"() => {DEEP}.querySelector('.saved').textContent === 'all is stored'")
+
+    def counts(self, text: str) -> None:
+        self.page.wait_for_function(f"() => {DEEP}.querySelector('.progress').textContent.includes('{text}')")
+
+
+DEEP = "[...document.body.children].map(one => one.shadowRoot).find(Boolean)"
+
+
+@pytest.fixture
+def ingested(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers"
+    ended = livek12_here("ingest", PAPER, "--out", folder)
+    assert ended.code == 0, ended.err
+    return folder
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path) -> Iterator[str]:
+    command = [sys.executable, "-m", "tests.endpoint", str(tmp_path / "asked")]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert child.stdout is not None
+    yield child.stdout.readline().strip()
+    child.kill()
+    child.wait()
+
+
+def test_from_a_pdf_to_a_run_with_the_server_killed_while_typing(
+    ingested: Path, browser: Browser, endpoint: str, tmp_path: Path
+) -> None:
+    watch, log = tmp_path / "watch", tmp_path / "reached"
+    watch.mkdir()
+    (watch / "sitecustomize.py").write_text(WATCH.format(log=str(log)))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = Server(ingested, port, watch)
+    try:
+        opened = Opened(browser, server.url)
+        page = opened.page
+
+        opened.go("1")  # fix a formula, seen at once as it will read
+        formulas = page.locator(".read .question mfrac").count()
+        page.keyboard.press("e")
+        page.keyboard.press("Control+End")
+        page.keyboard.type(" and $\\frac{p}{q}$")
+        page.wait_for_function(f"() => {DEEP}.querySelectorAll('.read .question mfrac').length === {formulas + 1}")
+
+        page.keyboard.press("Escape")  # move its box
+        box = page.locator(".box.place").first
+        before: Any = box.bounding_box()
+        page.mouse.move(before["x"] + 30, before["y"] + before["height"] - 8)
+        page.mouse.down()
+        page.mouse.move(before["x"] + 10, before["y"] + before["height"] + 4, steps=4)
+        page.mouse.up()
+        opened.stored()
+        after: Any = box.bounding_box()
+        assert (after["x"] - before["x"], after["y"] - before["y"]) == pytest.approx((-20, 12), abs=1.5)
+
+        page.keyboard.press("Escape")
+        opened.go("2")  # reject one
+        page.keyboard.press("r")
+        page.keyboard.type("figure is of another question")
+        page.keyboard.press("Enter")
+        opened.counts("1 rejected")
+
+        opened.go("3")  # the server dies in the middle of typing
+        page.keyboard.press("e")
+        page.keyboard.press("Control+End")
+        page.keyboard.type(" typed before", delay=15)
+        page.wait_for_timeout(500)
+        page.keyboard.type(" and while", delay=15)
+        server.kill()
+        with Store(ingested, read_only=True) as store:
+            assert " typed before" in store.board.entry("sample_en-q3").copy("ann").form.question
+        page.keyboard.type(" and after it died", delay=15)
+        page.wait_for_selector(".saved.off")
+        server = Server(ingested, port, watch)
+        opened.stored()
+        opened.context.close()  # and the browser is gone too
+
+        again = Opened(browser, server.url, width=1920)
+        page = again.page
+        again.go("3")
+        shown = page.locator("[data-field=question]").input_value()
+        assert shown.endswith(" typed before and while and after it died")
+        page.locator("[data-field=solution]").fill(HOSTILE)
+        page.wait_for_function(f"() => {DEEP}.querySelector('.read').textContent.includes('onerror')")
+        page.keyboard.press("Escape")
+        page.keyboard.press("a")
+        again.counts("1 accepted")
+        again.go("1")
+        page.keyboard.press("a")
+        again.counts("2 accepted")
+        page.keyboard.press("u")
+        again.counts("1 accepted")
+        page.keyboard.press("U")
+        again.counts("2 accepted")
+
+        assert page.evaluate("window.pwned") is None
+        assert opened.errors + again.errors == []
+        outside = [url for url in opened.requests + again.requests if not url.startswith((server.url, "data:"))]
+        assert outside == []
+        assert not log.exists(), log.read_text()
+    finally:
+        server.kill()
+
+    out, data, run = tmp_path / "accepted", tmp_path / "data", tmp_path / "run"
+    exported = livek12_here("review", ingested, "--export", out, "--json")
+    assert exported.code == 0, exported.err
+    done = json.loads(exported.out)
+    assert (done["accepted"], done["rejected"]) == (2, 1)
+    assert done["reasons"] == {"figure is of another question": 1}
+    built = livek12_here("build", "livek12", "--source", out, "--out", data)
+    assert built.code == 0, built.err
+    first, third = load_questions(data, ["default"], "livek12")
+    assert first.question.endswith("and $\\frac{p}{q}$")
+    assert (first.review.state, first.review.by) == ("accepted", "ann")
+    assert third.solution == HOSTILE
+    engine = ["--engine", "openai", "--engine-args", f"base_url={endpoint}", "--model", "oracle"]
+    ended = livek12_here("run", "--task", "livek12", "--data", data, *engine, "--judge", "rules", "--out", run)
+    assert ended.code == 0, ended.err
+    report = json.loads((run / "report.json").read_text())
+    assert report["tasks"]
