@@ -1,0 +1,155 @@
+"""The questions that are compared: their stems in a temporary file, what they are joined by in memory.
+
+Contract: a question takes about 300 bytes of memory, whatever the length of its text. Sketches are made of a batch of
+stems at a time, here or in another process, and come out the same in any batches.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from livek12.core.records import Language
+from livek12.dataset_builders.duplicates.shingling import BREAK, mixed, shingles, signatures
+from livek12.dataset_builders.duplicates.stems import Stem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SHINGLE: dict[Language, int] = {"zh": 3, "ko": 3, "en": 5}
+"""Characters a shingle: about a word."""
+ENDING: dict[Language, int] = {"zh": 40, "ko": 60, "en": 120}
+"""Characters at the end of a stem in which it says what is asked."""
+BANDS, ROWS = 24, 5
+"""MinHash bands: a pair at the threshold is missed with probability (1 - 0.75^5)^24 = 0.15 %."""
+BATCH = 512
+"""Stems a sketch: what their shingles take fits a core's cache."""
+_FIELDS = attrgetter(*(field.name for field in fields(Stem)))
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What a batch of stems is joined by.
+
+    Attributes:
+        stems: the stems, marshalled, one behind the other, and the length of each.
+        texts: keys of the bands of the MinHash signature of the text: shape (BANDS, stems).
+        asks: values of the MinHash signature of what is asked: shape (BANDS, stems).
+        numbers: hash of the numbers.
+        filled: whether there is a text.
+        figures: the figures, with the place of each one's stem in the batch.
+    """
+
+    stems: bytes
+    lengths: NDArray[np.int64]
+    texts: NDArray[np.uint64]
+    asks: NDArray[np.uint32]
+    numbers: NDArray[np.uint64]
+    filled: NDArray[np.bool_]
+    figures: list[tuple[int, tuple[int, float]]]
+
+
+def ask_of(stem: Stem) -> tuple[str, str]:
+    """What says what is asked: the end of the stem's text, and the options."""
+    text, _, options = stem.text.partition(BREAK)
+    return text[-ENDING[stem.language] :], options
+
+
+def sketch(stems: Sequence[Stem]) -> Sketch:
+    """Sketches some stems."""
+    import numpy as np
+
+    texts: NDArray[np.uint64] = np.zeros((BANDS, len(stems)), dtype=np.uint64)
+    asks: NDArray[np.uint32] = np.zeros((BANDS, len(stems)), dtype=np.uint32)
+    for language, size in SHINGLE.items():
+        own = [place for place, stem in enumerate(stems) if stem.language == language]
+        if not own:
+            continue
+        rows = signatures(shingles([stems[place].masked for place in own], size), BANDS * ROWS)
+        keys: NDArray[np.uint64] = np.full((BANDS, len(own)), sum(language.encode()), dtype=np.uint64)
+        for row in range(ROWS):
+            keys = mixed(keys + rows[row::ROWS])
+        texts[:, own] = keys
+        asks[:, own] = signatures(shingles([BREAK.join(ask_of(stems[place])) for place in own], size), BANDS)
+    packed = [marshal.dumps(_FIELDS(stem)) for stem in stems]
+    return Sketch(
+        stems=b"".join(packed),
+        lengths=np.array([len(one) for one in packed], dtype=np.int64),
+        texts=texts,
+        asks=asks,
+        numbers=np.array([hash_of(" ".join(stem.numbers)) for stem in stems], dtype=np.uint64),
+        filled=np.array([any(stem.text.split(BREAK)) for stem in stems], dtype=bool),
+        figures=[(place, figure) for place, stem in enumerate(stems) for figure in stem.figures],
+    )
+
+
+def hash_of(text: str) -> int:
+    """64 bits of a text, the same on every machine."""
+    import hashlib
+
+    return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
+
+
+def levels(
+    texts: NDArray[np.uint64], numbers: NDArray[np.uint64], asks: NDArray[np.uint32]
+) -> list[NDArray[np.uint64]]:
+    """What stems are joined by: their texts; those and the numbers; those and what is asked."""
+    numbered = mixed(texts + numbers)
+    return [texts, numbered, mixed(numbered + asks.astype(texts.dtype))]
+
+
+class Library:
+    """Stems by their places, 0 to len - 1, in the order they were added. Use as a context manager, or let it go."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(prefix="livek12-stems.")  # noqa: SIM115 - closed with this object
+        self._sketches: list[Sketch] = []
+        self._ends: list[int] = [0]
+        self.figures: list[tuple[int, tuple[int, float]]] = []
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, made: Sketch) -> None:
+        """Adds the stems of a sketch."""
+        import numpy as np
+
+        first, begin = len(self), self._ends[-1]
+        self._file.write(made.stems)
+        self._ends += (begin + np.cumsum(made.lengths)).tolist()
+        self.figures += [(first + place, figure) for place, figure in made.figures]
+        self._sketches.append(made)
+
+    def add_stems(self, stems: Sequence[Stem]) -> None:
+        """Adds stems, sketched here."""
+        for first in range(0, len(stems), BATCH):
+            self.add(sketch(stems[first : first + BATCH]))
+
+    def stem(self, place: int) -> Stem:
+        """One stem, read back."""
+        self._file.flush()
+        begin, end = self._ends[place], self._ends[place + 1]
+        return Stem(*marshal.loads(os.pread(self._file.fileno(), end - begin, begin)))
+
+    def levels(self, band: int) -> list[NDArray[np.uint64]]:
+        """What all stems are joined by in one band, widest first."""
+        return levels(
+            self._all(lambda sketch: sketch.texts[band]),
+            self._all(lambda sketch: sketch.numbers),
+            self._all(lambda sketch: sketch.asks[band]),
+        )
+
+    def filled(self) -> NDArray[np.bool_]:
+        """Which stems have a text."""
+        return self._all(lambda sketch: sketch.filled)
+
+    def _all(self, of: Any) -> Any:
+        import numpy as np
+
+        return np.concatenate([of(sketch) for sketch in self._sketches])

@@ -1,0 +1,126 @@
+"""Where the questions to compare come from: an ingested folder, a built data set, or rows.
+
+Contract: each source is read by the reader that `build` and `ingest` use; what a row lacks, and what is left out, is
+said in its words. Nothing but stems is held: pictures are hashed as they come.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.core.records import Image, Question
+from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.duplicates.library import BATCH, Library, Sketch, sketch
+from livek12.dataset_builders.duplicates.stems import Stem, stem, stem_of
+from livek12.dataset_builders.workers import Workers
+
+FEWEST = 4_096
+"""So many questions are sketched here before processes are started for the others."""
+Parts = Question | Stem
+
+
+def is_ingested(place: str) -> bool:
+    """Whether a source is a folder made by `livek12 ingest`."""
+    return (Path(place) / ".ingest").is_dir()
+
+
+def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
+    """The questions of a source; withdrawn ones are passed over.
+
+    Args:
+        place: an ingested folder, a built data set or ORG/NAME[@REVISION], or a file or folder of rows.
+        log: takes a line for each row that is left out.
+        pictures: whether figures are looked at.
+
+    Raises:
+        UserError: there is nothing there that can be read.
+    """
+    if is_ingested(place):
+        yield from _drafts(Path(place), log, pictures=pictures)
+        return
+    path = Path(place)
+    if path.is_file() or (path.is_dir() and not (path / "README.md").is_file()):
+        from livek12.dataset_builders import livek12
+
+        found = livek12.read(path, log)
+    elif not path.is_dir() and (path.is_absolute() or place.count("/") != 1):
+        raise UserError(f"{place}: no such file or folder; give an ingested folder, a data set, or a file of rows")
+    else:
+        from livek12.dataset_builders.releases import open_base
+        from livek12.dataset_builders.statistics import stored, tables_of
+
+        found = (record for record, _, _ in stored(tables_of(open_base(place))[1]))
+    for record in found:
+        if isinstance(record, Question) and record.removed_in is None:
+            yield record if pictures else record.model_copy(update={"images": []})
+
+
+def add_questions(
+    library: Library,
+    questions: Iterable[Parts],
+    *,
+    pictures: bool,
+    step: Callable[[], None] = lambda: None,
+) -> None:
+    """Adds questions to a library in their order, many of them in processes beside this one."""
+    rest = iter(questions)
+    first = list(islice(rest, FEWEST))
+    for batch in _batches(first):
+        library.add(_sketched(pictures, batch))
+    _steps(step, len(first))
+    more = list(islice(rest, 1))
+    if not more:
+        return
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    pieces = ((len(batch), batch) for batch in _batches(chain(more, rest)))
+    with Workers(_sketched, pictures, max(1, cores - 1)) as workers:
+        for size, made in workers.answers(pieces):
+            library.add(made)
+            _steps(step, size)
+
+
+def _batches(questions: Iterable[Parts]) -> Iterator[list[Parts]]:
+    rest = iter(questions)
+    while batch := list(islice(rest, BATCH)):
+        yield batch
+
+
+def _steps(step: Callable[[], None], count: int) -> None:
+    for _ in range(count):
+        step()
+
+
+def _sketched(pictures: bool, batch: Iterable[Parts]) -> Sketch:
+    return sketch([one if isinstance(one, Stem) else stem(one, pictures=pictures) for one in batch])
+
+
+def _drafts(root: Path, log: Log, *, pictures: bool) -> Iterator[Stem]:
+    from livek12.dataset_builders.ingest.folder import Folder
+
+    for paper in Folder(root).papers():
+        for draft in paper.drafts:
+            log.read += 1
+            yield stem_of(
+                draft.id,
+                "livek12",
+                draft.language,
+                paper.release,
+                draft.question,
+                draft.options,
+                draft.answer,
+                [_picture(root, figure.name, draft.id, log) for figure in draft.figures] if pictures else [],
+                pictures=pictures,
+            )
+
+
+def _picture(root: Path, name: str, id: str, log: Log) -> Image:
+    """A figure of a draft; one that is not there is like no other, and said."""
+    try:
+        return Image(bytes=(root / "images" / Path(name).name).read_bytes())
+    except OSError as error:
+        log.skip(root.name, id, f"figure {Path(name).name} cannot be read ({error.strerror}): not compared")
+        return Image()

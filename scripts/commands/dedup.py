@@ -1,0 +1,53 @@
+"""`livek12 dedup`: pairs of questions that are the same again, or variants, in a file for a person to decide on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+
+app = options.command()
+
+
+@app.command()
+def dedup(
+    sources: Annotated[
+        list[str], typer.Argument(help="Ingested folders, data sets (folder or ORG/NAME), or files of rows.")
+    ],
+    against: Annotated[
+        list[str] | None, typer.Option("--against", help="An earlier release: compared with, not within.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The pairs, .jsonl or .csv; decisions in it are kept. Default: duplicates.jsonl."),
+    ] = None,
+    pictures: Annotated[bool, typer.Option("--pictures/--no-pictures", help="Also compare figures.")] = True,
+    variants: Annotated[bool, typer.Option("--variants/--no-variants", help="Also write variants.")] = True,
+    as_json: options.Json = False,
+) -> None:
+    """Find duplicate questions, within a source and against earlier releases.
+
+    An ingested folder keeps its pairs inside and shows them as doubts on its review page.
+    """
+    import json
+
+    from livek12.dataset_builders.duplicates.search import search
+    from livek12.scripts.progress import Progress
+
+    with Progress("questions") as progress:
+        found = search(sources, against or [], out, pictures=pictures, variants=variants, step=progress.step)
+    for line in found.lines:
+        typer.echo(line, err=True)
+    if as_json:
+        typer.echo(json.dumps(found.summary(), ensure_ascii=False))
+    else:
+        typer.echo(
+            f"{found.questions} questions, {found.against} earlier ones: {found.counts['duplicates']} duplicates,"
+            f" {found.counts['variants']} variants, {found.counts['decided']} decided,"
+            f" {found.counts['open']} duplicates to decide: {found.out}"
+        )
+    if found.failed:
+        raise typer.Exit(1)
