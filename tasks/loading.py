@@ -41,7 +41,9 @@ def questions_of(task: Task, data: str, limit: int | None = None) -> list[Questi
         raise UserError(f"{data}: no questions for task {task.name}: {why}")
     asked = [question for question in found if question.removed_in is None]
     if withdrawn := [question.id for question in found if question.removed_in is not None]:
-        _log.warning("%s: %d withdrawn questions are not asked (the first: %s)", task.name, len(withdrawn), withdrawn[0])
+        _log.warning(
+            "%s: %d withdrawn questions are not asked (the first: %s)", task.name, len(withdrawn), withdrawn[0]
+        )
     if not asked:
         raise UserError(f"all questions of task {task.name} are withdrawn; give --data another revision")
     return asking_order(task, asked)[:limit]

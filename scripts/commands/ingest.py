@@ -22,7 +22,8 @@ def ingest(
         str, typer.Option("--template", help="gaokao, csat, english, or a file NAME.yaml; default: by language.")
     ] = "",
     answers: Annotated[
-        Path | None, typer.Option("--answers", help="Key of these papers: a PDF, or a CSV with number and answer.")
+        list[Path] | None,
+        typer.Option("--answers", help="Key of these papers: a PDF, or a CSV with number and answer; repeatable."),
     ] = None,
     language: Annotated[str, typer.Option("--language", help="zh, ko or en; default: as the papers read.")] = "",
     subject: Annotated[str, typer.Option("--subject", help="Default: as the papers' titles say.")] = "",
@@ -48,7 +49,7 @@ def ingest(
         raise UserError(f"--how {how!r}: choose auto, text, ocr or mineru")
     said = Options(
         template=template,
-        answers=answers,
+        answers=tuple(answers or ()),
         language=cast(Any, language or None),
         subject=subject,
         release=release,

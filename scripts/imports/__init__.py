@@ -12,6 +12,7 @@ import json
 from collections.abc import Collection
 from pathlib import Path
 
+from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 
 READERS: dict[str, str] = {
@@ -36,6 +37,8 @@ def as_jsonl(path: Path, source: str, tasks: Collection[str], out: Path) -> Path
     Raises:
         UserError: the log is not there, not readable, or holds none of the tasks.
     """
+    if not path.exists():
+        raise UserError(f"{path}: no such file or folder; give what {source} wrote")
     rows = importlib.import_module(READERS[source]).rows(path, tasks)
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     out.mkdir(parents=True, exist_ok=True)

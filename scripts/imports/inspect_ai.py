@@ -105,6 +105,8 @@ def _rows_of(file: Path, tasks: Collection[str]) -> Iterator[Row]:
     task = _task_of(log)
     if task not in tasks:
         return
+    if log.status == "started":
+        _log.warning("%s: the eval did not end; `inspect log recover` brings back what it had not yet written", file)
     model = model_name(log.eval.model)
     missing = 0
     for sample in _samples(file, log):

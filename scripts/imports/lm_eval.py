@@ -58,6 +58,8 @@ def _logs(path: Path) -> list[Path]:
     if not path.is_dir():
         if path.name.startswith(RESULTS):
             raise UserError(f"{path} holds the numbers, not the answers; give {SAMPLES}*.jsonl beside it")
+        if path.suffix != ".jsonl":
+            raise UserError(f"{path}: not a log of samples; give {SAMPLES}*.jsonl, unpacked, or the folder of it")
         return [path]
     found = sorted(file for file in path.rglob(f"{SAMPLES}*.jsonl") if file.is_file())
     if not found:

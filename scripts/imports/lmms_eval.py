@@ -36,7 +36,7 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
         tasks: our names of the tasks that are wanted.
 
     Raises:
-        UserError: there is no such file, or none of the tasks is in it.
+        UserError: there is no such file, none of the tasks is in it, or two files answer a question differently.
     """
     files = sorted(path.rglob(f"*{SAMPLES}*.jsonl")) if path.is_dir() else [path]
     named = [(file, task_name(file.stem.partition(SAMPLES)[2])) for file in files]
@@ -46,12 +46,17 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
         raise UserError(
             f"{path}: no samples of {', '.join(tasks)} (tasks in it: {held}); lmms-eval writes them with --log_samples"
         )
-    found = 0
+    given: dict[tuple[str, str, int], tuple[Path, str]] = {}
     for file, task in wanted:
         for row in _rows_of(file, task):
-            found += 1
+            key, text = (task, row["question_id"], row["trial"]), row["response"]
+            before, same = given.setdefault(key, (file, text))
+            if same != text:
+                raise UserError(
+                    f"question {key[1]} of {task} is answered in {before} and, otherwise, in {file}; give one of them"
+                )
             yield row
-    if not found:
+    if not given:
         raise UserError(f"{path}: no entry is an answer to a question of {', '.join(tasks)}")
 
 

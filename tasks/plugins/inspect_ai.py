@@ -6,15 +6,15 @@ Contract: this module is light and needs no Inspect. What Inspect loads through 
 
 from __future__ import annotations
 
-import re
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from shlex import quote
 
 from livek12.core.errors import UserError
-from livek12.tasks.plugins.exam import Guide
+from livek12.tasks.plugins.exam import Guide, require
+from livek12.tasks.plugins.yaml_tasks import example
 from livek12.tasks.registry import all_tasks
 
-MINIMUM = "0.3.253"
+PACKAGE, MINIMUM = "inspect-ai", "0.3.253"
 """The first version whose metrics may see every epoch of a sample and whose logs keep an unscored value as NaN."""
 INSTALL = "pip install 'livek12[inspect]'"
 FILE = "livek12_inspect.py"
@@ -28,13 +28,7 @@ def check_version() -> None:
     Raises:
         UserError: it is not installed, or too old; says what to install.
     """
-    try:
-        found = version("inspect-ai")
-    except PackageNotFoundError:
-        raise UserError(f"inspect-ai is not installed: {INSTALL}") from None
-    numbers = [int(piece) for piece in re.findall(r"\d+", found)[:3]]
-    if numbers < [int(piece) for piece in MINIMUM.split(".")]:
-        raise UserError(f"inspect-ai {found} is too old for livek12: pip install 'inspect-ai>={MINIMUM}'")
+    require(PACKAGE, MINIMUM, INSTALL)
 
 
 def guide(data: str, folder: Path) -> Guide:
@@ -45,8 +39,9 @@ def guide(data: str, folder: Path) -> Guide:
         folder: where the file is written.
 
     Raises:
-        UserError: the file cannot be written.
+        UserError: Inspect is missing or too old, there is no such data set, or the file cannot be written.
     """
+    check_version()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE).write_text(_file_of_tasks(), encoding="utf-8")
@@ -55,7 +50,7 @@ def guide(data: str, folder: Path) -> Guide:
     return Guide(
         path="livek12",
         install=INSTALL,
-        call=f"inspect eval livek12/cfe_text -T data={data or 'FOLDER'} --model PROVIDER/MODEL",
+        call=f"inspect eval livek12/{example(data).name} -T data={quote(data or 'FOLDER')} --model PROVIDER/MODEL",
         notes=(
             f"every task of `livek12 tasks` is livek12/NAME; names that are not listed: livek12/{ANY} -T name=NAME",
             "-T release=2605 asks one release; --epochs are the trials",

@@ -16,13 +16,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
+from shlex import quote
 from typing import Any, ParamSpec, TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.questions import NoConfig, data_files, iter_facts, open_card
 from livek12.tasks.base import Task
 from livek12.tasks.plugins.exam import DATA_VARIABLE, METRICS, Guide, harness_name, open_exam, require
-from livek12.tasks.plugins.yaml_tasks import joined, tasks_in
+from livek12.tasks.plugins.yaml_tasks import example, joined, tasks_in
 
 PACKAGE, FLOOR = "lighteval", "0.13"
 INSTALL = 'pip install "livek12[lighteval]"'
@@ -47,7 +48,8 @@ def guide(data: str, folder: Path) -> Guide:
         path=__name__,
         install=INSTALL,
         call=(
-            f"{DATA_VARIABLE}={data or 'DATA'} lighteval accelerate model_name=MODEL livek12_cfe_text"
+            f"{DATA_VARIABLE}={quote(data or 'DATA')} lighteval accelerate model_name=MODEL"
+            f" {harness_name(example(data).name)}"
             f" --custom-tasks {__name__} --save-details --output-dir out"
         ),
         notes=(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from livek12.core.errors import UserError
@@ -67,14 +68,20 @@ def guide(data: str, folder: Path) -> Guide:
         raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
     groups = _groups(entries) if place else {}
     write(folder, {**groups, **{entry.name: _yaml(entry, place) for entry in entries}})
-    return Guide(path=str(folder), install=INSTALL, call=_call(entries[0], folder), notes=_notes(place))
+    return Guide(path=str(folder), install=INSTALL, call=_call(_example(entries), folder), notes=_notes(place))
+
+
+def _example(entries: Sequence[Entry]) -> Entry:
+    """The first that one call can ask: of a task that comes in two parts, a part."""
+    halved = {entry.task.name for entry in entries if entry.part}
+    return next(entry for entry in entries if entry.part or entry.task.name not in halved)
 
 
 def _call(entry: Entry, folder: Path) -> str:
     model = "hf" if entry.kind == "text" else "hf-multimodal"
     return (
-        f"lm_eval --model {model} --model_args pretrained=MODEL --tasks {entry.name} --include_path {folder}"
-        " --apply_chat_template --log_samples --output_path OUT"
+        f"lm_eval --model {model} --model_args pretrained=MODEL --tasks {entry.name}"
+        f" --include_path {quote(str(folder))} --apply_chat_template --log_samples --output_path OUT"
     )
 
 
@@ -84,7 +91,8 @@ def _notes(place: str) -> tuple[str, ...]:
         "without --apply_chat_template the model is given the bare text",
         "token budgets are the papers' (up to 32768); a model with a shorter context needs --gen_kwargs max_gen_toks=N",
         "lm-eval decodes greedily unless --gen_kwargs says otherwise (temperature=0.6 top_p=0.95 do_sample=True)",
-        "tasks with pictures need --model hf-multimodal or vllm-vlm (interleaved, which is their default)",
+        "tasks with pictures need --model hf-multimodal or vllm-vlm (interleaved, which is their default); its models"
+        " for endpoints put all pictures before the text: take Inspect there",
         "questions with and without pictures go into calls of their own (…_with_pictures, …_without_pictures)",
         "for the full exam marks: livek12 import-responses OUT --from lm-eval --task TASK --data DATA --out RUN",
     )

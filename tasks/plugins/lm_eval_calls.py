@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 Part = Literal["", "with_pictures", "without_pictures"]
 _exams: dict[tuple[str, str], Exam] = {}
-_shown: set[tuple[str, str]] = set()
+_shown: set[tuple[str, str, int]] = set()
+"""Task, question and place of each picture that a model took."""
 
 
 def dataset(livek12_task: str, livek12_data: str = "", livek12_part: Part = "", **_: Any) -> dict[str, Any]:
@@ -83,7 +84,7 @@ class Pictures(Sequence["PIL.Image.Image"]):
             return Pictures(self._document, self._places[index])
         with one_line_errors():
             picture = self._document.picture(self._places[index])
-        _shown.add(_key(self._document))
+        _shown.add(_place(self._document, self._places[index]))
         return picture
 
     def __repr__(self) -> str:
@@ -110,16 +111,18 @@ def results(doc: Mapping[str, Any], answers: Sequence[Sequence[str] | str]) -> d
         answers: one entry, the list of its repeats (or one text, where another filter took one).
 
     Raises:
-        UserError: the question's pictures never reached the model. lm-eval looks at the first request alone to see
-            whether there are any, and drops those of all others.
+        UserError: not all pictures of the question reached the model. lm-eval looks at the first request alone to
+            see whether there are any, and drops those of all others; some of its models take only the first one.
     """
     exam, said = _exam(doc), answers[0]
     document = exam.document(doc["id"])
-    if document.images and _key(document) not in _shown:
+    taken = sum(_place(document, place) in _shown for place in range(len(document.images)))
+    if taken < len(document.images):
         with one_line_errors():
             raise UserError(
-                f"task {exam.task.name}: the pictures of question {document.id} were not taken by the model: ask"
-                " questions with and without pictures in calls of their own, of a model that sees"
+                f"task {exam.task.name}: {taken} of {len(document.images)} pictures of question {document.id} were"
+                " taken by the model: ask questions with and without pictures in calls of their own, those with"
+                " pictures of hf-multimodal or vllm-vlm (for endpoints take Inspect)"
             )
     trials = [said] if isinstance(said, str) else said
     verdicts = [exam.mark(doc["id"], text, trial=trial) for trial, text in enumerate(trials)]
@@ -143,8 +146,8 @@ def _joined(values: Sequence[Any]) -> Any:
     return sum(values) / len(values)
 
 
-def _key(document: Document) -> tuple[str, str]:
-    return document.request.key.task, document.id
+def _place(document: Document, place: int) -> tuple[str, str, int]:
+    return document.request.key.task, document.id, place
 
 
 def _exam(doc: Mapping[str, Any]) -> Exam:

@@ -17,6 +17,7 @@ import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, ParamSpec, TypeVar
 
 from livek12.core.errors import UserError
@@ -140,7 +141,7 @@ def _exam(row: Mapping[str, str]) -> Exam:
 def _mark(exam: Exam, id: str, text: str, trial: int) -> Verdict:
     if not text.startswith(GAVE_UP):
         return exam.mark(id, text, trial=trial)
-    return exam.lost(id, f"no response: {text}", trial)
+    return exam.lost(id, text, trial)
 
 
 # The YAML ------------------------------------------------------------------------------------------------------------
@@ -214,7 +215,7 @@ def _ours(function: Callable[..., Any]) -> Function:
 
 def _call(name: str, folder: Path) -> str:
     return (
-        f"lmms-eval --model qwen2_5_vl --model_args pretrained=MODEL --tasks {name} --include_path {folder}"
+        f"lmms-eval --model qwen2_5_vl --model_args pretrained=MODEL --tasks {name} --include_path {quote(str(folder))}"
         " --log_samples --output_path OUT"
     )
 

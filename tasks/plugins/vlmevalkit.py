@@ -21,13 +21,13 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.questions import open_card
-from livek12.core.records import Image
 from livek12.tasks.plugins.exam import DATA_VARIABLE, PREFIX, Document, Exam, Guide, harness_name, open_exam
-from livek12.tasks.plugins.yaml_tasks import tasks_in
+from livek12.tasks.plugins.yaml_tasks import example, tasks_in
 from livek12.tasks.registry import all_tasks
 
 INSTALL = 'pip install "livek12[vlmevalkit]"'
@@ -59,8 +59,8 @@ def guide(data: str, folder: Path) -> Guide:
         path=str(folder) if data else __name__,
         install=INSTALL,
         call=(
-            f"{DATA_VARIABLE}={data or 'DATA'} python -m {__name__}"
-            " --data livek12_cfe_text --model MODEL --work-dir out"
+            f"{DATA_VARIABLE}={quote(data or 'DATA')} python -m {__name__}"
+            f" --data {harness_name(example(data).name)} --model MODEL --work-dir out"
         ),
         notes=(
             "the launcher takes the arguments of the kit's run.py; it needs no tables, only LIVEK12_DATA",

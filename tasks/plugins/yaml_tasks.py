@@ -14,7 +14,7 @@ from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.core.facts import Facts
 from livek12.core.journal import write_atomically
-from livek12.core.questions import NoConfig, iter_facts
+from livek12.core.questions import NoConfig, iter_facts, open_card
 from livek12.tasks.base import Modality, Task
 from livek12.tasks.plugins.exam import METRICS, PREFIX
 from livek12.tasks.registry import all_tasks, get_task
@@ -54,6 +54,21 @@ def tasks_in(place: str) -> Iterator[tuple[Task, list[Facts]]]:
         asked = _asked(task, place, seen)
         if asked or not place:
             yield task, asked
+
+
+def example(data: str) -> Task:
+    """The task that a command line to be copied names: one that the data set has, of text alone where there is one.
+
+    Args:
+        data: the data set; "" for any.
+
+    Raises:
+        UserError: there is no such data set, or no task has questions in it.
+    """
+    found = [task for task, _ in tasks_in(open_card(data)[0])] if data else [get_task("cfe_text")]
+    if not found:
+        raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
+    return next((task for task in found if task.modality == "text_only"), found[0])
 
 
 def generation(task: Task, budget: str) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import PIL.Image
 import pytest
 
+from livek12.core.engines.images import check_image
 from livek12.core.records import Request
 from livek12.dataset_builders import build
 from livek12.tasks.plugins.exam import Document
@@ -22,6 +22,7 @@ from tests.core.engines.conftest import (  # noqa: F401  (fixtures: the small mo
     small_gguf,
     tiny_qwen25_vl,
 )
+from tests.plugins.odd_exam import write_odd_exam
 
 Row = tuple[str, str, str]
 """(role, "text" or "image", the text or `rgb_sha256` of the picture)."""
@@ -43,6 +44,12 @@ def cfe_data(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str
 def gaokao_mm_data(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Real exam questions with figures as a livek12 data set."""
     return _built("livek12", str(shared_data / "gaokao_mm"), tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def odd_data(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Texts and pictures that a harness could spoil, as a livek12 data set."""
+    return _built("livek12", str(write_odd_exam(tmp_path_factory.mktemp("odd") / "exam")), tmp_path_factory)
 
 
 def _built(benchmark: str, source: str, factory: pytest.TempPathFactory) -> str:
@@ -72,8 +79,8 @@ def parity_rows(request: Request) -> list[Row]:
             if part.type == "text":
                 rows.append((message.role, "text", part.text or ""))
             else:
-                encoded = request.images[part.image or ""].bytes or b""
-                rows.append((message.role, "image", rgb_sha256(PIL.Image.open(io.BytesIO(encoded)))))
+                shown = check_image(request.images[part.image or ""])  # as our own engines decode it
+                rows.append((message.role, "image", rgb_sha256(shown)))
     return rows
 
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import PackageNotFoundError, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,17 @@ from inspect_ai.model._model_output import ChatCompletionChoice  # noqa: E402
 from inspect_ai.solver import Generate, Solver, TaskState, solver  # noqa: E402
 
 from livek12.core.errors import UserError  # noqa: E402
-from livek12.core.records import Request  # noqa: E402
+from livek12.core.records import Request, Verdict  # noqa: E402
+from livek12.core.run_folder import RunFolder  # noqa: E402
+from livek12.scripts.imports import inspect_ai as reader  # noqa: E402
 from livek12.scripts.imports.inspect_ai import rows as imported  # noqa: E402
 from livek12.tasks.plugins import inspect_ai as plugin  # noqa: E402
 from livek12.tasks.plugins.exam import open_exam  # noqa: E402
 from livek12.tasks.plugins.inspect_marks import answer_of, model_name  # noqa: E402
 from livek12.tasks.plugins.inspect_tasks import TASKS  # noqa: E402
 from livek12.tasks.registry import all_tasks  # noqa: E402
+from tests.core.engines.scripted_server import Json, Reply, serving  # noqa: E402
+from tests.judges.llm.judge_server import JudgeScript, counted, says, text_of  # noqa: E402
 
 Seen = list[tuple[str, str, str]]
 SEEN: list[Seen] = []
@@ -85,6 +89,7 @@ def ours(request: Request) -> Seen:
         b"\x89PNG": "data:image/png;base64",
         b"\xff\xd8\xff": "data:image/jpeg;base64",
         b"RIFF": "data:image/webp;base64",
+        b"GIF8": "data:image/gif;base64",
     }
     found: Seen = []
     for message in request.messages:
@@ -174,6 +179,7 @@ def report_of(run: Path, *arguments: object) -> dict[str, Any]:
         ("livek12_text_image", "gaokao_mm_data"),
         ("livek12_image_only", "sample_data"),
         ("kmmmu", "sample_data"),
+        ("livek12", "odd_data"),
     ],
 )
 def test_what_reaches_the_model_is_our_request(
@@ -271,6 +277,33 @@ def test_judges_are_asked_what_the_rules_leave_open(sample_data: str, tmp_path: 
     assert any("judge-a: undecided" in (score.explanation or "") for score in scores)
 
 
+def votes(body: Json) -> Reply:
+    """A judge's reply that hangs on its name and on what it is asked."""
+    digest = hashlib.sha256((body["model"] + text_of(body)).encode()).digest()
+    parts = body["response_format"]["json_schema"]["schema"]["properties"]["parts"]["minItems"]
+    return says(counted(*(byte % 2 == 0 for byte in digest[:parts])))
+
+
+def test_a_panel_gives_the_verdicts_of_a_native_run(sample_data: str, tmp_path: Path) -> None:
+    rows = answers_to("livek12_text_only", sample_data, 1)
+    run, common = tmp_path / "native", ("--task", "livek12_text_only", "--data", sample_data)
+    report_of(run, write_rows(tmp_path / "rows.jsonl", rows), "--from", "jsonl", *common)
+    with serving(JudgeScript(lambda question, before, body: votes(body))) as url:
+        panel = ",".join(f"judge-{name}@openai:base_url={url}" for name in "abc")
+        log = sit("livek12_text_only", sample_data, rows, tmp_path / "logs", judge=panel, audit=False)
+        ended = livek12_here("judge", run, "--judge", panel, "--no-audit", "--no-cache", "--again")
+    assert ended.code == 0, ended.err
+    native = {row.question.id: row.verdict for row in RunFolder.open(run).rows() if row.verdict}
+    scores = {str(sample.id): sample.scores["exam_marks"] for sample in log.samples or [] if sample.scores}
+    theirs = {id: Verdict.model_validate((score.metadata or {})["verdict"]) for id, score in scores.items()}
+    told = {"state", "points", "low", "high", "correct", "parts"}
+    assert {id: one.model_dump(include=told) for id, one in theirs.items()} == {
+        id: one.model_dump(include=told) for id, one in native.items()
+    }
+    decided = [part.decision for one in theirs.values() for part in one.parts if len(part.votes) == 3]
+    assert {"accept", "reject"} <= set(decided)
+
+
 def test_a_log_tells_of_thinking_counts_and_endings(sample_data: str, tmp_path: Path) -> None:
     row = answers_to("livek12_text_only", sample_data, 1)[0]
     said = answer_of(output_of(row))
@@ -295,12 +328,14 @@ def test_a_sample_that_failed_has_no_row_and_json_logs_are_read(
     from inspect_ai.log import EvalError
 
     log.samples[0].error = EvalError(message="lost", traceback="", traceback_ansi="")
+    log.status = "started"
     as_json = tmp_path / "other" / "log.json"
     as_json.parent.mkdir()
     write_eval_log(log, str(as_json))
     found = list(imported(as_json, ["livek12_text_only"]))
     assert {row["question_id"] for row in found} == {row["question_id"] for row in rows} - {log.samples[0].id}
     assert "1 samples ended without an answer" in caplog.text
+    assert "the eval did not end; `inspect log recover`" in caplog.text
     with pytest.raises(UserError, match="no answers to cfe_text"):
         list(imported(as_json, ["cfe_text"]))
     (tmp_path / "other" / "damaged.eval").write_bytes(b"PK\x03\x04 and no more")
@@ -309,7 +344,7 @@ def test_a_sample_that_failed_has_no_row_and_json_logs_are_read(
 
 
 def test_two_logs_of_one_question_are_an_error(sample_data: str, tmp_path: Path) -> None:
-    rows = answers_to("livek12_text_only", sample_data, 1)
+    rows = answers_to("livek12_text_only", sample_data, 1, 5)
     sit("livek12_text_only", sample_data, rows, tmp_path)
     sit("livek12_text_only", sample_data, rows, tmp_path)
     assert len(list(imported(tmp_path, ["livek12_text_only"]))) == len(rows), "the same log twice"
@@ -320,23 +355,27 @@ def test_two_logs_of_one_question_are_an_error(sample_data: str, tmp_path: Path)
 
 
 def bomb(file: Path) -> None:
-    """An archive that says it holds ten bytes and unpacks to 300 MiB."""
+    """An archive that says it holds ten bytes and unpacks to 30 MiB."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("header.json", "w") as stream:
-        for _ in range(300):
+        for _ in range(30):
             stream.write(bytes(1 << 20))
     raw = bytearray(file.read_bytes())
-    true = struct.pack("<I", 300 << 20)
+    true = struct.pack("<I", 30 << 20)
     assert raw.count(true) >= 1
     file.write_bytes(raw.replace(true, struct.pack("<I", 10)))
 
 
 @pytest.mark.parametrize("kind", ["bomb", "cut", "empty", "json", "deep", "folder", "missing"])
-def test_a_hostile_log_ends_in_one_line(kind: str, sample_data: str, tmp_path: Path) -> None:
+def test_a_hostile_log_ends_in_one_line(
+    kind: str, sample_data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "MOST_BYTES", 25 << 20)
     file = tmp_path / ("log.json" if kind in ("json", "deep") else "log.eval")
     if kind == "bomb":
         bomb(file)
     elif kind == "cut":
-        log = sit("livek12_text_only", sample_data, answers_to("livek12_text_only", sample_data, 1), tmp_path / "logs")
+        rows = answers_to("livek12_text_only", sample_data, 1, 4)
+        log = sit("livek12_text_only", sample_data, rows, tmp_path / "logs")
         file.write_bytes(Path(log.location).read_bytes()[:3000])
     elif kind == "folder":
         file.mkdir()
@@ -348,16 +387,16 @@ def test_a_hostile_log_ends_in_one_line(kind: str, sample_data: str, tmp_path: P
 
 
 @pytest.mark.parametrize(("found", "said"), [("0.3.99", "is too old"), (None, "is not installed")])
-def test_an_old_version_is_named(found: str | None, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_version_is_named(found: str | None, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def version(name: str) -> str:
         if found is None:
-            raise plugin.PackageNotFoundError(name)
+            raise PackageNotFoundError(name)
         return found
 
-    monkeypatch.setattr(plugin, "version", version)
-    with pytest.raises(UserError, match=said) as caught:
-        plugin.check_version()
-    assert plugin.MINIMUM in str(caught.value) or "pip install" in str(caught.value)
+    monkeypatch.setattr("importlib.metadata.version", version)
+    for asked in (plugin.check_version, lambda: plugin.guide("", tmp_path)):
+        with pytest.raises(UserError, match=f"{said}.*pip install"):
+            asked()
 
 
 def test_every_task_is_there_and_wrong_use_is_one_line(sample_data: str, tmp_path: Path) -> None:

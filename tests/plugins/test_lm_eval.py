@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ import yaml
 from livek12.core.engines.torch_builds import mend_torch_builds
 from livek12.core.errors import UserError
 from livek12.core.run_folder import RunFolder
+from livek12.scripts.imports import READERS, as_jsonl
 from livek12.scripts.imports.lm_eval import rows
 from livek12.tasks.plugins import lm_eval, lm_eval_calls
 from livek12.tasks.plugins.exam import METRICS, open_exam
@@ -145,6 +147,13 @@ def test_the_sample_reaches_the_model_as_ours(sample_data: str, tmp_path: Path, 
     assert any(kind == "image" for given in model.given.values() for _, kind, _ in given) != ("text_only" in name)
 
 
+@pytest.mark.parametrize("name", ["livek12_text_only", "livek12_text_image"])
+def test_odd_texts_and_pictures_reach_the_model_as_ours(odd_data: str, tmp_path: Path, name: str) -> None:
+    exam = open_exam(name, odd_data)
+    _, model, _ = sat(odd_data, tmp_path / "odd", name, {})
+    assert model.given == {document.id: parity_rows(document.request) for document in exam.documents}
+
+
 def test_figures_reach_the_model_as_ours(gaokao_mm_data: str, tmp_path: Path) -> None:
     exam = open_exam("livek12_text_image", gaokao_mm_data)
     _, model, _ = sat(gaokao_mm_data, tmp_path / "gaokao", "livek12_text_image", {}, FIRST)
@@ -212,11 +221,20 @@ def test_logs_hold_no_pictures(sample_data: str, tmp_path: Path) -> None:
 def test_a_model_that_was_shown_no_pictures_gets_no_marks(sample_data: str) -> None:
     docs = lm_eval_calls.dataset("kmmmu", sample_data, "with_pictures")["test"]
     blind, seeing = docs[0], docs[1]
-    lm_eval_calls._shown.discard(("kmmmu", blind["id"]))
-    with pytest.raises(UserError, match=f"pictures of question {blind['id']} were not taken"):
+    lm_eval_calls._shown.clear()
+    with pytest.raises(UserError, match=f"0 of 1 pictures of question {blind['id']} were taken"):
         lm_eval_calls.results(blind, [["①"]])
     assert [picture.mode for picture in lm_eval_calls.pictures(seeing)] == ["RGB"]
     assert set(lm_eval_calls.results(seeing, [["①"]])) == set(METRICS)
+
+
+def test_a_model_that_took_some_of_the_pictures_gets_no_marks(sample_data: str) -> None:
+    docs = lm_eval_calls.dataset("livek12_image_only", sample_data)["test"]
+    doc = next(doc for doc in docs if len(doc["pictures"]) > 1)
+    lm_eval_calls._shown.clear()
+    list(lm_eval_calls.pictures(doc)[:1])
+    with pytest.raises(UserError, match=f"1 of {len(doc['pictures'])} pictures of question {doc['id']} were taken"):
+        lm_eval_calls.results(doc, [["x"]])
 
 
 def test_the_two_parts_of_a_task_are_the_task(sample_data: str) -> None:
@@ -281,6 +299,19 @@ def test_a_log_that_cannot_be_taken_is_one_line(tmp_path: Path, files: dict[str,
         (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=message):
         list(rows(tmp_path, {"cfe_text"}))
+
+
+@pytest.mark.parametrize("harness", READERS)
+def test_a_log_that_is_not_there_is_said_so(harness: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"none: no such file or folder; give what {harness} wrote"):
+        as_jsonl(tmp_path / "none", harness, {"cfe_text"}, tmp_path / "run")
+
+
+def test_a_packed_log_is_one_line(tmp_path: Path) -> None:
+    packed = tmp_path / "samples_livek12_cfe_text_1.jsonl.gz"
+    packed.write_bytes(gzip.compress(sample_line("a", "1").encode()))
+    with pytest.raises(UserError, match=r"not a log of samples; give samples_\*\.jsonl, unpacked"):
+        list(rows(packed, {"cfe_text"}))
 
 
 def lm_eval_command(*args: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:

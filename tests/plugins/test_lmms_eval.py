@@ -31,8 +31,11 @@ EXAMS = {
     "livek12_text_image": "gaokao_mm_data",
     "livek12_image_only": "sample_data",
     "kmmmu": "sample_data",
+    "livek12": "odd_data",
 }
 LIMIT, TRIALS = 50, 2
+SIMPLE = 12
+"""How many questions the simple model is asked: it differs from the chat model in where pictures stand."""
 LOST = "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Connection error."
 
 
@@ -74,15 +77,15 @@ class Sitting:
         return open_exam(task, self.places[task]).documents[:LIMIT]
 
 
-def arguments(folder: Path, include: Path, places: dict[str, str], trials: int) -> list[object]:
+def arguments(folder: Path, include: Path, places: dict[str, str], trials: int, limit: int = LIMIT) -> list[object]:
     """What puts recorded answers to all of the tasks, each from its own data set, before the recording model."""
     folder.mkdir()
-    answers = {task: answers_to(open_exam(task, data).documents[:LIMIT], trials) for task, data in places.items()}
+    answers = {task: answers_to(open_exam(task, data).documents[:limit], trials) for task, data in places.items()}
     rows = [{**row, "task": harness_name(task)} for task, of in answers.items() for row in of]
     file = write_rows(folder / "answers.jsonl", rows)
     return [
         "--model", "recorder", "--model_args", f"answers={file},seen={folder}/seen.jsonl", "--include_path", include,
-        "--tasks", ",".join(map(harness_name, places)), "--limit", LIMIT, "--repeats", trials, "--log_samples",
+        "--tasks", ",".join(map(harness_name, places)), "--limit", limit, "--repeats", trials, "--log_samples",
         "--output_path", folder / "out",
     ]  # fmt: skip
 
@@ -106,12 +109,12 @@ class Sittings:
 
 @pytest.fixture(scope="module")
 def sittings(
-    cfe_data: str, gaokao_mm_data: str, sample_data: str, tmp_path_factory: pytest.TempPathFactory
+    cfe_data: str, gaokao_mm_data: str, sample_data: str, odd_data: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Sittings:
     """The chat model is asked everything twice, the simple one once."""
     folder = tmp_path_factory.mktemp("lmms-eval")
     (include := folder / "tasks").mkdir()
-    data = {"cfe_data": cfe_data, "gaokao_mm_data": gaokao_mm_data, "sample_data": sample_data}
+    data = {"cfe_data": cfe_data, "gaokao_mm_data": gaokao_mm_data, "sample_data": sample_data, "odd_data": odd_data}
     guides = {name: Path(plugin.guide(place, folder / name).path) for name, place in data.items()}
     for task, name in EXAMS.items():
         shutil.copy(guides[name] / f"{harness_name(task)}.yaml", include)
@@ -124,7 +127,7 @@ def sittings(
     moved.rename(folder / "elsewhere")
     ended = lmms_eval(
         *arguments(chat.folder, include, places, TRIALS), "--",
-        *arguments(simple.folder, include, places, 1), "--force_simple", "--",
+        *arguments(simple.folder, include, places, 1, SIMPLE), "--force_simple", "--",
         *last, module="tests.plugins.lmms_recorder",
     )  # fmt: skip
     assert list(simple.folder.rglob("*_results.json")), ended.out[-3000:] + ended.err[-3000:]
@@ -158,7 +161,7 @@ def test_what_reaches_a_chat_model_is_our_request(task: str, chat: Sitting) -> N
 @pytest.mark.parametrize("task", EXAMS)
 def test_what_reaches_a_simple_model_is_our_request_with_marks(task: str, simple: Sitting) -> None:
     seen = [entry for entry in simple.seen if entry["task"] == harness_name(task)]
-    expected = [(one.id, marked(parity_rows(one.request))) for one in simple.documents(task)]
+    expected = [(one.id, marked(parity_rows(one.request))) for one in simple.documents(task)[:SIMPLE]]
     assert [(entry["question_id"], [tuple(row) for row in entry["rows"]]) for entry in seen] == expected
 
 
@@ -361,3 +364,13 @@ def test_a_log_of_something_else(name: str, rows: list[dict[str, Any]], says: st
         list(imported(tmp_path, ["cfe_text"]))
     with pytest.raises(UserError, match="no samples of"):
         list(imported(tmp_path / "absent", ["cfe_text"]))
+
+
+def test_two_answers_to_one_question_are_refused_and_the_same_twice_is_not(tmp_path: Path) -> None:
+    line = {"questions": "a", "filtered_resps": ["1"]}
+    for date in (1, 2):
+        write_rows(tmp_path / f"{date}_samples_livek12_cfe_text.jsonl", [line])
+    assert {row["response"] for row in imported(tmp_path, ["cfe_text"])} == {"1"}
+    write_rows(tmp_path / "2_samples_livek12_cfe_text.jsonl", [{**line, "filtered_resps": ["2"]}])
+    with pytest.raises(UserError, match=r"question a of cfe_text .* in .*1_samples.*, otherwise, in .*2_s"):
+        list(imported(tmp_path, ["cfe_text"]))

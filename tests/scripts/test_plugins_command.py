@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -12,9 +14,9 @@ import pytest
 from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.tasks.plugins import HARNESSES
-from livek12.tasks.plugins.exam import require
-from tests.plugins.conftest import needs, sample_data  # noqa: F401  (a fixture)
-from tests.scripts.command import livek12_here
+from livek12.tasks.plugins.exam import harness_name, open_exam, require
+from tests.plugins.conftest import needs, planted_answers, sample_data, write_rows  # noqa: F401  (a fixture)
+from tests.scripts.command import livek12, livek12_here
 
 INSTALL = "pip install 'livek12[lm-eval]'"
 
@@ -88,6 +90,38 @@ def test_every_harness_has_its_guide() -> None:
             assert "install" in ended.err
         else:
             assert all(json.loads(ended.out)[name] for name in ("path", "install", "call"))
+
+
+def test_the_call_can_be_copied(sample_data: str, tmp_path: Path) -> None:  # noqa: F811
+    """It is one shell command, whatever the path looks like, and names a task that the data set has."""
+    odd = tmp_path / "a set's folder"
+    odd.symlink_to(sample_data)
+    listed = {harness_name(row["name"]) for row in json.loads(livek12_here("tasks", "--data", odd, "--json").out)}
+    for harness in HARNESSES:
+        ended = livek12_here("plugins", harness, "--data", odd, "--out", tmp_path / f"out of {harness}", "--json")
+        if ended.code:
+            continue
+        words = shlex.split(json.loads(ended.out)["call"])
+        assert any(str(odd) in word or str(tmp_path / f"out of {harness}") in word for word in words), words
+        named = [harness_name(re.sub(r"^livek12/|_with(out)?_pictures$", "", word)) for word in words]
+        assert listed & set(named), words
+
+
+@pytest.mark.parametrize("name", ["plain", "资料"])
+def test_a_locale_without_utf8_is_no_traceback(sample_data: str, tmp_path: Path, name: str) -> None:  # noqa: F811
+    """What a run ends with can be printed, dashes and all; an argument that cannot be read is one line."""
+    (tmp_path / name).symlink_to(sample_data)
+    answers = write_rows(tmp_path / "rows.jsonl", planted_answers(open_exam("kmmmu", sample_data).documents))
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    how = ("--task", "kmmmu", "--data", tmp_path / name, "--out", tmp_path / "run")
+    ended = livek12("import-responses", answers, *how, **locale)
+    if name == "plain":
+        assert ended.code == 0, ended.err
+        assert (tmp_path / "run" / "report.html").is_file()
+    else:
+        assert ended.code == 2
+        assert ended.err.splitlines() == [ended.err.strip()]
+        assert ended.err.startswith("error: this locale cannot read the command line: set PYTHONUTF8=1")
 
 
 @pytest.mark.parametrize(

@@ -27,17 +27,20 @@ NOTHING_TO_MEASURE = 0.05
 
 
 def seconds(text: str) -> float:
-    """The least of two runs: noise only adds."""
-    times = []
-    for _ in range(2):
-        began = time.process_time()
-        for asked in ASKED:
-            extract(text, asked, "stop")
-        times.append(time.process_time() - began)
-    return min(times)
+    """Of processor time, for all kinds of question."""
+    began = time.process_time()
+    for asked in ASKED:
+        extract(text, asked, "stop")
+    return time.process_time() - began
 
 
 @pytest.mark.parametrize("piece", REPEATED)
 def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
-    once, twice = (seconds(piece * (count // len(piece)) + "x") for count in (CHARS, 2 * CHARS))
-    assert twice < 3.5 * once + NOTHING_TO_MEASURE
+    once: list[float] = []
+    twice: list[float] = []
+    for _ in range(3):  # noise only adds: the least of the runs, of more than one only where one does not settle it
+        for times, count in ((once, CHARS), (twice, 2 * CHARS)):
+            times.append(seconds(piece * (count // len(piece)) + "x"))
+        if min(twice) < 3.5 * min(once) + NOTHING_TO_MEASURE:
+            return
+    assert min(twice) < 3.5 * min(once) + NOTHING_TO_MEASURE
