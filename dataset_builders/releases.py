@@ -84,9 +84,7 @@ def open_base(place: str) -> Path:
         try:
             return Path(snapshot_download(name, repo_type="dataset", revision=revision or None))
         except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
-            raise UserError(
-                f"cannot fetch {place} from the Hub ({one_line(error, 160)}); give a folder"
-            ) from None
+            raise UserError(f"cannot fetch {place} from the Hub ({one_line(error, 160)}); give a folder") from None
     return Path(place)
 
 

@@ -78,7 +78,8 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
     edge, sheet.glyphs = _edges(sheet)
     runs = layout.segments(sheet.glyphs)
     solid = [piece.box for piece in sheet.pieces]
-    middle = layout.gutter(runs, solid, sheet.dividers, sheet.width, before)
+    landscape = sheet.width > 1.25 * sheet.height
+    middle = layout.gutter(runs, solid, sheet.dividers, sheet.width, before, landscape=landscape)
     ordered: list[tuple[Piece, int]] = [(piece, 0) for piece in edge]
     for region, column in _regions(runs, solid, middle, sheet):
         ordered += [(piece, column) for piece in _column(region, sheet)]

@@ -72,9 +72,16 @@ def _draft(
     body, topics = take_topics(own.text[:_LONGEST_TEXT])
     body, answer, solution = split_answered(body)
     text, worth, part_points = points.split_points(body)
-    section = segment.section.text
-    stem, choices = options.split(text, language, "选择" in section or "선다" in section)
+    section = points.said_of(segment.section.text, segment.number)
+    of_choice = "选择" in section.replace("非选择", "") or "선다" in section
+    stem, choices = options.split(text, language, of_choice)
+    if segment.inline:
+        shared.text, choices = options.split(shared.text, language, of_choice)
     kind, raw, sure = kinds.type_of(stem, bool(choices), section, language, template)
+    if segment.inline and not choices:
+        kind = "fill_in_blank"
+    if shared.text and not stem:
+        stem = f"{segment.number}."  # the number in the passage is all that asks
     question = f"{shared.text}\n{stem}" if shared.text else stem
     draft = Draft(
         id=id,
@@ -90,7 +97,7 @@ def _draft(
         section=segment.section.title,
         elective=segment.elective,
         solution=solution,
-        points=points.section_points(section, segment.number) if worth is None else worth,
+        points=points.section_points(segment.section.text, segment.number) if worth is None else worth,
         part_points=part_points,
         knowledge_points=topics,
         markdown=own.text,
@@ -125,6 +132,8 @@ def _suffix(data: bytes) -> str:
 def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, sure: float) -> Draft:
     if segment.repeated:
         draft = with_doubt(draft, "number", f"number {draft.number} is there twice", 0.1)
+    if segment.inline:
+        draft = with_doubt(draft, "number", f"the number {draft.number} was found within the passage", 0.4)
     if segment.unread:
         draft = with_doubt(
             draft, "number", "its number was not read: that it begins here is a guess by what is around it", 0.1
@@ -135,7 +144,7 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "options", _without_options(draft), 0.2)
     elif empty := [option.label for option in draft.options if not option.text.strip()]:
         draft = with_doubt(draft, "options", f"options {', '.join(empty)} stand in the picture only", 0.2)
-    elif len({option.text for option in draft.options}) < len(draft.options):
+    elif len(read_as := [o.text for o in draft.options if o.text != IMAGE_MARK]) > len({*read_as}):
         draft = with_doubt(draft, "options", "two options read alike", 0.3)
     if not draft.question.strip():
         draft = with_doubt(draft, "text", "no text was found", 0.05)

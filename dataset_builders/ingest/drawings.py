@@ -32,8 +32,10 @@ class _Drawn:
     shapes: list[Shape] = field(default_factory=list)
 
 
-def read(page: Any, shown: Affine, width: float, height: float, bars: list[Rule]) -> tuple[list[Rule], list[Shape]]:
-    """The drawings of a page.
+def read(
+    page: Any, shown: Affine, width: float, height: float, bars: list[Rule]
+) -> tuple[list[Rule], list[Shape], bool]:
+    """The drawings of a page, and whether these are all.
 
     Args:
         page: of pdfium.
@@ -65,7 +67,7 @@ def read(page: Any, shown: Affine, width: float, height: float, bars: list[Rule]
                 _path(c, item, to_page, found)
 
     walk(c.FPDFPage_CountObjects(page.raw), lambda at: c.FPDFPage_GetObject(page.raw, at), shown, 0)
-    return _merged([*found.rules, *bars]), found.shapes
+    return _merged([*found.rules, *bars]), found.shapes, left[0] > 0
 
 
 def _matrix(c: Any, item: Any) -> Affine:

@@ -16,7 +16,8 @@ from typing import Any, Final
 from livek12.dataset_builders.ingest import drawings, eqfont
 from livek12.dataset_builders.ingest.geometry import Affine, Rule, Shape
 
-MAX_GLYPHS: Final = 40_000
+MAX_GLYPHS: Final = 20_000
+"""Of a page; the densest A3 sheet has 8,000."""
 
 
 @dataclass(slots=True)
@@ -51,7 +52,12 @@ class Glyph:
 
 @dataclass(slots=True)
 class RawPage:
-    """What stands on one page; `hidden` letters are not printed (the text layer OCR puts behind a scan)."""
+    """What stands on one page.
+
+    Attributes:
+        hidden: letters that are not printed (the text layer OCR puts behind a scan).
+        notes: what was left out, for a person.
+    """
 
     width: float
     height: float
@@ -59,6 +65,7 @@ class RawPage:
     rules: list[Rule] = field(default_factory=list)
     shapes: list[Shape] = field(default_factory=list)
     hidden: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 def read(page: Any) -> RawPage:
@@ -68,7 +75,9 @@ def read(page: Any) -> RawPage:
     raw = RawPage(width, height)
     bars: list[Rule] = []
     raw.glyphs = _once(_glyphs(page, shown, bars, raw))
-    raw.rules, raw.shapes = drawings.read(page, shown, raw.width, raw.height, bars)
+    raw.rules, raw.shapes, whole = drawings.read(page, shown, raw.width, raw.height, bars)
+    if not whole:
+        raw.notes.append(f"only the first {drawings.MAX_OBJECTS} drawings were looked at: no exam's page has so many")
     return raw
 
 
@@ -92,7 +101,10 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
     _unmark(page)
     text = page.get_textpage()
     layer = text.raw
-    total = min(c.FPDFText_CountChars(layer), MAX_GLYPHS)
+    count = c.FPDFText_CountChars(layer)
+    total = min(count, MAX_GLYPHS)
+    if count > total:
+        raw.notes.append(f"of {count} characters only the first {total} were read: no exam's page has so many")
     fonts: dict[bytes, tuple[str, bool, bool]] = {}
     left, right, bottom, top, x, y = (ctypes.c_double() for _ in range(6))
     loose, matrix, flags = c.FS_RECTF(), c.FS_MATRIX(), ctypes.c_int()

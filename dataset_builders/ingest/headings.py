@@ -16,6 +16,7 @@ _CHINESE = re.compile(
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
     r"|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
+_PART_TITLE = re.compile(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
 _TITLE_WORDS = re.compile(
     r"题|分[)）]|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"
 )
@@ -40,8 +41,13 @@ _PASSAGES = (
 _ANSWERS = re.compile(
     r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정답\s*(?:및|과|표)"
     r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|marking\s+scheme)"
-    r".{0,40}$",
+    r".{0,40}$"
+    r"|[^，。,.；;：:！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评分(?:标准|细则)|参考解答).{0,20}$",
     re.IGNORECASE,
+)
+_BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\s*[】\]]?\s*[:：]?\s*", re.IGNORECASE)
+_FIRST_ANSWER = re.compile(
+    r"\s*(?:[一1１]\s*[、.．~～—–\-:：)）]|[(（第]\s*1|题\s*号|번\s*호|문항|No\b|Question)", re.IGNORECASE
 )
 _NOTICE = re.compile(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
@@ -71,6 +77,17 @@ def is_section(text: str) -> bool:
     return bool(_KOREAN.fullmatch(text) or _ENGLISH.match(text) or _ENGLISH_TITLE.fullmatch(text))
 
 
+def is_part_of_section(text: str) -> bool:
+    """Whether a section's title is that of a part, （一）, of the section before it."""
+    return bool(_PART_TITLE.match(text))
+
+
+def short_title(text: str) -> str:
+    """The name in a section's title: without its number, its points and its instructions."""
+    bare = re.sub(r"^\s*[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，\s]*", "", text)
+    return re.split(r"[(（:：。．,，]", bare, maxsplit=1)[0].strip()[:24]
+
+
 def passage_range(text: str) -> tuple[int, int] | None:
     """The numbers of the questions that share what follows."""
     for pattern in _PASSAGES:
@@ -79,8 +96,10 @@ def passage_range(text: str) -> tuple[int, int] | None:
     return None
 
 
-def begins_answers(text: str) -> bool:
-    """Whether the rest of the paper is its key."""
+def begins_answers(text: str, below: str = "") -> bool:
+    """Whether the rest of the paper is its key: by the title, or by a bare 答案 and the first number below it."""
+    if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
+        return True
     return len(text) <= 80 and bool(_ANSWERS.match(text))
 
 

@@ -15,11 +15,13 @@ from pathlib import Path
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.blocks import PageBlocks
+from livek12.dataset_builders.ingest.headings import is_section, short_title
 from livek12.dataset_builders.ingest.numbering import anchors
 from livek12.dataset_builders.ingest.stream import Item, flatten, squeezed
 
 MAX_BYTES = 8 << 20
 MAX_ROWS = 5000
+_LONGEST_ANSWER = 60
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
 _VALUE = rf"[{_CIRCLED}]|[A-J]{{1,6}}|[-−]?\d{{1,7}}(?:[./]\d{{1,5}})?"
 _TRIPLE = re.compile(
@@ -27,7 +29,9 @@ _TRIPLE = re.compile(
     rf"\s+(?P<answer>{_VALUE}(?:\s*[,，]\s*[{_CIRCLED}])*)"
     r"\s+(?P<points>\d{1,2}(?:\.\d)?)(?!\S)"
 )
-_PAIR = re.compile(rf"(?<!\S)(?P<number>\d{{1,3}})\s*(?:[.．、:：)]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}})(?!\S)")
+_PAIR = re.compile(
+    rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}})(?!\S)"
+)
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
 _HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
@@ -41,12 +45,19 @@ SOLUTION_HEAD = re.compile(
     r"(?:^|\n|\s)(?:[【\[]\s*(?:解析|详解|解答|分析|点评|试题解析|解|해설|풀이)\s*[】\]]|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
     re.IGNORECASE,
 )
+_AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)")
+"""Where a solution's title follows the answer with no space between; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
+_WORTH = re.compile(r"^\s*[(（]\s*(?:满分|本题)?\s*\d{1,3}\s*分\s*[)）]\s*")
+_WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?$")
+"""What a key prints of the points, in front of an answer and behind it."""
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
+_NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
+_SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 _COLUMNS = {
-    "number": "number no no. num question_number 题号 序号 编号 번호 문항 문항번호 문제번호",
+    "number": "number question q # no no. num question_number 题号 序号 编号 번호 문항 문항번호 문제번호",
     "answer": "answer answers key correct correct_answer standard_answer 答案 参考答案 正确答案 标准答案 정답 답",
     "points": "points point score marks point_value 分值 分数 배점 점수",
     "solution": "solution explanation analysis 解析 解答 详解 해설 풀이",
@@ -67,6 +78,7 @@ class Entry:
         label: what is printed about the table it is of (subject, form, elective parts), without spaces.
         elective: the part it says it is of (CSV only).
         where: file and page or line, for messages.
+        source: name of the file, where there are several.
     """
 
     number: int
@@ -77,6 +89,7 @@ class Entry:
     label: str = ""
     elective: str = ""
     where: str = ""
+    source: str = ""
 
 
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
@@ -92,7 +105,23 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
-    """The entries of what stands behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers."""
+    """The entries of what stands behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers.
+
+    Where numbers begin anew with each section of the key, an entry's `elective` is the name of its section.
+    """
+    starts = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
+    if len(starts) > 1:
+        ends = [*starts[1:], len(items)]
+        names = [short_title(items[start].text) for start in starts]
+        parts = [_entries(items[start:end], name) for start, end in zip(starts, ends, strict=True)]
+        doubled = [entry.number for part in parts for entry in {entry.number: entry for entry in part}.values()]
+        if len(set(doubled)) < len(doubled) and len(set(names)) == len(names):
+            named = zip(names, parts, strict=True)
+            return [replace(entry, elective=section) for section, part in named for entry in part]
+    return _entries(items, name)
+
+
+def _entries(items: Sequence[Item], name: str) -> list[Entry]:
     short = _table_entries(items, name)
     long = _numbered(items, name)
     known = {entry.number for entry in short}
@@ -112,7 +141,9 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
     Raises:
         UserError: it cannot be read, or has no columns for numbers and answers.
     """
-    rows = _rows(file)
+    rows = [row for row in _rows(file) if any(cell.strip() for cell in row)]
+    if rows and all(len(row) == 2 and _NUMBER_CELL.fullmatch(row[0].strip()) for row in rows):
+        rows = [["number", "answer"], *rows]
     header = [_column(name) for name in rows[0]] if rows else []
     doubled = {name for name in header if name and header.count(name) > 1}
     if "number" not in header or "answer" not in header or doubled:
@@ -121,7 +152,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
     found, problems = [], []
     for line, row in enumerate(rows[1:], 2):
         cells = {name: value.strip() for name, value in zip(header, row, strict=False) if name}
-        number = re.fullmatch(r"(?:第|q|문항)?\s*(\d{1,3})\s*(?:题|번|[.．])?", cells.get("number", ""), re.IGNORECASE)
+        number = _NUMBER_CELL.fullmatch(cells.get("number", ""))
         if not any(cells.values()):
             continue
         if not number:
@@ -131,9 +162,10 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
         found.append(
             Entry(
                 int(number[1]),
-                cells.get("answer", ""),
+                _SAID.sub("", cells.get("answer", "")),
                 float(points[1]) if points else None,
                 cells.get("solution") or None,
+                label=squeezed(file.stem),
                 elective=cells.get("elective", ""),
                 where=f"{file.name}:{line}",
             )
@@ -143,6 +175,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
 
 def split_answered(text: str) -> tuple[str, str | None, str | None]:
     """A question's text without the answer and solution printed below it, and these; None where there are none."""
+    text = _AT_ONCE.sub("\n", text)
     answer = ANSWER_HEAD.search(text)
     start = answer.end() if answer else 0
     solution = SOLUTION_HEAD.search(text, start) or _SOLUTION_LINE.search(text, start)
@@ -172,6 +205,9 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
     for place, text in enumerate(texts):
         if spans := list(_SPAN.finditer(text)):
             found += [entry for span in spans for entry in _of_span(span)]
+            rest = " ".join(_SPAN.sub(" ", text).split())
+            pairs = list(_PAIR.finditer(rest))
+            found += [(int(m["number"]), m["answer"], None) for m in pairs if _covers(rest, pairs)]
         elif _NUMBERS_ROW.match(text) and place + 1 < len(texts) and _ANSWERS_ROW.match(texts[place + 1]):
             found += _of_rows(text, texts[place + 1])
         elif pattern and (triples := list(pattern.finditer(text))) and _covers(text, triples):
@@ -227,14 +263,17 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:
-    _, answer, solution = split_answered("\n" + text)
+    text = _WORTH.sub("", text)
+    said, answer, solution = split_answered("\n" + text)
     if answer is not None:
         return answer, solution
+    if solution is not None and 0 < len(said.strip()) <= _LONGEST_ANSWER and not _SOLVES.match(said):
+        return said.strip().rstrip(" .．。"), solution
     if solution is not None or _SOLVES.match(text):
         return "", solution or text
     first, _, rest = text.partition("\n")
-    if len(first) <= 60:
-        return first.strip().rstrip(" .．。"), rest.strip() or None
+    if len(first) <= _LONGEST_ANSWER:
+        return _WORTH_EACH.sub("", first.strip()).rstrip(" .．。"), rest.strip() or None
     return "", text
 
 
@@ -245,12 +284,9 @@ def _rows(file: Path) -> list[list[str]]:
         raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
     if len(data) > MAX_BYTES:
         raise UserError(f"{file.name}: has more than {MAX_BYTES >> 20} MiB; a key is smaller")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UserError(f"{file.name}: is not UTF-8; save it as UTF-8") from None
+    text = re.sub(r"\r\n?", "\n", _decoded(data, file.name)).replace("\0", "").lstrip("\ufeff\n ")
     head = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)
+    delimiter = max(",;\t，；", key=head.count)
     try:
         rows = [
             row for _, row in zip(range(MAX_ROWS + 1), csv.reader(io.StringIO(text), delimiter=delimiter), strict=False)
@@ -260,6 +296,24 @@ def _rows(file: Path) -> list[list[str]]:
     if len(rows) > MAX_ROWS:
         raise UserError(f"{file.name}: has more than {MAX_ROWS} rows; a key is smaller")
     return rows
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """The text of a table as spreadsheets save it: UTF-8, UTF-16, or a Chinese or Korean code page that fits it.
+
+    Two code pages may both fit the bytes; the right one is that in which the first line names the columns.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    for encoding in ("utf-8-sig", "gb18030", "cp949"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        head = re.split(r"[,;\t，；]", text.strip().split("\n", 1)[0].strip())
+        if encoding == "utf-8-sig" or {"number", "answer"} <= {_column(cell.strip('" ')) for cell in head}:
+            return text
+    raise UserError(f"{name}: is not UTF-8, nor Chinese or Korean with columns that are known; save it as UTF-8")
 
 
 def _column(name: str) -> str:

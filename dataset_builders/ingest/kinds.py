@@ -19,6 +19,8 @@ _NAMES = re.compile(
     r"|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?|proofs?",
     re.IGNORECASE,
 )
+_NOT_CHOICE = "非选择题"
+"""Says only what its questions are not."""
 _SINGLE = re.compile(r"只有\s*一\s*[项个]|只有一个选项|choose\s+(?:the\s+)?(?:one|best)|one\s+correct", re.IGNORECASE)
 _SEVERAL = re.compile(
     r"有多[项个]|多项符合|有选错的得\s*0|全部选对|一[项个]或[者几多两]|不止一[项个]|all\s+that\s+apply|one\s+or\s+more",
@@ -36,6 +38,9 @@ _PROVES = re.compile(r"求证|证明|prove|show\s+that|증명", re.IGNORECASE)
 _ASKS = re.compile(r"求(?!证)|计算|判断|写出|多少|[?？]|find|calculate|determine|구하", re.IGNORECASE)
 _WRITES = re.compile(
     r"서술하|설명하시오|논하|쓰고|쓰시오|说明|简述|论述|分析|explain|describe|justify|discuss|state\b", re.IGNORECASE
+)
+_WORKS_OUT = re.compile(
+    r"求|计算|证明|说明|简述|论述|find|calculate|explain|describe|prove|구하|서술|설명하", re.IGNORECASE
 )
 _PART = re.compile(r"[(（]\s*(?:\d{1,2}|[ivxⅰⅱⅲ]{1,4}|[a-h])\s*[)）]")
 _PARENTHESIS = re.compile(r"[(（]\s*[)）]\s*[。．.]?\s*(?:<image>\s*)*$")
@@ -64,11 +69,13 @@ def type_of(
         return own[1].kind, own[0], 1.0
     if has_options:
         return _choice(text, section, raw), raw, 1.0
-    kind = kind_of(_plain(raw)) if raw else None
+    kind = kind_of(_plain(raw)) if raw and raw != _NOT_CHOICE else None
     if kind in (CHOICE, *CHOICE_TYPES):
         return _choice(text, section, raw), raw, 0.4
     if kind == "fill_in_blank" or (kind is None and count_blanks(text)):
         return "fill_in_blank", raw, 1.0 if count_blanks(text) or kind else 0.7
+    if kind == FREE and count_blanks(text) and not _WORKS_OUT.search(text):
+        return "fill_in_blank", raw, 0.8
     if _TRUE_FALSE.search(text):
         return "true_false", raw, 0.9
     if kind in (FREE, None) and _is_proof(text):
@@ -79,7 +86,7 @@ def type_of(
         return CHOICE, raw, 0.3
     if language == "ko" and not _WRITES.search(text):
         return "short_answer", raw, 0.8
-    return FREE, raw, 0.9 if raw else 0.7
+    return FREE, raw, 0.9 if raw or _PART.search(text) else 0.7
 
 
 def settled(kind: str, answer: list[str]) -> QuestionType:
@@ -109,7 +116,7 @@ def _is_proof(text: str) -> bool:
     """Whether every part that asks something asks for a proof."""
     if not _PROVES.search(text):
         return False
-    starts = [match.start() for match in _PART.finditer(text)]
-    pieces = [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)] or [text]
+    starts = [match.start() for match in _PART.finditer(text)] or [0]
+    pieces = [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
     asking = [piece for piece in pieces if _PROVES.search(piece) or _ASKS.search(piece)]
     return bool(asking) and all(_PROVES.search(piece) and not _ASKS.search(piece) for piece in asking)

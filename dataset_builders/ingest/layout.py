@@ -326,6 +326,8 @@ def gutter(
     dividers: Sequence[Rule],
     width: float,
     before: float | None = None,
+    *,
+    landscape: bool = False,
 ) -> float | None:
     """X of the white space between two columns; None where there is one column.
 
@@ -335,6 +337,7 @@ def gutter(
         dividers: long vertical lines.
         width: of the page.
         before: the gutter of the page before, believed where nothing speaks against it.
+        landscape: the page is wider than it is high: two columns unless text crosses its middle.
     """
     for rule in dividers:
         x = (rule.left + rule.right) / 2
@@ -350,12 +353,15 @@ def gutter(
         crossing = sum(1 for a, b in spans if a - 2 < x < b + 2)
         lefts = [(a, b) for a, b in spans if b <= x - 2]
         rights = [(a, b) for a, b in spans if a >= x + 2]
-        if len(lefts) < 5 or len(rights) < 5 or crossing > 0.12 * len(spans):
+        free = landscape and crossing <= 2 and abs(x - width / 2) < 0.06 * width  # the header and the footer
+        least = 3 if free else 5
+        if len(lefts) < least or len(rights) < least or crossing > 0.12 * len(spans):
             continue
         fill_left = sum(b - a > 0.55 * (x - left) for a, b in lefts)
         start = min(a for a, _ in rights)
         fill_right = sum(b - a > 0.55 * (right - x) for a, b in rights)
-        if fill_left < 0.3 * len(lefts) or fill_right < 0.2 * len(rights):
+        filled = fill_left >= 0.3 * len(lefts) and fill_right >= 0.2 * len(rights)
+        if not filled and not free and (min(fill_left, fill_right) < 3 or crossing > 0.06 * len(spans)):
             continue
         score = (crossing, abs(x - (max(b for _, b in lefts) + start) / 2), x)
         if best is None or score < best:

@@ -60,7 +60,8 @@ def match(
         else:
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
-            matched.append(keyed(draft, entries[candidates[0]], source))
+            entry = entries[candidates[0]]
+            matched.append(keyed(draft, entry, entry.source or source))
     for index, entry in enumerate(entries):
         if index not in used:
             lines.append(f"key {entry.number} ({entry.where}): no question has this number")

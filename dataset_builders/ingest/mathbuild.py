@@ -91,7 +91,11 @@ def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     finder = Finder([atom for atom in atoms if atom.text.strip()])
     for rule in rules:
         y = (rule.top + rule.bottom) / 2
-        near = finder.between(rule.left - 0.4, rule.right + 0.4)
+        near = [
+            atom
+            for atom in finder.between(rule.left - 0.4, rule.right + 0.4)
+            if atom.left > rule.left - 1.5 * atom.size and atom.right < rule.right + 1.5 * atom.size
+        ]
         above = _adjacent(
             [atom for atom in near if atom.bottom < y + 0.12 * atom.size and atom.axis < y], y, down=False
         )
@@ -222,13 +226,18 @@ def functions(atoms: list[Atom]) -> list[Atom]:
         if run and (
             atom is None
             or abs(atom.base - run[-1].base) > 0.3
-            or not -0.3 < (atom.left - run[-1].right) / atom.size < 0.28
+            or not (-0.3 < (atom.left - run[-1].right) / atom.size < 0.28 or _ligature(run[-1], atom))
         ):
             kept += _named(run)
             run = []
         if atom is not None:
             run.append(atom)
     return kept
+
+
+def _ligature(one: Atom, other: Atom) -> bool:
+    """Whether two letters are one glyph: they have the same box."""
+    return (one.left, one.right) == (other.left, other.right)
 
 
 def _named(run: list[Atom]) -> list[Atom]:

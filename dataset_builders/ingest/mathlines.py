@@ -16,6 +16,9 @@ from livek12.dataset_builders.ingest.glyphs import Glyph
 from livek12.dataset_builders.ingest.mathbuild import accents, bars, brackets, cases, functions, operators
 from livek12.dataset_builders.ingest.writing import written
 
+_LONGEST_SCRIPT = 6
+"""Letters of a run that OCR read as one: a longer one is text, wherever it stands."""
+
 
 @dataclass(slots=True)
 class TextLine:
@@ -82,6 +85,8 @@ def _small(atoms: list[Atom]) -> set[int]:
     ordered = sorted(atoms, key=lambda atom: atom.left)
     lefts = [atom.left for atom in ordered]
     for atom in atoms:
+        if len(atom.text) > _LONGEST_SCRIPT and not atom.built:
+            continue
         reach = 0.45 * atom.size
         first = bisect.bisect_left(lefts, atom.left - 80)
         for other in ordered[first : bisect.bisect_right(lefts, atom.right + reach)]:

@@ -24,11 +24,15 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
         1.2,
     ),
     ("word", re.compile(r"\s*第\s*(\d{1,3})\s*题\s*[.:．：、]?\s*"), 1.2),
-    ("dot", re.compile(r"\s*[*＊]?\s*(\d{1,3})\s?[.．、。](?![\d~～])\s*"), 1.0),
+    (
+        "dot",
+        re.compile(r"\s*[*＊]?\s*(\d{1,3})\s?(?:[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년]))\s*"),
+        1.0,
+    ),
     ("dot", re.compile(r"\s*(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])\s*"), 0.8),
     ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿]{2})(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
     ("paren", re.compile(r"\s*(\d{1,3})\s?[)）]\s*"), 0.7),
-    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z][a-z]+)"), 0.2),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
 )
 """Style, form, and how much a line of that form weighs."""
 _RESTART = 4.5
@@ -62,17 +66,20 @@ class _Candidate:
     weight: float
 
 
-def anchors(items: Sequence[Item], starts: Sequence[int] = (), without: range = range(0)) -> list[Anchor]:
+def anchors(
+    items: Sequence[Item], starts: Sequence[int] = (), without: range = range(0), sections: Sequence[int] = ()
+) -> list[Anchor]:
     """The lines that begin questions.
 
     Args:
         items: the paper in reading order.
         starts: places where a part of the paper begins, so that numbers may go back there.
         without: places whose numbers are none of questions.
+        sections: places of sections' titles: where the first number behind one is 1, it may begin anew.
     """
     best: tuple[float, list[_Candidate]] = (0.0, [])
     for style in ("word", "dot", "paren"):
-        found = _best_run(_candidates(items, style, without), sorted(starts))
+        found = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
         if found[0] > best[0]:
             best = found
     return _with_runs(best[1])
@@ -110,14 +117,17 @@ def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], floa
     return _Candidate(candidate.place, candidate.number, candidate.end, candidate.weight + bonus + bold)
 
 
-def _best_run(candidates: Sequence[_Candidate], starts: Sequence[int]) -> tuple[float, list[_Candidate]]:
+def _best_run(
+    candidates: Sequence[_Candidate], starts: Sequence[int], sections: Sequence[int]
+) -> tuple[float, list[_Candidate]]:
     scores: list[float] = []
     before: list[int] = []
-    parts = _parts(candidates, starts)
+    parts, titles = _parts(candidates, starts), _parts(candidates, sections)
     for index, candidate in enumerate(candidates):
         score, previous = candidate.weight - _opening(candidate.number), -1
+        anew = candidate.number == 1 and index > 0 and titles[index] > titles[index - 1]
         for earlier in range(index):
-            step = _step(candidates[earlier].number, candidate.number, parts[index] > parts[earlier])
+            step = _step(candidates[earlier].number, candidate.number, anew or parts[index] > parts[earlier])
             if scores[earlier] - step + candidate.weight > score:
                 score, previous = scores[earlier] - step + candidate.weight, earlier
         scores.append(score)

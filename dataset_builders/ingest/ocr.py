@@ -11,6 +11,7 @@ import io
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,19 +23,23 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 THREADS: Final = max(1, min(4, os.cpu_count() or 1))
-LONGEST: Final = 2400
-"""Pixels of the longer side that OCR sees."""
+LONGEST: Final = 1760
+"""Pixels of the longer side that lines are looked for in; they are read at the page's own resolution."""
 _SECONDS: Final = 120
 _SCRIPTS: Final[dict[str, Language]] = {"Hangul": "ko", "Korean": "ko", "Han": "zh", "Japanese": "zh", "Latin": "en"}
 
 
+Missed = Callable[[list[Bounds]], tuple[list[Bounds], list[Bounds]]]
+
+
 @dataclass(slots=True)
 class Read:
-    """A run of text on one line."""
+    """A run of text on one line; `places` is x of the middle of each letter, empty where that is not known."""
 
     text: str
     box: Bounds
     confidence: float
+    places: tuple[float, ...] = ()
 
 
 class Reader:
@@ -47,45 +52,144 @@ class Reader:
             UserError: it is not installed.
         """
         self.language = language
-        self._engine: Any = None
+        self._rapid: _Rapid | None = None
         if language == "ko":
             _tesseract("kor")
         else:
-            self._engine = _rapidocr()
+            self._rapid = _Rapid()
 
-    def read(self, picture: Picture) -> list[Read]:
-        """All text of the picture."""
-        return _by_tesseract(picture, "kor") if self.language == "ko" else _by_rapidocr(self._engine, picture)
+    def read(self, picture: Picture, missed: Missed) -> list[Read]:
+        """All text of the picture.
 
-
-def _rapidocr() -> Any:
-    try:
-        from rapidocr import RapidOCR
-    except ImportError:
-        raise UserError("reading scanned pages needs rapidocr: pip install 'livek12[ingest]'") from None
-    return RapidOCR(
-        params={
-            "Global.log_level": "critical",
-            "Global.max_side_len": LONGEST,
-            "Global.text_score": 0.05,  # what it is unsure of is told as unread, not left out
-            "EngineConfig.onnxruntime.intra_op_num_threads": THREADS,
-            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-        }
-    )
+        Args:
+            picture: a page, upright.
+            missed: from the boxes of lines that were found, bands that look like further ones, and boxes that are some.
+        """
+        if self._rapid is None:
+            return _by_tesseract(picture, "kor")
+        boxes = self._rapid.boxes(picture)
+        bands, sure = missed(boxes) if boxes else ([], [])
+        if stack := _stacked(picture, bands):
+            for home in map(stack.home, self._rapid.boxes(stack.picture)):
+                if home and not any(_covers(other, home) for other in boxes):
+                    boxes.append(home)
+        return self._rapid.lines(picture, [*boxes, *sure])
 
 
-def _by_rapidocr(engine: Any, picture: Picture) -> list[Read]:
+@dataclass(slots=True)
+class _Stack:
+    """Bands of a page below one another on a picture of their own; `shifts` are from there to the page."""
+
+    picture: Picture
+    spans: list[tuple[int, int]]
+    shifts: list[tuple[int, int]]
+
+    def home(self, box: Bounds) -> Bounds | None:
+        """Where on the page a box of the stack is."""
+        middle = (box[1] + box[3]) / 2
+        for (top, bottom), (x, y) in zip(self.spans, self.shifts, strict=True):
+            if top <= middle <= bottom:
+                return (box[0] + x, box[1] + y, box[2] + x, box[3] + y)
+        return None
+
+
+def _stacked(picture: Picture, bands: Sequence[Bounds]) -> _Stack | None:
+    from PIL import Image
+
+    if not bands:
+        return None
+    margin = 24
+    height = margin + sum(round(band[3]) - round(band[1]) + margin for band in bands)
+    width = max(round(band[2]) - round(band[0]) for band in bands) + 2 * margin
+    stack = _Stack(Image.new("RGB", (width, height), "white"), [], [])
+    y = margin
+    for left, top, right, bottom in ((round(a), round(b), round(c), round(d)) for a, b, c, d in bands):
+        stack.picture.paste(picture.crop((left, top, right, bottom)), (margin, y))
+        stack.spans.append((y - margin // 2, y + bottom - top + margin // 2))
+        stack.shifts.append((left - margin, top - y))
+        y += bottom - top + margin
+    return stack
+
+
+def _covers(box: Bounds, other: Bounds) -> bool:
+    x, y = (other[0] + other[2]) / 2, (other[1] + other[3]) / 2
+    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
+class _Rapid:
+    """Rapidocr in two steps, so that all lines of a page are recognised in one go, at the resolution they came in."""
+
+    def __init__(self) -> None:
+        try:
+            from rapidocr import RapidOCR
+        except ImportError:
+            raise UserError("reading scanned pages needs rapidocr: pip install 'livek12[ingest]'") from None
+        self._engine: Any = RapidOCR(
+            params={
+                "Global.log_level": "critical",
+                "Global.max_side_len": LONGEST,
+                "Global.use_cls": False,  # pages are turned upright as a whole
+                "Global.return_word_box": True,
+                "Det.limit_type": "max",  # a strip of a page is not blown up to the size of a page
+                "Det.limit_side_len": LONGEST,
+                "EngineConfig.onnxruntime.enable_cpu_mem_arena": True,
+                "EngineConfig.onnxruntime.intra_op_num_threads": THREADS,
+                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            }
+        )
+
+    def boxes(self, picture: Picture) -> list[Bounds]:
+        """Where lines of text stand."""
+        found = self._engine(_pixels(picture), use_det=True, use_rec=False)
+        if found.boxes is None:
+            return []
+        corners = [([x for x, _ in box], [y for _, y in box]) for box in found.boxes.tolist()]
+        return [(min(xs), min(ys), max(xs), max(ys)) for xs, ys in corners]
+
+    def lines(self, picture: Picture, boxes: Sequence[Bounds]) -> list[Read]:
+        """What stands in each box; texts that run upwards are turned. Empty ones are left out."""
+        import numpy as np
+
+        pixels, wide, tall = _pixels(picture), picture.width, picture.height
+        crops: list[Any] = []
+        kept: list[tuple[Bounds, bool]] = []
+        for box in boxes:
+            left, top = max(0, round(box[0])), max(0, round(box[1]))
+            crop = pixels[top : min(tall, round(box[3])), left : min(wide, round(box[2]))]
+            if min(crop.shape[:2]) < 4:
+                continue
+            upright = crop.shape[0] < 1.5 * crop.shape[1]
+            crops.append(np.ascontiguousarray(crop if upright else np.rot90(crop, 3)))
+            kept.append((box, upright))
+        if not crops:
+            return []
+        done = []
+        result = self._engine.recognize_txt(crops)
+        for (box, upright), text, score, words in zip(
+            kept, result.txts, result.scores, result.word_results, strict=True
+        ):
+            if text.strip():
+                done.append(Read(text.strip(), box, float(score), _places(text.strip(), words, box) if upright else ()))
+        return done
+
+
+def _pixels(picture: Picture) -> Any:
     import numpy as np
 
-    result = engine(np.asarray(picture.convert("RGB"))[:, :, ::-1])
-    if result.boxes is None or result.txts is None:
-        return []
-    done = []
-    for corners, text, score in zip(result.boxes.tolist(), result.txts, result.scores, strict=True):
-        xs, ys = [x for x, _ in corners], [y for _, y in corners]
-        if text.strip():
-            done.append(Read(text.strip(), (min(xs), min(ys), max(xs), max(ys)), float(score)))
-    return done
+    return np.asarray(picture.convert("RGB"))[:, :, ::-1]
+
+
+def _places(text: str, words: Any, box: Bounds) -> tuple[float, ...]:
+    """X of the middle of each letter, as the recogniser saw it; spaces get that of the letter before."""
+    columns = [column for word in words.word_cols for column in word]
+    if len(columns) != sum(1 for letter in text if not letter.isspace()) or not words.line_txt_len:
+        return ()
+    step = (box[2] - box[0]) / words.line_txt_len
+    places: list[float] = []
+    rest = iter(columns)
+    for letter in text:
+        places.append(places[-1] if letter.isspace() else box[0] + (next(rest) + 0.5) * step)
+    return tuple(places)
 
 
 def _tesseract(wanted: str) -> None:

@@ -1,7 +1,8 @@
 """Formulas in what OCR read: runs of mathematical signs become LaTeX between dollar signs.
 
-Contract: only signs are written differently, none is added: a raised digit that OCR read as an ordinary one stays so.
-Words are left alone; formulas that were already put together (fractions) are kept and joined with their neighbours.
+Contract: only signs are written differently, none is added. Letters marked as raised or lowered (`ocrscripts`) become
+scripts within a formula and lose the mark elsewhere. Words are left alone; formulas that were already put together
+(fractions) are kept and joined with their neighbours.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import re
 from typing import Final
 
 from livek12.dataset_builders.ingest import latex
+from livek12.dataset_builders.ingest.ocrscripts import DOWN, UP
 
-_SIGNS: Final = "+\\-−=<>≤≥⩽⩾≠≈×÷±·⋅√∞∈∉∪∩⊂⊆⊥∥∠△°′'|(){}\\[\\]^/*,.:→⇒∑∫∅∀∃⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉ₙ"
+_SIGNS: Final = "+\\-−=<>≤≥⩽⩾≠≈×÷±·⋅√∞∈∉∪∩⊂⊆⊥∥∠△°′'|(){}\\[\\]^/*,.:→⇒∑∫∅∀∃⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉ₙ\x02\x03"
 _RUN: Final = re.compile(rf"[A-Za-z0-9\u0370-\u03ff\s{_SIGNS}]+")
 _TELLING: Final = re.compile(
-    r"[=<>≤≥⩽⩾≠≈×÷±√∞∈∉∪∩⊂⊆⊥∥∠△°→⇒∑∫\u0370-\u03ff⁰¹²³⁴-⁹ⁿ₀-₉]|[A-Za-z0-9)]\s*[+−]\s*[A-Za-z0-9(]|(?<!\d)[-−]\d"
+    r"[=<>≤≥⩽⩾≠≈×÷±√∞∈∉∪∩⊂⊆⊥∥∠△°→⇒∑∫\u0370-\u03ff⁰¹²³⁴-⁹ⁿ₀-₉\x02\x03]|[A-Za-z0-9)]\s*[+−]\s*[A-Za-z0-9(]|(?<!\d)[-−]\d"
 )
 _LABEL: Final = re.compile(r"\s*(?:[A-H]|\d{1,2}|[(（]\d{1,2}[)）])\s*[.．、)]\s*")
 _ROOT: Final = re.compile(r"√\s*(\d+|[A-Za-z]|\(([^()]*)\))")
@@ -22,6 +24,7 @@ _EDGE: Final = " ,.:"
 _RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _LOWERED: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
 _SCRIPTS: Final = (("^", re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+"), _RAISED), ("_", re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]+"), _LOWERED))
+_MARKED: Final = re.compile(r"([\x02\x03])[^\x02\x03](?:\1[^\x02\x03])*")
 
 
 def formulas(text: str) -> str:
@@ -30,7 +33,7 @@ def formulas(text: str) -> str:
     if len(parts) % 2 == 0:
         return text
     done = "".join(f"${part}$" if at % 2 else _plain(part, at == 0) for at, part in enumerate(parts))
-    return re.sub(r"(?<=[^$\s])\$ ?\$(?=[^$\s])", "", done)
+    return re.sub(r"(?<=[^$\s])\$ ?\$(?=[^$\s])", "", done).replace(UP, "").replace(DOWN, "")
 
 
 def _plain(text: str, first: bool) -> str:
@@ -59,8 +62,11 @@ def _formula(run: str) -> str:
 def _latex(core: str) -> str:
     core = _ROOT.sub(lambda root: f"\x00{root[2] or root[1]}\x01", core)
     pieces = []
-    for piece in re.findall(r"[A-Za-z]+|\s+|.", core):
+    for piece in re.findall(r"[\x02\x03].|[A-Za-z]+|\s+|.", core):
         if piece.isspace():
+            continue
+        if piece[0] in UP + DOWN:
+            pieces.append(piece[0] + latex.symbol(piece[1:]))
             continue
         if piece in latex.FUNCTIONS:
             pieces.append(f"\\{piece}")
@@ -74,6 +80,7 @@ def _latex(core: str) -> str:
         text += f" {piece}" if space else piece
     for mark, run, plain in _SCRIPTS:
         text = run.sub(lambda found, mark=mark, plain=plain: _script(mark, found[0].translate(plain)), text)  # type: ignore[misc]
+    text = _MARKED.sub(lambda run: _script("^" if run[1] == UP else "_", re.sub("[\x02\x03]", "", run[0])), text)
     return text.replace("\x00", "\\sqrt{").replace("\x01", "}")
 
 

@@ -13,6 +13,8 @@ from livek12.dataset_builders.korean_keys import plain_label
 from livek12.dataset_builders.text import plain_width, split_options
 
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
+_PART = re.compile(r"\n\s*[(（]\s*(?:1|一|i|a)\s*[)）]")
+"""What has parts behind its "options" has a list of instruments or statements."""
 _RUNS = (
     (re.compile(r"(?:^|(?<=\s))([A-HＡ-Ｈ])\s?[.．、]"), "ABCDEFGH"),
     (re.compile(r"(?:^|(?<=\s))[(（]\s?([A-H])\s?[)）]"), "ABCDEFGH"),
@@ -35,6 +37,8 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
             return text, []
     if not options and (found := _with_empty(text, language)):
         stem, options = found
+    if any(_PART.search(option.text) for option in options):
+        return text, []
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from livek12.dataset_builders.ingest.drafting import draft_all
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.headings import TOP
+from livek12.dataset_builders.ingest.inline import within
 from livek12.dataset_builders.ingest.lost import recover
 from livek12.dataset_builders.ingest.passages import share
 from livek12.dataset_builders.ingest.segment import Body, missing_numbers, segment
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 BY_RULES = "parsed by rules alone: no model looked at it (--parser MODEL has one check it)"
 _YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
 _LONGEST_TITLE = 120
+_LONGEST_NAME = 80
+"""Characters of a title that is known by its year: a passage's line may have one too."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Options:
     """What a user says about the papers of one call; "" and None leave it to the papers themselves."""
 
     template: str = ""
-    answers: Path | None = None
+    answers: tuple[Path, ...] = ()
     language: Language | None = None
     subject: str = ""
     release: str = ""
@@ -88,7 +91,7 @@ def ingest(
     """
     folder = Folder(out)
     template = load_template(options.template) if options.template else None
-    key = Key.read(options.answers) if options.answers else Key()
+    key = Key.read(*options.answers)
     outcome = Outcome()
     for pdf in pdfs:
         try:
@@ -96,6 +99,9 @@ def ingest(
         except UserError as error:
             line = one_line(error)
             outcome.failed.append(line if pdf.name in line else f"{pdf.name}: {line}")
+        except Exception as error:  # whatever a page leads a rule to raise: the other papers go on
+            said = one_line(f"{type(error).__name__}: {error}", 160)
+            outcome.failed.append(f"{pdf.name}: the rules failed on it ({said}); please report this paper")
     return outcome
 
 
@@ -160,6 +166,7 @@ def read_paper(
     body = segment(stream)
     body.segments = recover(body.segments)
     share(body.segments, stream)
+    within(body)
     if not body.segments:
         raise UserError(f"{pdf.name}: {_why_none(stream, pages)}")
     language = options.language or _language(stream)
@@ -204,8 +211,8 @@ class Key:
     Attributes:
         entries: as read.
         problems: a line for each row that is none.
-        name: of its file; "" without one.
-        sha256: of its bytes.
+        name: of its files; "" without one.
+        sha256: of their bytes, one after the other.
     """
 
     entries: list[keys.Entry] = field(default_factory=list)
@@ -214,34 +221,41 @@ class Key:
     sha256: str = ""
 
     @classmethod
-    def read(cls, file: Path) -> Key:
-        """A key from a PDF or CSV.
+    def read(cls, *files: Path) -> Key:
+        """A key from PDFs and CSVs.
 
         Raises:
-            UserError: it cannot be read, or holds no key.
+            UserError: one cannot be read, or holds no key.
         """
-        digest = _digest(file)
-        if file.suffix.lower() in (".csv", ".tsv"):
-            entries, problems = keys.entries_of_csv(file)
-        else:
-            from livek12.dataset_builders.ingest.extract import extract_pages
+        found = cls(name=", ".join(file.name for file in files))
+        for file in files:
+            entries, problems = _read_key(file)
+            found.entries += [replace(entry, source=file.name) for entry in entries]
+            found.problems += problems
+            found.sha256 += _digest(file)
+        return found
 
-            entries, problems = keys.entries_of_pages(list(extract_pages(file)), file.name), []
-        if not entries:
-            raise UserError(
-                f"{file.name}: no answers were found in it; a key is a table of numbers and answers, or a CSV"
-            )
-        return cls(entries, problems, file.name, digest)
+
+def _read_key(file: Path) -> tuple[list[keys.Entry], list[str]]:
+    if file.suffix.lower() in (".csv", ".tsv", ".txt"):
+        entries, problems = keys.entries_of_csv(file)
+    else:
+        from livek12.dataset_builders.ingest.extract import extract_pages
+
+        entries, problems = keys.entries_of_pages(list(extract_pages(file)), file.name), []
+    if not entries:
+        raise UserError(f"{file.name}: no answers were found in it; a key is a table of numbers and answers, or a CSV")
+    return entries, problems
 
 
 def _with_keys(drafts: Sequence[Draft], body: Body, key: Key, headings: str) -> tuple[list[Draft], list[str]]:
-    """The drafts with the key of their own paper, then with that of `--answers`, which is asked first."""
+    """The drafts with the key of `--answers`; where there is none for this paper, with that of the paper itself."""
     lines = list(key.problems)
     found = list(drafts)
     if key.name:
         found, said = matching.match(found, key.entries, key.name, headings)
         lines += said
-    elif body.answers:
+    if body.answers and not any(draft.answer_from for draft in found if key.name):
         open_ = [draft for draft in found if not draft.answer]
         answered = {draft.id: draft for draft in found if draft.answer}
         matched, said = matching.match(open_, keys.entries_of_items(body.answers, "the paper"), "the paper", headings)
@@ -288,7 +302,9 @@ def _title(stream: Stream, body: Body) -> str:
         heads = [text.split("\n")[0] for text in stream.headings.get(1, []) if text.strip()]
         return one_line(heads[0], _LONGEST_TITLE) if heads else ""
     largest = max(line.size for line in lines)
-    named = [line for line in lines if _YEAR.search(line.text)] or [line for line in lines if line.size > 0.9 * largest]
+    named = [line for line in lines if _YEAR.search(line.text) and len(line.text) <= _LONGEST_NAME] or [
+        line for line in lines if line.size >= 0.9 * largest
+    ]
     return one_line(named[0].text, _LONGEST_TITLE)
 
 

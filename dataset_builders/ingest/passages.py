@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from livek12.dataset_builders.ingest.keys import ANSWER_HEAD
 from livek12.dataset_builders.ingest.segment import Section, Segment
 from livek12.dataset_builders.ingest.stream import Item, Stream
 from livek12.dataset_builders.ingest.texts import wraps
@@ -28,14 +29,16 @@ def share(segments: Sequence[Segment], stream: Stream) -> None:
     for segment in segments:
         if segment.section is not section:
             section = segment.section
-            passage = section.items[1:] if len(section.text) > _LONGEST_INSTRUCTIONS else []
+            asked_within = bool(_FIRST_LABEL.match(segment.items[0].text[segment.end :].strip()))
+            passage = section.items[1:] if asked_within or len(section.own) > _LONGEST_INSTRUCTIONS else []
         if segment.passage:
             passage = []
         segment.passage = segment.passage or passage
         end = _options_end(segment.items, stream)
         rest = segment.items[end:]
         lines = [item.text for item in rest if item.line]
-        if len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST:
+        key = any(ANSWER_HEAD.match(line) for line in lines)
+        if len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST and not key:
             segment.items, passage = segment.items[:end], rest
 
 

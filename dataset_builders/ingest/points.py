@@ -15,6 +15,10 @@ _MARKS = (
     re.compile(rf"[\[(（]\s*{_NUMBER}\s*점\s*[\])）]"),
     re.compile(rf"[\[(]\s*(?:total\s*)?{_NUMBER}\s*(?:points?|pts?|marks?)\s*[\])]", re.IGNORECASE),
     re.compile(rf"[\[(]\s*(?:points?|marks?)\s*[:=]?\s*{_NUMBER}\s*[\])]", re.IGNORECASE),
+    re.compile(r"\[\s*(\d{1,2})\s*\](?=[ \t]*(?:\n|$))"),
+)
+_TOTAL = re.compile(
+    rf"[\[(]\s*total(?:\s+for[^\])\n]{{0,40}}?)?\s*[:=]?\s*{_NUMBER}\s*(?:points?|marks?)?\s*[\])]", re.IGNORECASE
 )
 _EACH = (
     re.compile(rf"每\s*(?:小?题|空|道|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
@@ -24,9 +28,13 @@ _EACH = (
         rf"each\s+(?:question|item)?\s*(?:is\s+)?(?:worth|carries)\s*{_NUMBER}\s*(?:points?|marks?)", re.IGNORECASE
     ),
 )
-_RANGE_EACH = re.compile(
-    rf"第?\s*(\d{{1,3}})\s*[~～\-–—至]\s*(\d{{1,3}})\s*(?:小?题)[^。；;，,]{{0,12}}?每\s*小?题\s*{_NUMBER}\s*分"
+_TO = r"\s*(?:[~～∼〜\-–—－至到]|to|부터)\s*"
+_SOME = re.compile(
+    rf"(?:第\s*|questions?\s*)?(?<!\d)(?P<low>\d{{1,3}})(?:번)?{_TO}(?:第\s*)?(?P<high>\d{{1,3}})(?:\s*(?:各|小)?题|번)?"
+    r"|第\s*(?P<list>\d{1,3}(?:\s*[、,，和]\s*\d{1,3})*)\s*小?题",
+    re.IGNORECASE,
 )
+"""Numbers of the questions that a clause of the instructions speaks of."""
 _SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
 _PART = re.compile(r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]")
 _HALF_BLANK = re.compile(r"每\s*空")
@@ -53,6 +61,9 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     The total stands at the beginning, or at the end of a question without parts; a mark behind a part is that part's.
     Parts that all have points and no total add up to it.
     """
+    if said := _TOTAL.search(text):
+        text = (text[: said.start()].rstrip() + text[said.end() :]).strip()
+        return text, float(said[1]), [mark.points for mark in marks(text)] if _PART.search(text) else []
     found = marks(text)
     if not found:
         return text, None, []
@@ -71,6 +82,26 @@ def _without(text: str, mark: Mark) -> str:
     return (before + (" " if before and after and not before.endswith("\n") else "") + after).strip()
 
 
+def said_of(text: str, number: int) -> str:
+    """What a section's title and instructions say of one question.
+
+    These are the clauses that name its number, then what stands before all such clauses; where no clause names numbers,
+    everything.
+    """
+    some = [match for match in _SOME.finditer(text) if match["list"] or int(match["low"]) < int(match["high"]) <= 200]
+    if not some:
+        return text
+    ends = [*(match.start() for match in some[1:]), len(text)]
+    own = [text[match.start() : end] for match, end in zip(some, ends, strict=True) if _covers(match, number)]
+    return "\n".join([*own, text[: some[0].start()]])
+
+
+def _covers(match: re.Match[str], number: int) -> bool:
+    if match["list"]:
+        return str(number) in re.split(r"\D+", match["list"])
+    return int(match["low"]) <= number <= int(match["high"])
+
+
 def section_points(text: str, number: int, total: int | None = None) -> float | None:
     """What a question is worth by its section's instructions; None where they do not say.
 
@@ -79,15 +110,14 @@ def section_points(text: str, number: int, total: int | None = None) -> float | 
         number: of the question.
         total: how many questions the section has.
     """
-    for match in _RANGE_EACH.finditer(text):
-        if int(match[1]) <= number <= int(match[2]):
-            return float(match[3])
     for match in _SINGLES.finditer(text):
         if str(number) in re.split(r"\D+", match[1]):
             return float(match[2])
-    if _RANGE_EACH.search(text) or _HALF_BLANK.search(text):
+    own = said_of(text, number)
+    if _HALF_BLANK.search(own):
         return None
     for pattern in _EACH:
-        if each := pattern.search(text):
+        if each := pattern.search(own):
             return float(each[1])
-    return None
+    everywhere = {float(each[1]) for pattern in _EACH for each in pattern.finditer(text)}
+    return everywhere.pop() if len(everywhere) == 1 and own != text[: len(own)] else None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
     Grey = np.ndarray[Any, np.dtype[np.uint8]]
+    Dark = np.ndarray[Any, np.dtype[np.bool_]]
 
 MOST: Final = 6.0
 """Degrees: pages lie askew by less than this."""
@@ -161,3 +162,47 @@ def missed(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float) -
         and width > 6 * letter
         and rest[y : y + height, x : x + width].mean() > 0.04
     ]
+
+
+def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
+    """What stands right above and right below a fraction's bar, where neither was found: a box each.
+
+    Args:
+        dark: where there is ink.
+        texts: boxes of the lines that were found.
+        letter: height of a line of text, in pixels.
+    """
+    found: list[Bounds] = []
+    for rule in bars(dark, max(8, int(0.45 * letter))):
+        if rule.length > 5 * letter or any(_touches(rule, text) for text in texts):
+            continue
+        above, below = (_beside(dark, rule, letter, down) for down in (False, True))
+        if above and below:
+            found += [above, below]
+    return found
+
+
+def _touches(rule: Rule, text: Bounds) -> bool:
+    x = (rule.left + rule.right) / 2
+    return text[0] <= x <= text[2] and rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3]
+
+
+def _beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:
+    """The row of ink next to a bar: begins within half a letter, ends at the first gap, is no higher than two."""
+    import numpy as np
+
+    left, right = max(0, int(rule.left) - 2), int(rule.right) + 3
+    start = int(rule.bottom) + 1 if down else int(rule.top) - 1
+    reach = int(1.6 * letter)
+    band = dark[start : start + reach, left:right] if down else dark[max(0, start - reach) : start, left:right][::-1]
+    rows = np.flatnonzero(band.any(axis=1))
+    if not len(rows) or rows[0] > 0.5 * letter:
+        return None
+    gaps = np.flatnonzero(np.diff(rows) > 0.2 * letter)
+    last = int(rows[gaps[0]] if len(gaps) else rows[-1])
+    tall = last - int(rows[0]) + 1
+    if not 0.3 * letter < tall < 1.3 * letter:
+        return None
+    margin = 0.15 * letter
+    first = float(start if down else start - last - 1)
+    return (left - margin, first - (0 if down else margin), right + margin, first + last + 1 + (margin if down else 0))

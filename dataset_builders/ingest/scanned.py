@@ -6,11 +6,14 @@ bars, and puts it in order as a page with a text layer is. Boxes are of the stra
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from livek12.core.records import Image, Language
-from livek12.dataset_builders.ingest import layout, ocr, scan
+from livek12.dataset_builders.ingest import layout, ocr, scan, scangrid
 from livek12.dataset_builders.ingest.assemble import Piece, Sheet, assembled
 from livek12.dataset_builders.ingest.atoms import AXIS
 from livek12.dataset_builders.ingest.blocks import Block
@@ -18,15 +21,20 @@ from livek12.dataset_builders.ingest.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.glyphs import Glyph
 from livek12.dataset_builders.ingest.mathlines import lines_of
 from livek12.dataset_builders.ingest.ocrmath import formulas
+from livek12.dataset_builders.ingest.ocrscripts import raised
 from livek12.dataset_builders.ingest.pdf import png
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
+    from livek12.dataset_builders.ingest.scan import Dark
+
 DPI: Final = 150
 _LABEL: Final = re.compile(r"[A-H][.．、)]|[①-⑳]|[(（]?\d{1,2}[.．、)）]")
 MOST_AGAIN: Final = 8
-"""Lines of a page that are read by themselves."""
+"""Bands of a page that are looked at a second time."""
+MOST_PARTS: Final = 60
+"""Parts of fractions of a page that are read though they were not found as text."""
 POOR: Final = 0.8
 """Mean confidence below which a page may lie upside down."""
 
@@ -76,8 +84,9 @@ class Scanner:
         best: tuple[float, Picture, list[ocr.Read], list[str]] = (-1.0, picture, [], [])
         for angle in (turn, (turn + 180) % 360):
             level, askew = scan.straightened(picture.rotate(-angle, expand=True) if angle else picture)
-            reads = self._reader.read(level)
-            reads += _again(level, reads, self._reader)
+            page = scan.grey(level)
+            reads = self._reader.read(level, partial(_missed, scan.ink(page)))
+            reads = [dataclasses.replace(read, text=raised(read, page)) for read in reads]
             sure = _sureness(reads)
             notes = ([f"turned by {angle} degrees"] if angle else []) + (
                 [f"straightened by {askew:.1f} degrees"] if askew else []
@@ -89,24 +98,22 @@ class Scanner:
         return best[1:]
 
 
-def _again(picture: Picture, reads: list[ocr.Read], reader: ocr.Reader) -> list[ocr.Read]:
-    """Lines that were missed on the page, read by themselves."""
-    if not reads:
-        return []
-    heights = sorted(read.box[3] - read.box[1] for read in reads)
-    letter = heights[len(heights) // 2]
-    margin = round(0.5 * letter)
-    found: list[ocr.Read] = []
-    for left, top, right, bottom in scan.missed(scan.ink(scan.grey(picture)), [read.box for read in reads], letter)[
-        :MOST_AGAIN
-    ]:
-        x, y = max(0, round(left) - margin), max(0, round(top) - margin)
-        for read in reader.read(picture.crop((x, y, round(right) + margin, round(bottom) + margin))):
-            box = (read.box[0] + x, read.box[1] + y, read.box[2] + x, read.box[3] + y)
-            middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
-            if not any(layout.contains(other.box, *middle) for other in reads):
-                found.append(ocr.Read(read.text, box, read.confidence))
-    return found
+def _missed(dark: Dark, boxes: list[Bounds]) -> tuple[list[Bounds], list[Bounds]]:
+    """Bands that look like a line of text in which none was found, and parts of fractions that were not found."""
+    letter = _letter(boxes)
+    margin = 0.3 * letter
+    tall, wide = dark.shape
+    bands = [
+        (max(0.0, left - margin), max(0.0, top - margin), min(wide, right + margin), min(tall, bottom + margin))
+        for left, top, right, bottom in scan.missed(dark, boxes, letter)[:MOST_AGAIN]
+    ]
+    return bands, scan.parted(dark, boxes, letter)[:MOST_PARTS]
+
+
+def _letter(boxes: Sequence[Bounds]) -> float:
+    """Height of an ordinary line."""
+    heights = sorted(box[3] - box[1] for box in boxes)
+    return heights[len(heights) // 2] if heights else 40.0
 
 
 def _with_formulas(block: Block) -> Block:
@@ -122,11 +129,11 @@ def _sureness(reads: list[ocr.Read]) -> float:
 def _sheet(picture: Picture, reads: list[ocr.Read], number: int, points: float) -> Sheet:
     """What was read, in points."""
     dark = scan.ink(scan.grey(picture))
-    heights = sorted(read.box[3] - read.box[1] for read in reads)
-    letter = heights[len(heights) // 2] if heights else 40.0
-    regions = layout.whole(scan.drawings(dark, [read.box for read in reads], letter))
+    letter = _letter([read.box for read in reads])
+    pieces, grids = scangrid.tables(dark, reads, letter, points, lambda read: _glyph(read, letter, points))
+    reads = [read for read in reads if not any(layout.contains(box, *_middle(read)) for box in grids)]
+    regions = layout.whole(scan.drawings(dark, [*(read.box for read in reads), *grids], letter))
     drawn = [box for box in regions if not _text_frame(box, reads)]
-    pieces: list[Piece] = []
     rest = reads
     for box in drawn:
         inside = [read for read in rest if _belongs(read, box, letter)]
@@ -137,15 +144,19 @@ def _sheet(picture: Picture, reads: list[ocr.Read], number: int, points: float) 
     rules: list[Rule] = []
     for rule in scan.bars(dark, max(8, int(0.45 * letter))):
         box = (rule.left, rule.top, rule.right, rule.bottom)
-        if any(layout.overlaps(box, region) for region in drawn):
+        if any(layout.overlaps(box, region) for region in (*drawn, *grids)):
             continue
-        if _fraction(rule, rest, letter):
-            rest = [part for read in rest for part in _split(read, rule)]
+        if (parted := _fraction(rule, rest, letter)) is not None:
+            rest = [part for read in parted for part in _split(read, rule)]
         elif _in_text(rule, rest):
             continue
         rules.append(Rule(*_scaled(box, points)))
     glyphs = [_glyph(read, letter, points) for read in rest]
     return Sheet(number, picture.width * points, picture.height * points, "ocr", glyphs, pieces, rules, [], [])
+
+
+def _middle(read: ocr.Read) -> tuple[float, float]:
+    return (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2
 
 
 def _belongs(read: ocr.Read, box: Bounds, letter: float) -> bool:
@@ -156,14 +167,24 @@ def _belongs(read: ocr.Read, box: Bounds, letter: float) -> bool:
     return short and layout.overlaps(read.box, box, 0.5 * letter)
 
 
-def _fraction(rule: Rule, reads: list[ocr.Read], letter: float) -> bool:
-    """Whether short texts stand right above and right below a stroke."""
+def _fraction(rule: Rule, reads: list[ocr.Read], letter: float) -> list[ocr.Read] | None:
+    """The texts, with those right above and right below a stroke cut off at it; None where there are not both."""
     y = (rule.top + rule.bottom) / 2
     on = [read for read in reads if rule.left - 2 <= (read.box[0] + read.box[2]) / 2 <= rule.right + 2]
     on = [read for read in on if read.box[2] - read.box[0] < rule.right - rule.left + letter]
-    above = any(-0.2 * letter < y - read.box[3] < 0.5 * letter for read in on)
-    below = any(-0.2 * letter < read.box[1] - y < 0.5 * letter for read in on)
-    return above and below
+    above = [read for read in on if -0.2 * letter < y - read.box[3] < 0.5 * letter]
+    below = [read for read in on if -0.2 * letter < read.box[1] - y < 0.5 * letter]
+    if not above or not below:
+        return None
+    return [
+        _cut(read, bottom=rule.top) if read in above else _cut(read, top=rule.bottom) if read in below else read
+        for read in reads
+    ]
+
+
+def _cut(read: ocr.Read, *, top: float = 0.0, bottom: float = float("inf")) -> ocr.Read:
+    box = (read.box[0], max(top, read.box[1]), read.box[2], min(bottom, read.box[3]))
+    return dataclasses.replace(read, box=box)
 
 
 def _split(read: ocr.Read, rule: Rule) -> list[ocr.Read]:

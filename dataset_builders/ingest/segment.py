@@ -15,9 +15,11 @@ from livek12.dataset_builders.ingest.headings import (
     begins_answers,
     begins_rules,
     is_notice,
+    is_part_of_section,
     is_section,
     parts,
     passage_range,
+    short_title,
 )
 from livek12.dataset_builders.ingest.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.stream import Item, Stream
@@ -30,15 +32,21 @@ _PADDING = 1.0
 
 @dataclass
 class Section:
-    """A titled part of a paper: its title with the instructions below it."""
+    """A titled part of a paper, with the instructions below its title; a part （一） has those of its 一、 above it."""
 
     title: str = ""
     items: list[Item] = field(default_factory=list)
+    above: str = ""
+
+    @property
+    def own(self) -> str:
+        """Title and instructions."""
+        return "\n".join(item.text for item in self.items)
 
     @property
     def text(self) -> str:
-        """Title and instructions."""
-        return "\n".join(item.text for item in self.items)
+        """Title and instructions, then those of the section that it is a part of."""
+        return f"{self.own}\n{self.above}" if self.above else self.own
 
 
 @dataclass
@@ -54,6 +62,7 @@ class Segment:
         passage: what it shares with its neighbours, before its own text.
         repeated: the number is there twice in its part of the paper.
         unread: the number was not read; what stands around it says that it is this one.
+        inline: its number stands within the passage.
     """
 
     number: int
@@ -64,6 +73,7 @@ class Segment:
     passage: list[Item] = field(default_factory=list)
     repeated: bool = False
     unread: bool = False
+    inline: bool = False
 
 
 @dataclass
@@ -73,11 +83,13 @@ class Body:
     Attributes:
         front: what stands before the first section and question.
         segments: its questions, in order.
+        sections: all, in order.
         answers: what comes behind the title of the answers.
     """
 
     front: list[Item] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
     answers: list[Item] = field(default_factory=list)
 
 
@@ -87,11 +99,13 @@ def segment(stream: Stream) -> Body:
     body = Body(answers=stream.items[end:])
     items = stream.items[:end]
     part_of = parts(stream)
-    chosen = anchors(items, _part_starts(items, part_of), _rules(items))
+    titles = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
+    chosen = anchors(items, _part_starts(items, part_of), _rules(items), titles)
     masthead = _masthead(items, chosen)
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, {id(item) for item in masthead})
     _drop_only_part(body.segments)
+    _name_sections(body.segments)
     _mark_repeated(body.segments)
     return body
 
@@ -99,18 +113,21 @@ def segment(stream: Stream) -> Body:
 def _answers_begin(items: Sequence[Item]) -> int:
     """Where the key begins: its title in the second half of the paper, or at the top of a page."""
     for place, item in enumerate(items):
-        if item.line and begins_answers(item.text) and place > len(items) // 5:
+        below = items[place + 1] if place + 1 < len(items) else item
+        if item.line and place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text):
             return place
     return len(items)
 
 
 def _masthead(items: Sequence[Item], chosen: Sequence[Anchor]) -> list[Item]:
-    """What stands above all questions of the first page that has any, in whatever column."""
+    """What stands above all questions, sections and passages of the first page with questions, in whatever column."""
     if not chosen:
         return []
     page = items[chosen[0].place].box.page
-    top = min(items[anchor.place].box.top for anchor in chosen if items[anchor.place].box.page == page)
-    return [item for item in items if item.box.page == page and item.box.bottom <= top and not is_section(item.text)]
+    begun = [items[anchor.place] for anchor in chosen]
+    begun += [item for item in items if is_section(item.text) or passage_range(item.text)]
+    top = min(item.box.top for item in begun if item.box.page == page)
+    return [item for item in items if item.box.page == page and item.box.bottom <= top]
 
 
 def _rules(items: Sequence[Item]) -> range:
@@ -142,7 +159,10 @@ class _Sorter:
 
     def title(self, item: Item) -> None:
         """A section begins; instructions may follow."""
-        self.section = Section(item.text, [item])
+        within = is_part_of_section(item.text) and self.section.title
+        above = (self.section.above or self.section.own) if within else ""
+        self.section = Section(item.text, [item], above)
+        self.body.sections.append(self.section)
         self.target, self.passages = self.section.items, []
 
     def shared(self, item: Item, numbers: tuple[int, int]) -> None:
@@ -203,6 +223,17 @@ def _drop_only_part(segments: Sequence[Segment]) -> None:
     if segments and segments[0].elective and len(set(numbers)) == len(numbers):
         for found in segments:
             found.elective = ""
+
+
+def _name_sections(segments: Sequence[Segment]) -> None:
+    """Where numbers begin anew with each section, its title names the part that a question is of."""
+    names = {id(found.section): short_title(found.section.title) for found in segments}
+    numbers = [found.number for found in segments]
+    named = [(names[id(found.section)], found.number) for found in segments]
+    apart = len(set(named)) == len(named) and all(names.values())
+    if apart and len(set(numbers)) < len(numbers) and not any(found.elective for found in segments):
+        for found in segments:
+            found.elective = names[id(found.section)]
 
 
 def _mark_repeated(segments: Sequence[Segment]) -> None:

@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
 
@@ -22,6 +23,11 @@ _PAGE_NUMBER = re.compile(
 )
 _OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-H][)）.．、])")
 """Options may read the same on several pages, and stand at the foot of them."""
+_HANGUL = re.compile(r"[가-힣]+")
+_PARTICLE = re.compile(
+    "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
+)
+"""What begins no word of Korean."""
 _TOP = 0.25
 """Lines over several columns in this part of a page, from above, are its headings."""
 _ABOVE, _BELOW = 0.14, 0.93
@@ -76,7 +82,43 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
         for block in page.blocks:
             _add(block, page, repeated, stream)
     _edges(stream)
+    _spaced(stream.items)
+    _pictures_behind_lines(stream.items)
     return stream
+
+
+def _pictures_behind_lines(items: list[Item]) -> None:
+    """Puts a picture that stands beside a line, its top a little above, behind the line: that may begin a question."""
+    for place in range(len(items) - 2, -1, -1):
+        at = place
+        while at + 1 < len(items) and items[at].line is None and _stands_beside(items[at], items[at + 1]):
+            items[at], items[at + 1] = items[at + 1], items[at]
+            at += 1
+
+
+def _stands_beside(picture: Item, line: Item) -> bool:
+    if line.line is None or (picture.box.page, picture.column) != (line.box.page, line.column):
+        return False
+    height = line.box.bottom - line.box.top
+    right = picture.box.left > line.box.left + height and picture.box.bottom > line.box.bottom
+    return right and line.box.top - height < picture.box.top <= line.box.top
+
+
+def _spaced(items: Sequence[Item]) -> None:
+    """Lets each line that ends in Hangul say by a space behind it whether its word ends there too.
+
+    Korean breaks lines within words. The paper's own words decide: the pieces read elsewhere as one word, or as two.
+    Where they do not, a particle or an ending belongs to the word before it, and anything else begins a new one.
+    """
+    lines = [item for item in items if item.line]
+    words = {word for item in lines for word in _HANGUL.findall(item.text)[1:-1]}
+    for item, following in pairwise(lines):
+        begins = _HANGUL.match(following.text)
+        if item.line and begins and (last := _HANGUL.search(item.line.text.rstrip()[::-1])) and last.start() == 0:
+            end, start = last[0][::-1], begins[0]
+            one, two = end + start in words, {end, start} <= words
+            apart = two if one != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
+            item.line = item.line.model_copy(update={"text": item.line.text.rstrip() + " " * apart})
 
 
 def squeezed(text: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -127,6 +128,8 @@ def _compare(draft: Draft, said: dict[str, Any]) -> Draft:
         _differs("number", draft.number, said.get("number"), page),
         _differs("points", f"{draft.points:g}" if draft.points is not None else "", _number(said.get("points")), page),
         _types(draft, said.get("question_type")),
+        _question(said.get("question"), page),
+        _differs("answer", " ".join(draft.answer), said.get("answer"), page),
         *_options(draft, said.get("options"), page),
     ]
     for line in lines:
@@ -142,6 +145,16 @@ def _differs(what: str, ours: str, theirs: object, page: str) -> str:
     if _bare(theirs) not in page:
         return f"{what}: the model wrote {shown!r}, which is not on the page"
     return f"{what}: the rules read {ours!r}, the model {shown!r}"
+
+
+def _question(theirs: object, page: str) -> str:
+    """A text is the page's where nine in ten of its letters are there, in whatever order: formulas are spelt anew."""
+    if not isinstance(theirs, str) or not (said := _bare(theirs[:MAX_TEXT])) or said in page:
+        return ""
+    there = sum((Counter(said) & Counter(page)).values())
+    if there >= 0.9 * len(said):
+        return ""
+    return f"question: the model wrote {one_line(theirs, 60)!r}, much of which is not on the page"
 
 
 def _types(draft: Draft, theirs: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from livek12.dataset_builders.ingest import layout
@@ -35,6 +36,22 @@ def sound(raw: RawPage) -> bool:
     return lost < 0.3 * len(letters) and odd < 0.25 * len(letters)
 
 
+def turned(raw: RawPage) -> int:
+    """By how many degrees (0, 90, 180, 270) a page is to be turned clockwise for its text to run from left to right."""
+    letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
+    steps = [(b.left - a.left, b.top - a.top) for a, b in pairwise(letters) if _next_to(a, b)]
+    ways = {0: 0, 90: 0, 180: 0, 270: 0}
+    for along, down in steps:
+        upright = abs(along) >= abs(down)
+        ways[(0 if along > 0 else 180) if upright else (270 if down > 0 else 90)] += 1
+    way = max(ways, key=lambda way: ways[way])
+    return way if len(steps) > 10 and ways[way] > 0.6 * len(steps) else 0
+
+
+def _next_to(one: Glyph, other: Glyph) -> bool:
+    return max(abs(other.left - one.left), abs(other.top - one.top)) < 2 * max(one.size, other.size)
+
+
 def _covers(shape: Shape, raw: RawPage) -> bool:
     return (shape.right - shape.left) * (shape.bottom - shape.top) > 0.5 * raw.width * raw.height
 
@@ -53,7 +70,7 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: float | None = None
     for table in found.tables:
         inside = [glyph for glyph in glyphs if layout.contains(table.box, *centre(glyph))]
         glyphs = [glyph for glyph in glyphs if not layout.contains(table.box, *centre(glyph))]
-        pieces.append(Piece("table", table.box, _table(table, inside, found.rules)))
+        pieces.append(Piece("table", table.box, table_lines(table, inside, found.rules)))
     sheet = Sheet(
         number, raw.width, raw.height, "text_layer", glyphs, pieces, found.rules, found.frames, found.dividers
     )
@@ -94,7 +111,7 @@ def _belongs(run: list[Glyph], box: Bounds) -> bool:
     return not label or (inside and left > box[0] + 0.1 * (box[2] - box[0]))
 
 
-def _table(table: layout.Table, glyphs: Sequence[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
+def table_lines(table: layout.Table, glyphs: Sequence[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
     """Rows of a table, cells divided by tabs; a merged cell's text stands in its first."""
     cells: dict[tuple[int, int], list[Glyph]] = {}
     for glyph in glyphs:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from livek12.core.records import IMAGE_MARK
 from livek12.dataset_builders.ingest.blocks import Block, Box
@@ -127,17 +128,17 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
             if id(item) not in taken.used and id(item) not in gathered.used:
                 writer.block(item.block)
             continue
-        text = _harmless(item.line.text[skip if place == 0 else 0 :].strip())
+        text = _harmless(item.line.text[skip if place == 0 else 0 :].lstrip())
         if place in gathered.by_line:
             if place == gathered.first:
                 writer.gathered(gathered.by_line[place], sorted(gathered.labels(items)))
         elif place in taken.by_line:
             if place == taken.first:
                 writer.labels(taken.in_order(items))
-        elif text or item.line.unread:
+        elif text.strip() or item.line.unread:
             writer.line(item, text)
     writer.release()
-    writer.found.text = "\n".join(paragraph for paragraph in writer.paragraphs if paragraph.strip())
+    writer.found.text = "\n".join(paragraph.rstrip() for paragraph in writer.paragraphs if paragraph.strip())
     return writer.found
 
 
@@ -148,8 +149,10 @@ def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]]) -> b
 
 
 def join(before: str, after: str) -> str:
-    """Two lines of a paragraph as one: a space between words, none between Chinese characters."""
+    """Two lines of a paragraph as one: a space between words, none between Chinese characters or in Korean words."""
     if not before or not after:
+        return before + after
+    if "가" <= before[-1] <= "힣" and "가" <= after[0] <= "힣":
         return before + after
     if _EAST_ASIAN.match(before[-1]) or _EAST_ASIAN.match(after[0]):
         return before.rstrip() + after.lstrip()
@@ -214,17 +217,37 @@ def _labelled_pictures(items: Sequence[Item]) -> _Taken:
     lines = [
         (place, item) for place, item in enumerate(items) if place and item.line and _ONLY_LABELS.fullmatch(item.text)
     ]
+    rows = _rows_of(lines)
     for how in (_beside, _above, _below):
-        for place, item in lines if figures else ():
-            free = [f for f in figures if id(f) not in taken.used and f.box.page == item.box.page]
-            near = sorted((f for f in free if how(f.box, item.box)), key=lambda f: f.box.left)
-            count = len(_EACH_LABEL.findall(item.text))
-            if count == 1 and how is _beside:
+        for row in rows if figures else ():
+            box = reduce(Box.joined, (item.box for _, item in row))
+            free = [f for f in figures if id(f) not in taken.used and f.box.page == box.page]
+            near = sorted((f for f in free if how(f.box, box)), key=lambda f: f.box.left)
+            counts = [len(_EACH_LABEL.findall(item.text)) for _, item in row]
+            if counts == [1] and how is _beside:
                 near = near[:1]
-            if place not in taken.by_line and len(near) == count:
-                taken.by_line[place] = [f.block for f in near]
+            if row[0][0] not in taken.by_line and len(near) == sum(counts):
                 taken.used |= {id(f) for f in near}
+                for (place, _), count in zip(row, counts, strict=True):
+                    taken.by_line[place] = [f.block for f in near[:count]]
+                    near = near[count:]
     return taken
+
+
+def _rows_of(lines: Sequence[tuple[int, Item]]) -> list[list[tuple[int, Item]]]:
+    """Lines that stand side by side in a column, from left to right: the labels of one row of pictures."""
+    rows: list[list[tuple[int, Item]]] = []
+    for place, item in lines:
+        last = rows[-1][-1][1] if rows else None
+        if last and (last.box.page, last.column) == (item.box.page, item.column) and _level(last.box, item.box):
+            rows[-1].append((place, item))
+        else:
+            rows.append([(place, item)])
+    return [sorted(row, key=lambda pair: pair[1].box.left) for row in rows]
+
+
+def _level(one: Box, other: Box) -> bool:
+    return one.top < (other.top + other.bottom) / 2 < one.bottom
 
 
 def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:

@@ -24,8 +24,11 @@ from livek12.core.errors import UserError
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 
-SECONDS: Final = 120.0
-"""For one page, OCR on a slow machine and the start of its engine included."""
+SECONDS: Final = 30.0
+"""For one page; a common one takes less than one."""
+OCR_FACTOR: Final = 3.0
+"""So many times that where a page is read by OCR, which takes 4 s of a processor and may have to start its engine."""
+_SLOW: Final = b'{"slow":true}'
 MEMORY_BYTES: Final = 4 << 30
 """Address space; onnxruntime reserves much more than it uses."""
 _START: Final = (
@@ -45,7 +48,7 @@ def pages(
         language: of the text, or None.
         how: as `extract.extract_pages` says.
         numbers: of the pages, or None for all.
-        seconds: wall time of one page.
+        seconds: wall time of one page; `OCR_FACTOR` times that for one that is read by OCR.
         memory_bytes: address space of the process.
 
     Raises:
@@ -67,6 +70,8 @@ def pages(
                     raise UserError(message["error"])
                 if "end" in message:
                     return
+                if "slow" in message:
+                    continue
                 yield PageBlocks.model_validate(message["page"])
                 done[0] = message["page"]["number"]
             raise UserError(
@@ -79,12 +84,13 @@ def pages(
 def _lines(pipe: IO[bytes], seconds: float, path: Path, done: list[int]) -> Iterator[bytes]:
     """Whole lines, each within the time limit; ends with the process. `done` holds the last page that came."""
     buffer: list[bytes] = []
-    deadline = time.monotonic() + seconds
+    limit = seconds
+    deadline = time.monotonic() + limit
     while True:
         left = deadline - time.monotonic()
         if left <= 0 or not wait([pipe.fileno()], left):
             raise UserError(
-                f"{path}: the page after page {done[0]} took more than {seconds:g} s; leave it out with --pages"
+                f"{path}: the page after page {done[0]} took more than {limit:g} s; leave it out with --pages"
             )
         chunk = os.read(pipe.fileno(), 1 << 20)
         if not chunk:
@@ -93,7 +99,8 @@ def _lines(pipe: IO[bytes], seconds: float, path: Path, done: list[int]) -> Iter
         for piece in whole:
             yield b"".join([*buffer, piece])
             buffer = []
-            deadline = time.monotonic() + seconds
+            limit = seconds * OCR_FACTOR if piece == _SLOW else seconds
+            deadline = time.monotonic() + limit
         buffer.append(rest)
 
 
@@ -135,7 +142,7 @@ def main() -> None:
         out.flush()
 
     try:
-        for page in read_here(Path(task["path"]), task["language"], task["how"], span):
+        for page in read_here(Path(task["path"]), task["language"], task["how"], span, lambda: write(_SLOW)):
             write(b'{"page":' + page.model_dump_json().encode() + b"}")
         write(b'{"end":true}')
     except UserError as error:

@@ -1,7 +1,7 @@
 """Atoms written down, from left to right: text as it is, formulas as LaTeX with their scripts.
 
 Contract: `written` gives a whole line with formulas between dollar signs, `tex` the LaTeX of what stands in a fraction,
-a root or a script.
+a root or a script. A line that ends in Hangul keeps the space behind it: Korean breaks lines within words.
 """
 
 from __future__ import annotations
@@ -190,7 +190,9 @@ def written(row: list[Atom], head: Atom) -> str:
         text += piece
         previous = tokens[end - 1] if not tokens[end - 1].space else previous
         at = end
-    return re.sub(r"(?<! ) {2,3}(?! )", " ", text).strip()
+    text = re.sub(r"(?<! ) {2,3}(?! )", " ", text).lstrip()
+    bare = text.rstrip()
+    return f"{bare} " if len(bare) < len(text) and "가" <= bare[-1:] <= "힣" else bare
 
 
 def _gap(before: _Token | None, after: _Token) -> float:

@@ -172,3 +172,18 @@ def test_boxes_are_fractions_of_the_page(tmp_path: Path) -> None:
 def test_only_the_pages_asked_for(tmp_path: Path) -> None:
     pdf = typeset(korean(24), tmp_path / "ko.pdf", language="ko", setup=TWO_COLUMNS)
     assert [page.number for page in extract_pages(pdf, pages=range(2, 3))] == [2]
+
+
+def test_a_sparse_landscape_sheet_has_two_columns(tmp_path: Path) -> None:
+    long = "What is the speed of a body that falls from a height of two metres, if the air does not slow it down?"
+    parts = [f"{number}. {long}" for number in range(1, 7)]
+    body = "\n\n".join(parts[:3]) + "\n#colbreak()\n" + "\n\n".join(parts[3:])
+    setup = "#set page(width: 42cm, height: 29.7cm, columns: 2, footer: align(center)[Page 1 of 4])"
+    (page,) = extract_pages(typeset(body, tmp_path / "a.pdf", setup=setup))
+    lines = [line.text for block in page.blocks if block.kind == "text" for line in block.lines]
+    assert [line[0] for line in lines if line[0].isdigit()] == list("123456")
+
+
+def test_a_ligature_in_a_word_is_no_function(tmp_path: Path) -> None:
+    (page,) = extract_pages(typeset("1. An infinite, affine, infinitum word.", tmp_path / "a.pdf"))
+    assert "An infinite, affine, infinitum word." in page.blocks[0].text

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("pypdfium2")
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest import worker
-from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest import drawings, glyphs, worker
+from livek12.dataset_builders.ingest.extract import extract_pages, read_here
 from tests.dataset_builders.ingest.pdf_making import plain_pdf, raw_pdf, stream, typeset
 
 HELLO = b"BT /F1 12 Tf 72 700 Td (1. Which of these is prime?) Tj ET"
@@ -119,6 +119,30 @@ def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     path = typeset("1. Why?", tmp_path / "slow.pdf")
     with pytest.raises(UserError, match=r"slow\.pdf.*page 0 took more than"):
         list(worker.pages(path, None, "text", None, seconds=0.01))
+
+
+def test_a_page_of_very_many_things_is_cut_short_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(glyphs, "MAX_GLYPHS", 40)
+    monkeypatch.setattr(drawings, "MAX_OBJECTS", 20)
+    path = tmp_path / "dense.pdf"
+    path.write_bytes(plain_pdf(1, HELLO * 2 + b"9 9 m 99 99 l S " * 30))
+    (page,) = read_here(path, None, "text", None)
+    assert any("characters only the first 40" in note for note in page.notes)
+    assert any("first 20 drawings" in note for note in page.notes)
+    path.write_bytes(plain_pdf(1, HELLO))
+    (page,) = read_here(path, None, "text", None)
+    assert page.notes == []
+
+
+def test_a_page_that_is_read_by_ocr_has_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rapidocr")
+    path = typeset("1. Which of these numbers is a prime? Give a reason for it.", tmp_path / "slow.pdf")
+    monkeypatch.setattr(worker, "OCR_FACTOR", 0.0)
+    with pytest.raises(UserError, match="took more than 0 s"):
+        list(worker.pages(path, "en", "ocr", None, seconds=60))
+    monkeypatch.setattr(worker, "OCR_FACTOR", 3.0)
+    (page,) = worker.pages(path, "en", "ocr", None, seconds=60)
+    assert "prime" in page.blocks[0].text
 
 
 def test_a_reader_that_dies_is_one_line(tmp_path: Path) -> None:

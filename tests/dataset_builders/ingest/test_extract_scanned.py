@@ -100,3 +100,38 @@ def test_the_angle_is_found(tmp_path: Path, angle: float, language: Language, bo
     assert not scan.sideways(dark)
     assert scan.sideways(dark.T)
     document.close()
+
+
+FORMULAS = """
+#set page(height: 11cm)
+1. 已知集合中的元素满足 $x^3 + y^2 < 5$，数列 $a_1$ 与 $a_2$ 之和为 $e^x$，求它们的积的取值范围。
+
+2. 曲线上的点与直线相交，则函数 $y = 2 sin(3 x - display(frac(pi, 6)))$ 的零点个数为多少？
+
+3. 普通的句子里 x3 与 a1 只是编号，2024 年也只是年份。
+"""
+
+
+def test_raised_and_lowered_letters_and_small_fractions_of_a_scan(tmp_path: Path) -> None:
+    pytest.importorskip("rapidocr")
+    pdf = scanned(typeset(FORMULAS, tmp_path / "a.pdf", language="zh"), tmp_path / "b.pdf", degrees=0.6, dpi=200)
+    (page,) = extract_pages(pdf, language="zh")
+    read = flow(page)
+    assert all(formula in read for formula in ("x^3", "y^2", "a_1", "a_2", "e^x")), read
+    assert r"\frac{\pi}{6}" in read
+    last = read[read.index("普通") :]
+    assert "^" not in last and "_" not in last, "what stands on the line is not raised"
+    assert not {chr(2), chr(3)} & set(read)
+
+
+def test_a_ruled_grid_of_a_scan_is_a_table(tmp_path: Path) -> None:
+    pytest.importorskip("rapidocr")
+    cells = ", ".join(f"[{cell}]" for cell in ("Liquid", "Mass", "Volume", "W", "20", "25", "X", "30", "20"))
+    body = (
+        f"#set page(height: 8cm)\n1. The table shows three liquids.\n\n#table(columns: 3, {cells})\n\nWhich is densest?"
+    )
+    pdf = scanned(typeset(body, tmp_path / "a.pdf"), tmp_path / "b.pdf", degrees=1.0, dpi=180)
+    (page,) = extract_pages(pdf, language="en")
+    tables = [block for block in page.blocks if block.kind == "table"]
+    assert [table.text for table in tables] == ["Liquid\tMass\tVolume\nW\t20\t25\nX\t30\t20"]
+    assert "densest" in flow(page) and "Liquid" not in flow(page) and "frac" not in flow(page)

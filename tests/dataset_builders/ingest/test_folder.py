@@ -37,7 +37,9 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Any:
     def made(group: str) -> tuple[Path, Outcome]:
         folder = tmp_path_factory.mktemp(group)
         pdf = PAPERS / f"{sample.PAPERS[group]}.pdf"
-        return folder / "out", ingest([pdf], folder / "out", Options(answers=key_of(group, folder), release="sample"))
+        return folder / "out", ingest(
+            [pdf], folder / "out", Options(answers=(key_of(group, folder),), release="sample")
+        )
 
     return made
 

@@ -115,9 +115,30 @@ def test_a_csv_that_is_no_key_is_one_line(tmp_path: Path, text: str, problem: st
     assert "\n" not in str(error.value)
 
 
-def test_a_csv_that_is_not_utf8_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "key.csv").write_bytes("题号,答案\n1,A\n".encode("gb18030"))
-    with pytest.raises(UserError, match="is not UTF-8; save it as UTF-8"):
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("题号,答案,分值\n1,A,4分\n第2题,AC,6\n", "gb18030"),
+        ("문항,정답,배점\n1,A,4\n2,AC,6\n", "cp949"),
+        ("题号\t答案\t分值\n1\tA\t4\n2\tAC\t6\n", "utf-16"),
+        ("No.;Answer;Marks\r\n1;A;4\r\nQ2;AC;6\r\n", "utf-8-sig"),
+        ("题号，答案，分值\r1，答案：A，4\r2，AC，6\r", "utf-8"),
+        ("\n\nQuestion,Key,Points\nQuestion 1,A,4 points\n2.,AC,6\n", "ascii"),
+    ],
+)
+def test_a_csv_as_spreadsheets_save_it(tmp_path: Path, text: str, encoding: str) -> None:
+    (tmp_path / "key.csv").write_bytes(text.encode(encoding))
+    found = Key.read(tmp_path / "key.csv").entries
+    assert [(entry.number, entry.answer, entry.points) for entry in found] == [(1, "A", 4), (2, "AC", 6)]
+
+
+def test_a_csv_without_names_of_columns_is_numbers_and_answers(tmp_path: Path) -> None:
+    assert [(entry.number, entry.answer) for entry in csv(tmp_path, "1,B\n2,C\n").entries] == [(1, "B"), (2, "C")]
+
+
+def test_a_csv_in_no_known_encoding_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "key.csv").write_bytes(bytes(range(128, 256)) * 3)
+    with pytest.raises(UserError, match="save it as UTF-8"):
         Key.read(tmp_path / "key.csv")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest import mineru
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.paper import Options, ingest
 from tests.dataset_builders.ingest.pdf_making import typeset
 
 
@@ -165,4 +168,26 @@ def test_nothing_there_is_one_line(tmp_path: Path, paper: Path) -> None:
 def test_without_mineru_the_way_out_is_named(paper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match="pip install mineru"):
+        list(extract_pages(paper, how="mineru"))
+
+
+def test_a_paper_goes_through_the_program_to_questions(
+    tmp_path: Path, paper: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = zipped(folder_of(tmp_path, "middle_json.json", NEW))
+    program = tmp_path / "bin" / "mineru-kit"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!{sys.executable}\nimport shutil, sys\n"
+        "assert sys.argv[1] == 'parse' and open(sys.argv[2], 'rb').read(5) == b'%PDF-'\n"
+        f"shutil.copy({str(recorded)!r}, sys.argv[sys.argv.index('-o') + 1])\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    check(list(extract_pages(paper, how="mineru")))
+    outcome = ingest([paper], tmp_path / "papers", Options(how="mineru"))
+    assert not outcome.failed
+    assert [draft.number for draft in outcome.papers[0].drafts] == ["1"]
+    program.write_text(f"#!{sys.executable}\nimport sys; sys.exit('no model here')\n")
+    with pytest.raises(UserError, match="MinerU failed: no model here"):
         list(extract_pages(paper, how="mineru"))

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
+from livek12.core.records import Image
 from livek12.dataset_builders.ingest import kinds, options, points
-from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.blocks import Block, Box
 from livek12.dataset_builders.ingest.headings import begins_answers, is_section, passage_range
 from livek12.dataset_builders.ingest.numbering import anchors
 from livek12.dataset_builders.ingest.segment import boxes, by_column, missing_numbers
@@ -357,3 +358,52 @@ def test_question_boxes_against_gold(shared_data: Path) -> None:
                 overlaps[row["idx"]] = box.overlap(found[0]) if len(found) == 1 else 0.0
     assert len(overlaps) == 46
     assert sum(value >= 0.8 for value in overlaps.values()) / 46 >= 0.95, overlaps
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["1. 공기 저항은 작고 공기 저…", "항은 무시한다."], "공기 저항은 작고 공기 저항은 무시한다."),
+        (["1. 이에 대한 설명으로 옳은…", "것은 무엇인가?"], "이에 대한 설명으로 옳은 것은 무엇인가?"),
+        (["1. 혼합 용액의 부피는 일정…", "하다고 한다."], "혼합 용액의 부피는 일정 하다고 한다."),
+        (["1. 이것은 학생의 설명…", "이다."], "이것은 학생의 설명이다."),
+        (["1. 관측자의 위치…", "에서 본다."], "관측자의 위치에서 본다."),
+    ],
+)
+def test_a_word_of_korean_that_a_line_breaks_is_one(lines: list[str], text: str) -> None:
+    assert [draft.question for draft in read(page(*lines)).drafts] == [text]
+
+
+@given(st.lists(st.sampled_from(["물체의", "운동을", "나타낸", "것이다"]), min_size=2, max_size=12))
+def test_whatever_line_korean_words_break_at_they_stay_apart(words: list[str]) -> None:
+    half = len(words) // 2
+    known = "2. " + " ".join(["가", "물체의", "운동을", "나타낸", "것이다", "나"])
+    paper = read(page("1. " + " ".join(words[:half]) + "…", " ".join(words[half:]), known))
+    assert paper.drafts[0].question.split() == words
+
+
+def test_a_picture_beside_the_first_line_is_of_that_question() -> None:
+    sheet = page("1. 第一", "2. 如图，求长度")
+    second = sheet.blocks[1].box
+    box = Box(page=1, left=0.35, right=0.5, top=second.top - 0.002, bottom=second.bottom + 0.1)
+    figure = Block(kind="figure", box=box, picture=Image(bytes=b"\x89PNG", path="f.png"))
+    paper = read(sheet.model_copy(update={"blocks": [sheet.blocks[0], figure, sheet.blocks[1]]}))
+    assert [len(draft.figures) for draft in paper.drafts] == [0, 1]
+
+
+RANGES = "一、选择题：第1～7题只有一项符合，每小题4分；第8～10题有多项符合题目要求，每小题6分。"
+ONE_WORTH = "一、选择题：每小题6分。第14~18题只有一项符合题目要求，第19~21题有多项符合题目要求。"
+
+
+@pytest.mark.parametrize(
+    ("section", "number", "worth", "kind"),
+    [
+        (RANGES, 7, 4, "single_choice"),
+        (RANGES, 8, 6, "multiple_choice"),
+        (ONE_WORTH, 18, 6, "single_choice"),
+        (ONE_WORTH, 19, 6, "multiple_choice"),
+    ],
+)
+def test_instructions_that_name_numbers(section: str, number: int, worth: float, kind: str) -> None:
+    assert points.section_points(section, number) == worth
+    assert kinds.type_of("题", True, points.said_of(section, number), "zh", load_template("zh"))[0] == kind
