@@ -35,5 +35,5 @@ step "ruff, mypy --strict, import-linter"
 .venv-test/bin/mypy
 .venv-test/bin/lint-imports
 
-step "pytest"
-.venv-test/bin/python -m pytest "$@"
+step "pytest, two files at a time"
+.venv-test/bin/python -m pytest --numprocesses 2 --dist loadfile "$@"

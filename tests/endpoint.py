@@ -66,8 +66,14 @@ class Oracle(BaseHTTPRequestHandler):
         """Says nothing on stderr."""
 
 
+class Server(ThreadingHTTPServer):
+    """Takes as many connections at once as an engine opens; with five waiting at most, others are reset."""
+
+    request_queue_size = 256
+
+
 if __name__ == "__main__":
     Oracle.log = Path(sys.argv[1])
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Oracle)
+    server = Server(("127.0.0.1", 0), Oracle)
     print(f"http://127.0.0.1:{server.server_port}/v1", flush=True)
     server.serve_forever()

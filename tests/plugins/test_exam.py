@@ -7,7 +7,7 @@ import pytest
 from livek12.core.engines.images import Pictures
 from livek12.core.errors import UserError
 from livek12.core.records import Image
-from livek12.tasks.plugins.exam import Document, open_exam
+from livek12.tasks.plugins.exam import DATA_VARIABLE, Document, open_exam
 from tests.plugins.conftest import rgb_sha256
 from tests.plugins.odd_exam import TEXTS, pictures
 
@@ -45,3 +45,9 @@ def test_an_answer_that_was_lost_is_undecided(odd_data: str) -> None:
     verdict = open_exam("livek12_text_only", odd_data).lost("odd_4", "[GAVE_UP] after 5 tries", trial=1)
     assert (verdict.correct, verdict.low, verdict.high) == (None, 0, verdict.max_points)
     assert "no answer: [GAVE_UP] after 5 tries" in verdict.parts[0].reason
+
+
+def test_the_variable_is_read_at_each_call(odd_data: str, sample_data: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in (odd_data, sample_data):
+        monkeypatch.setenv(DATA_VARIABLE, data)
+        assert open_exam("livek12_text_only") is open_exam("livek12_text_only", data)

@@ -88,7 +88,12 @@ def test_texts_reach_the_model_as_ours_do(cfe_data: str, harness: Path, monkeypa
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "task"),
-    [("cfe_data", "cfe_multimodal"), ("gaokao_mm_data", "livek12_text_image"), ("sample_data", "livek12_image_only")],
+    [
+        ("cfe_data", "cfe_multimodal"),
+        ("gaokao_mm_data", "livek12_text_image"),
+        ("sample_data", "livek12_image_only"),
+        ("odd_data", "livek12_text_image"),
+    ],
 )
 def test_pictures_reach_the_model_in_the_order_of_their_marks(
     data: str, task: str, harness: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

@@ -289,12 +289,12 @@ VALUES_TWO += [
 
 TRUTH += [
     ('这句话是对的', 'T'), ('这种说法不对', 'F'), ('这个判断是错误的，因为…', 'F'), ('不对', 'F'), ('不正确。', 'F'), ('判断结果：×', 'F'), ('结论：该命题错误。', 'F'), ('答案为“错误”。', 'F'),
-    ('原命题为假。', 'F'), ('命题不成立', 'F'), ('(×)', 'F'), ('（√）', 'T'), ('Judgment: False', 'F'), ('Verdict: True', 'T'), ("It's true.", OPEN),
+    ('原命题为假。', 'F'), ('命题不成立', 'F'), ('(×)', 'F'), ('（√）', 'T'), ('Judgment: False', 'F'), ('Verdict: True', 'T'), ("It's true.", 'T'),
     ('It is false.', 'F'), ('That is incorrect.', 'F'), ('True — because…', OPEN), ('Not true.', 'F'), ('The assertion does not hold.', OPEN),
-    ('This is a false statement.', OPEN), ('The correct answer is False.', 'F'), ('**Answer:** The statement is **True**.', 'T'),
+    ('This is a false statement.', 'F'), ('The correct answer is False.', 'F'), ('**Answer:** The statement is **True**.', 'T'),
     ('The statement is true only if x>0, so in general it is false.', OPEN), ('The statement is neither true nor false.', OPEN),
-    ('I think the statement is true. Wait, no, it is false.', 'F'), ('정답은 X입니다.', 'F'), ('이 설명은 옳지 않다.', 'F'), ('위 진술은 틀렸다.', 'F'), ('옳은 설명이다.', OPEN),
-    ('거짓입니다.', 'F'), ('참이다.', 'T'), ('맞는 설명입니다.', OPEN), ('O (참)', 'T'), ('False (거짓)', 'F'), ('True/False: False', OPEN),
+    ('I think the statement is true. Wait, no, it is false.', 'F'), ('정답은 X입니다.', 'F'), ('이 설명은 옳지 않다.', 'F'), ('위 진술은 틀렸다.', 'F'), ('옳은 설명이다.', 'T'),
+    ('거짓입니다.', 'F'), ('참이다.', 'T'), ('맞는 설명입니다.', 'T'), ('O (참)', 'T'), ('False (거짓)', 'F'), ('True/False: False', OPEN),
 ]  # fmt: skip
 
 SINGLE_ZH += [
