@@ -57,6 +57,7 @@ def guide(data: str, folder: Path) -> Guide:
             "--save-details, for `livek12 import-responses out --from lighteval`; it logs no finish reason",
             "pictures come behind the text (accelerate --vision-model) or not at all (endpoint litellm): for true order"
             " take Inspect, which is also what `lighteval eval` runs (0.13.0 passes no custom tasks to it)",
+            "--vision-model ends with an error at a question without pictures: not for tasks that have both kinds",
             "the model's arguments set the sampling (generation_parameters={temperature:…}), a task cannot",
             "the token budget is the paper's: less with max_length=… (prompt and answer; vision: generation_size=…)",
             "an endpoint's request that lighteval gives up is logged as an empty answer, which reads no_answer here",

@@ -22,13 +22,18 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from livek12.core.engines.images import FORMATS
 from livek12.core.errors import UserError
 from livek12.core.questions import open_card
+from livek12.core.records import Image
 from livek12.tasks.plugins.exam import DATA_VARIABLE, PREFIX, Document, Exam, Guide, harness_name, open_exam
 from livek12.tasks.plugins.yaml_tasks import example, tasks_in
 from livek12.tasks.registry import all_tasks
+
+if TYPE_CHECKING:
+    import PIL.Image
 
 INSTALL = 'pip install "livek12[vlmevalkit]"'
 DATASET = "livek12.tasks.plugins.vlmevalkit_dataset"
@@ -38,6 +43,8 @@ ID = "question_id"
 """Our own column, which the kit carries into its result files."""
 MAX_PICTURE = 4 * 2**20
 """Bytes of an encoded picture in a table; the kit holds whole tables in memory."""
+PLAIN = ("1", "L", "P", "RGB")
+"""Pixel modes that every decoder shows alike, where nothing is transparent or to be turned."""
 _log = logging.getLogger(__name__)
 
 
@@ -64,11 +71,13 @@ def guide(data: str, folder: Path) -> Guide:
         ),
         notes=(
             "the launcher takes the arguments of the kit's run.py; it needs no tables, only LIVEK12_DATA",
+            "--model is a model of the kit, or with --base-url URL what an OpenAI-compatible endpoint calls its own",
+            "decoding is the kit's (an endpoint: greedy, 32768 tokens): --temperature, --max-tokens; a task cannot",
             "the kit's API models send pictures as JPEG and scale small ones up, whatever the data set says",
             "predictions are written as TSV unless PRED_FORMAT says otherwise: cells of xlsx end at 32767 characters",
             "for the full exam marks: livek12 import-responses out --from vlmevalkit --task TASK --data DATA --out RUN",
-            f"without our package the kit reads the tables from {folder} (LMUData), under its own prompts and marks;"
-            " it leaves out questions without a picture where others have one",
+            f"without our package the kit reads the tables {f'in {folder}' if data else 'that --data writes'} (LMUData)"
+            " under its own prompts and marks; it leaves out questions without a picture where others have one",
         ),
     )
 
@@ -135,18 +144,47 @@ def _image_cell(document: Document) -> str:
 
 def _bounded(document: Document, place: int) -> bytes:
     """The encoded picture at a mark, scaled down where it is too large."""
-    found = document.images[place].bytes or b""
+    found = picture_bytes(document, place)
     if len(found) <= MAX_PICTURE:
         return found
     picture = document.picture(place)
     before = picture.size
     while len(found) > MAX_PICTURE:
         picture = picture.resize((max(1, picture.width * 3 // 4), max(1, picture.height * 3 // 4)))
-        buffer = io.BytesIO()
-        picture.save(buffer, "PNG")
-        found = buffer.getvalue()
+        found = _png(picture)
     _log.warning("question %s: a picture of %d×%d is scaled to %d×%d", document.id, *before, *picture.size)
     return found
+
+
+def picture_bytes(document: Document, place: int) -> bytes:
+    """The encoded picture at a mark, such that the kit's models decode it to what our own engines show.
+
+    Its own bytes where any decoder sees that in them; else PNG, for the kit makes transparent pixels black and turns
+    no picture upright.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    image = document.images[place]
+    return image.bytes or b"" if _is_plain(image) else _png(document.picture(place))
+
+
+def _is_plain(image: Image) -> bool:
+    import PIL.Image
+    from PIL.ExifTags import Base
+
+    try:
+        picture = PIL.Image.open(io.BytesIO(image.bytes or b""), formats=FORMATS)
+        upright = picture.getexif().get(Base.Orientation, 1) == 1
+    except Exception:  # whatever Pillow's decoders raise: decoding it for our engines says what is wrong
+        return False
+    return upright and picture.mode in PLAIN and "transparency" not in picture.info
+
+
+def _png(picture: PIL.Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 # What the kit writes -------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Our tasks as a data set class of VLMEvalKit; imported by the launcher, where the kit is installed.
 
 Contract: the kit asks for a table of rows, for the message of a row and for the marks of a result file. The message
-has our texts and pictures in their true order, pictures as files with the very bytes of the data set; the kit's
+has our texts and pictures in their true order, pictures as files that any decoder sees as our engines do; the kit's
 models may not put prompts of their own in its place. A request that the kit gave up is ungraded, not wrong.
 """
 
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from vlmeval.dataset.image_base import ImageBaseDataset
 
 from livek12.core.journal import write_atomically
-from livek12.core.records import Image
-from livek12.tasks.plugins.exam import METRICS, Exam, harness_name, open_exam
-from livek12.tasks.plugins.vlmevalkit import FAILED, ID, predictions
+from livek12.tasks.plugins.exam import METRICS, Document, Exam, harness_name, open_exam
+from livek12.tasks.plugins.vlmevalkit import FAILED, ID, picture_bytes, predictions
 from livek12.tasks.registry import all_tasks
 
 if TYPE_CHECKING:
@@ -52,17 +51,16 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
         """The message of a row (or of its number)."""
         document = self.exam.document(self._row(line)[ID])
+        files = iter(self._files(document))
         parts = [part for message in document.request.messages for part in message.content]
         return [
-            {"type": "image", "value": self._file(document.request.images[part.image])}
-            if part.image
-            else {"type": "text", "value": part.text or ""}
+            {"type": "image", "value": next(files)} if part.image else {"type": "text", "value": part.text or ""}
             for part in parts
         ]
 
     def dump_image(self, line: Any) -> list[str]:
         """The picture files of a row, in the order of their marks."""
-        return [self._file(image) for image in self.exam.document(self._row(line)[ID]).images]
+        return self._files(self.exam.document(self._row(line)[ID]))
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
         """The metrics of a result file, by our rules; also written beside it as `…_score.json`."""
@@ -80,12 +78,15 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
     def _row(self, line: Any) -> Any:
         return self.data.iloc[line] if isinstance(line, int) else line
 
-    def _file(self, image: Image) -> str:
+    def _files(self, document: Document) -> list[str]:
+        return [self._file(document, place) for place in range(len(document.images))]
+
+    def _file(self, document: Document, place: int) -> str:
         import PIL.Image
 
-        encoded = image.bytes or b""
+        encoded = picture_bytes(document, place)
         suffix = str(PIL.Image.open(io.BytesIO(encoded)).format or "png").lower()
-        file = Path(self.img_root) / f"{image.sha256}.{suffix}"
+        file = Path(self.img_root) / f"{document.images[place].sha256}.{suffix}"
         if not (file.is_file() and file.stat().st_size == len(encoded)):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(encoded)
