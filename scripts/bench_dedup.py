@@ -366,7 +366,7 @@ def beside(file: Path, planted: dict[frozenset[str], tuple[str, str]]) -> dict[s
 
 def datasketch(file: Path) -> list[list[str]]:
     """Candidate pairs of MinHashLSH over the same normalised texts and shingles."""
-    from datasketch import MinHash, MinHashLSH  # type: ignore[import-untyped]
+    from datasketch import MinHash, MinHashLSH
 
     from livek12.dataset_builders.duplicates.library import BANDS, ROWS, SHINGLE
 

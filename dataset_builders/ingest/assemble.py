@@ -15,6 +15,7 @@ from typing import Final
 from livek12.core.records import Image
 from livek12.dataset_builders.ingest import layout
 from livek12.dataset_builders.ingest.blocks import Block, Box, Kind, Line, Origin
+from livek12.dataset_builders.ingest.captions import is_caption, is_label
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.glyphs import Glyph
 from livek12.dataset_builders.ingest.mathlines import TextLine, lines_of
@@ -37,6 +38,7 @@ class Piece:
     kind: Kind
     box: Bounds
     lines: list[TextLine] = field(default_factory=list)
+    caption: str = ""
 
 
 @dataclass(slots=True)
@@ -130,8 +132,29 @@ def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
     rules = [r for r in sheet.rules if r.flat and _within(region, (r.left + r.right) / 2, (r.top + r.bottom) / 2)]
     own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
     labels, inside = _figure_labels(inside, own)
-    paragraphs = _paragraphs(lines_of(inside, rules), own, sheet.frames)
-    return _in_rows([*paragraphs, *own, *labels], {id(label) for label in labels})
+    lines, captions = _captions(lines_of(inside, rules), own)
+    paragraphs = _paragraphs(lines, own, sheet.frames)
+    return _in_rows([*paragraphs, *captions, *own, *labels], {id(label) for label in labels})
+
+
+def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[TextLine], list[Piece]]:
+    """Gives each figure its caption; the other lines, and the captions."""
+    kept: list[TextLine] = []
+    captions: list[Piece] = []
+    figures = [piece for piece in own if piece.kind == "figure"]
+    for line in lines:
+        near = [one for one in figures if not one.caption and _under_figure(line.box, [one])]
+        if not near or not is_caption(line.text):
+            kept.append(line)
+            continue
+        figure = min(near, key=lambda one: min(abs(line.box[1] - one.box[3]), abs(one.box[1] - line.box[3])))
+        figure.caption = line.text.strip()
+        captions.append(Piece("caption", line.box, [line]))
+    for figure in figures:
+        labels = [line for line in figure.lines if is_label(line.text)]
+        if len(labels) == 1 and not figure.caption:
+            figure.caption = labels[0].text.strip()
+    return kept, captions
 
 
 def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Glyph]]:
@@ -234,6 +257,7 @@ def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:
         column=column,
         lines=lines,
         picture=crop(piece.box) if wanted else None,
+        caption=piece.caption,
         origin=sheet.origin,
         confidence=sum(sure) / len(sure) if sure else 1.0,
     )

@@ -12,6 +12,7 @@ from typing import Final
 
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule, Shape
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
+from livek12.dataset_builders.ingest.sketches import is_grid, is_sketch
 
 NEAR: Final = 7.0
 """Points: parts of one drawing stand closer than this."""
@@ -103,26 +104,43 @@ def find(raw: RawPage) -> Found:
     boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
     seeds = len(boxes)
     boxes += [(rule.left, rule.top, rule.right, rule.bottom) for rule in loose]
-    for group in groups(boxes, NEAR) if seeds else []:
-        if not any(at < seeds for at in group):
+    letters = [(glyph.left, glyph.top, glyph.right, glyph.bottom) for glyph in raw.glyphs if glyph.text.strip()]
+    for group in groups(boxes, NEAR):
+        drawn = [boxes[at] for at in group if at < seeds]
+        sketch = _sketch([loose[at - seeds] for at in group if at >= seeds], raw, letters, body)
+        drawn += [(rule.left, rule.top, rule.right, rule.bottom) for rule in sketch]
+        if not drawn:
             found.rules += [loose[at - seeds] for at in group]
             continue
-        drawn = [boxes[at] for at in group if at < seeds]
         core = around(drawn)
         members = list(drawn)
         for at in group:
             if at >= seeds:
                 rule = loose[at - seeds]
+                if rule in sketch:
+                    continue
                 fits = rule.length < 1.6 * max(core[2] - core[0], core[3] - core[1]) + 8
                 if fits and overlaps(core, boxes[at], NEAR) and _bare(rule, raw.glyphs, body):
                     members.append(boxes[at])
                 else:
                     found.rules.append(rule)
         _add_figure(found, around(members), len(drawn), raw)
-    if not seeds:
-        found.rules += loose
     found.figures = whole(found.figures)
     return found
+
+
+def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body: float) -> list[Rule]:
+    """Those of the rules that make drawings by themselves; rules of the page and of its columns are no part of one."""
+    short = [rule for rule in rules if _short(rule, raw)]
+    done: list[Rule] = []
+    for group in groups([(rule.left, rule.top, rule.right, rule.bottom) for rule in short], NEAR):
+        near = [short[at] for at in group]
+        done += near if is_sketch(near, letters, body) else []
+    return done
+
+
+def _short(rule: Rule, raw: RawPage) -> bool:
+    return rule.length < (0.6 * raw.width if rule.flat else 0.35 * raw.height)
 
 
 def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
@@ -200,8 +218,13 @@ def _tables(raw: RawPage, found: Found) -> list[Rule]:
         table = Table(box, xs, ys, _merge(xs, ys, flat, upright))
         cells = set(table.merged.values())
         texts = _filled(table, raw.glyphs)
-        if len(cells) == 1 or not texts:
-            if texts:
+        own = around([boxes[at] for at in group if _short(raw.rules[at], raw)] or [box])
+        hugs = max(xs[0] - own[0], own[2] - xs[-1], ys[0] - own[1], own[3] - ys[-1]) < NEAR
+        odd = len(cells) < 9 or texts < 0.6 * len(cells)  # a big table may have steps in its outline
+        if len(cells) > 1 and texts and odd and not is_grid(xs, ys, table.merged, rules):
+            loose += rules
+        elif len(cells) == 1 or not texts:
+            if texts and hugs:
                 found.frames.append(box)
             else:
                 loose += rules

@@ -134,10 +134,14 @@ def _place(rows: list[list[Atom]], small: list[Atom]) -> None:
 def _line(row: list[Atom]) -> TextLine:
     head = row[0]
     ink = [atom for atom in row if atom.text.strip()]
-    text = written(sorted(row, key=lambda atom: (atom.left, atom.right)), head)
+    ordered = sorted(row, key=lambda atom: (atom.left, atom.right))
+    try:
+        text, sound = written(ordered, head), all(atom.sound for atom in ink)
+    except RecursionError:  # letters that each seem a script of the next: as they stand, and said to be unread
+        text, sound = "".join(atom.text for atom in ordered), False
     letters = sum(len(atom.text) for atom in ink)
     bold = 2 * sum(len(atom.text) for atom in ink if atom.bold) > letters
     plain = [atom for atom in ink if not atom.built] or ink
     size = sorted(atom.size for atom in plain)[len(plain) // 2]
     sure = sum(atom.confidence * len(atom.text) for atom in ink) / max(1, letters)
-    return TextLine(text, around(ink), size, head.base, bold, all(atom.sound for atom in ink), sure)
+    return TextLine(text, around(ink), size, head.base, bold, sound, sure)

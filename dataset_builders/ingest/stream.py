@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
+from livek12.dataset_builders.ingest.captions import is_label
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -79,7 +80,11 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     repeated = _repeated(pages)
     for page in pages:
         stream.headings[page.number] = []
+        labels = {block.caption for block in page.blocks if block.kind == "figure" and is_label(block.caption)}
         for block in page.blocks:
+            # Where a page has several, the text has to say which figure is which.
+            if block.kind == "caption" and labels == {block.text.strip()}:
+                continue
             _add(block, page, repeated, stream)
     _edges(stream)
     _spaced(stream.items)

@@ -101,7 +101,10 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
 def _belongs(run: list[Glyph], box: Bounds) -> bool:
     """Whether a run of letters stands in a figure, or is a short one that touches it."""
     left, top, right, bottom = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
-    if not layout.overlaps((left, top, right, bottom), box, 0.6 * run[0].size):
+    size = run[0].size
+    beside = right - left < 2.2 * size and box[1] < (top + bottom) / 2 < box[3]
+    reach = (box[0] - 1.2 * size, box[1], box[2] + 1.2 * size, box[3]) if beside else box
+    if not layout.overlaps((left, top, right, bottom), reach, 0.0 if beside else 0.6 * size):
         return False
     shared = max(0.0, min(right, box[2]) - max(left, box[0])) * max(0.0, min(bottom, box[3]) - max(top, box[1]))
     inside = shared > 0.5 * (right - left) * (bottom - top)

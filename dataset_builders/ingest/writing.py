@@ -44,7 +44,7 @@ def _reference(atoms: Sequence[Atom]) -> Atom:
     """The letter that says where a small line is and how big: of the biggest ones, the one in the middle."""
     plain = [atom for atom in atoms if not atom.built and atom.text not in FENCES | BIG] or list(atoms)
     size = max(atom.size for atom in plain)
-    usual = sorted((atom for atom in plain if atom.size > 0.87 * size), key=lambda atom: atom.base)
+    usual = sorted((atom for atom in plain if atom.size >= 0.87 * size), key=lambda atom: atom.base)
     return usual[len(usual) // 2]
 
 
