@@ -34,7 +34,15 @@ class Census:
         Raises:
             UserError: no such data set, or a file of it is damaged.
         """
-        return sum(n for facts, n in self._of(task).items() if task.selection.takes(facts))
+        return self.asked(task).total()
+
+    def asked(self, task: Task) -> Counter[Facts]:
+        """The questions that a task asks, by what selections see of them.
+
+        Raises:
+            UserError: no such data set, or a file of it is damaged.
+        """
+        return Counter({facts: n for facts, n in self._of(task).items() if task.selection.takes(facts)})
 
     def members(self, family: Family) -> Iterator[tuple[Task, int]]:
         """The members of a family that have questions, listed ones and those of the releases there; with their counts.

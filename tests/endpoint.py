@@ -9,7 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -70,6 +73,26 @@ class Server(ThreadingHTTPServer):
     """Takes as many connections at once as an engine opens; with five waiting at most, others are reset."""
 
     request_queue_size = 256
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """A server in a thread of this process; gives its address on loopback."""
+    server = Server(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def oracle_at(log: Path) -> Iterator[str]:
+    """The endpoint in this process, up to and with `/v1`; what is asked is logged."""
+    Oracle.log = log
+    with serving(Oracle) as address:
+        yield f"{address}/v1"
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 An engine takes all requests of a task at once, lazily, and yields an outcome for each as it finishes, in any
 order: a Response, or a Failure for that request alone. It raises UserError only when nothing can run at all
 (no such model, no such endpoint). It keeps a bounded number of requests in hand, so a long iterable of
-requests needs no more memory than a short one. Consecutive requests that differ in their trial only may be
-sent as one prompt with n samples; trial t is drawn with `sampling.seed` + t either way, and only engines add t.
+requests needs no more memory than a short one. An engine that is lost with all it has in hand raises EngineDied:
+what has no outcome by then is unfinished, and a new engine may do it (revival.py, pool.py). Consecutive requests
+that differ in their trial only may be sent as one prompt with n samples; trial t is drawn with `sampling.seed` + t
+either way, and only engines add t.
 """
 
 from __future__ import annotations
@@ -15,6 +17,10 @@ from typing import Protocol
 from livek12.core.records import Failure, Request, Response
 
 Outcome = Response | Failure
+
+
+class EngineDied(Exception):
+    """The engine is lost (killed, out of memory, crashed); the message says why on one line."""
 
 
 class Engine(Protocol):

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.scripts.imports.lines import lines_of, results_of
 
 _log = logging.getLogger(__name__)
 SAMPLES, RESULTS = "samples_", "results_"
-LINE_BYTES = 64 << 20
-RESULTS_BYTES = 256 << 20
 MOST_FILES = 10_000
 
 
@@ -36,7 +35,7 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
     given: dict[tuple[str, str], Path] = {}
     for log in _logs(path):
         model = _model(log)
-        for number, line in enumerate(_lines(log), 1):
+        for number, line in lines_of(log):
             sample = _sample(line, f"{log}:{number}") if line.strip() else None
             if sample is None or sample["task"] not in tasks:
                 continue
@@ -69,16 +68,6 @@ def _logs(path: Path) -> list[Path]:
     return found
 
 
-def _lines(log: Path) -> Iterator[bytes]:
-    """The lines of a log, none longer than the limit: what is longer comes in pieces, which are no JSON."""
-    try:
-        with log.open("rb") as file:
-            while line := file.readline(LINE_BYTES):
-                yield line
-    except OSError as error:
-        raise UserError(f"{log}: cannot be read ({error.strerror})") from None
-
-
 def _sample(line: bytes, place: str) -> dict[str, Any] | None:
     """Task, question and repeats of a line; None, with a warning, where it is no sample of ours."""
     try:
@@ -97,11 +86,5 @@ def _sample(line: bytes, place: str) -> dict[str, Any] | None:
 
 def _model(log: Path) -> dict[str, str]:
     """The model's name, where the results file of the same moment says it."""
-    results = log.with_name(f"{RESULTS}{log.stem.rpartition('_')[2]}.json")
-    try:
-        if results.stat().st_size > RESULTS_BYTES:
-            return {}
-        name = json.loads(results.read_bytes())["model_name"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return {}
+    name = results_of(log.with_name(f"{RESULTS}{log.stem.rpartition('_')[2]}.json")).get("model_name")
     return {"model": name} if isinstance(name, str) and name else {}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.scripts.imports.lines import lines_of, results_of
 from livek12.tasks.plugins.exam import task_name
 from livek12.tasks.plugins.lmms_eval import GAVE_UP, ID
 
@@ -63,21 +64,17 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
 def _rows_of(file: Path, task: str) -> Iterator[dict[str, Any]]:
     model = _model(file)
     about = {"task": task, **({"model": model} if model else {})}
-    try:
-        with file.open(encoding="utf-8", errors="replace") as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    yield from ({**about, **row} for row in _answers(line, f"{file}:{number}"))
-                except _BadEntry as error:
-                    _log.warning("%s:%d: %s; entry passed over", file, number, error)
-    except OSError as error:
-        raise UserError(f"{file}: cannot be read ({error.strerror})") from None
+    for number, line in lines_of(file):
+        try:
+            yield from ({**about, **row} for row in _answers(line, f"{file}:{number}"))
+        except _BadEntry as error:
+            _log.warning("%s:%d: %s; entry passed over", file, number, error)
 
 
-def _answers(line: str, place: str) -> Iterator[dict[str, Any]]:
+def _answers(line: bytes, place: str) -> Iterator[dict[str, Any]]:
     """The trials of one entry."""
     try:
-        entry = json.loads(line)
+        entry = json.loads(line.decode(errors="replace"))
     except (ValueError, RecursionError):
         raise _BadEntry("not JSON") from None
     if not isinstance(entry, dict):
@@ -114,12 +111,6 @@ def _counts(entry: dict[str, Any], text: str) -> dict[str, int]:
 
 def _model(file: Path) -> str | None:
     """The model that the results beside the samples name."""
-    date = file.name.partition(SAMPLES)[0]
-    try:
-        results = json.loads((file.parent / f"{date}{RESULTS}").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(results, dict):
-        return None
+    results = results_of(file.with_name(f"{file.name.partition(SAMPLES)[0]}{RESULTS}"))
     names = (results.get("model_name"), results.get("model_source"))
     return next((name for name in names if isinstance(name, str) and name), None)

@@ -8,6 +8,7 @@ right, and `ungraded` says how many there are, so that equal ends mean a sure nu
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from livek12.core.engines.images import BadImage, check_image
 from livek12.core.engines.thinking import Thinking
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 DATA_VARIABLE = "LIVEK12_DATA"
 PREFIX = "livek12"
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -244,6 +247,19 @@ def one_line_errors() -> Iterator[None]:
     except UserError:
         sys.excepthook = _say_in_one_line
         raise
+
+
+def in_one_line(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a user's mistake end a harness in one line that would show, or answer, any other error with tracebacks."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except UserError as error:
+            raise SystemExit(f"livek12: {error}") from None
+
+    return called
 
 
 def _say_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

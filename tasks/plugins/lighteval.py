@@ -10,19 +10,18 @@ An error that a user can mend ends the run with one line, as `SystemExit`.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from shlex import quote
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.questions import NoConfig, data_files, iter_facts, open_card
 from livek12.tasks.base import Task
-from livek12.tasks.plugins.exam import DATA_VARIABLE, METRICS, Guide, harness_name, open_exam, require
+from livek12.tasks.plugins.exam import DATA_VARIABLE, METRICS, Guide, harness_name, in_one_line, open_exam, require
 from livek12.tasks.plugins.yaml_tasks import example, joined, tasks_in
 
 PACKAGE, FLOOR = "lighteval", "0.13"
@@ -33,8 +32,6 @@ OFFLINE = (
 )
 """lighteval fetches this file of one of its own benchmarks whenever it starts; it looks only whether it is there."""
 WEIGHTED = ("score", "score_high")
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def guide(data: str, folder: Path) -> Guide:
@@ -69,7 +66,7 @@ def __getattr__(name: str) -> Any:
     """`TASKS_TABLE`, made when lighteval asks for it."""
     if name != "TASKS_TABLE":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _in_one_line(tasks_table)(os.environ.get(DATA_VARIABLE, ""))
+    return in_one_line(tasks_table)(os.environ.get(DATA_VARIABLE, ""))
 
 
 @cache
@@ -114,7 +111,7 @@ def _config(task: Task, place: str, config: str, splits: Sequence[str]) -> Any:
 def prompt_of(task: Task, data: str) -> Callable[[Mapping[str, Any], str], Any]:
     """What makes lighteval's `Doc` of a row of the data set; None for a row that the task does not ask."""
 
-    @_in_one_line
+    @in_one_line
     def livek12_prompt(row: Mapping[str, Any], name: str) -> Any:
         from lighteval.tasks.requests import Doc
 
@@ -144,7 +141,7 @@ def marks_of(task: Task, data: str) -> Any:
     class Marks(SampleLevelComputation):  # type: ignore[misc]
         """Marks all answers to one question by our rules."""
 
-        @_in_one_line
+        @in_one_line
         def compute(self, doc: Any, model_response: Any, **kwargs: Any) -> dict[str, Any]:
             exam = open_exam(task.name, data)
             verdicts = [
@@ -195,16 +192,3 @@ def _stamp(folder: Path) -> str:
     stats = [(file.name, file.stat()) for file in data_files(folder, sorted(patterns))]
     text = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _in_one_line(function: Callable[P, R]) -> Callable[P, R]:
-    """Turns a user's mistake into an end in one line: lighteval's command line shows tracebacks of anything else."""
-
-    @functools.wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except UserError as error:
-            raise SystemExit(f"livek12: {error}") from None
-
-    return called

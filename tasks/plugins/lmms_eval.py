@@ -13,19 +13,18 @@ tries five times again and shows the traceback of the attempts.
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.questions import open_card
 from livek12.core.records import Verdict
 from livek12.tasks.base import Task
-from livek12.tasks.plugins.exam import METRICS, PREFIX, Exam, Guide, harness_name, open_exam, require
+from livek12.tasks.plugins.exam import METRICS, PREFIX, Exam, Guide, harness_name, in_one_line, open_exam, require
 from livek12.tasks.plugins.yaml_tasks import (
     DISJOINT,
     FILTER,
@@ -46,23 +45,6 @@ GAVE_UP = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED]")
 ID = "questions"
 """Under this name the log of samples has a question's id, and the results the number of questions."""
 SPLIT = "test"
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def in_one_line(function: Callable[P, R]) -> Callable[P, R]:
-    """Makes a mistake of the user end the run with one line."""
-
-    @functools.wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except UserError as error:
-            raise SystemExit(f"livek12: {error}") from None
-
-    return called
-
 
 # What the YAML calls -------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ an earlier call that are no more are taken away; files of others in the folder a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -14,10 +14,11 @@ from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.core.facts import Facts
 from livek12.core.journal import write_atomically
-from livek12.core.questions import NoConfig, iter_facts, open_card
+from livek12.core.questions import open_card
 from livek12.tasks.base import Modality, Task
+from livek12.tasks.census import Census
 from livek12.tasks.plugins.exam import METRICS, PREFIX
-from livek12.tasks.registry import all_tasks, get_task
+from livek12.tasks.registry import all_tasks, families, get_task
 
 FILTER = "all"
 """The name of the filter that keeps every repeat."""
@@ -39,21 +40,19 @@ class Function(str):
     """A name that the harness resolves (`!function`)."""
 
 
-def tasks_in(place: str) -> Iterator[tuple[Task, list[Facts]]]:
+def tasks_in(place: str) -> Iterator[tuple[Task, Collection[Facts]]]:
     """The tasks that have questions in a data set, each for each of its releases too, with what is known of them.
 
     Args:
         place: of the data set; "" gives every task, for nothing is known of the data.
     """
-    seen: dict[Any, list[Facts]] = {}
-    names = dict.fromkeys(all_tasks())
-    for task in all_tasks().values():
-        releases = sorted({facts.release for facts in _asked(task, place, seen) if facts.release})
-        names.update(dict.fromkeys(f"{task.name}_{release}" for release in releases))
-    for task in filter(None, map(_known, names)):
-        asked = _asked(task, place, seen)
-        if asked or not place:
-            yield task, asked
+    if not place:
+        yield from ((task, ()) for task in all_tasks().values())
+        return
+    census = Census(place)
+    found = [task for family in families() for task, _ in census.members(family)]
+    for task in sorted(found, key=lambda task: task.name not in all_tasks()):
+        yield task, census.asked(task)
 
 
 def example(data: str) -> Task:
@@ -152,24 +151,6 @@ def _dumped(files: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]
     Dumper.add_representer(Function, lambda dumper, name: dumper.represent_scalar("!function", str(name)))
     for name, content in files.items():
         yield name, _HEAD + yaml.dump(dict(content), Dumper=Dumper, sort_keys=False, allow_unicode=True)
-
-
-def _asked(task: Task, place: str, seen: dict[Any, list[Facts]]) -> list[Facts]:
-    """The facts of the questions that a task asks; `seen` remembers those of its configs."""
-    key = (task.configs, task.benchmark)
-    if key not in seen:
-        try:
-            seen[key] = [facts for facts in iter_facts(place, *key) if facts.removed_in is None] if place else []
-        except NoConfig:
-            seen[key] = []
-    return [facts for facts in seen[key] if task.selection.takes(facts)]
-
-
-def _known(name: str) -> Task | None:
-    try:
-        return get_task(name)
-    except UserError:
-        return None
 
 
 def _group(name: str, members: Mapping[str, Task]) -> dict[str, Any]:

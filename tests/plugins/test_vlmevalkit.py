@@ -15,9 +15,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +27,7 @@ from livek12.scripts.imports.vlmevalkit import rows
 from livek12.tasks.plugins import vlmevalkit
 from livek12.tasks.plugins.exam import DATA_VARIABLE, Exam, harness_name, open_exam
 from livek12.tasks.registry import get_task
-from tests.endpoint import Oracle
+from tests.endpoint import oracle_at
 from tests.plugins.conftest import Row, parity_rows, planted_answers, rgb_sha256, write_rows
 from tests.scripts.command import livek12_here
 
@@ -205,11 +203,8 @@ def test_what_the_kit_gave_up_is_ungraded_and_no_answer(
 @pytest.fixture
 def oracle(tmp_path: Path) -> Iterator[str]:
     """An OpenAI-compatible endpoint that takes pictures too."""
-    Oracle.log = tmp_path / "oracle"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Oracle)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
+    with oracle_at(tmp_path / "oracle") as address:
+        yield address
 
 
 def launched(data: str, folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

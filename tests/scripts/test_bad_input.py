@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from livek12.core.run_folder import RunFolder
-from tests.endpoint import Oracle
+from tests.endpoint import oracle_at, serving
 from tests.scripts.command import Ended, livek12
 
 
@@ -25,15 +24,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    Oracle.log = tmp_path_factory.mktemp("oracle") / "log"
-    yield from _serve(Oracle)
-
-
-def _serve(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
+    with oracle_at(tmp_path_factory.mktemp("oracle") / "log") as address:
+        yield address
 
 
 def run(data: Path, url: str, out: Path, *more: object, task: str = "livek12_text_image_en") -> Ended:
@@ -191,9 +183,8 @@ def test_an_endpoint_that_answers_rubbish_leaves_failed_records(
         def log_message(self, format: str, *args: object) -> None:
             """Says nothing on stderr."""
 
-    for url in _serve(Rubbish):
-        ended = run(sample, url, tmp_path / "run", task="livek12_text_only_en")
-        break
+    with serving(Rubbish) as url:
+        ended = run(sample, f"{url}/v1", tmp_path / "run", task="livek12_text_only_en")
     assert ended.code in (1, 2)
     if ended.code == 1:
         assert set(states(tmp_path / "run").values()) == {"failed"}

@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from livek12.dataset_builders import sample
-from tests.endpoint import Oracle
+from tests.endpoint import oracle_at
 from tests.scripts.command import livek12_here as livek12
 
 PAPERS = Path(sample.__file__).parent / "papers"
@@ -17,12 +15,8 @@ PAPERS = Path(sample.__file__).parent / "papers"
 
 @pytest.fixture
 def endpoint(tmp_path: Path) -> Iterator[str]:
-    Oracle.log = tmp_path / "asked"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Oracle)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
+    with oracle_at(tmp_path / "asked") as address:
+        yield address
 
 
 def test_a_papers_way_to_a_graded_run(tmp_path: Path, endpoint: str) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 
 from livek12.core.questions import read_card
 from livek12.core.run_folder import RunFolder
-from tests.endpoint import Oracle
+from tests.endpoint import oracle_at
 from tests.hub import STRANGER, WRITER, Hub
 from tests.hub_client import Client
 from tests.scripts.command import livek12
@@ -43,11 +41,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    Oracle.log = tmp_path_factory.mktemp("oracle") / "log"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Oracle)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
+    with oracle_at(tmp_path_factory.mktemp("oracle") / "log") as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
