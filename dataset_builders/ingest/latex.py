@@ -23,7 +23,6 @@ ACCENTS: Final = {
 }  # fmt: skip
 WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
 OPEN: Final = "([{⟨⌊⌈"
-CLOSE: Final = ")]}⟩⌋⌉"
 PIECES: Final = {
     "⎧": "{", "⎨": "{", "⎩": "{", "⎪": "", "⎫": "}", "⎬": "}", "⎭": "}",
     "⎛": "(", "⎜": "(", "⎝": "(", "⎞": ")", "⎟": ")", "⎠": ")",

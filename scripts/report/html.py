@@ -62,7 +62,7 @@ def write_html(
     order = {task: rank for rank, task in enumerate(dict.fromkeys(entry.task for entry in found))}
     ordered = sorted(score["tasks"].items(), key=lambda task: order.get(task[0], len(order)))
     page = (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             **_head([name for name, _ in ordered], rows, run),
@@ -233,7 +233,8 @@ def read_template(name: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Jinja for our pages: everything escaped, a missing name is an error, signs that no page may hold left out."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -19,11 +18,8 @@ from markupsafe import Markup
 from livek12.core.journal import write_atomically
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.pages import find_pages
-from livek12.scripts.report.html import csp_hash, read_template
+from livek12.scripts.report.html import csp_hash, environment, read_template
 from livek12.scripts.report.markup import clean, render, render_answer
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 UNSURE = 0.5
 """Questions less certain than this are called uncertain."""
@@ -45,7 +41,7 @@ def write_report(root: Path, papers: Sequence[IngestedPaper], failed: Sequence[s
     pages = find_pages(root)
     style = read_template("ingest.css")
     page = (
-        _environment()
+        environment()
         .get_template("ingest.html.j2")
         .render(
             papers=[_paper(paper, pages) for paper in papers],
@@ -150,20 +146,3 @@ def _picture(name: str, caption: str) -> Markup:
 
 def _link(folder: str, name: str) -> str:
     return f"{folder}/{quote(name)}" if _NAME.fullmatch(name) else ""
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    def finalize(value: Any) -> Any:
-        return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-    return Environment(
-        loader=PackageLoader("livek12.scripts.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
