@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.records import Record
@@ -23,6 +23,14 @@ from livek12.core.records import Record
 R = TypeVar("R", bound=Record)
 _BLOCK = 1 << 16
 _SYNC_SECONDS = 1.0
+
+
+class Place(NamedTuple):
+    """Where a line stands: its file, its first byte and the one after its last."""
+
+    path: Path
+    start: int
+    end: int
 
 
 class JournalWriter:
@@ -82,7 +90,7 @@ class JournalWriter:
 def read_journal(
     folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
 ) -> Iterator[R]:
-    """Yields the records of all files of a stem, file by file, in the order they were written.
+    """The records of all files of a stem, file by file, in the order they were written.
 
     An unfinished last line is passed over. Any other line that holds no valid record is reported to
     `on_problem` in one line naming file and line, and passed over.
@@ -90,14 +98,26 @@ def read_journal(
     Raises:
         UserError: a file cannot be read.
     """
+    return (record for _, record in placed_records(folder, stem, model, on_problem))
+
+
+def placed_records(
+    folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
+) -> Iterator[tuple[Place, R]]:
+    """The same as `read_journal`, each record with its place."""
     for path in journal_files(folder, stem):
+        start = 0
         for number, line in enumerate(_lines(path), 1):
+            end = start + len(line)
             if line.strip():
                 try:
-                    yield model.model_validate_json(line)
+                    record = model.model_validate_json(line)
                 except ValueError as error:
                     if line.endswith(b"\n") and on_problem is not None:
                         on_problem(f"{path}:{number}: not a {model.__name__} record, passed over ({_first(error)})")
+                else:
+                    yield Place(path, start, end), record
+            start = end
 
 
 def _lines(path: Path) -> Iterator[bytes]:

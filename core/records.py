@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-RECORD_VERSION = 3
+RECORD_VERSION = 4
 IMAGE_MARK = "<image>"
 """Stands in a text where the next image of the record belongs."""
 
@@ -165,12 +165,17 @@ class Page(Record):
 
 
 class Sampling(Record):
-    """How an answer is drawn; None leaves the model's own default (its generation config)."""
+    """How an answer is drawn; None leaves the model's own default (its generation config).
+
+    `max_tokens` counts thinking and answer together; `thinking_budget` is the most tokens of thinking, after which
+    the engine closes it and the model has to answer (None: no limit but `max_tokens`).
+    """
 
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
     max_tokens: int = 2048
+    thinking_budget: int | None = None
     seed: int = 0
     stop: list[str] = []
 
@@ -217,7 +222,9 @@ class Request(Record):
     @property
     def prompt_sha256(self) -> str:
         """Hash of everything the model sees (texts, roles, image hashes) and of the sampling."""
-        payload = self.model_dump_json(include={"messages", "sampling"})
+        # Without a thinking budget the hash is that of records from before there were any.
+        unset: Any = {"sampling": {"thinking_budget"}} if self.sampling.thinking_budget is None else None
+        payload = self.model_dump_json(include={"messages", "sampling"}, exclude=unset)
         return hashlib.sha256(payload.encode()).hexdigest()
 
 

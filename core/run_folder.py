@@ -5,6 +5,7 @@
     responses-N.jsonl   one `Response` a line; never more than one a key
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
     verdicts-N.jsonl    one `Verdict` a line; only those of the judges named in run.json count
+    sessions-N.jsonl    when which engine was up, and what memory it held (`core.sessions`)
     report.json, report.html
 
 Contract: a folder is opened with the spec of the command at hand. A new folder takes it; an old one refuses a
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,10 +26,13 @@ from pydantic import Field, ValidationError
 from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter, read_journal, write_atomically
+from livek12.core.journal_index import Index
+from livek12.core.keys import KeySet
 from livek12.core.records import (
     RECORD_VERSION,
     Failure,
     Image,
+    Key,
     Question,
     Record,
     Response,
@@ -40,6 +45,7 @@ UNMARKED = "none"
 """The judge of a response that nobody has marked yet."""
 OPERATIONAL_ARGS = frozenset(
     {"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"}
+    | {"replicas", "ray", "gpus", "cpus"}
 )
 """Engine arguments that say how requests travel, not what the model answers; they may change on resuming."""
 
@@ -178,52 +184,74 @@ class RunFolder:
 
     def responses(self) -> Iterator[Response]:
         """The responses to what the run asks, one a key: the first that was stored."""
-        trials = self.spec().trials
-        asked = {(task, question.id) for task, questions in self.questions().items() for question in questions}
-        seen: set[str] = set()
+        asks, seen = self._asks(), KeySet()
         for response in read_journal(self.path, "responses", Response, self._on_problem):
-            key = response.key
-            if (key.task, key.question_id) not in asked or key.trial >= trials:
-                if self._on_problem:
-                    self._on_problem(f"{self.path}: a response to {key}, which this run does not ask, is passed over")
-            elif str(key) not in seen:
-                seen.add(str(key))
+            if asks(response) and seen.add(response.key):
                 yield response
 
-    def answered(self) -> set[str]:
-        """The keys that have a response."""
-        return {str(response.key) for response in self.responses()}
+    def _asks(self) -> Callable[[Response], bool]:
+        """Whether a response is to something that the run asks; says so where it is not."""
+        trials = self.spec().trials
+        asked = {(task, question.id) for task, questions in self.questions().items() for question in questions}
 
-    def marked(self, counts: Callable[[Verdict], bool] = lambda _: True) -> set[str]:
+        def asks(response: Response) -> bool:
+            key = response.key
+            if (key.task, key.question_id) in asked and 0 <= key.trial < trials:
+                return True
+            if self._on_problem:
+                self._on_problem(f"{self.path}: a response to {key}, which this run does not ask, is passed over")
+            return False
+
+        return asks
+
+    def answered(self) -> KeySet:
+        """The keys that have a response."""
+        return _keys(self.responses())
+
+    def marked(self, counts: Callable[[Verdict], bool] = lambda _: True) -> KeySet:
         """The keys that have a verdict of the present judges on their response.
 
         Args:
             counts: which verdicts count; default all.
         """
-        verdicts = self.verdicts()
-        found = ((r, verdicts.get(str(r.key))) for r in self.responses())
-        return {str(r.key) for r, verdict in found if verdict is not None and _fits(verdict, r) and counts(verdict)}
+        verdicts = self._verdicts()
+        found = ((response, verdicts.find(response.key)) for response in self.responses())
+        return _keys(r for r, verdict in found if verdict is not None and _fits(verdict, r) and counts(verdict))
 
     def failures(self) -> dict[str, Failure]:
         """The last failure of each key."""
         return {str(f.key): f for f in read_journal(self.path, "failures", Failure, self._on_problem)}
 
+    def tries(self) -> Counter[str]:
+        """How often each key has failed so far."""
+        return Counter(str(f.key) for f in read_journal(self.path, "failures", Failure, self._on_problem))
+
     def verdicts(self) -> dict[str, Verdict]:
         """The verdicts of the judges named in run.json (one a task), one a key: the last that was stored."""
-        judges = self.spec().judges
+        present = self._present()
         verdicts = read_journal(self.path, "verdicts", Verdict, self._on_problem)
-        return {str(v.key): v for v in verdicts if v.judge == judges.get(v.key.task)}
+        return {str(verdict.key): verdict for verdict in verdicts if present(verdict)}
+
+    def _present(self) -> Callable[[Verdict], bool]:
+        judges = self.spec().judges
+        return lambda verdict: verdict.judge == judges.get(verdict.key.task)
+
+    def _verdicts(self) -> Index[Verdict]:
+        """The same where there may be millions."""
+        present, trials = self._present(), self.spec().trials
+        return Index(self.path, "verdicts", Verdict, trials, present, on_problem=self._on_problem)
 
     def rows(self) -> Iterator[Row]:
-        """One row for each question and trial of the run, whatever became of it."""
-        spec = self.spec()
-        responses = {str(response.key): response for response in self.responses()}
-        failures, verdicts = self.failures(), self.verdicts()
+        """One row for each question and trial of the run, whatever became of it; read as they are taken."""
+        trials, told = self.spec().trials, self._on_problem
+        responses = Index(self.path, "responses", Response, trials, self._asks(), first=True, on_problem=told)
+        failures = Index(self.path, "failures", Failure, trials, on_problem=told)
+        verdicts = self._verdicts()
         for task, questions in self.questions().items():
             for question in questions:
-                for trial in range(spec.trials):
-                    key = f"{task}/{question.id}/{trial}"
-                    yield _row(task, question, trial, responses.get(key), failures.get(key), verdicts.get(key))
+                for trial in range(trials):
+                    key = Key(task=task, question_id=question.id, trial=trial)
+                    yield _row(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 
     def _write_questions(self, questions: dict[str, list[Question]]) -> str:
         """Writes questions.jsonl; returns its hash."""
@@ -267,6 +295,13 @@ def differences(old: RunSpec, new: RunSpec) -> list[str]:
         for field in ("version", "prompt_sha256", "data_sha256", "sampling"):
             check(f"{field.replace('_sha256', '')} of {name}", _short(was, field), _short(now, field))
     return found
+
+
+def _keys(responses: Iterable[Response]) -> KeySet:
+    keys = KeySet()
+    for response in responses:
+        keys.add(response.key)
+    return keys
 
 
 def without_bytes(question: Question) -> Question:

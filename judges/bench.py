@@ -1,13 +1,17 @@
 """The judges of one sitting, opened and closed together: the rules with their store, and the panel where there is one.
 
 Contract: `Judges` is a context manager: leaving it writes what waits and closes every engine. Commands and plug-ins
-for harnesses open their judges here.
+for harnesses open their judges here. Judges that are to take turns (`turns` is there then) may raise `Asleep`: their
+caller asks about what is open round by round (judges.llm.turns).
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from livek12.judges.base import NamedJudge
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from livek12.judges.llm.audit import Auditor
     from livek12.judges.llm.settle import Settler
     from livek12.judges.llm.spec import PanelSpec
+    from livek12.judges.llm.turns import Turns
 
 MOST_THREADS = 256
 
@@ -33,6 +38,7 @@ class JudgeOptions:
         data: where the run's data set lies now, if it moved (for its pictures).
         cache: whether decisions and replies are remembered on disk.
         audit: whether models also audit the reasoning, where the task's paper has them do so.
+        together: whether several local judges are all loaded at once, where they could take turns.
     """
 
     panel: PanelSpec | None = None
@@ -40,28 +46,44 @@ class JudgeOptions:
     data: str = ""
     cache: bool = True
     audit: bool = True
+    together: bool = False
 
 
 class Judges:
-    """The rules, and the panel where there is one."""
+    """The rules, and the panel where there is one.
 
-    def __init__(self, options: JudgeOptions) -> None:
+    Args:
+        options: who judges.
+        in_turn: whether several local judges are loaded one after the other instead of all at once.
+        sessions: the run folder in which the engines' time is kept.
+    """
+
+    def __init__(self, options: JudgeOptions, *, in_turn: bool = False, sessions: Path | None = None) -> None:
         self.options = options
         self.cascade = default_cascade(decision_store() if options.cache else None)
-        self._votes = Store(VOTES) if options.cache and options.panel else None
+        self._after = ExitStack()
         self._threads: ThreadPoolExecutor | None = None
         self.panel = None
+        self.turns: Turns | None = None
         if options.panel is not None:
             from livek12.judges.llm.client import DIRECT, JudgeModel
             from livek12.judges.llm.panel import Panel
+            from livek12.judges.llm.turns import Turns
 
-            models = [JudgeModel(judge, self._votes) for judge in options.panel.judges]
-            self._models = models
-            for model in models:
-                if model.spec.engine in DIRECT:
+            local = [judge for judge in options.panel.judges if judge.runs_on not in DIRECT]
+            self.turns = Turns() if in_turn and len(local) > 1 else None
+            votes = Store(VOTES) if options.cache else None
+            if votes is None and self.turns is not None:  # replies go from turn to turn, and no further
+                votes = Store(VOTES, Path(self._after.enter_context(TemporaryDirectory(prefix="livek12-"))))
+                self._after.callback(votes.close)
+            self._models = [
+                JudgeModel(judge, votes, turns=self.turns, sessions=sessions) for judge in options.panel.judges
+            ]
+            for model in self._models:
+                if model.spec not in local:
                     model.start()  # cheap, and a wrong address or missing file is said before any work
-            self._threads = ThreadPoolExecutor(self.threads * len(models), thread_name_prefix="panel")
-            self.panel = Panel(options.panel, models, self._threads)
+            self._threads = ThreadPoolExecutor(self.threads * len(self._models), thread_name_prefix="panel")
+            self.panel = Panel(options.panel, self._models, self._threads)
 
     @property
     def threads(self) -> int:
@@ -98,3 +120,4 @@ class Judges:
                 model.close()
         if self._threads is not None:
             self._threads.shutdown(wait=True, cancel_futures=True)
+        self._after.close()

@@ -33,13 +33,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from livek12.scripts.bench_common import timed
+
 ROOT = Path(__file__).resolve().parents[1]
-LOOK_SECONDS = 0.1
-"""How often the memory of a build is looked at."""
 BARS = {"ours / pyarrow": 1.5, "peak memory, GiB": 1.0, "time(all) / time(small)": 16.0}
 Row = dict[str, Any]
 
@@ -119,36 +118,10 @@ def build_once(source: Path, out: Path) -> tuple[float, float, float]:
     shutil.rmtree(out, ignore_errors=True)
     words = ["build", "livek12", "--source", str(source), "--out", str(out)]
     command = [sys.executable, "-m", "livek12.scripts.cli", *words]
-    began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    peak = 0
-    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
-        peak = max(peak, sum(map(_resident, _tree(process.pid))))
-        time.sleep(LOOK_SECONDS)
-    taken = time.perf_counter() - began
-    _, status, usage = ended
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"livek12 build ended with exit code {process.returncode}")
-    return taken, usage.ru_utime + usage.ru_stime, max(peak, usage.ru_maxrss) / (1 << 20)
-
-
-def _tree(pid: int) -> Iterator[int]:
-    """A process and all below it, as Linux lists them."""
-    yield pid
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):  # a thread that has ended
-            for child in children.read_text().split():
-                yield from _tree(int(child))
-
-
-def _resident(pid: int) -> int:
-    """KiB of memory that a process holds, with its share of what several hold together."""
-    with suppress(OSError):  # it has ended
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1])
-    return 0
+    run = timed(command)
+    if run.code:
+        raise SystemExit(f"livek12 build ended with exit code {run.code}")
+    return run.seconds, run.processor, run.peak
 
 
 class Clock:

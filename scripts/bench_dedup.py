@@ -24,21 +24,20 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from livek12.scripts.bench_common import timed
+
 if TYPE_CHECKING:
     from livek12.dataset_builders.duplicates import Stem
 
 ROOT = Path(__file__).resolve().parents[1]
-LOOK_SECONDS = 0.2
 BARS = {"time(all) / time(small)": 12.0, "peak memory, GiB": 4.0}
 LANGUAGES = {
     "gaokao_bench": "zh",
@@ -98,7 +97,7 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
         folder.mkdir()
         planted = write_stems(folder / "rows.jsonl", originals, count, options.plant)
         load = os.getloadavg()[0]
-        run, bounded = dedup(folder), timed([sys.executable, __file__, "--bound", folder / "rows.jsonl"])
+        run, bounded = dedup(folder), measured([sys.executable, __file__, "--bound", folder / "rows.jsonl"])
         found[name] = {
             "stems": count,
             "load before, after": [round(load, 1), round(os.getloadavg()[0], 1)],
@@ -123,48 +122,21 @@ def dedup(folder: Path) -> dict[str, Any]:
     """Times `livek12 dedup` on the rows of a folder."""
     words = ["dedup", str(folder / "rows.jsonl"), "--out", str(folder / "pairs.jsonl"), "--no-pictures", "--json"]
     command = [sys.executable, "-m", "livek12.scripts.cli", *words]
-    run = timed(command, folder / "said.json")
+    run = measured(command, folder / "said.json")
     said = json.loads((folder / "said.json").read_text())
     return {**run, **{name: said[name] for name in ("compared", "duplicates", "variants")}, "left out": said["lines"]}
 
 
-def timed(command: list[Any], out: Path = Path(os.devnull)) -> dict[str, float]:
+def measured(command: list[Any], out: Path | None = None) -> dict[str, float]:
     """Seconds, processor seconds and peak memory (GiB) of a command and all processes that it starts."""
-    began = time.perf_counter()
-    with out.open("wb") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=subprocess.DEVNULL)
-    peak = 0
-    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
-        peak = max(peak, sum(map(_resident, _tree(process.pid))))
-        time.sleep(LOOK_SECONDS)
-    seconds = time.perf_counter() - began
-    _, status, usage = ended
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):  # 1: rows were left out, which count as not found
-        raise SystemExit(f"{command} ended with exit code {process.returncode}")
+    run = timed(command, out=out, errors=Path(os.devnull))
+    if run.code not in (0, 1):  # 1: rows were left out, which count as not found
+        raise SystemExit(f"{command} ended with exit code {run.code}")
     return {
-        "seconds": round(seconds, 1),
-        "processor": round(usage.ru_utime + usage.ru_stime, 1),
-        "peak memory, GiB": round(max(peak, usage.ru_maxrss) / (1 << 20), 2),
+        "seconds": round(run.seconds, 1),
+        "processor": round(run.processor, 1),
+        "peak memory, GiB": round(run.peak, 2),
     }
-
-
-def _tree(pid: int) -> Iterator[int]:
-    """A process and all below it, as Linux lists them."""
-    yield pid
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):  # a thread that has ended
-            for child in children.read_text().split():
-                yield from _tree(int(child))
-
-
-def _resident(pid: int) -> int:
-    """KiB of memory that a process holds, with its share of what several hold together."""
-    with suppress(OSError):  # it has ended
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1])
-    return 0
 
 
 def real_stems(data: Path) -> Iterator[Row]:
@@ -359,7 +331,7 @@ def beside(file: Path, planted: dict[frozenset[str], tuple[str, str]]) -> dict[s
     except ImportError:
         return {"not installed": True}
     said = file.parent / "beside.json"
-    run = timed([sys.executable, __file__, "--datasketch", file], said)
+    run = measured([sys.executable, __file__, "--datasketch", file], said)
     found = {frozenset(pair) for pair in json.loads(said.read_text())}
     return {**run, "candidates": len(found), "recall": round(len(found & planted.keys()) / len(planted), 4)}
 

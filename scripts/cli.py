@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -40,6 +42,7 @@ COMMANDS = {
     "plugins": "Say where the plug-in for a harness lies and how it is called.",
     "judge-pairs": "Judge pairs of answer and key, with no run folder.",
     "study": "Agreement, sensitivity and stability of the marks of run folders.",
+    "sweep": "Models × tasks × trials, here, on Ray or on Slurm.",
     "compare": "Compare runs: table, intervals, paired tests.",
 }
 
@@ -94,6 +97,7 @@ def main() -> None:
     from livek12.scripts.progress import show_log
 
     _mend_streams()
+    _end_cleanly()
     show_log()
     if any("\udc80" <= sign <= "\udcff" for argument in sys.argv for sign in argument):
         _fail("this locale cannot read the command line: set PYTHONUTF8=1, or a locale of UTF-8 (LC_ALL=C.UTF-8)")
@@ -119,6 +123,13 @@ def _mend_streams() -> None:
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
             ascii_only = "é".encode(stream.encoding, "ignore") == b""
             stream.reconfigure(encoding="utf-8" if ascii_only else None, errors="backslashreplace")
+
+
+def _end_cleanly() -> None:
+    """Has SIGTERM, by which schedulers end a job, end the work as Ctrl-C does."""
+    ours = threading.current_thread() is threading.main_thread()
+    if ours and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _stop() -> NoReturn:

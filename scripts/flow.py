@@ -1,8 +1,9 @@
 """Work in two stages on a stream: the quick one for everything, the slow one for what needs it, both in threads.
 
 Contract: at most `ahead` items are in hand at a time, so a long stream needs no more memory than a short one; items are
-read while others are worked on. Results come as they finish or, with `ordered`, in the order of the items. What a
-stage raises is raised here, and what has not begun by then is not begun.
+read while others are worked on; an item None says that there is none at the moment, and only has finished ones given.
+Results come as they finish or, with `ordered`, in the order of the items. What a stage raises is raised here, and what
+has not begun by then is not begun; only items that `postpone` is raised for are passed over and counted.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ class Flow(Generic[T, R]):
         quick_threads: threads of the first stage.
         slow_threads: threads of the second.
         ahead: items in hand.
+        postpone: what the second stage raises for an item whose time has not come.
+
+    Attributes:
+        postponed: how many items that was so for.
     """
 
     def __init__(
@@ -37,13 +42,16 @@ class Flow(Generic[T, R]):
         quick_threads: int = 4,
         slow_threads: int = 32,
         ahead: int = 256,
+        postpone: type[Exception] | None = None,
     ) -> None:
+        self.postponed = 0
+        self._postpone = postpone
         self._quick, self._slow, self._wanted = quick, slow, wanted
         self._ahead = max(ahead, 2 * slow_threads if slow else 0)
         self._first = ThreadPoolExecutor(quick_threads, thread_name_prefix="rules")
         self._second = ThreadPoolExecutor(slow_threads, thread_name_prefix="judges") if slow else None
 
-    def run(self, items: Iterable[T], ordered: bool = False) -> Iterator[R]:
+    def run(self, items: Iterable[T | None], ordered: bool = False) -> Iterator[R]:
         """The results of all items."""
         finished: SimpleQueue[tuple[int, Future[R]]] = SimpleQueue()
         in_hand: dict[int, tuple[T, bool]] = {}
@@ -55,8 +63,12 @@ class Flow(Generic[T, R]):
 
         def settle() -> None:
             number, future = finished.get()
-            result = future.result()
             item, was_slow = in_hand[number]
+            if self._postpone is not None and isinstance(future.exception(), self._postpone):
+                del in_hand[number]
+                self.postponed += 1
+                return
+            result = future.result()
             if not was_slow and self._second and self._slow and self._wanted and self._wanted(item, result):
                 in_hand[number] = (item, True)
                 submit(number, self._second.submit(self._slow, item, result))
@@ -65,8 +77,9 @@ class Flow(Generic[T, R]):
                 ready[number] = result
 
         for number, item in enumerate(items):
-            in_hand[number] = (item, False)
-            submit(number, self._first.submit(self._quick, item))
+            if item is not None:
+                in_hand[number] = (item, False)
+                submit(number, self._first.submit(self._quick, item))
             while not finished.empty() or len(in_hand) + (len(ready) if ordered else 0) >= self._ahead:
                 settle()
                 while ready and (not ordered or given in ready):

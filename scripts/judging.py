@@ -17,6 +17,7 @@ from livek12.core.records import Call, Image, Question, Response, Verdict
 from livek12.judges.bench import JudgeOptions, Judges
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, judge_version
+from livek12.judges.llm.turns import Asleep
 from livek12.scripts.progress import warn
 
 if TYPE_CHECKING:
@@ -96,6 +97,13 @@ class Spent:
             self.uncounted += call.raw is not None and (call.prompt_tokens is None or call.completion_tokens is None)
             if call.cost is not None:
                 self.cost = (self.cost or 0.0) + call.cost
+
+    def merge(self, other: Spent) -> None:
+        """Adds what was spent elsewhere."""
+        for name in ("requests", "remembered", "failed", "prompt_tokens", "completion_tokens", "uncounted"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        if other.cost is not None:
+            self.cost = (self.cost or 0.0) + other.cost
 
     def __str__(self) -> str:
         said = f"judges: {self.requests} requests, {self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
@@ -189,7 +197,11 @@ class MarkingDesk:
         return needs_second_look(self._question(response), response, verdict, self.settlers[response.key.task])
 
     def by_models(self, response: Response, verdict: Verdict) -> Verdict:
-        """What the panel says to what the rules left open, and to the reasoning."""
+        """What the panel says to what the rules left open, and to the reasoning.
+
+        Raises:
+            Asleep: a judge was asked whose turn it is not.
+        """
         from livek12.tasks.marking import audited, second_look
         from livek12.tasks.registry import get_task
 
@@ -199,9 +211,15 @@ class MarkingDesk:
             found = (self.pages.get((question.paper_id, number)) for number in question.page_numbers)
             pages = tuple(page for page in found if page is not None)
         wrote = [name for name in (*self.authors, response.model) if name]
-        marked = second_look(question, response, verdict, self.settlers[task], wrote, pages)
+        asleep: Asleep | None = None
+        try:
+            marked = second_look(question, response, verdict, self.settlers[task], wrote, pages)
+        except Asleep as error:  # whose turn it is hears about the reasoning as well before the next one comes up
+            asleep, marked = error, verdict
         if task in self.auditors:
             marked = audited(question, response, marked, self.auditors[task], wrote, pages)
+        if asleep is not None:
+            raise asleep
         return self._named(marked)
 
     def _question(self, response: Response) -> Question:

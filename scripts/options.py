@@ -21,6 +21,12 @@ Data = Annotated[
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N questions of a task.")]
 Trials = Annotated[int, typer.Option("--trials", min=1, help="Answers drawn for each question.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Token budget of an answer.")]
+Budgets = Annotated[
+    str, typer.Option("--budgets", help="Ask each task once per token budget: shares of its base, such as 0.1,0.5,1.")
+]
+ThinkingBudget = Annotated[
+    int | None, typer.Option("--thinking-budget", min=0, help="Most tokens of thinking in an answer.")
+]
 Temperature = Annotated[float | None, typer.Option("--temperature", min=0.0, help="Sampling temperature.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the first trial; the next adds 1.")]
 Judge = Annotated[
@@ -40,6 +46,13 @@ Answers = Annotated[
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Remember decisions and replies on disk.")]
 Audit = Annotated[
     bool, typer.Option("--audit/--no-audit", help="Judges also audit the reasoning, where the task's paper does.")
+]
+Stages = Annotated[
+    str,
+    typer.Option(
+        "--stages",
+        help="overlap: mark while asking, all local judges at once; turn: one after the other; auto: as memory allows.",
+    ),
 ]
 Profile = Annotated[str, typer.Option("--profile", help="Score formulas: paper or release.")]
 Out = Annotated[Path, typer.Option("--out", help="The run folder; an unfinished run in it goes on.")]
@@ -62,6 +75,7 @@ def judging(
     data: str = "",
     cache: bool = True,
     audit: bool = True,
+    stages: str = "auto",
 ) -> JudgeOptions:
     """What the options on judges say.
 
@@ -71,10 +85,18 @@ def judging(
     from livek12.judges.llm.spec import parse_judge
     from livek12.scripts.judging import JudgeOptions
 
-    return JudgeOptions(parse_judge(judge, engine, engine_args, method), answers, data, cache, audit)
+    together = stages == "overlap"
+    return JudgeOptions(parse_judge(judge, engine, engine_args, method), answers, data, cache, audit, together)
 
 
-def sampling(max_tokens: int | None, temperature: float | None, seed: int | None) -> dict[str, Any]:
+def sampling(
+    max_tokens: int | None, temperature: float | None, seed: int | None, thinking_budget: int | None
+) -> dict[str, Any]:
     """What the user set over the tasks' defaults."""
-    given = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
+    given = {
+        "max_tokens": max_tokens,
+        "temperature": temperature,
+        "seed": seed,
+        "thinking_budget": thinking_budget,
+    }
     return {name: value for name, value in given.items() if value is not None}

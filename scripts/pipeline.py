@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -16,16 +18,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from livek12.core.claims import Claims
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
+from livek12.core.ranks import this_rank, wait_until
 from livek12.core.records import Failure, Image, Question, Request, Response, Sampling
 from livek12.core.run_folder import RunFolder, RunSpec, TaskSpec, differences
 from livek12.core.scoring import Profile, Row
-from livek12.scripts.flow import Flow
 from livek12.scripts.progress import Progress, warn
 from livek12.tasks.base import Task
+from livek12.tasks.budgets import siblings
 
 if TYPE_CHECKING:
     from livek12.core.engines.base import Engine
+    from livek12.core.scoring import Limit
     from livek12.scripts.judging import JudgeOptions
+    from livek12.scripts.stages import Marked
 
 Pages = Mapping[tuple[str, int], Image]
 
@@ -53,7 +58,8 @@ def load_exam(data: str, tasks: list[Task], limit: int | None) -> Exam:
     """
     from livek12.tasks.loading import pages_for, questions_of
 
-    questions = {task.name: questions_of(task, data, limit) for task in tasks}
+    shared = {group[0].base_name: questions_of(group[0], data, limit) for group in siblings(tasks)}
+    questions = {task.name: shared[task.base_name] for task in tasks}
     from_pages = [task for task in tasks if task.modality == "image_only"]
     asked = [question for task in from_pages for question in questions[task.name]]
     pages: Pages = pages_for(from_pages[0], data, asked) if from_pages else {}
@@ -72,6 +78,11 @@ def make_spec(
     """What a command would run; `sampling` holds only what the user set, over each task's defaults."""
     from livek12.core.questions import fingerprint
 
+    # Budgets of one task share their questions.
+    digests = {
+        group[0].base_name: fingerprint(exam.questions[group[0].name], _pages_asked(group[0], exam))
+        for group in siblings(exam.tasks)
+    }
     return RunSpec(
         model=model,
         engine=engine,
@@ -83,7 +94,7 @@ def make_spec(
                 modality=task.modality,
                 prompt_sha256=task.prompt_sha256,
                 data=exam.data,
-                data_sha256=fingerprint(exam.questions[task.name], _pages_asked(task, exam)),
+                data_sha256=digests[task.base_name],
                 questions=len(exam.questions[task.name]),
                 sampling=Sampling(**{**task.sampling.model_dump(), **sampling}),
             )
@@ -94,22 +105,49 @@ def make_spec(
     )
 
 
-def generate(run: RunFolder, exam: Exam, engine: Engine) -> None:
+def generate(
+    run: RunFolder,
+    exam: Exam,
+    engine: Engine,
+    ready: Callable[[], None] | None = None,
+    tried: Counter[str] | None = None,
+) -> None:
     """Asks everything that has no response yet and stores each outcome as it comes.
+
+    Of several launched processes (`core.ranks`) the first returns when all has been asked; what one that ended early
+    left, it asks itself.
+
+    Args:
+        run: the run folder.
+        exam: what is asked.
+        engine: who is asked.
+        ready: called when run.json says all about the engine, before anything is asked.
+        tried: `run.tries()` when the command began; default now. What failed since then is not asked again.
 
     Raises:
         UserError: the engine's versions are not those of the run, nothing can run at all, or the disk is full.
     """
+    from livek12.tasks.prompting import asked_together
+
     spec = run.spec()
     now = spec.model_copy(update={"engine_versions": engine.versions(), "model_revision": engine.revision})
     if different := differences(spec, now):
         raise UserError(f"{run.path}: holds another run: {'; '.join(different)}; choose a new --out")
-    run.write_spec(now)
+    rank = this_rank()
+    if rank.first:
+        run.write_spec(now)
+    before = run.tries() if tried is None else tried
+    if ready is not None:
+        ready()
     total = sum(map(len, exam.questions.values())) * spec.trials
     versions = {**now.engine_versions, "livek12": spec.package_version}
     unaskable: list[Failure] = []
     with run.writer("responses") as responses, run.writer("failures") as failures, ExitStack() as stack:
-        claims = Claims(responses.path, "responses", run.answered)
+
+        def over() -> Collection[str]:
+            return run.answered() | (run.tries() - before).keys()
+
+        claims = Claims(responses.path, "responses", over, asked_together(exam.tasks, exam.questions))
         progress = stack.enter_context(Progress("asking", total, done=len(claims.done)))
 
         def store(outcome: Response | Failure) -> None:
@@ -120,15 +158,35 @@ def generate(run: RunFolder, exam: Exam, engine: Engine) -> None:
                 responses.append(outcome.model_copy(update={"versions": versions}))
             progress.step()
 
-        for outcome in engine.generate(_askable(_all_requests(exam, spec, claims), unaskable)):
-            store(outcome)
+        def ask() -> None:
+            for outcome in engine.generate(_askable(_all_requests(exam, spec, claims), unaskable)):
+                store(outcome)
+                while unaskable:
+                    store(unaskable.pop())
             while unaskable:
                 store(unaskable.pop())
-        while unaskable:
-            store(unaskable.pop())
+
+        def waited(seconds: float) -> str:
+            done, others = len(run.answered()), ", ".join(claims.others())
+            return f"asking: {done}/{total} by all, waiting for the processes that write {others} since {seconds:.0f} s"
+
+        ask()
+        alone = not rank.first or rank.alone
+        while not alone:  # once more even when the others have gone already: one may have left work undone
+            wait_until(lambda: not claims.others(), waited)
+            claims.refresh()
+            ask()
+            alone = not claims.others()
 
 
-def judge(run: RunFolder, *, again: bool = False, options: JudgeOptions | None = None, exam: Exam | None = None) -> int:
+def judge(
+    run: RunFolder,
+    *,
+    again: bool = False,
+    options: JudgeOptions | None = None,
+    exam: Exam | None = None,
+    before: Marked | None = None,
+) -> int:
     """Marks every response that has no verdict of the present judges, or one that a judge did not answer to.
 
     The rules see every response; what they leave open goes to the models that `options` names. Each verdict is
@@ -139,6 +197,7 @@ def judge(run: RunFolder, *, again: bool = False, options: JudgeOptions | None =
         again: mark everything anew, whoever marked it.
         options: who judges; default the rules alone.
         exam: the questions with their pictures, where they are at hand; otherwise they are read when judges need them.
+        before: what was marked already while the model was asked, for the account.
 
     Returns:
         How many responses stay open because a judge could not be asked; the same command asks again.
@@ -146,48 +205,18 @@ def judge(run: RunFolder, *, again: bool = False, options: JudgeOptions | None =
     Raises:
         UserError: the run was marked by other judges, and `again` is not set; or a judge cannot be used at all.
     """
-    from livek12.scripts.judging import (
-        JudgeOptions,
-        Judges,
-        MarkingDesk,
-        Spent,
-        quick_threads,
-        unanswered,
-        unfinished,
-    )
+    from livek12.scripts.judging import JudgeOptions
+    from livek12.scripts.stages import mark, tell_memory
 
-    options = options or JudgeOptions()
-    spec = run.spec()
-    with ExitStack() as stack:
-        judges = stack.enter_context(Judges(options))
-        desk = MarkingDesk.open(run, judges, lambda: exam or reload_exam(run, judges.options.data))
-        if spec.judges and spec.judges not in (desk.versions, desk.keyless) and not again:
-            was, now = sorted(set(spec.judges.values())), sorted(set(desk.versions.values()))
-            raise UserError(f"{run.path}: was marked by {was}, now {now}; `livek12 judge --again` marks it anew")
-        run.write_spec(spec.model_copy(update={"judges": desk.versions}))
-
-        def finished() -> set[str]:
-            return run.marked(lambda verdict: not unfinished(verdict))
-
-        writer = stack.enter_context(run.writer("verdicts"))
-        claims = Claims(writer.path, "verdicts", set if again else finished)
-        waiting = (response for response in run.responses() if claims.take(str(response.key)))
-        total = sum(task.questions for task in spec.tasks) * spec.trials
-        progress = stack.enter_context(Progress("judging", total, done=len(claims.done)))
-        slow = desk.by_models if judges.panel else None
-        flow = Flow(desk.by_rule, slow, desk.is_open, quick_threads=quick_threads(), slow_threads=judges.threads)
-        lost, spent = 0, Spent()
-        for verdict in stack.enter_context(flow).run(waiting):
-            writer.append(verdict)
-            spent.add(verdict.calls)
-            progress.step()
-            lost += unfinished(verdict)
-            if unanswered(verdict):
-                why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
-                warn(f"{verdict.key}: {why}", kind="not judged")
-    if judges.panel:
-        print(spent, file=sys.stderr)
-    return lost
+    options, began = options or JudgeOptions(), time.time()
+    marked = mark(run, options, lambda: exam or reload_exam(run, options.data), again=again)
+    if options.panel is not None:
+        if before is not None:
+            marked.spent.merge(before.spent)
+        print(marked.spent, file=sys.stderr)
+    if not options.together:
+        tell_memory(run, began)
+    return marked.lost
 
 
 def outstanding(run: RunFolder) -> int:
@@ -253,24 +282,47 @@ def profile_of(value: str) -> Profile:
     return one_of("--profile", value, profiles)
 
 
-def score(run: RunFolder, profile: Profile = "paper") -> dict[str, Any]:
-    """Computes and stores report.json; returns it."""
+def score(run: RunFolder, profile: Profile = "paper", rows: Iterable[Row] | None = None) -> dict[str, Any]:
+    """Computes and stores report.json; returns it. `rows` are those of the run, where they have been read already."""
     from livek12.core.scoring import score as score_rows
 
     spec = run.spec()
     modalities = {task.name: task.modality for task in spec.tasks}
-    scores = score_rows(run.rows(), profile=profile, modalities=modalities)
+    thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
+    scores = score_rows(
+        run.rows() if rows is None else rows, profile, modalities=modalities, limits=limits_of(spec), thinking=thinking
+    )
     report = {**scores, "run": json.loads(spec.model_dump_json())}
     write_atomically(run.path / "report.json", json.dumps(report, ensure_ascii=False, indent=1) + "\n")
     return report
 
 
+def limits_of(spec: RunSpec) -> dict[str, Limit]:
+    """The token limit of each task of a run that has token budgets; of recorded answers it is known by name alone."""
+    from livek12.core.scoring import Limit
+    from livek12.tasks.registry import find_task
+
+    found = ((asked, find_task(asked.name)) for asked in spec.tasks)
+    return {
+        task.name: Limit(
+            of=task.base_name,
+            tokens=None if spec.engine == "replay" and task.budget is None else asked.sampling.max_tokens,
+            share=task.budget,
+        )
+        for asked, task in found
+        if task and task.budgets
+    }
+
+
 def _all_requests(exam: Exam, spec: RunSpec, claims: Claims) -> Iterator[Request | Failure]:
-    from livek12.tasks.prompting import requests
+    """Task by task; budgets of one task question by question, so that their common prompt is read once."""
+    from livek12.tasks.prompting import asking_order, requests
 
     samplings = {task.name: task.sampling for task in spec.tasks}
-    for task in exam.tasks:
-        yield from requests(task, exam.questions[task.name], spec.trials, samplings[task.name], exam.pages, claims.take)
+    for group in siblings(exam.tasks):
+        for question in asking_order(group[0], exam.questions[group[0].name]):
+            for task in group:
+                yield from requests(task, [question], spec.trials, samplings[task.name], exam.pages, claims.take)
 
 
 def _askable(outcomes: Iterable[Request | Failure], unaskable: list[Failure]) -> Iterator[Request]:

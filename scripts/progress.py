@@ -1,10 +1,15 @@
-"""What a person sees while work goes on: a bar on a terminal, a line now and then elsewhere; all on stderr."""
+"""What a person sees while work goes on: a bar on a terminal, a line now and then elsewhere; all on stderr.
+
+Of several launched processes the first alone shows progress; each says its own warnings.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
 from types import TracebackType
+
+from livek12.core.ranks import this_rank
 
 _EVERY_SECONDS = 10.0
 _SHOWN_WARNINGS = 5
@@ -19,7 +24,8 @@ class Progress:
         self._what, self._total, self._done = what, total, done
         self._began = self._told = time.monotonic()
         self._bar = None
-        if sys.stderr.isatty():
+        self._quiet = not this_rank().first
+        if sys.stderr.isatty() and not self._quiet:
             from rich.console import Console
             from rich.progress import (
                 BarColumn,
@@ -44,6 +50,8 @@ class Progress:
             self._tell()
 
     def _tell(self) -> None:
+        if self._quiet:
+            return
         seconds = time.monotonic() - self._began
         of = "" if self._total is None else f"/{self._total}"
         print(f"{self._what}: {self._done}{of} after {seconds:.0f} s", file=sys.stderr, flush=True)
@@ -77,9 +85,9 @@ def warn(line: str, kind: str = "") -> None:
     """One line on stderr, once; of each kind only the first few (every one stands in the run folder)."""
     if line in _said:
         return
-    _said.add(line)
     _warned[kind] = _warned.get(kind, 0) + 1
     if not kind or _warned[kind] <= _SHOWN_WARNINGS:
+        _said.add(line)  # only what is shown: a million failures must not be held
         print(f"warning: {' '.join(line.split())}", file=sys.stderr, flush=True)
     elif _warned[kind] == _SHOWN_WARNINGS + 1:
         print(f"warning: more of the kind {kind!r}; all are in the run folder", file=sys.stderr, flush=True)

@@ -41,6 +41,7 @@ class Task:
         metrics: what the paper reports, by the names of report.json, the first before all.
         budgets: the r of Acc≤r: shares of `budget_base`.
         budget_base: completion tokens at r = 1.
+        budget: the r under which every answer is drawn (a true budget); None: the sampling's own limit.
         revision: of data on the Hub that are given without one; None takes the newest.
         published: how many questions the paper has for this task, where it says so.
         version: of prompts, extraction and marking together.
@@ -60,6 +61,7 @@ class Task:
     metrics: tuple[str, ...] = ("accuracy",)
     budgets: tuple[float, ...] = ()
     budget_base: int = 32_768
+    budget: float | None = None
     revision: str | None = None
     published: int | None = None
     version: int = 2
@@ -74,6 +76,11 @@ class Task:
     def prompt_files(self) -> dict[str, PromptFile]:
         """The prompt file of each language."""
         return prompt_files(self.benchmark, self.style)
+
+    @property
+    def base_name(self) -> str:
+        """The task's name without its budget: tasks of one base name ask the same questions with the same prompts."""
+        return self.name if self.budget is None else self.name.rpartition("@")[0]
 
     @cached_property
     def prompts(self) -> dict[str, str]:

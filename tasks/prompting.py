@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from livek12.core.claims import with_its_trials
 from livek12.core.errors import UserError
 from livek12.core.parts import image_part, joined_parts, text_part
 from livek12.core.questions import pages_of
@@ -34,17 +35,52 @@ def requests(
     """The requests of a task in asking order, those whose keys are wanted.
 
     A question that cannot be asked gives a Failure in its place. Trials of a question follow each other (an engine
-    may draw them from one prompt).
+    may draw them from one prompt) and share everything but their key.
     """
     for question in asking_order(task, questions):
+        built: Request | Failure | None = None
         for trial in range(trials):
             key = Key(task=task.name, question_id=question.id, trial=trial)
             if not wanted(str(key)):
                 continue
-            try:
-                yield build_request(task, question, key, sampling, pages)
-            except UserError as error:
-                yield Failure(key=key, state="failed", reason=str(error))
+            if built is None:
+                built = _built(task, question, key, sampling, pages)
+            yield built if built.key == key else built.model_copy(update={"key": key})
+
+
+def _built(task: Task, question: Question, key: Key, sampling: Sampling, pages: Pages) -> Request | Failure:
+    try:
+        return build_request(task, question, key, sampling, pages)
+    except UserError as error:
+        return Failure(key=key, state="failed", reason=str(error))
+
+
+def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Question]]) -> Callable[[str], str]:
+    """What is best asked by one process, where several share a run: names the group of a request's key.
+
+    The requests on the pages of one paper, so that its pages are encoded by one process alone, else those on one
+    question, under any budget, so that their prompt is read by one alone; of either, so many trials at a time
+    (`core.claims`).
+
+    Args:
+        tasks: of the run.
+        questions: those of each task.
+    """
+    bases = {task.name: task.base_name for task in tasks}
+    papers = {
+        f"{task.name}/{question.id}": f"paper {question.paper_id}"
+        for task in tasks
+        if task.modality == "image_only"
+        for question in questions[task.name]
+        if question.paper_id
+    }
+
+    def group(key: str) -> str:
+        name, _, trials = with_its_trials(key).rpartition("/")
+        task, _, question_id = name.partition("/")
+        return f"{bases[task]}/{papers.get(name, question_id)}/{trials}"
+
+    return group
 
 
 def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:

@@ -1,4 +1,4 @@
-"""All tasks by name: those that are listed, and those that a family's names reach beyond the list."""
+"""All tasks by name: those that are listed, those that a family's names reach beyond, and budgets of them (`T@0.1`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cache
 from livek12.core.errors import UserError
 from livek12.tasks import cfe, kmmmu, livek12, mdk12
 from livek12.tasks.base import Task
+from livek12.tasks.budgets import limited, parse_shares
 from livek12.tasks.families import Family
 
 
@@ -27,7 +28,20 @@ def find_task(name: str) -> Task | None:
     """The task of that name, listed or not, if there is one."""
     if name in all_tasks():
         return all_tasks()[name]
+    base, at, share = name.rpartition("@")
+    if at:
+        return _budgeted(base, share, name)
     return next((task for family in families() if (task := family.member(name))), None)
+
+
+def _budgeted(base: str, share: str, name: str) -> Task | None:
+    """The task `base` under the budget `share`, if that is how its name is written."""
+    try:
+        task = find_task(base)
+        found = limited(task, parse_shares(share)[0]) if task else None
+    except UserError:
+        return None
+    return found if found and found.name == name else None
 
 
 def get_task(name: str) -> Task:
@@ -38,10 +52,30 @@ def get_task(name: str) -> Task:
     """
     if task := find_task(name):
         return task
+    base, at, share = name.rpartition("@")
+    if at:
+        meant = limited(get_task(base), parse_shares(share)[0])
+        raise UserError(f"unknown task {name!r}: did you mean {meant.name}?")
     sorted_name = next((found for family in families() if (found := family.sorted_name(name))), None)
     near = [sorted_name] if sorted_name else difflib.get_close_matches(name, all_tasks(), n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}?" if near else "see `livek12 tasks`"
     raise UserError(f"unknown task {name!r}: {hint}")
+
+
+def with_budgets(names: str, budgets: str) -> str:
+    """The names of the tasks of a comma-separated list under each of the budgets; without budgets, as they are.
+
+    Args:
+        names: as for `get_tasks`.
+        budgets: shares of the tasks' budget base, comma-separated; "" for none.
+
+    Raises:
+        UserError: an unknown task, a task without budgets, or a share that is none.
+    """
+    if not budgets:
+        return names
+    shares = parse_shares(budgets)
+    return ",".join(limited(task, share).name for task in get_tasks(names) for share in shares)
 
 
 def get_tasks(names: str) -> list[Task]:

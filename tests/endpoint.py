@@ -69,6 +69,36 @@ class Oracle(BaseHTTPRequestHandler):
         """Says nothing on stderr."""
 
 
+def cut(completion: dict[str, Any], prompt: str, max_tokens: int) -> dict[str, Any]:
+    """The completion as the end of a long answer of which no more than `max_tokens` came.
+
+    Its length (up to 32,641 tokens) and the place where it says what it comes to follow from the prompt alone.
+    """
+    digest = hashlib.sha256(f"length of {prompt}".encode()).digest()
+    length = 1 + 128 * digest[0]
+    came = min(length, max_tokens)
+    choice = completion["choices"][0]
+    said = choice["message"]["content"] + (" Let me check that again" if came < length else "")
+    choice["message"] |= {
+        "reasoning_content": "Let me see.",
+        "content": said if came > length * digest[1] // 256 else "",
+    }
+    choice["finish_reason"] = "length" if came < length else "stop"
+    completion["usage"] |= {"completion_tokens": came, "total_tokens": 10 + came}
+    return completion
+
+
+class Rambler(Oracle):
+    """Gives long answers, cuts them at `max_tokens`, and logs that limit behind the hash of what was asked."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = json.dumps([body["messages"], body.get("seed")], sort_keys=True)
+        with self.log.open("a") as log:
+            log.write(f"{hashlib.sha256(prompt.encode()).hexdigest()} {body['max_tokens']}\n")
+        self._send(cut(answer(prompt), prompt, body["max_tokens"]))
+
+
 class Server(ThreadingHTTPServer):
     """Takes as many connections at once as an engine opens; with five waiting at most, others are reset."""
 
@@ -88,10 +118,10 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
 
 
 @contextmanager
-def oracle_at(log: Path) -> Iterator[str]:
+def oracle_at(log: Path, handler: type[Oracle] = Oracle) -> Iterator[str]:
     """The endpoint in this process, up to and with `/v1`; what is asked is logged."""
-    Oracle.log = log
-    with serving(Oracle) as address:
+    handler.log = log
+    with serving(handler) as address:
         yield f"{address}/v1"
 
 

@@ -9,17 +9,22 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from livek12.core.engines.arguments import bound, parse_engine_args
 from livek12.core.engines.base import Engine, Outcome
+from livek12.core.engines.replicas import PLACING, pooled
+from livek12.core.engines.revival import Revived
 from livek12.core.errors import UserError
 
 __all__ = ["ENGINES", "Engine", "Outcome", "choose_engine", "make_engine", "parse_engine_args"]
 
 ENGINES = ("auto", "vllm", "transformers", "openai", "replay")
+LOCAL = ("vllm", "transformers")
+"""Those that run the model themselves, so that there may be replicas of them."""
 
 
 def choose_engine(model: str, args: Mapping[str, Any]) -> str:
@@ -46,7 +51,8 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
         name: auto, vllm, transformers, openai or replay; `vllm` with a `base_url` is a served vLLM and
             talks to it as `openai` does.
         model: what the engine runs: a Hub name or a folder, a model name of an endpoint, or recorded responses.
-        args: the engine's own arguments, as `parse_engine_args` gives them.
+        args: the engine's own arguments, as `parse_engine_args` gives them; a local engine also takes those of
+            `replicas.Plan`.
 
     Raises:
         UserError: no such engine, an argument it does not take, or a model that it cannot run.
@@ -59,7 +65,13 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     if name == "vllm" and args.get("base_url"):
         name = "openai"
     build = _builder(name)
-    return build(model, **bound(build, name, args))
+    if placing := {argument: args.pop(argument) for argument in sorted(PLACING & {*args})}:
+        if name not in LOCAL:
+            raise UserError(f"{', '.join(placing)}: for engines that run a model here; the {name} engine runs none")
+        bound(build, name, args)
+        return pooled(name, partial(make_engine, name, model, args), placing, args)
+    values = bound(build, name, args)
+    return Revived(lambda: build(model, **values)) if name == "vllm" else build(model, **values)
 
 
 def _builder(name: str) -> Callable[..., Engine]:

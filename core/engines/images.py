@@ -1,11 +1,18 @@
-"""Pictures checked once, before any engine sees them: bytes that open, decode and have a bounded size."""
+"""Pictures checked once, before any engine sees them: bytes that open, decode and have a bounded size.
+
+`Pictures` decodes each distinct picture once, and those of the requests to come in threads of its own (Pillow's
+decoders free the interpreter), so that an engine need not wait for them.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import threading
 import warnings
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from livek12.core.records import Image, Request
@@ -17,6 +24,8 @@ MAX_PIXELS = 100_000_000
 """Larger pictures are refused: an A3 page at 600 dpi has 70 million pixels."""
 KEPT_PIXELS = 64_000_000
 """How many pixels `Pictures` keeps decoded (192 MB): enough for the pages of one paper."""
+LOOK_AHEAD = 16
+"""How many prompts ahead of the one asked for have their pictures decoded."""
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 """What Pillow may open for an engine: the fewer of its decoders hostile bytes can reach, the better."""
 
@@ -83,10 +92,12 @@ class Pictures:
     """
 
     def __init__(self, kept_pixels: int = KEPT_PIXELS) -> None:
-        self._kept: OrderedDict[str, Picture] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[Future[Picture], int]] = OrderedDict()
+        self._ahead: dict[str, int] = {}  # pixels of what is kept and was not asked for yet
         self._pixels = 0
         self._limit = kept_pixels
         self._lock = threading.Lock()
+        self._workers: ThreadPoolExecutor | None = None
 
     def of(self, request: Request) -> dict[str, Picture]:
         """The pictures that the messages show, by the name they are shown under.
@@ -94,7 +105,7 @@ class Pictures:
         Raises:
             BadImage: names the question, and which of its images is missing or broken.
         """
-        shown = [part.image for message in request.messages for part in message.content if part.type == "image"]
+        shown = _shown(request)
         found: dict[str, Picture] = {}
         for place, name in enumerate(shown, start=1):
             where = f"question {request.key.question_id}: image {place} of {len(shown)}"
@@ -106,17 +117,83 @@ class Pictures:
                 raise BadImage(f"{where} {error}") from None
         return found
 
+    def decoding(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
+        """Passes on groups of requests for one prompt, while threads decode the pictures of those that follow.
+
+        What is decoded ahead and not yet asked for is at most half of what is kept.
+        """
+        waiting: deque[list[Request]] = deque()
+        try:
+            for group in groups:
+                self._begin(group[0])
+                waiting.append(group)
+                while waiting and (len(waiting) > LOOK_AHEAD or not _shown(waiting[0][0])):
+                    yield waiting.popleft()
+            yield from waiting
+        finally:
+            self._ahead.clear()
+
+    def close(self) -> None:
+        """Ends the threads and forgets the pictures."""
+        if self._workers is not None:
+            self._workers.shutdown(cancel_futures=True)
+        self._workers = None
+        self._kept.clear()
+        self._pixels = 0
+
+    def _begin(self, request: Request) -> None:
+        for name in _shown(request):
+            image = request.images.get(name or "")
+            if name is None or image is None:
+                continue
+            with self._lock:
+                if name in self._kept:
+                    continue
+                pixels = pixels_of(image)
+                if pixels == 0 or sum(self._ahead.values()) + pixels > self._limit // 2:
+                    continue
+                self._workers = self._workers or ThreadPoolExecutor(min(8, os.cpu_count() or 1))
+                self._ahead[name] = pixels
+                self._keep(name, self._workers.submit(check_image, image), pixels)
+
     def _decoded(self, name: str, image: Image) -> Picture:
         with self._lock:
+            self._ahead.pop(name, None)
             if name in self._kept:
                 self._kept.move_to_end(name)
-                return self._kept[name]
-        picture = check_image(image)
+                begun = self._kept[name][0]
+            else:
+                begun = None
+        if begun is not None:
+            return begun.result()
+        done: Future[Picture] = Future()
+        done.set_result(picture := check_image(image))
         with self._lock:
-            if name not in self._kept:
-                self._kept[name] = picture
-                self._pixels += picture.width * picture.height
-            while self._pixels > self._limit and len(self._kept) > 1:
-                _, dropped = self._kept.popitem(last=False)
-                self._pixels -= dropped.width * dropped.height
+            self._keep(name, done, picture.width * picture.height)
         return picture
+
+    def _keep(self, name: str, picture: Future[Picture], pixels: int) -> None:
+        """Keeps a picture, and drops those asked for longest ago."""
+        if name not in self._kept:
+            self._kept[name] = picture, pixels
+            self._pixels += pixels
+        for old in list(self._kept)[:-1] if self._pixels > self._limit else ():
+            if self._pixels > self._limit and old not in self._ahead:
+                self._pixels -= self._kept.pop(old)[1]
+
+
+def _shown(request: Request) -> list[str | None]:
+    return [part.image for message in request.messages for part in message.content if part.type == "image"]
+
+
+def pixels_of(image: Image) -> int:
+    """The size that a picture's header states; 0 for what is not worth beginning with."""
+    from PIL import Image as PIL
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            width, height = PIL.open(io.BytesIO(image.bytes or b""), formats=FORMATS).size
+    except Exception:  # check_image says what is wrong with it
+        return 0
+    return int(width * height) if width * height <= MAX_PIXELS else 0

@@ -1,5 +1,7 @@
 """Any OpenAI-compatible endpoint: many requests in flight, retries that back off, one outcome a request.
 
+The wire is aiohttp (openai_transport.py): the openai client spends eleven times its processor time on a request
+(`scripts/bench_endpoint.py`), which is what a run of a hundred thousand requests then waits for.
 Retried: 429, 5xx, 408, 409, 425, time-outs and broken connections, with exponential backoff and jitter, or after
 what Retry-After says. Not retried: any other 4xx, and an answer that is not a chat completion (it may have been
 paid for). An endpoint that nothing ever reached, or whose first word is 401, 403 or 404, raises UserError; one
@@ -10,21 +12,29 @@ Trials of one prompt are sent as requests of their own, with seed + trial.
 from __future__ import annotations
 
 import asyncio
-import math
+import json
 import os
 import random
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
-from email.utils import parsedate_to_datetime
 from queue import SimpleQueue
 from typing import Any, Literal
 
 from livek12.core.engines.base import Outcome
-from livek12.core.engines.common import Json, cannot_see, failure, has_images, one_line, seed_of, versions_of
+from livek12.core.engines.common import Json, cannot_see, failure, has_images, seed_of, versions_of
 from livek12.core.engines.images import BadImage, Pictures
-from livek12.core.engines.openai_format import BadCompletion, Completion, messages_json, read_completion
+from livek12.core.engines.openai_format import (
+    BadCompletion,
+    Completion,
+    messages_json,
+    put,
+    read_completion,
+    said_by_error,
+)
+from livek12.core.engines.openai_line import Line, retry_after
+from livek12.core.engines.openai_transport import Answer, BrokenOff, NoAnswer, TooLong, Wire
 from livek12.core.engines.thinking import Thinking
 from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
@@ -35,9 +45,7 @@ UNFIT = frozenset({400, 413, 414, 415, 422})
 REFUSED = frozenset({401, 403, 404})
 MAX_ANSWER_BYTES = 64 * 2**20
 FIRST_CONTACT_RETRIES = 2
-PROBE_SECONDS = 5.0
 LONGEST_BACKOFF = 30.0
-LONGEST_RETRY_AFTER = 300.0
 
 
 class _Trouble(Exception):
@@ -73,6 +81,8 @@ class OpenAIEngine:
         chat_template_kwargs: for servers that take it (vLLM, SGLang, llama.cpp).
         reasoning_effort: for models that take it.
         max_tokens_field: "max_completion_tokens" for models that refuse "max_tokens".
+        thinking_budget_field: what the endpoint calls a thinking budget (default: vLLM's name); a dot leads into an
+            object: "thinking.budget_tokens".
         omit: names of body fields not to send, as a JSON list, for endpoints that refuse seed or temperature.
         think_start: tag that opens thinking, where it is an unusual one and the endpoint leaves it in the text.
         think_end: tag that closes it.
@@ -100,6 +110,7 @@ class OpenAIEngine:
         chat_template_kwargs: dict[str, Any] | None = None,
         reasoning_effort: str | None = None,
         max_tokens_field: str = "max_tokens",
+        thinking_budget_field: str = "thinking_token_budget",
         omit: list[str] | None = None,
         think_start: str | None = None,
         think_end: str | None = None,
@@ -126,37 +137,42 @@ class OpenAIEngine:
         if reasoning_effort:
             self._fields["reasoning_effort"] = reasoning_effort
         self._max_tokens_field = max_tokens_field
+        self._thinking_field = thinking_budget_field
         self._omit = frozenset(omit or [])
         self._thinking = Thinking(think_start, think_end)
         self._opened = think_opened
         self._pictures = Pictures()
-        self._line = _Line()
-        self._client = _client(address, api_key)
+        self._line = Line()
+        self._wire = _wire(address, api_key, concurrency)
         self._slots = asyncio.Semaphore(concurrency)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="openai-engine", daemon=True)
         self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._wire.open(), self._loop).result()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
         """Keeps `concurrency` requests in flight, and as many again ready to follow."""
-        done: SimpleQueue[Future[Outcome]] = SimpleQueue()
-        pending: set[Future[Outcome]] = set()
+        batch = _Batch()
+        held = 0
         try:
             for request in requests:
-                future = asyncio.run_coroutine_threadsafe(self._in_turn(request), self._loop)
-                pending.add(future)
-                future.add_done_callback(done.put)
-                while len(pending) >= 2 * self.concurrency or not done.empty():
-                    yield _taken(done, pending)
-            while pending:
-                yield _taken(done, pending)
+                batch.waiting.append(request)
+                if batch.workers < self.concurrency:
+                    self._loop.call_soon_threadsafe(self._hire, batch)
+                held += 1
+                while held >= 2 * self.concurrency or not batch.done.empty():
+                    held -= 1
+                    yield batch.taken()
+            while held:
+                held -= 1
+                yield batch.taken()
         finally:
-            for future in pending:
-                future.cancel()
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(batch.dismiss)
 
     def versions(self) -> dict[str, str]:
         """The client's version; what runs behind the endpoint is not known."""
-        return versions_of("openai")
+        return versions_of("aiohttp")
 
     def close(self) -> None:
         """Closes the connections and ends the thread."""
@@ -168,31 +184,50 @@ class OpenAIEngine:
         self._loop.close()
 
     async def _end(self) -> None:
-        await self._client.close()
+        await self._wire.close()
         await self._loop.shutdown_default_executor()
 
-    async def _in_turn(self, request: Request) -> Outcome:
-        async with self._slots:
-            return await self._outcome(request)
+    def _hire(self, batch: _Batch) -> None:
+        """Sets one more to work on the batch; runs in the loop, as all that follows."""
+        if batch.waiting and batch.workers < self.concurrency:
+            batch.workers += 1
+            task = self._loop.create_task(self._work(batch))
+            batch.tasks.add(task)
+            task.add_done_callback(batch.tasks.discard)
+
+    async def _work(self, batch: _Batch) -> None:
+        """Does what waits; an exception is handed on, to be raised where the outcomes are taken."""
+        while True:
+            while batch.waiting:
+                request = batch.waiting.popleft()
+                try:
+                    async with self._slots:
+                        batch.done.put(await self._outcome(request))
+                except Exception as error:
+                    batch.done.put(error)
+            # First leaves, then looks again: `generate` adds first and counts the workers then.
+            batch.workers -= 1
+            if not batch.waiting:
+                return
+            batch.workers += 1
 
     async def _outcome(self, request: Request) -> Outcome:
-        if has_images(request):
-            if not self.images:
-                return cannot_see(request, self.model)
-            try:
-                await asyncio.to_thread(self._pictures.of, request)
-            except BadImage as error:
-                return failure(request, error, final=True)
         try:
-            body = await asyncio.to_thread(self._body, request)
+            if not has_images(request):
+                body = self._body(request)
+            elif self.images:
+                await asyncio.to_thread(self._pictures.of, request)
+                body = await asyncio.to_thread(self._body, request)
+            else:
+                return cannot_see(request, self.model)
             completion, seconds = await self._answer(body)
             return self._response(request, completion, seconds)
-        except _Refused as error:
-            return failure(request, error, final=error.final)
+        except (_Refused, BadImage) as error:
+            return failure(request, error, final=isinstance(error, BadImage) or error.final)
         except BadCompletion as error:
             return failure(request, error)
 
-    async def _answer(self, body: Json) -> tuple[Completion, float]:
+    async def _answer(self, body: bytes) -> tuple[Completion, float]:
         """Attempts until there is an answer, its seconds (of the last attempt), or no sense in another."""
         began = time.monotonic()
         for attempt in range(self._max_retries + 1):
@@ -227,55 +262,46 @@ class OpenAIEngine:
             return trouble.wait
         return float(min(self._backoff * 2**attempt, LONGEST_BACKOFF)) * random.uniform(0.5, 1.5)
 
-    async def _post(self, body: Json) -> bytes:
-        """One attempt: the bytes of a 200 answer.
+    async def _post(self, body: bytes) -> bytes:
+        """One attempt: the bytes of a good answer.
 
         Raises:
             _Trouble: worth another attempt.
             _Refused: not.
             UserError: the endpoint's first word was that it does not serve us.
         """
-        import openai
-
         try:
             async with asyncio.timeout(self._timeout):
-                data = await self._read(body)
-        except openai.APIStatusError as error:
-            self._line.heard()
-            raise self._status_trouble(error.status_code, error.response.headers, _message(error)) from None
-        except (TimeoutError, openai.APITimeoutError):
+                answer = await self._wire.post(body)
+        except TimeoutError:
             raise _Trouble("slow", f"timed out after {self._timeout:g} s") from None
-        except openai.APIConnectionError as error:
-            raise _Trouble("gone", f"no connection: {one_line(error.__cause__ or error, 120)}") from None
-        self._line.heard(answered=True)
-        return data
+        except NoAnswer as error:
+            raise _Trouble("gone", f"no connection: {error}") from None
+        except BrokenOff as error:
+            raise _Trouble("gone", f"the answer broke off: {error}") from None
+        except TooLong:
+            raise _Refused(f"the endpoint's answer is longer than {MAX_ANSWER_BYTES} bytes") from None
+        good = 200 <= answer.status < 300
+        self._line.heard(answered=good)
+        if not good:
+            raise self._status_trouble(answer)
+        return answer.data
 
-    async def _read(self, body: Json) -> bytes:
-        import openai
-
-        create = self._client.chat.completions.with_streaming_response.create
-        async with create(model=self.model, messages=body["messages"], extra_body=body) as answer:
-            data = bytearray()
-            try:
-                async for chunk in answer.iter_bytes():
-                    data += chunk
-                    if len(data) > MAX_ANSWER_BYTES:
-                        raise _Refused(f"the endpoint's answer is longer than {MAX_ANSWER_BYTES} bytes")
-            except (_Refused, TimeoutError, openai.OpenAIError):
-                raise
-            except Exception as error:  # the transport's own errors: the body broke off
-                raise _Trouble("gone", f"the answer broke off: {one_line(error, 120)}") from None
-            return bytes(data)
-
-    def _status_trouble(self, status: int, headers: Any, message: str) -> Exception:
+    def _status_trouble(self, answer: Answer) -> Exception:
+        status, message = answer.status, said_by_error(answer.data)
         reason = f"the endpoint answered {status}: {message}"
         if status in REFUSED and not self._line.served:
             return UserError(f"{self.address} does not serve {self.model}: {reason}")
+        if status in UNFIT and self._thinking_field.partition(".")[0] in message and not self._line.served:
+            return UserError(
+                f"{self.address} takes no thinking budget as {self._thinking_field}: {reason}; say what it calls it "
+                "with thinking_budget_field=…, or leave --thinking-budget out"
+            )
         if (status in RETRIED or status >= 500) and "insufficient_quota" not in message:
-            return _Trouble("busy", reason, _retry_after(headers.get("retry-after")))
+            return _Trouble("busy", reason, retry_after(answer.retry_after))
         return _Refused(reason, final=status in UNFIT)
 
-    def _body(self, request: Request) -> Json:
+    def _body(self, request: Request) -> bytes:
         sampling = request.sampling
         fields: Json = {
             "model": self.model,
@@ -289,7 +315,10 @@ class OpenAIEngine:
             "response_format": _response_format(request),
         }
         sent = {name: value for name, value in fields.items() if value is not None and name not in self._omit}
-        return sent | self._fields
+        body = sent | self._fields
+        if sampling.thinking_budget is not None:
+            put(body, self._thinking_field, sampling.thinking_budget)
+        return json.dumps(body).encode()
 
     def _response(self, request: Request, completion: Completion, seconds: float) -> Response:
         own = completion.reasoning
@@ -312,35 +341,27 @@ class OpenAIEngine:
         )
 
 
-class _Line:
-    """Whether the endpoint can be reached: what is known of it, for all requests together."""
+class _Batch:
+    """The requests of one `generate` that are not on their way yet, who sends them, and what came of the others."""
 
     def __init__(self) -> None:
-        self.served = False
-        self.last_answer = 0.0
-        self.reason = ""
-        self._next_probe: float | None = None
+        self.waiting: deque[Request] = deque()
+        self.done: SimpleQueue[Outcome | Exception] = SimpleQueue()
+        self.workers = 0
+        self.tasks: set[asyncio.Task[None]] = set()
 
-    def heard(self, answered: bool = False) -> None:
-        """Some HTTP answer came; `answered` when it was a 200."""
-        self.last_answer = time.monotonic()
-        self.served = self.served or answered
-        self._next_probe = None
+    def taken(self) -> Outcome:
+        """The next outcome; raises what stopped the work."""
+        outcome = self.done.get()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
-    def lost(self, reason: str) -> None:
-        """A request used up its attempts and nobody else got through meanwhile."""
-        self.reason = reason
-        self._next_probe = time.monotonic() + PROBE_SECONDS
-
-    def open(self) -> bool:
-        """Whether to send: always while it answers, else once every few seconds to see whether it is back."""
-        now = time.monotonic()
-        if self._next_probe is None:
-            return True
-        if now < self._next_probe:
-            return False
-        self._next_probe = now + PROBE_SECONDS
-        return True
+    def dismiss(self) -> None:
+        """Ends what nobody waits for any more."""
+        self.waiting.clear()
+        for task in self.tasks:
+            task.cancel()
 
 
 def _response_format(request: Request) -> Json | None:
@@ -352,38 +373,8 @@ def _response_format(request: Request) -> Json | None:
     }
 
 
-def _client(address: str, api_key: str | None) -> Any:
+def _wire(address: str, api_key: str | None, connections: int) -> Wire:
     try:
-        import openai
+        return Wire(address, api_key, connections, MAX_ANSWER_BYTES)
     except ImportError:
-        raise UserError("the openai engine needs the openai package: pip install openai") from None
-    key = api_key or os.environ.get("OPENAI_API_KEY") or "EMPTY"
-    return openai.AsyncOpenAI(base_url=address, api_key=key, max_retries=0, timeout=None)
-
-
-def _taken(done: SimpleQueue[Future[Outcome]], pending: set[Future[Outcome]]) -> Outcome:
-    future = done.get()
-    pending.discard(future)
-    return future.result()
-
-
-def _message(error: Any) -> str:
-    body = error.body
-    inner = body.get("message") if isinstance(body, dict) else None
-    code = body.get("code") if isinstance(body, dict) else None
-    text = inner if isinstance(inner, str) else error.response.text
-    return one_line(f"{text} ({code})" if isinstance(code, str) else text, 160)
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds to wait by a Retry-After header, which holds seconds or a date; None without a usable one."""
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except (ValueError, TypeError):
-            return None
-    return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST_RETRY_AFTER)
+        raise UserError("the openai engine needs the aiohttp package: pip install aiohttp") from None

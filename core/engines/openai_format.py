@@ -15,6 +15,7 @@ from livek12.core.engines.common import Json, clean, content_of, one_line
 from livek12.core.engines.images import mime_of
 from livek12.core.records import Image, Request
 
+_ERROR_BYTES = 1 << 16
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
 
@@ -43,6 +44,15 @@ def messages_json(request: Request) -> list[Json]:
         return {"type": "image_url", "image_url": {"url": data_url(request.images[sha256])}}
 
     return [{"role": message.role, "content": content_of(message, picture)} for message in request.messages]
+
+
+def put(body: Json, path: str, value: Any) -> None:
+    """Sets a field of a request body; a dot in its path leads into an object, whose other fields stay."""
+    *outer, last = path.split(".")
+    for name in outer:
+        inner = body.get(name)
+        body[name] = body = dict(inner) if isinstance(inner, dict) else {}
+    body[last] = value
 
 
 def data_url(image: Image) -> str:
@@ -81,6 +91,20 @@ def read_completion(data: bytes) -> Completion:
     )
 
 
+def said_by_error(data: bytes) -> str:
+    """What the body of an error answer says, with its code, on one line."""
+    text = data[:_ERROR_BYTES].decode("utf-8", "replace")
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return one_line(text, 160)
+    error = body.get("error", body) if isinstance(body, dict) else None
+    message = error.get("message") if isinstance(error, dict) else error
+    code = error.get("code") if isinstance(error, dict) else None
+    said = clean(message) if isinstance(message, str) else text
+    return one_line(f"{said} ({clean(code)})" if isinstance(code, str) else said, 160)
+
+
 def _text_of(message: Json, finish: Any) -> tuple[str, str | None]:
     reasoning = next((v for f in _REASONING_FIELDS if isinstance(v := message.get(f), str) and v), None)
     content = message.get("content")
@@ -113,11 +137,16 @@ def _counts(usage: Json) -> dict[str, int | None]:
     prompt = usage.get("prompt_tokens_details")
     completion = usage.get("completion_tokens_details")
     cached = _count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None
+    read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    thought = _count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None
+    # Some endpoints count thinking beside the completion, as their own total then shows; ours is all that was written.
+    if read is not None and written is not None and thought and usage.get("total_tokens") == read + written + thought:
+        written += thought
     return {
-        "prompt_tokens": _count(usage.get("prompt_tokens")),
+        "prompt_tokens": read,
         "cached_tokens": _count(usage.get("prompt_cache_hit_tokens")) if cached is None else cached,
-        "completion_tokens": _count(usage.get("completion_tokens")),
-        "reasoning_tokens": _count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
+        "completion_tokens": written,
+        "reasoning_tokens": thought,
     }
 
 

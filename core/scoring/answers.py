@@ -79,6 +79,13 @@ class Table:
         return np.array([variable_bounds(row) for row in self.rows]).T.copy()
 
     @cached_property
+    def begins(self) -> Indices:
+        """Where the answers to each question begin, and the end of all; they stand together. Length questions + 1."""
+        import numpy as np
+
+        return np.searchsorted(self.question, np.arange(len(self.questions) + 1))
+
+    @cached_property
     def states(self) -> Indices:
         """Index into STATES, length n."""
         import numpy as np

@@ -74,7 +74,7 @@ class Draw:
     low: float | None
     high: float | None
     samples: Floats | None
-    """(2, resamples), at worst and at best."""
+    """(2, resamples), at worst and at best; (1, resamples) where they are the same. Terms share what is equal."""
     unit: Unit
     clusters: int
     n: int
@@ -123,23 +123,24 @@ def draw(
     # Many terms share their arrays (weights; numerators where nothing is undecided): each is summed once.
     arrays = {id(a): a for term in usable.values() for a in (term.low, term.high, term.weight)}
     column = {key: i for i, key in enumerate(arrays)}
-    chosen = [array[picked] for array in arrays.values()]
-    by_cluster = np.column_stack([grouped_sums(local, values, len(members)) for values in chosen])
-    totals = [float(values.sum()) for values in chosen]
+    chosen = np.stack([array[picked] for array in arrays.values()])
+    by_cluster = _by_cluster(chosen, local, len(members))
+    totals = chosen.sum(axis=1).tolist()
+    samples: dict[tuple[int, int, int, float], Floats] = {}
     sums = resampled_sums(by_cluster, resampler.counts(unit), members) if len(members) > 1 else None
     for name, term in usable.items():
         low, high, weight = (column[id(a)] for a in (term.low, term.high, term.weight))
         if not totals[weight]:
             draws[name] = Draw(None, None, None, *shape, note="nothing to divide by: the denominator is 0")
             continue
-        samples = None
-        if sums is not None:
+        ratio = (low, high, weight, term.scale)
+        if sums is not None and ratio not in samples:
             with np.errstate(divide="ignore", invalid="ignore"):
-                samples = term.scale * sums[[low, high]] / sums[weight]
+                samples[ratio] = term.scale * sums[[low] if low == high else [low, high]] / sums[weight]
         draws[name] = Draw(
             low=term.scale * totals[low] / totals[weight],
             high=term.scale * totals[high] / totals[weight],
-            samples=samples,
+            samples=samples.get(ratio),
             unit=unit,
             clusters=len(members),
             n=len(questions),
@@ -147,6 +148,15 @@ def draw(
             note=term.note,
         )
     return draws
+
+
+def _by_cluster(chosen: Floats, local: Indices, clusters: int) -> Floats:
+    """Sums of each row over the clusters, shape (clusters, rows); `local` names the cluster of each column."""
+    import numpy as np
+
+    if len(local) == clusters and (local[1:] > local[:-1]).all():  # each is a cluster of its own
+        return chosen.T
+    return np.column_stack([grouped_sums(local, values, clusters) for values in chosen])
 
 
 def group_difference(terms: Terms, table: Table, resampler: Resampler, a: Indices, b: Indices) -> dict[str, Draw]:
@@ -180,16 +190,18 @@ def estimates(draws: Mapping[str, Draw], level: float) -> dict[str, Estimate]:
     """The draws as JSON; intervals are found for all of them together."""
     import numpy as np
 
-    sampled = [d.samples for d in draws.values() if d.samples is not None]
-    ends = iter(percentile_intervals(np.concatenate(sampled), level).reshape(-1, 2, 2) if sampled else ())
-    return {name: _estimate(d, next(ends) if d.samples is not None else None) for name, d in draws.items()}
+    sampled = {id(d.samples): d.samples for d in draws.values() if d.samples is not None}
+    found = percentile_intervals(np.concatenate(list(sampled.values())), level) if sampled else np.empty((0, 2))
+    cuts = np.cumsum([len(samples) for samples in sampled.values()])[:-1]
+    ends = dict(zip(sampled, np.split(found, cuts), strict=True)) if sampled else {}
+    return {name: _estimate(d, ends.get(id(d.samples))) for name, d in draws.items()}
 
 
 def _estimate(draw: Draw, ends: Floats | None) -> Estimate:
-    """`ends`: the interval at worst and the interval at best."""
+    """`ends`: the interval at worst and the interval at best, which may be one."""
     import math
 
-    ci = None if ends is None else [float(ends[0][0]), float(ends[1][1])]
+    ci = None if ends is None else [float(ends[0][0]), float(ends[-1][1])]
     if ci is not None and not all(map(math.isfinite, ci)):
         ci = None
     return Estimate(

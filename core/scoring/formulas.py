@@ -18,6 +18,9 @@ profile `release`: e = number of error types with x ≥ 0.5 (a majority; one typ
     PES = 100·Σ(process half)/(ΣV/2),  OES = 100·Σ(outcome half + process half)/ΣV,  OCS and Acc≤r as above
     ARL = (1/N)·ΣS·(1 + 0.1·ln(l̄/l)), l̄ = mean tokens of the compared models on the question: `release_arl`
 
+Acc≤r of one long run is a cut after the fact: an answer that is longer than the limit counts as not given. `budgets`
+sets it beside Acc≤r of answers that were drawn under the limit.
+
 A missing token count makes ARL and Acc≤r "not available"; none is invented, not even where S = 0. An answer
 that never came (failed, unsupported) has no count to miss: its bounds are 0 and a correct answer of one token.
 """
@@ -146,7 +149,7 @@ def exam_terms(answers: Answers, profile: Profile, parameters: Parameters) -> Te
     arl = arl_term(answers, parameters.reference_tokens, parameters.length_weight)
     terms["ARL"] = arl if profile == "paper" else RELEASE_ARL
     for ratio in RATIOS:
-        terms[f"Acc≤{ratio}"] = _budget_term(answers, float(ratio) * parameters.token_limit)
+        terms[f"Acc≤{ratio}"] = budget_term(answers, float(ratio) * parameters.token_limit)
     return terms
 
 
@@ -163,8 +166,8 @@ def arl_term(answers: Answers, reference: float | Floats, length_weight: float) 
     return mean_term(bounds, answers, needs_tokens=True)
 
 
-def _budget_term(answers: Answers, limit: float) -> Term:
-    """Share of answers that are correct within `limit` completion tokens."""
+def budget_term(answers: Answers, limit: float) -> Term:
+    """Share of answers that are correct within `limit` completion tokens, thinking included."""
     import numpy as np
 
     # What never came is bounded by an answer of no length; a missing count is `missing`.

@@ -14,7 +14,7 @@ from livek12.core.scoring.formulas import Term, Terms
 from livek12.core.scoring.schema import Estimate
 
 if TYPE_CHECKING:
-    from livek12.core.statistics import Bools, Indices
+    from livek12.core.statistics import Indices
 
 NO_VALUE = "(none)"
 IMAGE_ONLY = "image_only"
@@ -71,9 +71,12 @@ def answers_of(table: Table, questions: Sequence[int]) -> Indices:
     """The answers (indices) to these questions (indices)."""
     import numpy as np
 
-    wanted: Bools = np.zeros(len(table.questions), dtype=np.bool_)
-    wanted[questions] = True
-    return np.flatnonzero(wanted[table.question])
+    # In the time of the answers found, not of all: a task may have thousands of groups (papers).
+    some = np.unique(np.asarray(questions, dtype=np.intp))
+    begins, ends = table.begins[some], table.begins[some + 1]
+    counts = ends - begins
+    firsts = np.cumsum(counts) - counts
+    return np.repeat(begins - firsts, counts) + np.arange(counts.sum())
 
 
 def group_deltas(

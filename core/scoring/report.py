@@ -8,12 +8,14 @@ from dataclasses import asdict
 
 from livek12.core.errors import UserError
 from livek12.core.scoring.answers import Table, tabulate
+from livek12.core.scoring.budgets import budget_curves, within_limit
 from livek12.core.scoring.estimates import Resampler, draw, estimates
 from livek12.core.scoring.groups import IMAGE_ONLY, answers_of, group_deltas, question_groups
 from livek12.core.scoring.pairs import modality_delta
 from livek12.core.scoring.schema import (
     Estimate,
     Group,
+    Limit,
     Parameters,
     Profile,
     Report,
@@ -21,7 +23,15 @@ from livek12.core.scoring.schema import (
     TaskReport,
     parameters_of,
 )
-from livek12.core.scoring.summaries import count, decided_by, points, process_errors, token_use
+from livek12.core.scoring.summaries import (
+    count,
+    decided_by,
+    points,
+    process_errors,
+    prompt_cache,
+    thinking_use,
+    token_use,
+)
 from livek12.core.scoring.terms import task_terms
 
 
@@ -30,6 +40,8 @@ def score(
     profile: Profile = "paper",
     parameters: Parameters | None = None,
     modalities: Mapping[str, str] | None = None,
+    limits: Mapping[str, Limit] | None = None,
+    thinking: Mapping[str, int | None] | None = None,
 ) -> Report:
     """Scores a run.
 
@@ -38,30 +50,41 @@ def score(
         profile: `paper` or `release` (see `formulas`).
         parameters: constants; None: the profile's own.
         modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
+        limits: task to its token limit, for the tasks that have token budgets.
+        thinking: task to its thinking budget, for the tasks that have one.
 
     Raises:
         UserError: unknown profile; no rows; rows that occur twice, lack a verdict, or award more points than there are.
     """
     parameters = parameters or parameters_of(profile)
-    modalities = modalities or {}
+    modalities, limits, thinking = modalities or {}, limits or {}, thinking or {}
     by_task: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
     if not by_task:
         raise UserError("there are no answers to score: run or import some first")
+    tables = {task: tabulate(by_task[task]) for task in sorted(by_task)}
     return Report(
         profile=profile,
         parameters=asdict(parameters),
         tasks={
-            task: _score_task(tabulate(by_task[task]), profile, parameters, modalities.get(task))
-            for task in sorted(by_task)
+            task: _score_task(table, profile, parameters, modalities.get(task), limits.get(task), thinking.get(task))
+            for task, table in tables.items()
         },
-        deltas=_task_deltas(by_task, profile, parameters, modalities),
+        deltas=_task_deltas(by_task, profile, parameters, modalities, limits),
+        budgets=budget_curves(tables, limits, parameters),
     )
 
 
-def _score_task(table: Table, profile: Profile, parameters: Parameters, modality: str | None) -> TaskReport:
-    terms = task_terms(table, profile, parameters)
+def _score_task(
+    table: Table,
+    profile: Profile,
+    parameters: Parameters,
+    modality: str | None,
+    limit: Limit | None,
+    thinking: int | None,
+) -> TaskReport:
+    terms = within_limit(task_terms(table, profile, parameters), limit)
     resampler = Resampler(table.questions, parameters)
     everything = estimates(draw(terms, table, resampler), parameters.level)
 
@@ -84,21 +107,28 @@ def _score_task(table: Table, profile: Profile, parameters: Parameters, modality
         deltas=group_deltas(groups, terms, table, resampler),
         process_errors=process_errors(table.rows, parameters.error_threshold),
         tokens=token_use(table.rows),
+        prompt_cache=prompt_cache(table.rows),
+        thinking=thinking_use(table.rows, thinking),
         decided_by=decided_by(table.rows),
     )
 
 
 def _task_deltas(
-    by_task: Mapping[str, list[Row]], profile: Profile, parameters: Parameters, modalities: Mapping[str, str]
+    by_task: Mapping[str, list[Row]],
+    profile: Profile,
+    parameters: Parameters,
+    modalities: Mapping[str, str],
+    limits: Mapping[str, Limit],
 ) -> dict[str, Estimate]:
-    """Δ modality of each image-only task against the other tasks of its benchmark."""
+    """Δ modality of each image-only task against the other tasks of its benchmark, under the same budget."""
     deltas: dict[str, Estimate] = {}
     subset = "complex_layout"
+    budget = {task: limits[task].share if task in limits else None for task in by_task}
     for task in sorted(by_task):
         if modalities.get(task) != IMAGE_ONLY:
             continue
         benchmark = by_task[task][0].question.benchmark
-        others = [name for name in by_task if modalities.get(name) != IMAGE_ONLY]
+        others = [n for n in by_task if modalities.get(n) != IMAGE_ONLY and budget[n] == budget[task]]
         standard = [row for name in others for row in by_task[name] if row.question.benchmark == benchmark]
         found = modality_delta(standard, by_task[task], subset, profile, parameters)
         deltas |= {f"{task}/{name}/modality/image_only-standard/{subset}": value for name, value in found.items()}

@@ -70,6 +70,21 @@ def parameters_of(profile: str) -> Parameters:
     return PARAMETERS[profile]
 
 
+@dataclass(frozen=True)
+class Limit:
+    """Under which token limit a task of the run was asked.
+
+    Attributes:
+        of: the task whose budgets these are: tasks with the same `of` ask the same questions.
+        tokens: completion tokens that its requests were limited to; None: not known.
+        share: r, where the task is one of the budgets of `of`; None where it is `of` itself.
+    """
+
+    of: str
+    tokens: int | None
+    share: float | None = None
+
+
 class Estimate(TypedDict):
     """A number with all that is unsure about it."""
 
@@ -140,8 +155,33 @@ class Tokens(TypedDict):
     reasoning: TokenUse
 
 
+class PromptCache(TypedDict):
+    """Prompt tokens of the `answers` whose engine tells what its prefix cache served, and how many it served.
+
+    `share` is cached over prompt (None: nothing was asked). Every answer counts the whole prompt it was given, and
+    samples of one prompt count it each, as computed or as served.
+    """
+
+    answers: int
+    prompt: int
+    cached: int
+    share: float | None
+
+
+class ThinkingUse(TypedDict):
+    """How a thinking budget was kept: answers that thought longer, those that do not say, and the longest thinking."""
+
+    budget: int
+    over: int
+    unknown: int
+    most: int | None
+
+
 class TaskReport(TypedDict):
-    """All of one task."""
+    """All of one task.
+
+    `thinking` is None where the run set no thinking budget, `prompt_cache` where no engine told what it had cached.
+    """
 
     counts: Counts
     points: float | None
@@ -150,16 +190,43 @@ class TaskReport(TypedDict):
     deltas: dict[str, Estimate]
     process_errors: ProcessErrors | None
     tokens: Tokens
+    prompt_cache: PromptCache | None
+    thinking: ThinkingUse | None
     decided_by: dict[str, int]
 
 
+class BudgetPoint(TypedDict):
+    """Acc≤r at one r. `true` is of `true_task`, whose requests had the limit; None where none of the run had it."""
+
+    share: float
+    tokens: int
+    true: Estimate | None
+    true_task: str | None
+    counterfactual: Estimate
+
+
+class BudgetCurve(TypedDict):
+    """Acc≤r of one task, smallest r first; the counterfactual is cut from `longest`, limited to `longest_tokens`.
+
+    `longest_tokens` is None where the limit is not known (recorded answers). `true_means` and `counterfactual_means`
+    say in words what the two are.
+    """
+
+    longest: str
+    longest_tokens: int | None
+    true_means: str
+    counterfactual_means: str
+    points: list[BudgetPoint]
+
+
 class Report(TypedDict):
-    """The content of `report.json`."""
+    """The content of `report.json`. `budgets` has the tasks whose limits are known, by name without the budget."""
 
     profile: Profile
     parameters: dict[str, float]
     tasks: dict[str, TaskReport]
     deltas: dict[str, Estimate]
+    budgets: dict[str, BudgetCurve]
 
 
 class PairedTest(TypedDict):

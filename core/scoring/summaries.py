@@ -8,7 +8,17 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from livek12.core.scoring.answers import Table
-from livek12.core.scoring.schema import STATES, Counts, ErrorCount, ProcessErrors, Row, Tokens, TokenUse
+from livek12.core.scoring.schema import (
+    STATES,
+    Counts,
+    ErrorCount,
+    ProcessErrors,
+    PromptCache,
+    Row,
+    ThinkingUse,
+    Tokens,
+    TokenUse,
+)
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Indices
@@ -74,6 +84,33 @@ def token_use(rows: Sequence[Row]) -> Tokens:
         cached=use([response.cached_tokens for response in responses]),
         completion=use([response.completion_tokens for response in responses]),
         reasoning=use([response.reasoning_tokens for response in responses]),
+    )
+
+
+def prompt_cache(rows: Sequence[Row]) -> PromptCache | None:
+    """What prefix caches served; None where no response says it."""
+    told = [
+        (row.response.prompt_tokens, row.response.cached_tokens)
+        for row in rows
+        if row.response and row.response.prompt_tokens is not None and row.response.cached_tokens is not None
+    ]
+    if not told:
+        return None
+    prompt, cached = sum(asked for asked, _ in told), sum(served for _, served in told)
+    return PromptCache(answers=len(told), prompt=prompt, cached=cached, share=cached / prompt if prompt else None)
+
+
+def thinking_use(rows: Sequence[Row], budget: int | None) -> ThinkingUse | None:
+    """How the responses kept a thinking budget; None without one."""
+    if budget is None:
+        return None
+    counts = [row.response.reasoning_tokens for row in rows if row.response]
+    known = [tokens for tokens in counts if tokens is not None]
+    return ThinkingUse(
+        budget=budget,
+        over=sum(tokens > budget for tokens in known),
+        unknown=len(counts) - len(known),
+        most=max(known, default=None),
     )
 
 

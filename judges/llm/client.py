@@ -1,7 +1,8 @@
 """One judge model: asks it anything that a prompt file words and a form reads; cached, retried, accounted for.
 
 Contract: `JudgeModel.ask` may be called from any number of threads and never raises for what a model or an endpoint
-does: an `Answer` has a value, or says in one line why not. Replies are remembered on disk by (prompt, model and
+does: an `Answer` has a value, or says in one line why not. (Of judges that take turns, it raises `Asleep` where it is
+another's turn.) Replies are remembered on disk by (prompt, model and
 revision, engine arguments, messages with image hashes, schema, sampling, trial), so that a marking that was killed or
 is repeated asks nothing twice; what failed on the way is not remembered and is asked again. A reply that is not in its
 form is asked for again, at most `ATTEMPTS` times in all: attempt k adds k to the seed and raises the temperature (where
@@ -15,20 +16,23 @@ from __future__ import annotations
 import json
 import logging
 import os
-import queue
 import threading
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from livek12.core.engines.common import one_line
 from livek12.core.errors import UserError
 from livek12.core.records import Call, Failure, Key, Request, Response, Sampling, canonical_json
+from livek12.core.sessions import Sitting
 from livek12.judges.cache import Store
+from livek12.judges.llm.desk import Desk
 from livek12.judges.llm.families import normalised
 from livek12.judges.llm.forms import MAX_REPLY, Form, Unreadable
 from livek12.judges.llm.prompts import Prompt, Values
+from livek12.judges.llm.turns import Turns
 
 if TYPE_CHECKING:
     from livek12.core.engines.base import Engine, Outcome
@@ -39,6 +43,8 @@ ATTEMPTS = 3
 DIRECT = frozenset({"openai", "replay"})
 """Engines that many threads may use at once; the others are given what is waiting, all at once."""
 GIVE_UP_AFTER = 3
+_BUILDING = threading.Lock()
+"""Engines are built one after another: their libraries cannot be imported by two threads at once."""
 _TRAVEL = frozenset({"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"})
 _NO_SCHEMA = ("response_format", "json_schema", "guided", "structured")
 
@@ -88,6 +94,14 @@ class JudgeSpec:
         return normalised(self.model)
 
     @property
+    def runs_on(self) -> str:
+        """The engine that `auto` comes to; a vLLM with an address is an endpoint."""
+        from livek12.core.engines import choose_engine
+
+        engine = choose_engine(self.model, self.engine_args) if self.engine == "auto" else self.engine
+        return "openai" if engine == "vllm" and self.engine_args.get("base_url") else engine
+
+    @property
     def identity(self) -> list[Any]:
         """All that may change what the judge says; how requests travel is left out."""
         args = {name: value for name, value in sorted(self.engine_args.items()) if name not in _TRAVEL}
@@ -119,13 +133,29 @@ class JudgeModel:
         spec: the judge.
         store: where replies are remembered; None remembers nothing.
         engine: an engine that is already up, instead of building one.
+        turns: shared by judges that may only be up one at a time; it needs a store.
+        sessions: the run folder in which the engine's time is kept.
     """
 
-    def __init__(self, spec: JudgeSpec, store: Store | None = None, engine: Engine | None = None) -> None:
+    def __init__(
+        self,
+        spec: JudgeSpec,
+        store: Store | None = None,
+        engine: Engine | None = None,
+        turns: Turns | None = None,
+        sessions: Path | None = None,
+    ) -> None:
         self.spec = spec
         self._store = store
         self._engine = engine
-        self._desk: _Desk | None = None
+        self._turns = turns
+        self._takes_turns = turns is not None and spec.runs_on not in DIRECT
+        self._sessions = sessions
+        self._up = ExitStack()
+        if engine is not None:
+            self._up.callback(engine.close)
+        self._known_to_see: bool | None = None
+        self._desk: Desk | None = None
         self._lock = threading.Lock()
         self._schemas = True
         self._failed = 0
@@ -147,8 +177,21 @@ class JudgeModel:
 
     @property
     def sees(self) -> bool:
-        """Whether the judge takes images; raises UserError as `start`."""
-        return self._started().images
+        """Whether the judge takes images; raises UserError as `start`.
+
+        One that sleeps and never was up is taken to: so it is asked, comes up in its turn, and is known from then on.
+        """
+        if self._known_to_see is None and self._takes_turns and self._store is not None:
+            told = self._store.get(self._eyes)
+            self._known_to_see = None if told is None else told == "true"
+        if self._known_to_see is None:
+            return self._sleeps() or self._started().images
+        return self._known_to_see
+
+    @property
+    def _eyes(self) -> str:
+        """Under what is remembered whether the judge sees, so that one whose replies are known need not come up."""
+        return canonical_json(["sees", self.spec.identity])
 
     def ask(self, key: Key, prompt: Prompt, values: Values, form: Form[T], trial: int = 0) -> Answer[T]:
         """Puts one question to the judge.
@@ -199,24 +242,37 @@ class JudgeModel:
         with self._lock:
             if self._desk is not None:
                 self._desk.close()
-            if self._engine is not None:
-                self._engine.close()
             self._engine = self._desk = None
+            self._up.close()
 
     def _call(self, prompt: Prompt, request: Request) -> tuple[Call, bool]:
         """One request and whether its reply was cut off."""
         key = self._memory_key(prompt, request)
+        here = hash((key, str(request.key)))
         known = self._recall(key)
         if known is not None:
-            return self._made(prompt, known, remembered=True), known.finish_reason == "length"
+            now = self._turns is not None and self._turns.paid(here)
+            return self._made(prompt, known, remembered=not now), known.finish_reason == "length"
+        if self._turns is not None and (failed := self._turns.failure(here)):
+            return failed, False
         if self._down:
             return Call(judge=self.name, prompt=prompt.id, problem=self._down), False
+        if self._turns is not None and self._sleeps():
+            raise self._turns.want(self)
         outcome = self._outcome(request)
         if isinstance(outcome, Failure):
-            return Call(judge=self.name, prompt=prompt.id, problem=outcome.reason, final=outcome.final), False
-        if self._store is not None and self.spec.engine != "replay":
-            self._store.put(key, outcome.model_dump_json(exclude={"key", "reasoning", "versions"}))
-        return self._made(prompt, outcome, remembered=False), outcome.finish_reason == "length"
+            call = Call(judge=self.name, prompt=prompt.id, problem=outcome.reason, final=outcome.final)
+        else:
+            call = self._made(prompt, outcome, remembered=False)
+            if self._store is not None and self.spec.engine != "replay":
+                self._store.put(key, outcome.model_dump_json(exclude={"key", "reasoning", "versions"}))
+        if self._turns is not None:
+            self._turns.keep(here, call if isinstance(outcome, Failure) else None)
+        return call, isinstance(outcome, Response) and outcome.finish_reason == "length"
+
+    def _sleeps(self) -> bool:
+        """Whether it is another's turn."""
+        return self._takes_turns and self._turns is not None and not self._turns.admits(self)
 
     def _recall(self, key: str) -> Response | None:
         text = self._store.get(key) if self._store is not None and self.spec.engine != "replay" else None
@@ -270,15 +326,25 @@ class JudgeModel:
             return next(iter(list(engine.generate([request]))))
         with self._lock:
             if self._desk is None:
-                self._desk = _Desk(engine)
+                self._desk = Desk(engine)
         return self._desk.outcome(request)
 
     def _started(self) -> Engine:
         from livek12.core.engines import make_engine
 
+        spec = self.spec
         with self._lock:
             if self._engine is None:
-                self._engine = make_engine(self.spec.engine, self.spec.model, dict(self.spec.engine_args))
+                with _BUILDING, ExitStack() as stack:
+                    sitting = Sitting(self._sessions, "judge", spec.runs_on, spec.model, spec.engine_args)
+                    stack.enter_context(sitting)
+                    self._engine = make_engine(spec.engine, spec.model, dict(spec.engine_args))
+                    stack.callback(self._engine.close)
+                    sitting.loaded(self._engine)
+                    self._up = stack.pop_all()
+                self._known_to_see = self._engine.images
+                if self._takes_turns and self._store is not None:
+                    self._store.put(self._eyes, json.dumps(self._known_to_see))
             return self._engine
 
     def _made(self, prompt: Prompt, response: Response, remembered: bool) -> Call:
@@ -296,67 +362,6 @@ class JudgeModel:
             cost=prices.cost(*counts) if prices else None,
             remembered=remembered,
         )
-
-
-class _Desk:
-    """Hands an engine that one thread may use everything that waits at the moment, again and again."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._waiting: queue.SimpleQueue[tuple[Request, Future[Outcome]] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._serve, name="judge-desk", daemon=True)
-        self._thread.start()
-
-    def outcome(self, request: Request) -> Outcome:
-        """Waits for its turn and for the outcome."""
-        future: Future[Outcome] = Future()
-        self._waiting.put((request, future))
-        return future.result()
-
-    def close(self) -> None:
-        """Ends the thread when what waits is done."""
-        self._waiting.put(None)
-        self._thread.join(timeout=60)
-
-    def _serve(self) -> None:
-        while (first := self._waiting.get()) is not None:
-            sent: list[Future[Outcome]] = []
-            stop = self._round(first, sent)
-            if stop:
-                return
-
-    def _round(self, first: tuple[Request, Future[Outcome]], sent: list[Future[Outcome]]) -> bool:
-        """One call of the engine; each request travels under its number in the round."""
-        keys: list[Key] = []
-        stop = False
-
-        def take() -> Iterator[Request]:
-            nonlocal stop
-            item: tuple[Request, Future[Outcome]] | None = first
-            while item is not None:
-                request, future = item
-                sent.append(future)
-                keys.append(request.key)
-                number = Key(task="judge", question_id=str(len(sent) - 1), trial=request.key.trial)
-                yield request.model_copy(update={"key": number})
-                try:
-                    item = self._waiting.get_nowait()
-                except queue.Empty:
-                    return
-                stop = item is None
-
-        try:
-            for outcome in self._engine.generate(take()):
-                number = int(outcome.key.question_id)
-                sent[number].set_result(outcome.model_copy(update={"key": keys[number]}))
-        except BaseException as error:
-            for future in sent:
-                if not future.done():
-                    future.set_exception(error)
-        for future in sent:
-            if not future.done():
-                future.set_exception(UserError("the engine gave no outcome"))
-        return stop
 
 
 def _bolder(sampling: Sampling, attempt: int) -> Sampling:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -129,6 +129,7 @@ class Panel:
         if len(asked) == 1:
             return [(asked[0][0], opinion(*asked[0]))]
         futures = [self._threads.submit(opinion, judge, trial) for judge, trial in asked]
+        wait(futures)  # of judges that take turns one may be asleep; the others are heard first
         return [(judge, future.result()) for (judge, _), future in zip(asked, futures, strict=True)]
 
     def _ruling(self, given: Sequence[tuple[JudgeModel, Opinion]], part: int, again: str, drawn: int) -> Ruling:

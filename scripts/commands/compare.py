@@ -50,7 +50,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False, indent=1))
     else:
-        _show(result)
+        show(result)
 
 
 def _filter(where: str) -> Callable[[Row], bool]:
@@ -64,7 +64,8 @@ def _filter(where: str) -> Callable[[Row], bool]:
     return lambda row: str(getattr(row.question, field)) in values
 
 
-def _show(result: Comparison) -> None:
+def show(result: Comparison) -> None:
+    """Prints the tables of a comparison."""
     from rich.console import Console
 
     console = Console()

@@ -22,15 +22,26 @@ def judge(
     data: Annotated[str, typer.Option("--data", help="Where the data set lies now, if it moved.")] = "",
     cache: options.Cache = True,
     audit: options.Audit = True,
+    stages: options.Stages = "auto",
     again: Annotated[bool, typer.Option("--again", help="Replace the verdicts of other judges.")] = False,
 ) -> None:
     """Mark the responses of a run folder."""
     from livek12.core.run_folder import RunFolder
     from livek12.scripts import pipeline
+    from livek12.scripts.beside import STAGES
     from livek12.scripts.progress import warn
 
+    pipeline.one_of("--stages", stages, STAGES)
     judging = options.judging(
-        judge, judge_engine, judge_engine_args, judge_method, answers=answers, data=data, cache=cache, audit=audit
+        judge,
+        judge_engine,
+        judge_engine_args,
+        judge_method,
+        answers=answers,
+        data=data,
+        cache=cache,
+        audit=audit,
+        stages=stages,
     )
     end(pipeline.judge(RunFolder.open(run, warn), again=again, options=judging))
 

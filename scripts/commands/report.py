@@ -40,8 +40,9 @@ def finish(folder: RunFolder, profile: Profile, exam: Exam, as_json: bool) -> in
     from livek12.scripts.report.html import write_html
     from livek12.scripts.report.terminal import print_summary
 
-    scores = pipeline.score(folder, profile)
-    write_html(folder.path / "report.html", scores, pipeline.illustrated(folder, exam), scores["run"], exam.pages)
+    rows = pipeline.illustrated(folder, exam)  # read once, for both reports
+    scores = pipeline.score(folder, profile, rows)
+    write_html(folder.path / "report.html", scores, rows, scores["run"], exam.pages)
     if as_json:
         typer.echo(json.dumps(scores, ensure_ascii=False, indent=1))
     else:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.journal import write_atomically
 from livek12.core.records import Image
 from livek12.core.scoring import OUT_OF_100, Row
-from livek12.scripts.report import marks
+from livek12.scripts.report import budgets, marks
 from livek12.scripts.report.markup import clean
 from livek12.scripts.report.paper import Entry, Pages, entries, page_views, question_view, selection
 from livek12.scripts.report.pictures import Pictures
@@ -71,6 +71,7 @@ def write_html(
             profile=score["profile"],
             parameters=score["parameters"],
             deltas=_deltas(score["deltas"]),
+            budgets=[_budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
             left_out=len(found) - len(chosen),
             asked=len(found),
             **_paper(chosen, pages or {}),
@@ -106,8 +107,25 @@ def _task_view(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
         "tokens": [
             _token_row(TOKEN_KINDS[kind], use) for kind, use in task["tokens"].items() if use["mean"] is not None
         ],
+        "prompt_cache": marks.prompt_cache_sentence(task),
+        "thinking": marks.thinking_sentence(task),
         "process_errors": task["process_errors"],
         "decided_by": task["decided_by"],
+    }
+
+
+def _budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    table = budgets.lines(curve)
+    return {
+        "name": name,
+        "open": any(line.true for line in table[:-1]),
+        "limit": f"{parameters['token_limit']:,.0f}",
+        "lines": table,
+        "plot": budgets.plot(curve),
+        "notes": budgets.notes(table),
+        "undecided": any(found and not found.decided for line in table for found in (line.true, line.cut)),
+        "true_means": curve["true_means"],
+        "counterfactual_means": curve["counterfactual_means"],
     }
 
 

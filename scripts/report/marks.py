@@ -148,6 +148,31 @@ def mark_sentence(task: Mapping[str, Any]) -> str:
     ).strip()
 
 
+def prompt_cache_sentence(task: Mapping[str, Any]) -> str:
+    """What share of the prompts prefix caches served."""
+    use = task.get("prompt_cache")
+    if not use or use["share"] is None:
+        return "prompt tokens from the engine's prefix cache: not available, no response states them"
+    others = sum(task["counts"][state] for state in ("graded", "no_answer", "ungraded")) - use["answers"]
+    untold = f"; {others:,} responses do not state them" if others else ""
+    return (
+        f"prompt tokens: {use['prompt']:,} in all, {use['share']:.1%} from the engine's prefix cache, "
+        f"{use['prompt'] - use['cached']:,} computed{untold}"
+    )
+
+
+def thinking_sentence(task: Mapping[str, Any]) -> str:
+    """How the thinking budget was kept; empty where there was none."""
+    use = task.get("thinking")
+    if not use:
+        return ""
+    if use["most"] is None:
+        return f"thinking budget of {use['budget']:,} tokens: no answer says how long it thought, so nobody knows"
+    over = f"{use['over']:,} answers thought longer" if use["over"] else "no answer thought longer"
+    unknown = f"; {use['unknown']:,} answers do not say how long they thought" if use["unknown"] else ""
+    return f"thinking budget of {use['budget']:,} tokens: {over} (at most {use['most']:,}){unknown}"
+
+
 def group_name(axis: str, value: str) -> str:
     """A group's value as it is read: canonical question types lose their underscores."""
     return value.replace("_", " ") if axis in ("question_type", "modality") else value

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from livek12.scripts.report.budgets import curves, lines, notes
 from livek12.scripts.report.marks import (
     METRIC_MEANINGS,
     STATE_MEANINGS,
@@ -17,7 +18,9 @@ from livek12.scripts.report.marks import (
     group_name,
     mark_sentence,
     number,
+    prompt_cache_sentence,
     shown,
+    thinking_sentence,
 )
 from livek12.scripts.report.markup import clean
 
@@ -58,7 +61,28 @@ def print_summary(
                 out.print(_group_table(axis, groups))
         _print_counts(out, task)
         _print_tokens(out, task)
+    for name, curve in curves(score):
+        _print_budgets(out, name, curve)
     out.print(f"\nprofile {score['profile']}; intervals are 95 % unless they say what is undecided", style="dim")
+
+
+def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    found = lines(curve)
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    for heading in ("r", "tokens", "true Acc≤r", "interval", "n", "counterfactual", "interval", "n"):
+        table.add_column(heading, justify="right", overflow="fold")
+    for line in found:
+        true = ("–", "", "") if line.true is None else (line.true.text, line.true.ci, str(line.true_n))
+        table.add_row(line.share, line.tokens, *true, line.cut.text, line.cut.ci, str(line.cut_n))
+    out.print()
+    out.print(clean(f"{name} within a token budget (per cent)"), style="bold", markup=False, highlight=False)
+    out.print(table)
+    remarks = [f"true: {curve['true_means']}", f"counterfactual: {curve['counterfactual_means']}", *notes(found)]
+    for remark in remarks:
+        out.print(clean(remark), style="dim", markup=False, highlight=False)
 
 
 def _print_mark(out: Console, task: Mapping[str, Any]) -> None:
@@ -106,6 +130,9 @@ def _print_counts(out: Console, task: Mapping[str, Any]) -> None:
 
 
 def _print_tokens(out: Console, task: Mapping[str, Any]) -> None:
+    out.print(prompt_cache_sentence(task), markup=False, highlight=False)
+    if thinking := thinking_sentence(task):
+        out.print(thinking, markup=False, highlight=False)
     tokens = task["tokens"]["completion"]
     if tokens["mean"] is None:
         out.print("tokens: no response states them", highlight=False)

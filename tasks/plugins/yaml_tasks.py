@@ -71,7 +71,7 @@ def example(data: str) -> Task:
 
 
 def generation(task: Task, budget: str) -> dict[str, Any]:
-    """What the paper says of sampling; what it leaves to the model is left out.
+    """What the paper says of sampling; where it names no temperature, the harness decodes greedily.
 
     Args:
         task: the task.
@@ -80,8 +80,8 @@ def generation(task: Task, budget: str) -> dict[str, Any]:
     sampling = task.sampling
     drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
     said: dict[str, Any] = {name: value for name, value in drawn.items() if value is not None}
-    if sampling.temperature is not None:
-        said["do_sample"] = sampling.temperature > 0
+    # Without this lm-eval's vLLM draws at temperature 1, and its other models do not.
+    said["do_sample"] = (sampling.temperature or 0.0) > 0
     # Without `until` the harness stops an answer at its first blank line.
     return {"until": list(sampling.stop), budget: sampling.max_tokens, **said}
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import zip_longest
 from pathlib import Path
 
-from livek12.core.claims import Claims
+import pytest
+
+from livek12.core.claims import Claims, with_its_trials
+from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter
 
 
@@ -39,7 +43,11 @@ def test_what_is_stored_is_never_taken(tmp_path: Path) -> None:
 WORKER = """
 import sys, time
 from pathlib import Path
-from livek12.core.claims import Claims
+
+import pytest
+
+from livek12.core.claims import Claims, with_its_trials
+from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter
 folder = Path(sys.argv[1])
 with JournalWriter(folder, "r") as writer:
@@ -75,3 +83,80 @@ def test_many_processes_take_each_key_once(tmp_path: Path) -> None:
     for child in children:
         child.communicate()
     assert sorted(taken) == list(range(400))
+
+
+def test_what_belongs_together_is_claimed_as_one(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
+        first, second = (Claims(w.path, "r", set, with_its_trials) for w in (one, two))
+        assert first.take("t/a/0") and second.take("t/b/63")
+        assert [first.take(f"t/{key}") for key in ("a/1", "a/63", "a/64", "b/0")] == [True, True, True, False]
+        assert [second.take(f"t/{key}") for key in ("a/2", "a/70", "b/64")] == [False, False, True]
+
+
+def test_half_a_claim_left_by_a_kill_spoils_no_other(tmp_path: Path) -> None:
+    (tmp_path / ".claims-r.jsonl").write_bytes(b'["gone", "r-9.jsonl"]\n[7]\n["ha')
+    with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
+        first, second = Claims(one.path, "r", set), Claims(two.path, "r", set)
+        assert first.take("a") and first.take("b") and first.take("gone")
+        assert not any(map(second.take, ("a", "b", "gone")))
+        assert second.take("half")
+
+
+def test_the_work_of_one_that_has_gone_is_read_once_not_for_each_of_its_claims(tmp_path: Path) -> None:
+    reads = 0
+
+    def stored() -> set[str]:
+        nonlocal reads
+        reads += 1
+        return {"0"}
+
+    with JournalWriter(tmp_path, "r") as held, JournalWriter(tmp_path, "r") as two:
+        dead, living = Claims(held.path, "r", set), Claims(two.path, "r", stored)
+        living.done = set()
+        for number in range(50):
+            assert dead.take(str(number))
+        held.close()
+        assert [living.take(str(number)) for number in range(50)] == [False] + [True] * 49
+    assert reads == 2, "once at the start, once when the other had gone"
+
+
+def test_one_that_comes_back_and_goes_again_is_read_again(tmp_path: Path) -> None:
+    stored: set[str] = set()
+    with JournalWriter(tmp_path, "r") as held, JournalWriter(tmp_path, "r") as two:
+        living = Claims(two.path, "r", lambda: set(stored))
+        for number in range(3):  # a process on the same file each time
+            with JournalWriter(tmp_path, "r") if number else held as again:
+                assert again.path.name == "r-0.jsonl"
+                dead = Claims(again.path, "r", set)
+                assert dead.take(f"done {number}") and dead.take(f"lost {number}")
+                stored.add(f"done {number}")
+            assert not living.take(f"done {number}")
+            assert living.take(f"lost {number}")
+
+
+def test_a_second_look_sees_what_was_done_meanwhile(tmp_path: Path) -> None:
+    stored: set[str] = set()
+    with JournalWriter(tmp_path, "r") as writer:
+        claims = Claims(writer.path, "r", lambda: set(stored))
+        assert claims.take("a")
+        stored.add("a")
+        claims.refresh()
+        assert not claims.take("a") and claims.take("b")
+
+
+def test_claims_need_a_folder_that_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / ".claims-r.jsonl").mkdir()
+    with JournalWriter(tmp_path, "r") as writer, pytest.raises(UserError, match=r"\.claims-r\.jsonl: cannot be used"):
+        Claims(writer.path, "r", set)
+
+
+def test_two_at_once_share_evenly_and_no_group_is_split(tmp_path: Path) -> None:
+    """Both go through the same 20 papers of 5 questions in step, as two processes of equal speed do."""
+    keys = [f"t/{paper}-{number}/0" for paper in range(20) for number in range(5)]
+    with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
+        both = [Claims(writer.path, "r", set, lambda key: key.split("-")[0]) for writer in (one, two)]
+        shares = list(zip_longest(*(filter(claims.take, keys) for claims in both)))
+    papers = [{key.split("-")[0] for key in share if key} for share in zip(*shares, strict=True)]
+    assert not papers[0] & papers[1] and len(papers[0] | papers[1]) == 20
+    assert sorted(key for pair in shares for key in pair if key) == sorted(keys)
+    assert abs(len(papers[0]) - len(papers[1])) <= 1

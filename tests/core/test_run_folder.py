@@ -148,3 +148,28 @@ def test_a_damaged_run_json_is_one_line(run: RunFolder, text: str) -> None:
 def test_a_folder_without_a_run_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a run folder"):
         RunFolder.open(tmp_path)
+
+
+def test_only_what_the_run_asks_counts_whatever_the_journals_hold(run: RunFolder) -> None:
+    told: list[str] = []
+    with run.writer("responses") as responses:
+        for name, trial in (("a", 0), ("a", -1), ("a", 2), ("x", 0), ("a", 0), ("c", 1)):
+            responses.append(response(name, trial=trial))
+    opened = RunFolder.open(run.path, told.append)
+    assert [str(found.key) for found in opened.responses()] == ["t/a/0", "t/c/1"]
+    assert len(told) == 3 and all("which this run does not ask" in line for line in told)
+    assert opened.answered() == {"t/a/0", "t/c/1"}
+    assert [row.response is not None for row in opened.rows()] == [True, False, False, False, False, True]
+
+
+def test_marked_are_the_responses_whose_last_present_verdict_fits_and_counts(run: RunFolder) -> None:
+    run.write_spec(run.spec().model_copy(update={"judges": {"t": "j"}}))
+    with run.writer("responses") as responses, run.writer("verdicts") as verdicts:
+        for name in "abc":
+            responses.append(response(name))
+        verdicts.append(verdict("a", "j", 0))
+        verdicts.append(verdict("a", "j", 4))
+        verdicts.append(verdict("b", "other", 4))
+        verdicts.append(verdict("c", "j", 4).model_copy(update={"response_sha256": "0" * 64}))
+    assert run.marked() == {"t/a/0"}
+    assert run.marked(lambda found: found.points == 0) == set()

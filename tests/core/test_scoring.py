@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Key, PartVerdict, Process, Question, Response, State, Variable, Verdict
 from livek12.core.scoring import Parameters, Row, compare, modality_delta, release_arl, score
-from livek12.core.statistics import bootstrap_ratio
+from tests.core.bootstrap import bootstrap_ratio
 
 TASK = "livek12_text_only"
 FAST = Parameters(resamples=50)
@@ -245,6 +245,22 @@ def test_a_missing_token_count_is_not_invented(missing: int | None) -> None:
     subjects = [replace(row, question=row.question.model_copy(update={"subject": row.question.id})) for row in rows]
     (task,) = score(subjects, parameters=FAST)["tasks"].values()
     assert task["groups"]["subject"]["a"]["metrics"]["ARL"]["value"] is not None
+
+
+def test_the_share_of_prompts_from_the_prefix_cache() -> None:
+    """Over the answers whose engine tells it; failures and silent engines are left out, and nothing is invented."""
+
+    def told(row: Row, prompt: int | None, cached: int | None) -> Row:
+        assert row.response
+        counts = {"prompt_tokens": prompt, "cached_tokens": cached}
+        return replace(row, response=row.response.model_copy(update=counts))
+
+    a, b, c = (graded(question(name)) for name in "abc")
+    rows = [told(a, 1000, 0), told(b, 1000, 900), told(c, 500, None), ended(question("d"), "failed")]
+    (task,) = score(rows, parameters=FAST)["tasks"].values()
+    assert task["prompt_cache"] == {"answers": 2, "prompt": 2000, "cached": 900, "share": 0.45}
+    (task,) = score([a, b], parameters=FAST)["tasks"].values()
+    assert task["prompt_cache"] is None
 
 
 def test_without_points_each_question_counts_one() -> None:

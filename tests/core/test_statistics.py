@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.statistics import (
-    bootstrap_ratio,
     holm,
     mcnemar_exact,
     mean_std,
@@ -22,6 +21,7 @@ from livek12.core.statistics import (
     sign_flip_test,
     wilson_interval,
 )
+from tests.core.bootstrap import bootstrap_ratio
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,14 @@ def test_it_says_the_mark_the_groups_the_states_and_the_tokens() -> None:
     assert "completion tokens: 66 in all, 11 an answer" in text
 
 
+def test_it_says_what_the_prefix_cache_served() -> None:
+    told = row(question("a"), prompt_tokens=1000, cached_tokens=900)
+    assert (
+        "prompt tokens: 1,000 in all, 90.0% from the engine's prefix cache, 100 computed; 1 responses do not state them"
+    ) in printed([told, row(question("b"))], 200)
+    assert "prompt tokens from the engine's prefix cache: not available" in printed([row(question("b"))], 200)
+
+
 def test_a_decided_run_says_one_mark() -> None:
     text = printed([row(question("a")), row(question("b"), 0.0)])
     assert "mark 50 out of 100" in text

@@ -6,7 +6,8 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Image, Key, Option, Question, Request, Sampling
-from livek12.tasks.prompting import asking_order, build_request, requests
+from livek12.tasks.budgets import limited
+from livek12.tasks.prompting import asked_together, asking_order, build_request, requests
 from livek12.tasks.registry import all_tasks, get_task, get_tasks
 
 
@@ -167,3 +168,38 @@ def test_every_template_has_its_places(name: str) -> None:
         assert text.count("{pages}" if task.modality == "image_only" else "{question}") == 1
         assert ("{number}" in text) == (task.modality == "image_only")
         assert r"\boxed{}" in text
+
+
+def test_trials_share_all_but_their_key() -> None:
+    task = get_task("livek12_text_only")
+    asked = [question(id="a"), question(id="b/1", question="Other?"), question(id="bad", images=[picture("x")])]
+    got = list(requests(task, asked, 3, Sampling(), {}, lambda key: key != "livek12_text_only/a/1"))
+    keys = [(item.key.question_id, item.key.trial) for item in got]
+    assert keys == [(name, trial) for name in ("a", "b/1", "bad") for trial in range(3) if (name, trial) != ("a", 1)]
+    for item in got[:5]:
+        (own,) = (q for q in asked if q.id == item.key.question_id)
+        assert item == build_request(task, own, item.key, Sampling(), {})
+    assert isinstance(got[0], Request) and isinstance(got[1], Request) and got[0].messages is got[1].messages
+    assert [isinstance(item, Failure) and "has images" in item.reason for item in got[5:]] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        ("livek12_text_only/a/0", "livek12_text_only/a/63", True),
+        ("livek12_text_only/a/0", "livek12_text_only/a/64", False),
+        ("livek12_text_only/a/0", "livek12_text_only/b/1/0", False),
+        ("livek12_text_only/b/1/0", "livek12_text_only/b/1/1", True),
+        ("livek12_text_only/a/0", "livek12_text_only@0.5/a/0", True),
+        ("livek12_image_only/a/0", "livek12_image_only/b/1/5", True),
+        ("livek12_image_only/a/0", "livek12_image_only/c/0", False),
+        ("livek12_image_only/a/0", "livek12_text_only/a/0", False),
+    ],
+)
+def test_what_one_process_should_ask(one: str, other: str, together: bool) -> None:
+    """The trials of a question, under every budget, and all questions on one paper where pages are shown."""
+    text, pages = get_task("livek12_text_only"), get_task("livek12_image_only")
+    asked = [question(id=name, paper_id=paper) for name, paper in (("a", "p"), ("b/1", "p"), ("c", "r"))]
+    tasks = [text, limited(text, 0.5), pages]
+    group = asked_together(tasks, dict.fromkeys((task.name for task in tasks), asked))
+    assert (group(one) == group(other)) == together

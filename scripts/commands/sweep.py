@@ -1,0 +1,146 @@
+"""`livek12 sweep`: models × tasks × trials from one file, here, on Ray or on Slurm; the same command goes on."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from livek12.scripts import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from livek12.scripts.sweep.plan import Plan
+    from livek12.scripts.sweep.status import Cell
+
+app = options.command()
+
+
+@app.command()
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="SWEEP.yaml", help="What to sweep.", show_default=False)],
+    status: Annotated[bool, typer.Option("--status", help="Only say how far each cell is.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Only compare and report what is there.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the commands, or the scripts.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Models × tasks × trials, here, on Ray or on Slurm."""
+    from livek12.core.errors import UserError
+    from livek12.scripts.sweep.plan import read_plan
+
+    if status + report + dry_run > 1:
+        raise UserError("--status, --report and --dry-run are three things: give one of them")
+    plan = read_plan(file)
+    if dry_run:
+        _dry_run(plan)
+    elif status:
+        _status(plan, as_json)
+    else:
+        if not report and _work(plan):
+            return
+        _finish(plan, as_json)
+
+
+def _work(plan: Plan) -> bool:
+    """Does what is missing; or has it done by jobs, of which the last reports."""
+    from livek12.scripts.sweep.status import find, look
+
+    found = {run.label: find(run) for run in plan.runs}
+    unfinished = {cell.label for cell in look(plan, found) if cell.state != "done"}
+    if plan.sweep.backend == "slurm" and unfinished:
+        from livek12.scripts.sweep.slurm import submit
+
+        submit(plan, [run for run in plan.runs if found[run.label].unanswered], _say)
+        return True
+    from livek12.scripts.sweep.processes import work_off
+
+    for name in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: every run ends cleanly before we do
+        signal.signal(name, signal.default_int_handler)
+    parallel = plan.sweep.ray.at_once if plan.sweep.backend == "ray" else plan.sweep.local.parallel
+    work_off(plan.work, [run for run in plan.runs if run.label in unfinished], parallel, _say)
+    return False
+
+
+def _finish(plan: Plan, as_json: bool) -> None:
+    """Reports, and ends with exit code 1 while a cell is missing."""
+    from livek12.scripts.commands.compare import show
+    from livek12.scripts.sweep.report import write_report
+    from livek12.scripts.sweep.status import find, look
+
+    found = {run.label: find(run) for run in plan.runs}
+    cells = look(plan, found)
+    report = write_report(plan, cells, found)
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=1))
+    else:
+        _print(cells)
+        if report["comparison"]:
+            show(report["comparison"])
+        typer.echo(f"report: {plan.out / 'sweep.html'}")
+    if report["missing"]:
+        for line in report["missing"]:
+            _say(f"missing: {line}")
+        raise typer.Exit(1)
+
+
+def _status(plan: Plan, as_json: bool) -> None:
+    from livek12.scripts.sweep.status import look
+
+    cells = look(plan)
+    if as_json:
+        typer.echo(json.dumps([cell.as_json() for cell in cells], ensure_ascii=False, indent=1))
+    else:
+        _print(cells)
+
+
+def _dry_run(plan: Plan) -> None:
+    from livek12.scripts.sweep.processes import shown
+    from livek12.scripts.sweep.status import find
+
+    if plan.sweep.backend == "slurm":
+        from livek12.scripts.sweep.slurm import scripts
+
+        for script in scripts(plan, [run for run in plan.runs if find(run).unanswered]):
+            typer.echo(f"# {shlex.quote(str(plan.work / script.name))}.sbatch\n{script.text}")
+    else:
+        for run in plan.runs:
+            typer.echo(shown(run, run.whole))
+
+
+def _say(line: str) -> None:
+    typer.echo("".join(sign if sign.isprintable() else " " for sign in line), err=True)
+
+
+def _print(cells: Sequence[Cell]) -> None:
+    """A table of numbers, and below it a line for each cell of which there is something to say."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from livek12.scripts.report.markup import clean
+    from livek12.scripts.sweep.report import hours, money
+
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    heads = ("model", "task", "state", "answered", "judged", "tokens", "GPU-hours", "cost")
+    for head in heads:
+        table.add_column(head, overflow="fold", justify="left" if head in heads[:3] else "right")
+    for cell in cells:
+        counts, bill = cell.counts, cell.bill
+        numbers = [f"{counts.answered}/{counts.asked}", str(counts.judged)] if counts else ["–", "–"]
+        numbers.append(f"{cell.work.completion_tokens:,}" if counts else "–")
+        numbers += [hours(bill.gpu_hours if bill else None), money(bill.cost if bill else None)]
+        table.add_row(*(Text(clean(text)) for text in (cell.label, cell.task, cell.state, *numbers)))
+    out = Console()
+    out.print(table)
+    for cell in cells:
+        ungraded = f"{cell.counts.ungraded} ungraded" if cell.counts and cell.counts.ungraded else ""
+        if told := "; ".join(filter(None, (cell.by, cell.reason, ungraded))):
+            out.print(
+                clean(f"{cell.label}, {cell.task}: {cell.state}: {told}"), markup=False, highlight=False, soft_wrap=True
+            )

@@ -1,0 +1,199 @@
+"""How far a sweep is: one cell a model and task, all of it read from the run folders, the notes and the queue.
+
+Contract: looking changes nothing. A cell is done when every request has a response (or one that would end the same
+way again, such as a picture for a model without eyes) and every response its verdict; else it is running, waits, or
+failed with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from livek12.core.records import Failure
+from livek12.core.run_folder import UNMARKED, RunFolder
+from livek12.core.scoring import Row
+from livek12.core.sessions import Session, read_sessions
+from livek12.scripts.judging import unfinished
+from livek12.scripts.sweep.cost import Bill, Work, bills
+from livek12.scripts.sweep.notes import Place, here
+from livek12.scripts.sweep.plan import Plan, Run
+
+State = Literal["done", "running", "waiting", "failed"]
+
+
+@dataclass
+class Counts:
+    """What became of the requests of a cell.
+
+    `failed` requests are asked again, `final` ones are not: they would end the same way. `unjudged` responses wait for
+    a judge, while `ungraded` ones were seen by all judges, and none could decide.
+    """
+
+    asked: int = 0
+    answered: int = 0
+    failed: int = 0
+    final: int = 0
+    judged: int = 0
+    ungraded: int = 0
+    unjudged: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.asked > 0 and self.answered + self.final == self.asked and not self.unjudged
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model on one task; `counts` and `bill` are None until its run folder is there."""
+
+    label: str
+    model: str
+    task: str
+    state: State
+    reason: str
+    by: str
+    counts: Counts | None
+    work: Work
+    bill: Bill | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The cell for a program."""
+        counts = asdict(self.counts) if self.counts else dict.fromkeys(Counts.__dataclass_fields__)
+        bill = asdict(self.bill) if self.bill else dict.fromkeys(Bill.__dataclass_fields__)
+        return {
+            "label": self.label,
+            "model": self.model,
+            "task": self.task,
+            "state": self.state,
+            "reason": self.reason,
+            "by": self.by,
+            **counts,
+            "prompt_tokens": self.work.prompt_tokens,
+            "completion_tokens": self.work.completion_tokens,
+            "responses_without_tokens": self.work.uncounted,
+            "judge_cost": self.work.judge_cost,
+            **bill,
+        }
+
+
+@dataclass
+class Tally:
+    """One task of a run folder: what became of its requests, what was done, and the first failure to try again."""
+
+    counts: Counts = field(default_factory=Counts)
+    work: Work = field(default_factory=Work)
+    failure: str = ""
+
+    def add(self, row: Row, failure: Failure | None) -> None:
+        """Counts one row; `failure` is how its last request ended, if it ended so."""
+        self.counts.asked += 1
+        if row.response is None:
+            if failure is not None and (failure.final or failure.state == "unsupported"):
+                self.counts.final += 1
+            elif failure is not None:
+                self.counts.failed += 1
+                self.failure = self.failure or failure.reason
+            return
+        self.counts.answered += 1
+        self.work.add(row.response, row.verdict)
+        if row.verdict is None or row.verdict.judge == UNMARKED or unfinished(row.verdict):
+            self.counts.unjudged += 1
+        else:
+            self.counts.judged += 1
+            self.counts.ungraded += row.verdict.state == "ungraded"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run folder holds: its tasks and its sessions; nothing where it is not there yet."""
+
+    tallies: Mapping[str, Tally]
+    sessions: list[Session]
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether something is left to ask."""
+        counts = [tally.counts for tally in self.tallies.values()]
+        return not counts or any(count.answered + count.final < count.asked for count in counts)
+
+
+def find(run: Run) -> Found:
+    """Reads a run folder.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    if not (run.folder / "run.json").exists():
+        return Found({}, [])
+    folder = RunFolder.open(run.folder)
+    failures = folder.failures()
+    tallies: dict[str, Tally] = {}
+    for row in folder.rows():
+        failure = failures.get(f"{row.task}/{row.question.id}/{row.trial}")
+        tallies.setdefault(row.task, Tally()).add(row, failure)
+    return Found(tallies, read_sessions(run.folder))
+
+
+def look(plan: Plan, found: Mapping[str, Found] | None = None) -> list[Cell]:
+    """The cells, model by model.
+
+    Args:
+        plan: the sweep.
+        found: what the run folders hold, where it is read already.
+
+    Raises:
+        UserError: a run folder cannot be read.
+    """
+    found = found or {run.label: find(run) for run in plan.runs}
+    places = whereabouts(plan)
+    return [cell for run in plan.runs for cell in _cells(run, found[run.label], places[run.label])]
+
+
+def whereabouts(plan: Plan) -> dict[str, Place]:
+    """Where each run is."""
+    if plan.sweep.backend == "slurm":
+        from livek12.scripts.sweep.slurm import places
+
+        return places(plan)
+    return {run.label: here(plan.work, run.label) for run in plan.runs}
+
+
+def _cells(run: Run, found: Found, place: Place) -> list[Cell]:
+    tallies = {task: found.tallies.get(task, Tally()) for task in run.tasks}
+    billed = bills(found.sessions, {task: tally.work for task, tally in tallies.items()}, run.price)
+    cells = []
+    for task, tally in tallies.items():
+        begun = task in found.tallies
+        state, reason = _state(tally, place)
+        cells.append(
+            Cell(
+                label=run.label,
+                model=run.entry.name,
+                task=task,
+                state=state,
+                reason=reason,
+                by=place.by if state != "done" else "",
+                counts=tally.counts if begun else None,
+                work=tally.work,
+                bill=billed[task] if begun else None,
+            )
+        )
+    return cells
+
+
+def _state(tally: Tally, place: Place) -> tuple[State, str]:
+    counts = tally.counts
+    if counts.complete:
+        return "done", f"{counts.final} cannot be asked" if counts.final else ""
+    if place.state in ("running", "waiting"):
+        return ("running" if place.state == "running" else "waiting"), place.reason
+    if counts.failed:
+        return "failed", f"{counts.failed} failed, the first: {tally.failure}"
+    if place.state == "failed":
+        return "failed", place.reason
+    if counts.unjudged:
+        return "waiting", f"{counts.unjudged} responses wait for a judge"
+    return "waiting", "the same command goes on"

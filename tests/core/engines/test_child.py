@@ -1,0 +1,166 @@
+"""Engines in processes of their own: killed, poisoned, left by their parent; and a real model in two of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from livek12.core.engines import make_engine
+from livek12.core.engines.base import Engine
+from livek12.core.engines.child import Child, _ending, core_shares
+from livek12.core.engines.pool import Pool
+from livek12.core.engines.replicas import Plan, _shares
+from livek12.core.errors import UserError
+from tests.conftest import ROOT
+from tests.core.engines.helpers import ask, by_question, failure, response
+from tests.core.engines.scripted_engine import answered, check_once, refusing, scripted
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="children are POSIX processes")
+
+
+def children(*builds: Callable[[], Engine]) -> Pool:
+    return Pool([partial(Child, build) for build in builds])
+
+
+def processes(pool: Pool) -> list[int]:
+    return [seat.member._process.pid for seat in pool._seats if isinstance(seat.member, Child)]
+
+
+def gone(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    state = Path(f"/proc/{process}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_killed_processes_lose_nothing_and_nothing_is_done_twice(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One is killed, later all; what comes after is done by processes built anew."""
+    log = tmp_path / "asked"
+    both = children(*[scripted(log)] * 2)
+    outcomes, before = [], Counter[str]()
+    for outcome in both.generate(ask(f"q{number}") for number in range(600)):
+        outcomes.append(response(outcome))
+        if len(outcomes) in (100, 300):
+            for process in processes(both)[: len(outcomes) // 150 + 1]:
+                with suppress(ProcessLookupError):  # just died
+                    os.kill(process, signal.SIGKILL)
+            before |= answered(log, outcomes)
+    check_once(log, outcomes, before)
+    assert len(outcomes) == 600
+    assert "died: its process was killed (SIGKILL: by somebody, or by the system when memory ran out)" in caplog.text
+    last = processes(both)
+    both.close()
+    assert all(map(gone, last))
+    assert capfd.readouterr().err.count("noise") == 0
+
+
+def test_a_request_that_kills_its_process_fails_alone(tmp_path: Path) -> None:
+    both = children(*[scripted(tmp_path / "asked")] * 2)
+    outcomes = by_question(list(both.generate(ask(f"q{n}", "die" if n == 20 else "live") for n in range(60))))
+    both.close()
+    assert "times with this request, and alone: its process was killed" in failure(outcomes["q20"]).reason
+    assert all(response(outcome) for question, outcome in outcomes.items() if question != "q20")
+    assert len(outcomes) == 60
+
+
+def test_what_the_child_refuses_is_told_as_it_stands() -> None:
+    with pytest.raises(UserError, match=r"^nobody: no such model; give a folder$"):
+        children(refusing, refusing)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (-9, "its process was killed (SIGKILL: by somebody, or by the system when memory ran out)"),
+        (-11, "its process ended by SIGSEGV: the last line"),
+        (3, "its process ended with exit code 3: the last line"),
+    ],
+)
+def test_an_ending_is_told_in_words(code: int, words: str) -> None:
+    assert _ending(code, "the last line") == words
+
+
+PARENT = """
+import sys, time
+from functools import partial
+from pathlib import Path
+from livek12.core.engines.child import Child
+from livek12.core.engines.pool import Pool
+from tests.core.engines.helpers import ask
+from tests.core.engines.scripted_engine import scripted
+
+pool = Pool([partial(Child, scripted(Path(sys.argv[1]), seconds=0.05))] * 2)
+for outcome in pool.generate(ask(f"q{number}") for number in range(100_000)):
+    print([seat.member._process.pid for seat in pool._seats], flush=True)
+"""
+
+
+def test_children_do_not_outlive_their_parent(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PARENT, str(tmp_path / "asked")]
+    parent = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout
+    left = [int(one) for one in parent.stdout.readline().strip(" []\n").split(",")]
+    assert len(left) == 2
+    assert not any(map(gone, left))
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    wait_until(lambda: all(map(gone, left)))
+
+
+def test_each_has_its_own_cores() -> None:
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    shares = core_shares(len(cores) or 1)
+    assert {environment["OMP_NUM_THREADS"] for environment, _ in shares} == {"1"}
+    assert set().union(*(own or () for _, own in shares)) == cores
+    assert [environment["OMP_NUM_THREADS"] for environment, _ in core_shares(50)] == ["1"] * 50
+
+
+@pytest.mark.parametrize(
+    ("plan", "spread", "slices"),
+    [
+        (Plan(replicas=2), 2, ["4,5", "GPU-a,GPU-b"]),
+        (Plan(replicas=3), 1, ["4", "5", "GPU-a"]),
+        (Plan(replicas=4, gpus=0.5), 1, ["4", "4", "5", "5"]),
+        (Plan(replicas=2, gpus=0), 1, ["", ""]),
+    ],
+)
+def test_each_has_its_own_gpus(plan: Plan, spread: int, slices: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,GPU-a,GPU-b")
+    assert [environment["CUDA_VISIBLE_DEVICES"] for environment, _ in _shares(plan, spread)] == slices
+
+
+@pytest.mark.slow
+def test_a_real_model_answers_as_it_does_alone(tiny_text: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    requests = [ask(f"q{number}", f"What is {number}?") for number in range(20)]
+    alone = make_engine("transformers", str(tiny_text))
+    expected = by_question(list(alone.generate(requests)))
+    capfd.readouterr()
+    both = make_engine("transformers", str(tiny_text), {"replicas": "2"})
+    assert (both.name, both.model, both.versions()) == (alone.name, alone.model, alone.versions())
+    found = by_question(list(both.generate(requests)))
+    assert {q: response(o).text for q, o in found.items()} == {q: response(o).text for q, o in expected.items()}
+    both.close()
+    alone.close()
+    assert capfd.readouterr().err == ""
