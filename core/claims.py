@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.journal import journal_files
+from livek12.core.journal import close_own, journal_files, open_own
 
 LOOK_SECONDS = 1.0
 TOGETHER = 64
@@ -37,6 +37,7 @@ class Claims:
 
     Attributes:
         done: the keys whose work was done when last looked at.
+        refused: whether some of the work was left to another process because that was alive.
 
     Raises:
         UserError: the claims cannot be kept in this folder.
@@ -50,7 +51,6 @@ class Claims:
         unit: Callable[[str], str] = str,
     ) -> None:
         self._owner = owner
-        self._stem = stem
         self._stored = stored
         self._unit = unit
         self._path = owner.with_name(f".claims-{stem}.jsonl")
@@ -60,9 +60,10 @@ class Claims:
         self._offset = 0
         with self._told():
             # Kept open: opening a file for every claim would cost more than all the rest of it.
-            self._fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        weakref.finalize(self, os.close, self._fd)
+            self._fd = open_own(self._path)
+        weakref.finalize(self, close_own, self._fd)
         self.done: Collection[str] = stored()
+        self.refused = False
 
     def take(self, key: str) -> bool:
         """Whether this process is to do the work; then it has claimed it, and all that belongs to it.
@@ -79,6 +80,7 @@ class Claims:
         with self._told():
             # Who lives has not given up a claim: only of the gone does the file have to be asked.
             if holder is not None and holder != self._owner.name and self._lives(holder):
+                self.refused = True
                 return False
             fcntl.flock(self._fd, fcntl.LOCK_EX)
             try:
@@ -86,21 +88,12 @@ class Claims:
             finally:
                 fcntl.flock(self._fd, fcntl.LOCK_UN)
 
-    def refresh(self) -> None:
-        """Looks again at what is done and who lives: before going over the same keys another time."""
-        self._seen_alive.clear()
-        self.done = self._stored()
-
-    def others(self) -> list[str]:
-        """The journals of this kind of work that other living processes hold."""
-        files = (file.name for file in journal_files(self._owner.parent, self._stem))
-        return [name for name in files if name != self._owner.name and _held(self._owner.with_name(name))]
-
     def _claim(self, unit: str) -> bool:
         self._read()
         holder = self._holders.get(unit, self._owner.name)
         if holder != self._owner.name:
             if self._lives(holder):
+                self.refused = True
                 return False
             if holder not in self._read_to_end:
                 self.done = self._stored()  # the other may have done some of it before it ended
@@ -145,6 +138,11 @@ class Claims:
             raise UserError(f"{self._path}: cannot be used ({error.strerror}); make room or another --out") from error
 
 
+def at_work(folder: Path, stem: str) -> list[str]:
+    """The journals of one kind of work that living processes hold, this one among them."""
+    return [file.name for file in journal_files(folder, stem) if _held(file)]
+
+
 def with_its_trials(key: str) -> str:
     """The unit of a key `task/question/trial`: the question, so many trials of it at a time."""
     name, _, trial = key.rpartition("/")
@@ -157,13 +155,16 @@ def _append(fd: int, line: bytes) -> None:
 
 
 def _held(file: Path) -> bool:
-    """Whether a living process holds the journal file."""
+    """Whether a living process holds the journal file.
+
+    A shared lock: a writer's is exclusive and refuses it, but two who look at once must not take each other for one.
+    """
     try:
         fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:

@@ -23,6 +23,8 @@ from livek12.core.records import Record
 R = TypeVar("R", bound=Record)
 _BLOCK = 1 << 16
 _SYNC_SECONDS = 1.0
+_OWN: set[int] = set()
+"""What this process has open for its own; a forked child does not keep it."""
 
 
 class Place(NamedTuple):
@@ -71,11 +73,11 @@ class JournalWriter:
 
     def close(self) -> None:
         """Flushes to the disk and lets the file go; safe to call twice."""
-        if self._fd >= 0:
+        if self._fd in _OWN:
             try:
                 os.fsync(self._fd)
             finally:
-                os.close(self._fd)
+                close_own(self._fd)
                 self._fd = -1
 
     def __enter__(self) -> JournalWriter:
@@ -151,6 +153,28 @@ def write_atomically(path: Path, text: str) -> None:
         raise UserError(f"{path}: cannot be written ({error.strerror}); make room or choose another folder") from error
 
 
+def open_own(path: Path) -> int:
+    """Opens a file to read and append; forked children let go of it, for a lock lasts until all have closed it."""
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    _OWN.add(fd)
+    return fd
+
+
+def close_own(fd: int) -> None:
+    """Closes such a file; in a forked child it is closed already."""
+    if fd in _OWN:
+        _OWN.discard(fd)
+        os.close(fd)
+
+
+def _forget_own() -> None:
+    while _OWN:
+        os.close(_OWN.pop())
+
+
+os.register_at_fork(after_in_child=_forget_own)
+
+
 def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
     """Heals every file whose writer is gone and keeps the first of them, or starts a new one."""
     taken: tuple[Path, int] | None = None
@@ -162,7 +186,7 @@ def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
         if taken is None:
             taken = (path, fd)
         else:
-            os.close(fd)
+            close_own(fd)
     number = 0
     while taken is None:
         path = folder / f"{stem}-{number}.jsonl"
@@ -175,16 +199,16 @@ def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
 def _lock(path: Path) -> int | None:
     """Opens the file for appending and locks it; None where another writer holds it."""
     try:
-        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = open_own(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be opened for writing ({error.strerror})") from error
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(fd)
+        close_own(fd)
         return None
     except OSError as error:
-        os.close(fd)
+        close_own(fd)
         raise UserError(f"{path}: this file system has no locks ({error.strerror}); use another folder") from error
     return fd
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from livek12.core.engines.memory import GIB, Memory, give_back, measure
+from livek12.core.engines.memory import GIB, Memory, measure
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter, read_journal
 from livek12.core.ranks import this_rank
@@ -35,10 +35,10 @@ REMOTE = frozenset({"openai", "replay"})
 class Session(Record):
     """One engine's time in a run folder; times in seconds since the epoch.
 
-    `gpus` is how many devices the engine has for itself, all replicas together (0: none, or not ours to count, as at an
-    endpoint). `loaded` is when it was ready. `at` is the last that is known of it, and `ended` whether that was its
-    orderly end. `job` is the scheduler's name of the job. Memory is measured before the load, after it, and after the
-    close.
+    `gpus` is how many devices the engine has for itself, all replicas together (0: none, none that the driver's tool
+    told of, or not ours to count, as at an endpoint). `engine` is `openai` for whatever is asked through an address.
+    `loaded` is when it was ready. `at` is the last that is known of it, and `ended` whether that was its orderly end.
+    `job` is the scheduler's name of the job. Memory is measured before the load, after it, and after the close.
     """
 
     id: str
@@ -90,8 +90,9 @@ def read_sessions(folder: Path, on_problem: Callable[[str], None] | None = None)
 class Sitting:
     """Writes one session while its engine is up; a context manager around making, using and closing the engine.
 
-    Call `loaded` when the engine is ready, and close the engine before leaving: on leaving, memory is given back,
-    measured and written. Without a folder nothing is written. A beat that cannot be stored is passed over.
+    Call `loaded` when the engine is ready, and close the engine before leaving, which gives its memory back: on
+    leaving, what is held is measured and written. Without a folder nothing is written. A beat that cannot be stored is
+    passed over.
 
     Args:
         folder: the run folder, or None.
@@ -115,7 +116,7 @@ class Sitting:
         self.session = Session(
             id=uuid.uuid4().hex,
             stage=stage,
-            engine=engine,
+            engine=engine if self._local or engine in REMOTE else "openai",  # whatever serves it, it is not here
             model=model,
             host=socket.gethostname(),
             pid=os.getpid(),
@@ -143,8 +144,6 @@ class Sitting:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
-        if self._local:
-            give_back()
         if self._writer is None:
             return
         if self._thread is not None:

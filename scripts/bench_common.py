@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+import resource
 import signal
 import statistics
 import subprocess
@@ -77,7 +78,9 @@ def timed(
     seconds = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     watcher.join()
-    peak = max(peaks[0], usage.ru_maxrss) / (1 << 20)
+    # A child's own figure begins with what this process held when it started the child.
+    child, own = int(usage.ru_maxrss), int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    peak = max(peaks[0], child if child > own else 0) / (1 << 20)
     return Timed(seconds, usage.ru_utime + usage.ru_stime, peak, process.returncode)
 
 

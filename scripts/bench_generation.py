@@ -3,8 +3,8 @@
 The questions are real English ones of `--data` (see `write_questions`), or a built data set, with `--built` and
 `--task`. The model is the genuine small SmolLM2-135M, any `--model`, or with `--dummy` a shape of bench_models.py with
 random weights: `--dummy qwen3-8b` on a GPU, `--dummy tiny` anywhere. Every run is a process of its own with the same
-engine arguments, prompts and sampling (temperature 0, `--max-tokens`); bench_watch.py says what is timed in it. A run
-of ours with four questions goes before and is not counted: it brings the files of model and libraries into memory.
+engine arguments, prompts and sampling (temperature 0, `--max-tokens`); bench_watch.py says what is timed in it. Each
+side runs with four questions before, which is not counted: it brings the files of model and libraries into memory.
 
 Measured:
 
@@ -37,6 +37,8 @@ from livek12.scripts.bench_sides import Bench, Side, build, make_bench, parse, w
 
 ROOT = Path(__file__).resolve().parents[1]
 BARS = {"generation": 1.02, "whole": 1.05}
+WARM_UP = 4
+"""Questions of each side before anything is counted."""
 Row = dict[str, Any]
 
 
@@ -66,7 +68,7 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     data = options.built or build_questions(options.data, max(options.questions, options.full), made)
     bench = make_bench(options, made, data, options.task)
     figures: dict[str, Any] = {"machine": machine(), **bench.told()}
-    _warm_up(bench)
+    _warm_up(bench, options.beside if options.full else [])
     rows: list[Row] = []
     if options.pairs:
         rounds = [_round(bench, options.questions) for _ in range(options.pairs)]
@@ -79,9 +81,13 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     return figures | {"runs": rows}
 
 
-def _warm_up(bench: Bench) -> None:
-    bench.limit = 4
+def _warm_up(bench: Bench, beside: list[str]) -> None:
+    bench.limit = WARM_UP
+    asked = bench.requests()
+    bench.bare(write_prompts(asked, bench.made), "bare, to warm up")
     bench.ours("ours, to warm up")
+    for harness in beside:
+        bench.beside(harness, len(asked), f"{harness}, to warm up")
 
 
 def _round(bench: Bench, questions: int) -> tuple[Side, Side, Side]:

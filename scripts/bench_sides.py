@@ -154,20 +154,21 @@ class Bench:
         (folder / "job.json").write_text(json.dumps(job))
         return self._side(name, folder, ["bare", folder / "job.json"], lambda: _rows(folder / "answers.jsonl"))
 
-    def beside(self, harness: str, many: int) -> Side:
+    def beside(self, harness: str, many: int, name: str = "") -> Side:
         """Another harness with our plug-in, the same engine arguments and limit, all questions in one batch.
 
         Args:
             harness: one of `HARNESSES`.
             many: how many questions there are.
+            name: of the side; default the harness's.
         """
-        folder = self._folder(harness)
+        folder = self._folder(name or harness)
         called = _lm_eval if harness == "lm-eval" else _lmms_eval
         plugin = folder / "plugin"
         self._livek12("plugins", harness, "--data", self.data, "--out", plugin)
         library = _library_args(self.engine_args)
         words = ["harness", *called(self, library, plugin, folder / "out", many)]
-        return self._side(harness, folder, words, lambda: self._imported(harness, folder))
+        return self._side(name or harness, folder, words, lambda: self._imported(harness, folder))
 
     def _imported(self, harness: str, folder: Path) -> dict[str, dict[str, Any]]:
         words = ["import-responses", folder / "out", "--from", harness, "--task", self.task, "--data", self.data]

@@ -4,8 +4,8 @@
 [--ray local|none|…] [--json FILE]`. The engine does `width` requests at a time, each in `seconds` and with no work for
 the CPU, like one that waits for its GPU. Scaling: the wall time of all requests with n workers beside the ideal, which
 is requests × seconds / (width × n); starting up is not counted. Overhead: the same requests with an engine that takes
-no time at all, in this process, in one child and in one Ray actor; the difference a request is what the way to a worker
-and back costs.
+no time at all, in this process, in one child and in one Ray actor, each warmed up with a tenth of them; the difference
+a request is what the way to a worker and back costs.
 """
 
 from __future__ import annotations
@@ -160,7 +160,9 @@ def main() -> None:
             lines.append(line)
             print(f"{line.kind:12} {workers:8} {line.seconds:8.2f} {line.ideal:8.2f} {line.ratio:6.3f}", flush=True)
     count = options.overhead_requests
-    bare = wall(SleepingEngine(0.0, options.width), count)
+    here = SleepingEngine(0.0, options.width)
+    wall(here, count // 10)
+    bare = wall(here, count)
     lines.append(Line("in process", 1, count, bare, overhead_us=0.0))
     print(f"{count} requests that take no time: {1e6 * bare / count:.0f} µs each in this process")
     for kind in kinds:

@@ -2,17 +2,18 @@
 
 Contract: it is help, no more: it reads the responses from the run folder, so the engine never waits for it and it holds
 but a few; when the asking ends, it ends with what it has in hand, and the marking that follows in any case does the
-rest. It never outlives the command. Whether it comes in is settled by `worth_it`.
+rest. It never outlives the command, nor do the engines of its judges. Whether it comes in is settled by `worth_it`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Mapping
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -30,6 +31,8 @@ FEWEST = 64
 """Fewer requests are asked and marked in turn before a second process has started."""
 NICE = 5
 """The engine comes first where cores are short."""
+_LEAVE_SECONDS = 10.0
+"""To give back judges when all is marked."""
 
 
 def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], options: JudgeOptions, waiting: int) -> bool:
@@ -85,7 +88,8 @@ class Beside:
             return
         fresh = multiprocessing.get_context("spawn")  # a fork would copy the engine's threads and devices
         self._pipe, theirs = fresh.Pipe()
-        self._process = fresh.Process(target=_work, args=(run.path, self._options, theirs), daemon=True)
+        # No daemon: those may have no children, and a judge's engine has some.
+        self._process = fresh.Process(target=_work, args=(run.path, self._options, theirs))
         self._process.start()
         theirs.close()
 
@@ -97,14 +101,21 @@ class Beside:
     ) -> None:
         if self._process is None:
             return
-        if kind is not None:
-            self._process.terminate()
-        else:
-            try:
+        try:
+            if kind is None:
                 self._pipe.send("enough")
                 self.marked = self._pipe.recv()
-            except (EOFError, OSError):
-                warn("marking beside the asking broke off; what it left is marked now")
+                wait([self._process.sentinel], _LEAVE_SECONDS)
+        except (EOFError, OSError):
+            warn("marking beside the asking broke off; what it left is marked now")
+        finally:
+            self._clear()
+
+    def _clear(self) -> None:
+        """Ends the process and all that it has started."""
+        with contextlib.suppress(ProcessLookupError):  # before it is reaped, its group is surely its own
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()  # where it has no group yet, it has started nothing either
         self._process.join()
         self._pipe.close()
 
@@ -115,6 +126,7 @@ def _work(folder: Path, options: JudgeOptions, pipe: Connection) -> None:
     from livek12.scripts.pipeline import reload_exam
     from livek12.scripts.stages import Marked, mark
 
+    os.setsid()  # what it starts ends with its group
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command itself is told, and ends this process
     os.nice(NICE)
     show_log()
@@ -122,14 +134,14 @@ def _work(folder: Path, options: JudgeOptions, pipe: Connection) -> None:
 
     def listen() -> None:
         # A process that the engine forks may hold the other end open when the command is killed.
-        while not pipe.poll(1.0):
-            if os.getppid() != parent:
-                os._exit(1)
-        try:
-            pipe.recv()
-        except (EOFError, OSError):
-            os._exit(1)
-        enough.set()
+        while os.getppid() == parent:
+            try:
+                if pipe.poll(1.0):
+                    pipe.recv()
+                    enough.set()
+            except (EOFError, OSError):
+                break
+        os.killpg(0, signal.SIGKILL)
 
     threading.Thread(target=listen, daemon=True).start()
     run, marked = RunFolder(folder), Marked()

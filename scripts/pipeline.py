@@ -15,7 +15,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from livek12.core.claims import Claims
+from livek12.core.claims import Claims, at_work
+from livek12.core.engines.common import public
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.ranks import this_rank, wait_until
@@ -86,7 +87,11 @@ def make_spec(
     return RunSpec(
         model=model,
         engine=engine,
-        engine_args={name: value for name, value in engine_args.items() if name != "api_key"},
+        engine_args={
+            name: public(str(value)) if name == "base_url" else value
+            for name, value in engine_args.items()
+            if name != "api_key"
+        },
         tasks=[
             TaskSpec(
                 name=task.name,
@@ -115,7 +120,7 @@ def generate(
     """Asks everything that has no response yet and stores each outcome as it comes.
 
     Of several launched processes (`core.ranks`) the first returns when all has been asked; what one that ended early
-    left, it asks itself.
+    left, it asks itself. It holds no journal while it waits: another launch on this folder may wait for it.
 
     Args:
         run: the run folder.
@@ -141,42 +146,31 @@ def generate(
         ready()
     total = sum(map(len, exam.questions.values())) * spec.trials
     versions = {**now.engine_versions, "livek12": spec.package_version}
-    unaskable: list[Failure] = []
-    with run.writer("responses") as responses, run.writer("failures") as failures, ExitStack() as stack:
+    together = asked_together(exam.tasks, exam.questions)
 
-        def over() -> Collection[str]:
-            return run.answered() | (run.tries() - before).keys()
+    def over() -> Collection[str]:
+        return run.answered() | (run.tries() - before).keys()
 
-        claims = Claims(responses.path, "responses", over, asked_together(exam.tasks, exam.questions))
-        progress = stack.enter_context(Progress("asking", total, done=len(claims.done)))
+    def ask() -> bool:
+        """Asks what nobody else is at, and lets go; whether some was left to others."""
+        with run.writer("responses") as responses, run.writer("failures") as failures, ExitStack() as stack:
+            claims = Claims(responses.path, "responses", over, together)
+            progress = stack.enter_context(Progress("asking", total, done=len(claims.done)))
+            for outcome in _outcomes(engine, _all_requests(exam, spec, claims)):
+                if isinstance(outcome, Failure):
+                    failures.append(outcome)
+                    warn(f"{outcome.key}: {outcome.state}: {outcome.reason}", kind=outcome.state)
+                else:
+                    responses.append(outcome.model_copy(update={"versions": versions}))
+                progress.step()
+            return claims.refused
 
-        def store(outcome: Response | Failure) -> None:
-            if isinstance(outcome, Failure):
-                failures.append(outcome)
-                warn(f"{outcome.key}: {outcome.state}: {outcome.reason}", kind=outcome.state)
-            else:
-                responses.append(outcome.model_copy(update={"versions": versions}))
-            progress.step()
+    def waited(seconds: float) -> str:
+        done, others = len(run.answered()), ", ".join(at_work(run.path, "responses"))
+        return f"asking: {done}/{total} by all, waiting for the processes that write {others} since {seconds:.0f} s"
 
-        def ask() -> None:
-            for outcome in engine.generate(_askable(_all_requests(exam, spec, claims), unaskable)):
-                store(outcome)
-                while unaskable:
-                    store(unaskable.pop())
-            while unaskable:
-                store(unaskable.pop())
-
-        def waited(seconds: float) -> str:
-            done, others = len(run.answered()), ", ".join(claims.others())
-            return f"asking: {done}/{total} by all, waiting for the processes that write {others} since {seconds:.0f} s"
-
-        ask()
-        alone = not rank.first or rank.alone
-        while not alone:  # once more even when the others have gone already: one may have left work undone
-            wait_until(lambda: not claims.others(), waited)
-            claims.refresh()
-            ask()
-            alone = not claims.others()
+    while ask() and rank.first and not rank.alone:
+        wait_until(lambda: not at_work(run.path, "responses"), waited)
 
 
 def judge(
@@ -323,6 +317,16 @@ def _all_requests(exam: Exam, spec: RunSpec, claims: Claims) -> Iterator[Request
         for question in asking_order(group[0], exam.questions[group[0].name]):
             for task in group:
                 yield from requests(task, [question], spec.trials, samplings[task.name], exam.pages, claims.take)
+
+
+def _outcomes(engine: Engine, asked: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
+    """What the engine makes of the requests, and among it the questions that cannot be asked."""
+    unaskable: list[Failure] = []
+    for outcome in engine.generate(_askable(asked, unaskable)):
+        yield outcome
+        while unaskable:
+            yield unaskable.pop()
+    yield from unaskable
 
 
 def _askable(outcomes: Iterable[Request | Failure], unaskable: list[Failure]) -> Iterator[Request]:

@@ -52,7 +52,7 @@ def parse_shares(text: str) -> list[float]:
     for piece in filter(None, map(str.strip, text.split(","))):
         try:
             shares.add(float(Decimal(piece)))
-        except (InvalidOperation, OverflowError):
+        except (InvalidOperation, ValueError, OverflowError):
             raise UserError(f"--budgets {text!r}: {piece!r} is no number; give shares such as 0.1,0.25,1") from None
     if not shares:
         raise UserError(f"--budgets {text!r}: names no share; give some such as 0.1,0.25,1")

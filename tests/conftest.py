@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # A busy machine is no failure: no test may depend on how fast it is.
 settings.register_profile("livek12", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("livek12")
+
+# A shell starts what runs behind it with Ctrl-C ignored, and every process of a test would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -36,12 +36,17 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
     4. vLLM is installed, and there is a GPU or it is the CPU build: `vllm`.
     5. Otherwise `transformers`.
     """
+    if found := elsewhere(model, args, os.environ):
+        return found
+    return "vllm" if Path(model).suffix != ".gguf" and _vllm_runs_here() else "transformers"
+
+
+def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str]) -> str | None:
+    """The first two of them; None where `auto` runs the model here."""
     path = Path(model)
     if path.suffix == ".jsonl" or (path / "run.json").is_file() or any(path.glob("responses-*.jsonl")):
         return "replay"
-    if args.get("base_url") or os.environ.get("OPENAI_BASE_URL"):
-        return "openai"
-    return "vllm" if path.suffix != ".gguf" and _vllm_runs_here() else "transformers"
+    return "openai" if args.get("base_url") or environment.get("OPENAI_BASE_URL") else None
 
 
 def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) -> Engine:
@@ -65,13 +70,13 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     if name == "vllm" and args.get("base_url"):
         name = "openai"
     build = _builder(name)
-    if placing := {argument: args.pop(argument) for argument in sorted(PLACING & {*args})}:
-        if name not in LOCAL:
-            raise UserError(f"{', '.join(placing)}: for engines that run a model here; the {name} engine runs none")
-        bound(build, name, args)
-        return pooled(name, partial(make_engine, name, model, args), placing, args)
-    values = bound(build, name, args)
-    return Revived(lambda: build(model, **values)) if name == "vllm" else build(model, **values)
+    placing = {argument: args.pop(argument) for argument in sorted(PLACING & {*args})}
+    if placing and name not in LOCAL:
+        raise UserError(f"{', '.join(placing)}: for engines that run a model here; the {name} engine runs none")
+    alone = partial(build, model, **bound(build, name, args))
+    if placing:  # the pool builds the dead again; a replica that did so itself would fail what others can do
+        return pooled(name, alone, placing, args)
+    return Revived(alone) if name == "vllm" else alone()
 
 
 def _builder(name: str) -> Callable[..., Engine]:

@@ -37,9 +37,9 @@ def parse_engine_args(text: str) -> dict[str, str]:
         name, equals, value = piece.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name.isidentifier():
-            raise UserError(f"engine argument {piece.strip()!r} is not NAME=VALUE (in {text!r})")
+            raise UserError(f"engine argument {piece.strip()!r} is not NAME=VALUE")
         if name in found:
-            raise UserError(f"engine argument {name} is given twice (in {text!r})")
+            raise UserError(f"engine argument {name} is given twice")
         found[name] = value.strip()
     return found
 
@@ -65,7 +65,7 @@ def split_at_commas(text: str) -> list[str]:
             pieces.append(text[start:place])
             start = place + 1
     if quoted or open_brackets:
-        raise UserError(f"engine arguments end inside a quote or bracket: {text!r}")
+        raise UserError("engine arguments end inside a quote or bracket: each that opens must close")
     return [piece for piece in [*pieces, text[start:]] if piece.strip()]
 
 

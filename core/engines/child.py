@@ -49,7 +49,7 @@ def core_shares(count: int, cpus: float | None = None) -> list[tuple[dict[str, s
 
 
 class Child:
-    """The near end; see `pool.Member`.
+    """The near end; see `seat.Member`.
 
     Args:
         build: makes the engine; travels by pickle, so that it names what can be imported there.

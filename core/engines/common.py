@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
 
 from livek12.core.records import Failure, Message, Request
 
 Json = dict[str, Any]
+NO_COUNT = 1 << 53
+"""Nobody wrote so many tokens: from here on floats are not exact, and in the end scores cannot be computed."""
 
 
 def one_line(error: object, limit: int = 300) -> str:
     """What went wrong on a single line of at most `limit` characters; an exception without words names its type."""
-    text = " ".join(str(error).split())
+    text = " ".join(clean(str(error)).split())
     if isinstance(error, BaseException) and not text:
         text = type(error).__name__
     return text if len(text) <= limit else text[: limit - 1] + "…"
@@ -78,6 +81,17 @@ def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json
         {"type": "text", "text": part.text or ""} if part.type == "text" else picture(part.image or "")
         for part in message.content
     ]
+
+
+def public(address: str) -> str:
+    """An address without what may be secret in it: user and password, query and fragment; "…" for what is none."""
+    try:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            return "…"
+    except ValueError:  # brackets or a port that are none: a password with a slash in it looks like that
+        return "…"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def clean(text: str) -> str:

@@ -1,7 +1,7 @@
 """Pictures checked once, before any engine sees them: bytes that open, decode and have a bounded size.
 
 `Pictures` decodes each distinct picture once, and those of the requests to come in threads of its own (Pillow's
-decoders free the interpreter), so that an engine need not wait for them.
+decoders free the interpreter), so that an engine need not wait for them. `InHand` tells an engine when to take no more.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import io
 import os
 import threading
 import warnings
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from livek12.core.records import Image, Request
+from livek12.core.engines.base import Outcome
+from livek12.core.records import Image, Key, Request
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -83,6 +84,34 @@ def mime_of(image: Image) -> str:
 
     picture = PIL.open(io.BytesIO(image.bytes or b""), formats=FORMATS)
     return picture.get_format_mimetype() or "image/png"
+
+
+class InHand:
+    """Adds up the distinct pictures of the requests that an engine has in hand."""
+
+    def __init__(self) -> None:
+        self.pixels = 0
+        self._requests: dict[Key, Request] = {}
+        self._shown = Counter[str]()
+
+    def taking(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
+        """Passes groups of requests on into the engine's hands."""
+        for group in groups:
+            for request in group:
+                self._requests[request.key] = request
+                self._shown.update(request.images.keys())
+                self.pixels += sum(pixels_of(image) for name, image in request.images.items() if self._shown[name] == 1)
+            yield group
+
+    def done(self, outcome: Outcome) -> Outcome:
+        """Passes an outcome on, whose request is in hand no longer."""
+        if request := self._requests.pop(outcome.key, None):
+            self._shown.subtract(request.images.keys())
+            for name in request.images:
+                if not self._shown[name]:
+                    del self._shown[name]
+                    self.pixels -= pixels_of(request.images[name])
+        return outcome
 
 
 class Pictures:

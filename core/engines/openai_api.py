@@ -4,14 +4,16 @@ The wire is aiohttp (openai_transport.py): the openai client spends eleven times
 (`scripts/bench_endpoint.py`), which is what a run of a hundred thousand requests then waits for.
 Retried: 429, 5xx, 408, 409, 425, time-outs and broken connections, with exponential backoff and jitter, or after
 what Retry-After says. Not retried: any other 4xx, and an answer that is not a chat completion (it may have been
-paid for). An endpoint that nothing ever reached, or whose first word is 401, 403 or 404, raises UserError; one
-that goes away later is asked once every few seconds, and the requests in between fail at once.
+paid for). An endpoint that nothing ever reached, or whose first word is 401, 403, 404 or a redirect (none is
+followed: the exam goes nowhere else), raises UserError; one that goes away later is asked once every few seconds, and
+the requests in between fail at once.
 Trials of one prompt are sent as requests of their own, with seed + trial.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -23,7 +25,7 @@ from queue import SimpleQueue
 from typing import Any, Literal
 
 from livek12.core.engines.base import Outcome
-from livek12.core.engines.common import Json, cannot_see, failure, has_images, seed_of, versions_of
+from livek12.core.engines.common import Json, cannot_see, failure, has_images, public, seed_of, versions_of
 from livek12.core.engines.images import BadImage, Pictures
 from livek12.core.engines.openai_format import (
     BadCompletion,
@@ -33,7 +35,7 @@ from livek12.core.engines.openai_format import (
     read_completion,
     said_by_error,
 )
-from livek12.core.engines.openai_line import Line, retry_after
+from livek12.core.engines.openai_line import Line, elsewhere, retry_after
 from livek12.core.engines.openai_transport import Answer, BrokenOff, NoAnswer, TooLong, Wire
 from livek12.core.engines.thinking import Thinking
 from livek12.core.errors import UserError
@@ -43,9 +45,11 @@ RETRIED = frozenset({408, 409, 425, 429})
 UNFIT = frozenset({400, 413, 414, 415, 422})
 """What is said of a request that would be refused again: too long, or not as this model takes it."""
 REFUSED = frozenset({401, 403, 404})
-MAX_ANSWER_BYTES = 64 * 2**20
+MAX_ANSWER_BYTES = 16 * 2**20
+"""Several times what 131,072 tokens come to; `concurrency` of them may be in memory at once."""
 FIRST_CONTACT_RETRIES = 2
 LONGEST_BACKOFF = 30.0
+CLOSING_SECONDS = 10.0
 
 
 class _Trouble(Exception):
@@ -70,7 +74,8 @@ class OpenAIEngine:
 
     Args:
         model: the model's name at the endpoint.
-        base_url: address up to and with `/v1`; default OPENAI_BASE_URL.
+        base_url: address up to and with `/v1`; default OPENAI_BASE_URL. User, password and query in it are sent and
+            never written down.
         api_key: default OPENAI_API_KEY, else "EMPTY", which local servers take.
         concurrency: requests in flight.
         timeout: seconds one attempt may take, from sending to the last byte.
@@ -119,14 +124,14 @@ class OpenAIEngine:
         address = base_url or os.environ.get("OPENAI_BASE_URL") or ""
         if not address.startswith(("http://", "https://")):
             raise UserError(
-                f"the openai engine needs an address, as --engine-args base_url=http://… or in OPENAI_BASE_URL"
-                f" (it has {address!r})"
+                "the openai engine needs an address that begins with http:// or https://, as --engine-args"
+                " base_url=http://… or in OPENAI_BASE_URL"
             )
         if concurrency < 1:
             raise UserError(f"concurrency={concurrency}: at least one request must be in flight")
         self.model = model
         self.images = images
-        self.address = address
+        self.address = public(address)
         self.concurrency = concurrency
         self._timeout = timeout
         self._max_retries = max_retries
@@ -176,12 +181,15 @@ class OpenAIEngine:
 
     def close(self) -> None:
         """Closes the connections and ends the thread."""
-        if self._loop.is_closed():
+        if not self._thread.is_alive():
             return
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(timeout=10)
+        ended = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
+        with contextlib.suppress(TimeoutError):  # a picture in the making holds it up, and need not be waited for
+            ended.result(CLOSING_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=10)
-        self._loop.close()
+        self._thread.join(CLOSING_SECONDS)
+        if ended.done():
+            self._loop.close()
 
     async def _end(self) -> None:
         await self._wire.close()
@@ -281,15 +289,16 @@ class OpenAIEngine:
             raise _Trouble("gone", f"the answer broke off: {error}") from None
         except TooLong:
             raise _Refused(f"the endpoint's answer is longer than {MAX_ANSWER_BYTES} bytes") from None
-        good = 200 <= answer.status < 300
-        self._line.heard(answered=good)
-        if not good:
+        self._line.heard(answered=answer.good)
+        if not answer.good:
             raise self._status_trouble(answer)
         return answer.data
 
     def _status_trouble(self, answer: Answer) -> Exception:
         status, message = answer.status, said_by_error(answer.data)
         reason = f"the endpoint answered {status}: {message}"
+        if 300 <= status < 400:
+            return self._sent_elsewhere(answer)
         if status in REFUSED and not self._line.served:
             return UserError(f"{self.address} does not serve {self.model}: {reason}")
         if status in UNFIT and self._thinking_field.partition(".")[0] in message and not self._line.served:
@@ -300,6 +309,11 @@ class OpenAIEngine:
         if (status in RETRIED or status >= 500) and "insufficient_quota" not in message:
             return _Trouble("busy", reason, retry_after(answer.retry_after))
         return _Refused(reason, final=status in UNFIT)
+
+    def _sent_elsewhere(self, answer: Answer) -> Exception:
+        where = elsewhere(self.address, answer.location) if answer.location else "and does not say where"
+        reason = f"{self.address} sends elsewhere ({where}): give the address it really has"
+        return _Refused(reason) if self._line.served else UserError(reason)
 
     def _body(self, request: Request) -> bytes:
         sampling = request.sampling

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from livek12.core.engines.common import Json, clean, content_of, one_line
+from livek12.core.engines.common import NO_COUNT, Json, clean, content_of, one_line
 from livek12.core.engines.images import mime_of
 from livek12.core.records import Image, Request
 
@@ -85,8 +85,8 @@ def read_completion(data: bytes) -> Completion:
     return Completion(
         text=text or "",
         reasoning=reasoning,
-        finish_reason=finish if isinstance(finish, str) else None,
-        model=body["model"] if isinstance(body.get("model"), str) else None,
+        finish_reason=_name(finish),
+        model=_name(body.get("model")),
         **_counts(usage if isinstance(usage, dict) else {}),
     )
 
@@ -151,7 +151,11 @@ def _counts(usage: Json) -> dict[str, int | None]:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < NO_COUNT else None
+
+
+def _name(value: Any) -> str | None:
+    return one_line(value, 200) if isinstance(value, str) and value else None
 
 
 def _glimpse(data: bytes) -> str:

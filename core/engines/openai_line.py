@@ -1,10 +1,13 @@
-"""What is known of an endpoint, for all requests to it together: whether it answers, and when to try again."""
+"""What is known of an endpoint, for all requests to it together: whether it answers, when to try again, and where."""
 
 from __future__ import annotations
 
 import math
 import time
 from email.utils import parsedate_to_datetime
+from urllib.parse import urljoin
+
+from livek12.core.engines.common import one_line, public
 
 PROBE_SECONDS = 5.0
 LONGEST_RETRY_AFTER = 300.0
@@ -50,6 +53,15 @@ def retry_after(value: str | None) -> float | None:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return None
     return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST_RETRY_AFTER)
+
+
+def elsewhere(address: str, location: str) -> str:
+    """The address that a redirect from `address` names in its Location header, as it would have to be given."""
+    try:
+        whole = urljoin(f"{address.rstrip('/')}/chat/completions", location)
+    except ValueError:
+        return "…"
+    return one_line(public(whole).removesuffix("/chat/completions"), 200)

@@ -4,6 +4,8 @@ Contract: one `post` is one request on the wire, with one exception: a kept conn
 before anything of an answer came, is replaced and the request sent again at once (a server closes what idles, and
 may do so in the very moment of sending; at worst an answer is generated twice). Proxies come from the environment
 (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR.
+No redirect is followed and no cookie kept: what is asked goes to the address that was given. No message of an error
+holds that address, for it may hold credentials.
 Everything a `Wire` does, it does in the event loop that it was opened in.
 """
 
@@ -13,7 +15,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.engines.common import one_line
+from livek12.core.engines.common import one_line, public
 from livek12.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS = 4.0
 """How long an unused connection is kept: less than the five seconds after which common servers close it."""
+LONGEST_ERROR = 1 << 18
+"""Bytes of an error answer that are read; the rest says nothing more."""
 _ABOUT_US = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
 
@@ -42,8 +46,14 @@ class Answer:
     """What came back, whatever its status."""
 
     status: int
-    retry_after: str | None
     data: bytes
+    retry_after: str | None = None
+    location: str | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether it is what was asked for, and no error."""
+        return _is_good(self.status)
 
 
 class Wire:
@@ -53,7 +63,7 @@ class Wire:
         address: up to and with `/v1`; credentials and a query in it are kept.
         api_key: sent as a bearer token; default OPENAI_API_KEY, else "EMPTY", which local servers take.
         connections: how many at once.
-        longest: bytes of an answer that are read at most.
+        longest: bytes of a good answer that are read at most.
 
     Raises:
         UserError: no such address can exist, or its proxy is of a kind that cannot be used.
@@ -65,8 +75,13 @@ class Wire:
         try:
             base = URL(address)
             self._url = (base / "chat" / "completions").with_query(base.query)
-        except ValueError as error:
-            raise UserError(f"base_url={address!r} is no address ({one_line(error)})") from None
+        except ValueError:
+            base = URL()
+        if not base.host:
+            raise UserError(
+                f"base_url={public(address)} is no address: give one such as http://localhost:8000/v1 (a password in "
+                "it has to be percent-encoded)"
+            )
         self._proxy = _proxy_of(self._url)
         self._connections = connections
         self._longest = longest
@@ -93,6 +108,7 @@ class Wire:
             connector=aiohttp.TCPConnector(ssl=context, limit=self._connections, keepalive_timeout=IDLE_SECONDS),
             timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_read=None, sock_connect=None),
             headers={**self._headers, "User-Agent": f"livek12/{livek12.__version__}"},
+            cookie_jar=aiohttp.DummyCookieJar(),
             trace_configs=[traces],
         )
 
@@ -107,7 +123,7 @@ class Wire:
         Raises:
             NoAnswer: no connection, or it was closed before anything came.
             BrokenOff: it was closed, or made no sense, after that.
-            TooLong: more than is read came.
+            TooLong: more than is read came of a good answer.
         """
         import aiohttp
 
@@ -120,22 +136,27 @@ class Wire:
                     raise
                 return await self._send(body, kept)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise NoAnswer(one_line(error, 120)) from None
+            raise NoAnswer(_said(error)) from None
 
     async def _send(self, body: bytes, kept: _Kept) -> Answer:
         assert self._session is not None, "opened before use"
-        async with self._session.post(self._url, data=body, proxy=self._proxy, trace_request_ctx=kept) as answer:
-            data = bytearray()
+        async with self._session.post(
+            self._url, data=body, proxy=self._proxy, allow_redirects=False, trace_request_ctx=kept
+        ) as answer:
+            data, good = bytearray(), _is_good(answer.status)
             try:
                 async for chunk in answer.content.iter_any():
                     data += chunk
-                    if len(data) > self._longest:
-                        raise TooLong
-            except (TooLong, TimeoutError):
+                    if len(data) > (self._longest if good else LONGEST_ERROR):
+                        break
+            except TimeoutError:
                 raise
             except Exception as error:  # aiohttp's own errors, those of sockets and of decompression
-                raise BrokenOff(one_line(error, 120)) from None
-            return Answer(answer.status, answer.headers.get("Retry-After"), bytes(data))
+                raise BrokenOff(_said(error)) from None
+            if good and len(data) > self._longest:
+                raise TooLong
+            found = answer.headers
+            return Answer(answer.status, bytes(data), found.get("Retry-After"), found.get("Location"))
 
 
 class _Kept:
@@ -146,6 +167,19 @@ class _Kept:
 
 async def _note_reuse(session: object, context: Any, parameters: object) -> None:
     context.trace_request_ctx.reused = True
+
+
+def _is_good(status: int) -> bool:
+    return 200 <= status < 300
+
+
+def _said(error: Exception) -> str:
+    """What an error says, on one line, without the address that some repeat."""
+    import aiohttp
+
+    if isinstance(error, aiohttp.ClientResponseError):
+        return one_line(f"{error.status} {error.message}", 120)
+    return one_line(error, 120)
 
 
 def _proxy_of(url: URL) -> str | None:

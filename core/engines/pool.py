@@ -5,9 +5,10 @@ takes, and what shares its first picture, or its prompt, goes to the same member
 behind; everything else to the least loaded. No request has two outcomes, none is lost, none with an outcome is asked
 again. When a member dies, its unfinished requests go to the front of the common queue and the member is built again. A
 request that was in the hands of two members as they died is a suspect: one member, at any time, does suspects and
-nothing else, a few and then one at a time, and the one with which it dies alone fails. `FUTILE` deaths in a row of a
-member with one request or none are its end; when no member is left, what is left fails, not finally, so that the next
-command asks it again.
+nothing else, a few and then one at a time, and the one with which it dies alone fails; after that an ordinary request
+proves the next member, so that many requests that kill do not end it. `FUTILE` deaths in a row of a member with one
+request or none are its end; when no member is left, what is left fails, not finally, so that the next command asks it
+again.
 """
 
 from __future__ import annotations
@@ -18,20 +19,18 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Protocol
+from itertools import islice
 
 import livek12
 from livek12.core.engines.base import EngineDied, Outcome
 from livek12.core.engines.common import failure, one_line
-from livek12.core.engines.worker import Abort, Album, Ask, End, Lost, Message, Ready, Refused, Report, Stop, Told
+from livek12.core.engines.seat import Job, Member, Seat
+from livek12.core.engines.worker import Abort, Album, Lost, Ready, Refused, Report, Stop, Told
 from livek12.core.errors import UserError
-from livek12.core.records import Key, Request
+from livek12.core.records import Request
 
 _log = logging.getLogger(__name__)
 
-PREFETCH = (4, 64)
-"""Requests that wait at a member beside those its engine has taken: a quarter of these, within such bounds."""
 BEHIND = 256
 """So many requests waiting for one member, and others without work: then their picture is shown to another one too."""
 HOMES = 4096
@@ -41,85 +40,10 @@ BURST = 64
 SUSPECT, CONVICTED, PART = 2, 3, 8
 """Deaths that make a suspect; that make it be done alone; suspects done together before that."""
 FUTILE = 3
+AWAY = 64
+"""How many requests beyond the next a member proves itself after a second lonely death: neighbours may kill alike."""
 CLOSING_SECONDS = 15.0
 """What members have to close in order before they are killed."""
-
-
-class Member(Protocol):
-    """The near end of an engine elsewhere; made without waiting for the engine."""
-
-    def send(self, message: Message) -> None:
-        """Returns soon; that the member is gone is for `receive` to say."""
-        ...
-
-    def receive(self) -> Report:
-        """Waits for the next report; used by one thread. Raises EngineDied when no more can come."""
-        ...
-
-    def close(self, seconds: float) -> None:
-        """Gives everything back: waits so long for a stopped member to end, then kills it."""
-        ...
-
-
-@dataclass(slots=True)
-class _Job:
-    """A request with what the pool has to remember of it."""
-
-    request: Request
-    home: str
-    deaths: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class _Seat:
-    """A member's place, which outlives its members."""
-
-    number: int
-    build: Callable[[], Member]
-    member: Member | None = None
-    facts: Ready | None = None
-    gone: str = ""
-    barred: bool = False
-    futile: int = 0
-    album: Album = field(default_factory=Album)
-    waiting: deque[_Job] = field(default_factory=deque)
-    hand: dict[Key, _Job] = field(default_factory=dict)
-    untaken: int = 0
-    ended: bool = True
-
-    @property
-    def load(self) -> int:
-        """Requests that it has or is about to have."""
-        return len(self.hand) + len(self.waiting)
-
-    @property
-    def room(self) -> int:
-        """How many more it should have waiting at its end."""
-        least, most = PREFETCH
-        return min(most, max(least, (len(self.hand) - self.untaken) // 4)) - self.untaken
-
-    def send(self, epoch: int, count: int) -> None:
-        """Sends the first of what waits."""
-        jobs = [self.waiting.popleft() for _ in range(min(count, len(self.waiting)))]
-        if jobs and self.member:
-            self.hand.update((job.request.key, job) for job in jobs)
-            self.untaken += len(jobs)
-            self.ended = False
-            self.member.send(Ask(epoch, [self.album.pack(job.request) for job in jobs]))
-
-    def end(self, epoch: int) -> None:
-        """Says that nothing more comes for now, once."""
-        if self.member and not self.ended and not self.waiting:
-            self.ended = True
-            self.member.send(End(epoch))
-
-    def leave(self) -> list[_Job]:
-        """Takes back what it has: in its hands first."""
-        jobs = [*self.hand.values(), *self.waiting]
-        self.hand.clear()
-        self.waiting.clear()
-        self.untaken, self.ended = 0, True
-        return jobs
 
 
 class Pool:
@@ -135,12 +59,12 @@ class Pool:
     def __init__(self, builds: Sequence[Callable[[], Member]]) -> None:
         self._events: queue.SimpleQueue[tuple[Member, Report]] = queue.SimpleQueue()
         self._listeners: list[threading.Thread] = []
-        self._seats = [_Seat(number, build) for number, build in enumerate(builds, start=1)]
+        self._seats = [Seat(number, build) for number, build in enumerate(builds, start=1)]
         self._epoch = 0
-        self._homes: OrderedDict[str, _Seat] = OrderedDict()
-        self._returned: deque[_Job] = deque()
-        self._suspects: deque[_Job] = deque()
-        self._ward: _Seat | None = None
+        self._homes: OrderedDict[str, Seat] = OrderedDict()
+        self._returned: deque[Job] = deque()
+        self._suspects: deque[Job] = deque()
+        self._ward: Seat | None = None
         self._stream: Iterator[Request] = iter(())
         self._exhausted = True
         try:
@@ -199,7 +123,7 @@ class Pool:
 
     # Members
 
-    def _start(self, seat: _Seat) -> None:
+    def _start(self, seat: Seat) -> None:
         seat.member, seat.facts, seat.gone, seat.album = seat.build(), None, "", Album()
         listener = threading.Thread(target=_listen, args=(seat.member, self._events), daemon=True, name="pool-member")
         self._listeners = [*filter(threading.Thread.is_alive, self._listeners), listener]
@@ -219,21 +143,21 @@ class Pool:
                 if seat.facts:
                     return seat.facts
 
-    def _next_report(self) -> tuple[_Seat | None, Report]:
+    def _next_report(self) -> tuple[Seat | None, Report]:
         """The next report and whose it is; nobody's when it is of a member that was given up meanwhile."""
         member, report = self._events.get()
         return next((seat for seat in self._seats if seat.member is member), None), report
 
-    def _welcome(self, seat: _Seat, facts: Ready, versions: dict[str, str]) -> None:
+    def _welcome(self, seat: Seat, facts: Ready, versions: dict[str, str]) -> None:
         """Takes a member in, unless what it runs differs: a run's responses are all made by the same versions."""
         for library in sorted({*versions} & {*facts.versions}):
             if versions[library] != facts.versions[library]:
                 there = f"{library} {facts.versions[library]} on {facts.host}, {versions[library]} elsewhere"
                 self._dismiss(seat, f"it has {there}: install the same on all nodes", bar=True)
                 return
-        seat.facts = facts
+        seat.facts, seat.served = facts, True
 
-    def _dismiss(self, seat: _Seat, reason: str, bar: bool = False) -> None:
+    def _dismiss(self, seat: Seat, reason: str, bar: bool = False) -> None:
         """Gives a member up, for this call of `generate` or for good."""
         seat.barred = bar
         seat.gone = f"replica {seat.number} is not used: {reason}"
@@ -244,7 +168,7 @@ class Pool:
         if self._ward is seat:
             self._ward = None
 
-    def _bury(self, seat: _Seat, reason: str) -> list[Outcome]:
+    def _bury(self, seat: Seat, reason: str) -> list[Outcome]:
         """Takes the requests of a dead member back and builds it again; gives the failure of one that kills alone."""
         held, failures = len(seat.hand), list[Outcome]()
         for job in seat.hand.values():
@@ -289,16 +213,16 @@ class Pool:
                 seat.end(self._epoch)
         return hungry and not (self._exhausted and not self._returned)
 
-    def _next_job(self) -> _Job | None:
+    def _next_job(self) -> Job | None:
         if self._returned:
             return self._returned.popleft()
         request = None if self._exhausted else next(self._stream, None)
         if request is None:
             self._exhausted = True
             return None
-        return _Job(request, _home(request))
+        return Job(request, _home(request))
 
-    def _place(self, job: _Job, ready: list[_Seat]) -> None:
+    def _place(self, job: Job, ready: list[Seat]) -> None:
         """Puts a request into the queue of the member that has its picture or prompt, or of the least loaded."""
         seat = self._homes.get(job.home)
         if seat not in ready or len(seat.waiting) >= BEHIND:
@@ -325,13 +249,21 @@ class Pool:
             self._returned.extendleft(reversed(ward.waiting))
             ward.waiting.clear()
         if not ward.hand:
-            fewest = min(job.deaths for job in self._suspects)
-            count = PART if fewest < CONVICTED else 1
-            ward.waiting.extend([job for job in self._suspects if job.deaths == fewest][:count])
-            for job in ward.waiting:
-                self._suspects.remove(job)
-            ward.send(self._epoch, count)
+            ward.waiting.extend(self._trial(ward.futile))
+            ward.send(self._epoch, PART)
         ward.end(self._epoch)
+
+    def _trial(self, futile: int) -> list[Job]:
+        """What a ward does next: suspects; after a lonely death first what shows that it works, far from them."""
+        if futile and (ahead := list(islice(iter(self._next_job, None), AWAY ** (futile - 1)))):
+            self._returned.extendleft(reversed(ahead[:-1]))
+            return ahead[-1:]
+        fewest = min(job.deaths for job in self._suspects)
+        equal = [job for job in self._suspects if job.deaths == fewest]
+        chosen = equal[-1:] if futile else equal[: PART if fewest < CONVICTED else 1]
+        for job in chosen:
+            self._suspects.remove(job)
+        return chosen
 
     def _absorb(self, wait: bool) -> Iterator[Outcome]:
         """Deals with the reports that are there; waits for one if told to."""
@@ -348,10 +280,12 @@ class Pool:
                 self._welcome(seat, report, self._facts.versions)
             elif seat.facts:  # it had begun to work, so it speaks for all
                 raise UserError(report.reason)
+            elif seat.served:  # the next one may have room again
+                yield from self._bury(seat, report.reason)
             else:
                 self._dismiss(seat, report.reason, bar=True)
 
-    def _hear(self, seat: _Seat, report: Told) -> Iterator[Outcome]:
+    def _hear(self, seat: Seat, report: Told) -> Iterator[Outcome]:
         if report.epoch != self._epoch:
             return
         seat.untaken -= report.taken

@@ -14,7 +14,9 @@ import math
 import os
 import queue
 import re
+import signal
 import socket
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -98,7 +100,7 @@ class FarEnd:
 
 
 class RayMember:
-    """The near end; see `pool.Member`.
+    """The near end; see `seat.Member`.
 
     Args:
         build: makes the engine; travels by pickle, so that it names what can be imported on the nodes.
@@ -252,7 +254,10 @@ def _connect(address: str, cpus: float) -> bool:
     try:
         if found := re.fullmatch(r"(?:ray://)?([^/]+):(\d+)", address):  # Ray itself would try for minutes
             socket.create_connection((found[1], int(found[2])), JOINING_SECONDS).close()
+        ours = signal.getsignal(signal.SIGTERM)
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **local)
+        if threading.current_thread() is threading.main_thread() and ours is not None:
+            signal.signal(signal.SIGTERM, ours)  # Ray's own would end the command with another code than Ctrl-C
     except Exception as error:
         there = "is it up, and its token here (RAY_AUTH_TOKEN; `ray get-auth-token`)?"
         advice = "start it with `ray start --head`, or take ray=local" if address == "auto" else there

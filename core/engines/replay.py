@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.engines.base import Outcome
-from livek12.core.engines.common import clean, failure, one_line, versions_of
+from livek12.core.engines.common import NO_COUNT, clean, failure, one_line, versions_of
 from livek12.core.engines.recorded import plain
 from livek12.core.engines.thinking import Thinking
 from livek12.core.errors import UserError
@@ -216,4 +216,4 @@ def _fits(name: str, value: Any) -> bool:
     if name in TEXTS:
         return isinstance(value, str)
     numbers = int if name in COUNTS else (int, float)
-    return isinstance(value, numbers) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, numbers) and not isinstance(value, bool) and 0 <= value < NO_COUNT

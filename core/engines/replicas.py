@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from livek12.core.engines.arguments import bound
@@ -38,6 +40,7 @@ class Plan:
 
 PLACING = frozenset(one.name for one in fields(Plan))
 """The arguments of `Plan`."""
+_DEVICE = re.compile(r"\d+$|GPU-|MIG-")
 
 
 def pooled(name: str, build: Callable[[], Engine], placing: Mapping[str, Any], args: Mapping[str, Any]) -> Engine:
@@ -73,20 +76,22 @@ def _shares(plan: Plan, spread: int) -> list[tuple[dict[str, str], frozenset[int
     if not gpus:
         hidden = {"CUDA_VISIBLE_DEVICES": ""} if devices else {}
         return [(environment | hidden, cores) for environment, cores in core_shares(plan.replicas, plan.cpus)]
-    if plan.replicas * gpus > len(devices):
+    sharing, width = (math.floor(1 / gpus + 1e-9), 1) if gpus < 1 else (1, math.ceil(gpus))
+    needed = math.ceil(plan.replicas / sharing) * width
+    if needed > len(devices):
         raise UserError(
-            f"replicas={plan.replicas} with {gpus:g} GPUs each need {plan.replicas * gpus:g}, and there are "
-            f"{len(devices)}: take fewer, or gpus=0.5 for two replicas on one GPU"
+            f"replicas={plan.replicas} with {gpus:g} GPUs each need {needed}, and there are {len(devices)}: take fewer,"
+            " or two on each GPU with gpus=0.5,gpu_memory_utilization=0.45"
         )
-    width = math.ceil(gpus)
-    starts = [math.floor(number * gpus) for number in range(plan.replicas)]
+    starts = [number // sharing * width for number in range(plan.replicas)]
     return [({"CUDA_VISIBLE_DEVICES": ",".join(devices[start : start + width])}, None) for start in starts]
 
 
 def _devices() -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them: those before the first that is none."""
     if "CUDA_VISIBLE_DEVICES" in os.environ:
-        return [one.strip() for one in os.environ["CUDA_VISIBLE_DEVICES"].split(",") if one.strip()]
+        names = map(str.strip, os.environ["CUDA_VISIBLE_DEVICES"].split(","))
+        return list(takewhile(_DEVICE.match, names))
     try:
         import torch
     except ModuleNotFoundError:

@@ -2,8 +2,10 @@
 
 On EngineDied the dead engine is closed, a new one is built, and the requests without an outcome are done again,
 together first. If the new engine dies with them as well, they are tried in ever smaller parts, until the request that
-kills a new engine is alone and ends as a failure that says so. `DEATHS` engines lost in a row with a single request,
-with none or while loading end the attempts: what is left fails, not finally, so that the next command asks it again.
+kills a new engine is alone and ends as a failure that says so. The next engine then has to prove itself, on requests
+ever farther from that one, for the neighbours of a request that kills (of the same page) may kill too. `DEATHS` engines
+lost in a row with a single request, with none or while loading end the attempts: what is left fails, not finally, so
+that the next command asks it again.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 
 from livek12.core.engines.base import Engine, EngineDied, Outcome
 from livek12.core.engines.common import failure, one_line
@@ -21,6 +24,8 @@ _log = logging.getLogger(__name__)
 
 DEATHS = 3
 """Engines lost like this before no further one is built; an outcome between them starts the count anew."""
+AWAY = 64
+"""How many requests beyond the last ones an engine proves itself when one has already died of the very next."""
 
 
 class Revived:
@@ -52,7 +57,7 @@ class Revived:
         again: list[list[Request]] = []  # what is to be done again, the next part last
         self._deaths = 0
         while self._alive():
-            batch = again.pop() if again else None
+            batch = self._next(again, stream)
             source = stream if batch is None else iter(batch)
             hand: dict[Key, Request] = {}
             try:
@@ -100,6 +105,17 @@ class Revived:
                 self._why = f"it cannot be built again: {one_line(error, 200)}"
                 self._deaths += 1
         return self.engine is not None
+
+    def _next(self, again: list[list[Request]], stream: Iterator[Request]) -> list[Request] | None:
+        """The next part of what is to be done again, or None for the stream; after a lonely death what is far away."""
+        if not self._deaths:
+            return again.pop() if again else None
+        if ahead := list(islice(stream, AWAY ** (self._deaths - 1))):
+            again[:0] = [ahead[:-1]] if ahead[:-1] else []
+            return ahead[-1:]
+        if self._deaths == 1 and again and again[0]:
+            return [again[0].pop()]
+        return again.pop(0) if again else None
 
     def _bury(self, error: EngineDied, left: int) -> None:
         self._why = one_line(error, 200)

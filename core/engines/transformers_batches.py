@@ -17,15 +17,23 @@ from livek12.core.records import Request
 
 @dataclass(frozen=True)
 class Prompt:
-    """A request that waits for its batch; `length` is about how many tokens its prompt has."""
+    """A request that waits for its batch.
+
+    Attributes:
+        request: what is asked.
+        length: about how many tokens its prompt has.
+        context: tokens that the model's context holds; None where it does not say.
+    """
 
     request: Request
     length: int
+    context: int | None = None
 
     @property
     def cells(self) -> int:
         """Tokens that its row may come to, prompt and answer."""
-        return self.length + self.request.sampling.max_tokens
+        wanted = self.length + self.request.sampling.max_tokens
+        return wanted if self.context is None else min(wanted, self.context)
 
 
 @dataclass
@@ -46,10 +54,16 @@ class Room:
         """Whether a batch of so many rows, the longest of so many cells, may be tried."""
         return rows <= 1 or (rows <= self.rows and (self.cells is None or rows * longest <= self.cells))
 
-    def shrink(self, batch: list[Prompt]) -> None:
-        """From now on no batch is more than half as large as this one, for which memory ran out."""
-        half = len(batch) * max(prompt.cells for prompt in batch) // 2
-        self.cells = half if self.cells is None else min(half, self.cells)
+    def shrink(self, failed: list[list[Prompt]]) -> None:
+        """From now on no batch is more than half as large as any of these parts of one, for which memory ran out.
+
+        A part that held a request for which it ran out alone says nothing: that request was to blame.
+        """
+        alone = {str(part[0].request.key) for part in failed if len(part) == 1}
+        for part in failed:
+            if alone.isdisjoint(str(prompt.request.key) for prompt in part):
+                half = len(part) * max(prompt.cells for prompt in part) // 2
+                self.cells = half if self.cells is None else min(half, self.cells)
 
 
 def batches(prompts: Iterable[Prompt], room: Room, kind: Callable[[Request], Hashable]) -> Iterator[list[Prompt]]:

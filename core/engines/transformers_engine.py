@@ -2,9 +2,10 @@
 
 The model is AutoModelForImageTextToText where its config says that it sees, else AutoModelForCausalLM; where it goes
 says transformers_loading.py, what shares a batch transformers_batches.py, and how tokens are drawn
-transformers_sampling.py. A batch for which memory runs out is run again in smaller ones, and so are all after it; any
-other batch that fails is run again in halves: so only the requests that fail alone end as failures. The defaults of
-the model's generation_config.json hold unless the request says otherwise. `seconds` of a response are those of its
+transformers_sampling.py. What a batch gives no answer to is run again in halves, so that only the requests that fail
+alone end as failures: all of it where it fails as a whole, else the rows with broken scores, and those that a longer
+neighbour cut short of the context that they have alone. Where memory ran out, later batches are smaller. The defaults
+of the model's generation_config.json hold unless the request says otherwise. `seconds` of a response are those of its
 batch.
 """
 
@@ -45,15 +46,12 @@ ROWS_ON_CPU, ROWS_ON_DEVICE = 8, 64
 AHEAD, AHEAD_SHARED = 8, 2
 """Batches held to choose from; fewer where several processes share the work, so that the last ones end together."""
 _PIXELS_A_TOKEN = 28 * 28
-_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+"""What torch, its allocator, and the libraries below it (CUBLAS_STATUS_ALLOC_FAILED and the like) say of it."""
 
 
 class _NeverFits(Exception):
     """A prompt that fills the context."""
-
-
-class _Crowded(Exception):
-    """A batch whose longest prompt leaves no room in the context for what the shortest may say."""
 
 
 class TransformersEngine:
@@ -109,6 +107,7 @@ class TransformersEngine:
         source |= {"gguf_file": gguf_file} if gguf_file else {}
         self._model, self._processor, self.images = load(folder, source, {"dtype": dtype} | library_args)
         self.gpus = len(devices_of(self._model))
+        self._context: int | None = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         self._tokenizer = getattr(self._processor, "tokenizer", self._processor)
         self._tokenizer.padding_side = "left"
         if self._tokenizer.pad_token is None:
@@ -151,7 +150,7 @@ class TransformersEngine:
             if has_images(request) and not self.images:
                 unseen.append(cannot_see(request, self.model))
             else:
-                yield Prompt(request, self._length(request))
+                yield Prompt(request, self._length(request), self._context)
 
     def _length(self, request: Request) -> int:
         """About how many tokens the prompt has; its pictures are not decoded for this."""
@@ -161,42 +160,42 @@ class TransformersEngine:
         return self._count(text) + sum(pixels_of(image) for image in shown) // _PIXELS_A_TOKEN
 
     def _outcomes(self, batch: list[Prompt]) -> Iterator[Outcome]:
-        """Runs the batch, in ever smaller parts where it fails."""
-        parts = [batch]
+        """Runs the batch, and what has no answer then in ever smaller parts."""
+        parts: list[list[Prompt]] = [batch]
+        too_large: list[list[Prompt]] = []
         while parts:
             part = parts.pop()
-            try:
-                answers, trouble = self._run([prompt.request for prompt in part]), None
-            except UserError:  # no request can be run as it is asked
-                raise
-            except Exception as error:  # an image processor's, a chat template's, out of memory, …
-                answers, trouble = [], error.with_traceback(None)  # whose frames would hold the batch's tensors
-            if trouble is not None:
-                self._mind(part, trouble)
-                if len(part) == 1:
-                    yield failure(part[0].request, _said(trouble), final=isinstance(trouble, (BadImage, _NeverFits)))
-                else:
-                    parts += [part[len(part) // 2 :], part[: len(part) // 2]]
-                continue
+            answers, trouble = self._tried(part)
+            if trouble is not None and _memory_ran_out(trouble):
+                too_large.append(part)
+                give_back()
+            again = []
             for prompt, answer in zip(part, answers, strict=True):
                 if isinstance(answer, Response):
                     yield answer
                 elif len(part) == 1:
-                    yield failure(prompt.request, answer)
+                    yield failure(prompt.request, answer, final=isinstance(trouble, (BadImage, _NeverFits)))
                 else:
-                    parts.append([prompt])  # alone, where no padding can be to blame
+                    again.append(prompt)
+            half = len(again) // 2
+            parts += [rest for rest in (again[half:], again[:half]) if rest]
+        self._room.shrink(too_large)
 
-    def _mind(self, batch: list[Prompt], trouble: Exception) -> None:
-        """Makes batches smaller when memory ran out.
+    def _tried(self, batch: list[Prompt]) -> tuple[list[Response | str], Exception | None]:
+        """What `_run` gives, or for each what is wrong with the batch, and the exception that says so.
 
         Raises:
             EngineDied: the device is lost to this process, whatever is asked next.
         """
-        if _memory_ran_out(trouble):
-            self._room.shrink(batch)
-            give_back()
-        elif _device_is_lost(trouble):
+        try:
+            return self._run([prompt.request for prompt in batch]), None
+        except UserError:  # no request can be run as it is asked
+            raise
+        except Exception as error:  # an image processor's, a chat template's, out of memory, …
+            trouble = error.with_traceback(None)  # whose frames would hold the batch's tensors
+        if _device_is_lost(trouble):
             raise EngineDied(f"the device of {self.model} is lost to this process: {one_line(trouble, 160)}")
+        return [_said(trouble) for _ in batch], trouble
 
     def _run(self, batch: list[Request]) -> list[Response | str]:
         """A response for each, or what is wrong with it."""
@@ -206,6 +205,7 @@ class TransformersEngine:
         inputs = self._inputs(batch)
         width = inputs["input_ids"].shape[1]
         sampling = batch[0].sampling
+        most = self._tokens_left(width, sampling.max_tokens)
         watch = Watch()
         seeds = [seed_of(request) for request in batch]
         steps = score_steps(sampling, self._model.generation_config, seeds, watch)
@@ -217,7 +217,7 @@ class TransformersEngine:
                 generation_config=self._greedy_config(),
                 logits_processor=steps,
                 stopping_criteria=[watch.ends],
-                max_new_tokens=self._tokens_left(len(batch), width, sampling.max_tokens),
+                max_new_tokens=most,
                 stop_strings=sampling.stop or None,
                 tokenizer=self._tokenizer if sampling.stop else None,
                 pad_token_id=self._tokenizer.pad_token_id,
@@ -228,7 +228,7 @@ class TransformersEngine:
         ]
         answers = rows[:, width:].tolist()
         return [
-            self._response(request, prompt, tokens, seconds, broken)
+            self._response(request, prompt, tokens, most, seconds, broken)
             for request, prompt, tokens, broken in zip(batch, prompts, answers, watch.broken_at(), strict=True)
         ]
 
@@ -253,16 +253,13 @@ class TransformersEngine:
         content = content_parts if self.images else content_of
         return [{"role": message.role, "content": content(message, picture)} for message in request.messages]
 
-    def _tokens_left(self, rows: int, width: int, wanted: int) -> int:
-        """Tokens that may be generated: as many as wanted and the context holds."""
-        context = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
-        if context is None or width + wanted <= context:
+    def _tokens_left(self, width: int, wanted: int) -> int:
+        """Tokens that may follow a prompt so wide: as many as wanted and the context holds."""
+        if self._context is None:
             return wanted
-        if rows > 1:
-            raise _Crowded
-        if width >= context:
-            raise _NeverFits(f"the prompt of {width} tokens leaves no room in a context of {context}")
-        return int(context - width)
+        if width >= self._context:
+            raise _NeverFits(f"the prompt of {width} tokens leaves no room in a context of {self._context}")
+        return min(wanted, self._context - width)
 
     def _greedy_config(self) -> Any:
         """The model's own settings without its sampling, which `score_steps` does."""
@@ -273,14 +270,17 @@ class TransformersEngine:
         return config
 
     def _response(
-        self, request: Request, prompt: list[int], tokens: list[int], seconds: float, broken: int
+        self, request: Request, prompt: list[int], tokens: list[int], most: int, seconds: float, broken: int
     ) -> Response | str:
+        """The response that a row's tokens make, or what is wrong with them; `most` of them were allowed."""
         text, finish, count = self._read(tokens, request.sampling.stop)
         if 0 <= broken < count:
             return (
                 f"the model computed NaN or infinity instead of scores for token {broken + 1} of the answer: its"
                 " weights are damaged, or its dtype is too narrow (--engine-args dtype=bfloat16 or float32)"
             )
+        if finish == "length" and most < self._tokens_left(len(prompt), request.sampling.max_tokens):
+            return "cut by a longer neighbour"
         tail = self._tokenizer.decode(prompt[-16:], skip_special_tokens=False)
         split = self._thinking.split(text, self._thinking.opened_by(tail))
         return Response(
@@ -343,6 +343,8 @@ def _device_is_lost(error: Exception) -> bool:
     """Whether it is an error of the device itself, after which it answers nothing more to this process."""
     import torch
 
+    if _memory_ran_out(error):  # which some libraries call a "CUDA error" too
+        return False
     kinds = getattr(torch, "AcceleratorError", ())
     return isinstance(error, kinds) or "device-side assert" in str(error) or "CUDA error" in str(error)
 

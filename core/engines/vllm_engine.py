@@ -1,22 +1,25 @@
 """vLLM inside this process: requests stream in, outcomes stream out as each finishes.
 
 Up to `window` requests are in vLLM's hands at a time, so its scheduler is never short of work and memory stays
-bounded. Pictures are decoded ahead in threads; they carry their sha256, so that vLLM's processor and prefix caches do
-each page once. A prompt is rendered once for all successive trials of it, which go in one after the other, each with
-the seed that core.engines.base asks for; vLLM's prefix cache computes it once. Where vLLM's engine has a process of its
-own (on a GPU), prompts are rendered in a thread while outputs are read; where it runs in this thread, a few are
-rendered between its steps. Where the model's own generation_config.json has defaults (top_p, repetition_penalty), they
-hold unless the request says otherwise, as in a served vLLM. A response drawn from logits that are NaN is a failure.
+bounded; none is taken while they show `MOST_PIXELS` of distinct pictures. Pictures are decoded ahead in threads; they
+carry their sha256, so that vLLM's processor and prefix caches do each page once. A prompt is rendered once for all
+successive trials of it, which go in one after the other, each with the seed that core.engines.base asks for; vLLM's
+prefix cache computes it once. Where vLLM's engine has a process of its own (on a GPU), prompts are rendered in a thread
+while outputs are read; where it runs in this thread, a few are rendered between its steps. Where the model's own
+generation_config.json has defaults (top_p, repetition_penalty), they hold unless the request says otherwise, as in a
+served vLLM. A response drawn from logits that are NaN is a failure.
 """
 
 from __future__ import annotations
 
 import copy
 import itertools
+import re
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,10 +35,11 @@ from livek12.core.engines.common import (
     seed_of,
     versions_of,
 )
-from livek12.core.engines.images import Pictures
+from livek12.core.engines.images import InHand, Pictures
 from livek12.core.engines.thinking import Thinking
 from livek12.core.engines.thinking_budget import reasoning_config
 from livek12.core.engines.vllm_loading import CoreWatch, load, release
+from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
 
 BURST = 32
@@ -43,6 +47,9 @@ BURST = 32
 full window, or while an engine in its own process works."""
 SEEING_BURST = 8
 """The same for a model that sees, whose prompts hold the numbers of their pictures: up to 200 MB for eight pages."""
+MOST_PIXELS = 500_000_000
+"""Pixels of distinct pictures in hand, with which no further request is taken. A processor makes up to 24 bytes of each
+(12 GB), and a model a token of about a thousand: more tokens than an 80 GB GPU has room for beside an 8B model."""
 
 NAN = (
     "the model computed NaN instead of scores for the next token: its weights are damaged or its dtype is too narrow"
@@ -88,7 +95,7 @@ class VLLMEngine:
 
     Args:
         model: Hub name or folder.
-        window: requests in hand; default twice vLLM's `max_num_seqs`.
+        window: requests in hand, one at least; default twice vLLM's `max_num_seqs`.
         images_per_prompt: more images than this in one request is that request's failure.
         enable_thinking: switches a hybrid model's thinking on or off through its chat template.
         chat_template_kwargs: further variables of the chat template.
@@ -100,7 +107,7 @@ class VLLMEngine:
         library_args: whatever else vLLM's `LLM` takes (tensor_parallel_size, max_model_len, …).
 
     Raises:
-        UserError: vLLM is missing or cannot run this model with these arguments.
+        UserError: an empty window, or vLLM is missing or cannot run this model with these arguments.
     """
 
     name = "vllm"
@@ -120,6 +127,8 @@ class VLLMEngine:
         tokenizer_revision: str | None = None,
         **library_args: Any,
     ) -> None:
+        if window is not None and window < 1:
+            raise UserError(f"window={window}: a number above zero, how many requests vLLM has in hand")
         self.model = model
         self.revision = revision
         self._thinking = Thinking(think_start, think_end)
@@ -152,16 +161,17 @@ class VLLMEngine:
         Raises:
             EngineDied: vLLM stopped, or its process was killed.
         """
-        groups = self._pictures.decoding(grouped(requests)) if self.images else grouped(requests)
+        in_hand = InHand()
+        groups = in_hand.taking(self._pictures.decoding(grouped(requests)) if self.images else grouped(requests))
         ready: deque[_Rendered] = deque()
         sent: dict[str, _Sent] = {}
         try:
             while True:
-                self._render_ahead(groups, ready, len(sent))
+                self._render_ahead(groups, ready, len(sent), in_hand)
                 while ready and (not sent or ready[0].prompt.done()):
-                    yield from self._send(ready.popleft(), sent)
+                    yield from map(in_hand.done, self._send(ready.popleft(), sent))
                 if sent:
-                    yield from self._step(ready, sent)
+                    yield from map(in_hand.done, self._step(ready, sent))
                 elif not ready:
                     return
         finally:
@@ -181,10 +191,13 @@ class VLLMEngine:
         self._watch.close()
         release(llm)
 
-    def _render_ahead(self, groups: Iterator[list[Request]], ready: deque[_Rendered], in_hand: int) -> None:
-        """Takes prompts as there is room in the window, and begins to render them."""
-        room = self._window - in_hand - sum(len(rendered.requests) for rendered in ready)
-        while room > 0 and len(ready) < (SEEING_BURST if self.images else BURST) and (group := next(groups, None)):
+    def _render_ahead(
+        self, groups: Iterator[list[Request]], ready: deque[_Rendered], sent: int, in_hand: InHand
+    ) -> None:
+        """Takes prompts as there is room in the window and for their pictures, and begins to render them."""
+        room = self._window - sent - sum(len(rendered.requests) for rendered in ready)
+        burst = SEEING_BURST if self.images else BURST
+        while room > 0 and in_hand.pixels < MOST_PIXELS and len(ready) < burst and (group := next(groups, None)):
             room -= len(group)
             ready.append(_Rendered(group, self._renderer.submit(self._render, group[0])))
 
@@ -212,17 +225,19 @@ class VLLMEngine:
                 if self._watch.dead:
                     raise self._watch.died(problem) from problem
                 self._forget(request)
-                yield failure(request, _cause(problem), final=not isinstance(problem, (MemoryError, OSError)))
+                causes = _causes(problem)
+                yield failure(request, causes[-1], final=not any(map(_passes, causes)))
 
     def _step(self, ready: deque[_Rendered], sent: dict[str, _Sent]) -> Iterator[Outcome]:
         """Yields what finished; what vLLM could not do, but may the second time, goes to `ready` once more."""
         try:
             outputs = self._llm.llm_engine.step()
+            damaged = list(self._without_numbers(sent))
         except Exception as error:
             ready.clear()
             sent.clear()
             raise self._watch.died(error) from error
-        yield from self._without_numbers(sent)
+        yield from damaged
         for output in outputs:
             if not output.finished or output.request_id not in sent:
                 continue
@@ -233,7 +248,8 @@ class VLLMEngine:
                 yield failure(done.request, f"vLLM gave this request up ({sample.finish_reason})")
             else:
                 prompt = self._renderer.submit(self._render, done.request)
-                ready.appendleft(_Rendered([done.request], prompt, again=True))
+                # Last, for vLLM's two picture caches agree only while prompts are sent in the order they are rendered.
+                ready.append(_Rendered([done.request], prompt, again=True))
 
     def _without_numbers(self, sent: dict[str, _Sent]) -> Iterator[Outcome]:
         """Ends the requests whose logits had a NaN: whatever vLLM drew from them is no answer of the model."""
@@ -311,12 +327,16 @@ class VLLMEngine:
         for rendered in ready:
             if not rendered.prompt.cancel():
                 self._forget(rendered.requests[0])
-        if sent:
-            self._llm.llm_engine.abort_request([one.internal_id for one in sent.values()], internal=True)
+        with suppress(Exception):  # after a Ctrl-C, which vLLM's process gets as well, that may be gone
+            if sent:
+                self._llm.llm_engine.abort_request([one.internal_id for one in sent.values()], internal=True)
 
 
-def _cause(error: BaseException) -> BaseException:
-    """What vLLM's own words ("failed to apply …") hide: the error of the library under it."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error
+def _causes(error: BaseException) -> list[BaseException]:
+    """An error and what vLLM's own words ("failed to apply …") hide: the error of the library under it comes last."""
+    return [error, *(_causes(error.__cause__) if error.__cause__ else ())]
+
+
+def _passes(error: BaseException) -> bool:
+    """Whether the machine is to blame and not the request: torch says in words only that memory is short."""
+    return isinstance(error, (MemoryError, OSError)) or bool(re.search("allocate memory|out of memory", str(error)))

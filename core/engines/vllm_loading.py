@@ -1,6 +1,7 @@
 """Loading vLLM's `LLM` and giving it back: settings, readable errors, and word from its process when that ends.
 
-Contract: whatever keeps a model from being run ends in one UserError line, and leaves no process behind.
+Contract: whatever keeps a model from being run ends in one UserError line, and leaves no process behind; nor does the
+death of this process.
 """
 
 from __future__ import annotations
@@ -8,15 +9,17 @@ from __future__ import annotations
 import gc
 import os
 import re
+import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from typing import Any
 
 from livek12.core.engines.base import EngineDied
 from livek12.core.engines.common import Json, one_line
+from livek12.core.engines.memory import give_back
 from livek12.core.engines.torch_builds import mend_torch_builds
 from livek12.core.errors import UserError
 
@@ -27,6 +30,18 @@ NEEDED = ("_preprocess_chat_one", "get_default_sampling_params")
 _END_SECONDS = 30
 """How long a process that says it is dead may take to end."""
 _LISTEN_SECONDS = 1
+_REAPER = """
+import os, select, signal, sys
+parent = os.getppid()
+while os.getppid() == parent and not select.select([0], [], [], 2)[0]:
+    pass
+for process in map(int, sys.argv[1:]):
+    try:
+        os.kill(process, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+"""Its input ends with the parent; should a process that the parent forked keep that open, its parent's id tells."""
 _HEARD_BYTES = 1 << 16
 _ERROR = re.compile(r"^[^\n]{0,200}?\b(?:\w+\.)*\w*(?:Error|Exception): ([^\n]+)$", re.MULTILINE)
 _NO_CAUSE = "See root cause above"
@@ -48,6 +63,7 @@ class CoreWatch:
         core.get_output = self._get_output
         self._resources: Any = getattr(core, "resources", None)
         self._processes = list(getattr(getattr(self._resources, "engine_manager", None), "processes", []))
+        self._reaper = reaper(process.pid for process in self._processes) if self._processes else None
         if self._processes:
             threading.Thread(target=self._wake, args=(core.outputs_queue,), daemon=True).start()
 
@@ -69,6 +85,10 @@ class CoreWatch:
 
     def close(self) -> None:
         """Lets go of the core, so that its memory can be given back."""
+        if self._reaper is not None and self._reaper.stdin is not None:
+            self._reaper.kill()  # before the core ends, whose process id may then be another's
+            self._reaper.wait()
+            self._reaper.stdin.close()
         if self._core is not None:
             del self._core.get_output, self._read
             self._core = None
@@ -84,6 +104,16 @@ class CoreWatch:
         wait([process.sentinel for process in self._processes])
         self._resources.engine_dead = True
         outputs.put(EngineDied("vLLM's process ended"))
+
+
+def reaper(processes: Iterable[int]) -> subprocess.Popen[bytes]:
+    """Starts a process that kills others, by their ids, when this one ends; kill it where they end before.
+
+    For vLLM's process lives on, and keeps the GPU, when the one that started it is killed.
+    """
+    command = [sys.executable, "-I", "-S", "-c", _REAPER, *map(str, processes)]
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, start_new_session=True)
 
 
 def load(model: str, args: Json) -> Any:
@@ -116,7 +146,9 @@ def load(model: str, args: Json) -> Any:
         affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
         try:
             with _overheard(heard):
-                return LLM(model, **args)
+                llm = LLM(model, **args)
+            gc.freeze()  # what is loaded stays: a collection that looks at all of it takes half a second
+            return llm
         finally:
             # The CPU build binds this thread to cores, and whatever is started later would inherit that.
             if affinity is not None:
@@ -140,7 +172,8 @@ def release(llm: Any) -> None:
     from vllm.distributed import cleanup_dist_env_and_memory
 
     cleanup_dist_env_and_memory()
-    gc.collect()
+    gc.unfreeze()
+    give_back()
 
 
 def ready_vllm() -> None:

@@ -44,12 +44,13 @@ def budget_curves(
     return {of: _curve({task: tables[task] for task in group}, group, parameters) for of, group in groups.items()}
 
 
-def within_limit(terms: Terms, limit: Limit | None) -> Terms:
-    """The terms of a task under a budget without those Acc≤r that its answers were never allowed the tokens for."""
-    if limit is None or limit.share is None:
+def within_limit(terms: Terms, limit: Limit | None, parameters: Parameters) -> Terms:
+    """The terms of a task without those Acc≤r that its answers were never allowed the tokens for."""
+    if limit is None or limit.tokens is None:
         return terms
-    why = f"not available: the answers were limited to r = {limit.share:g}"
-    beyond = [f"Acc≤{ratio}" for ratio in RATIOS if float(ratio) > limit.share]
+    most = f"{limit.tokens:,} tokens" if limit.share is None else f"r = {limit.share:g}"
+    why = f"not available: the answers were limited to {most}"
+    beyond = [f"Acc≤{ratio}" for ratio in RATIOS if int(float(ratio) * parameters.token_limit) > limit.tokens]
     return terms | dict.fromkeys(beyond, why)
 
 

@@ -84,7 +84,7 @@ def _score_task(
     limit: Limit | None,
     thinking: int | None,
 ) -> TaskReport:
-    terms = within_limit(task_terms(table, profile, parameters), limit)
+    terms = within_limit(task_terms(table, profile, parameters), limit, parameters)
     resampler = Resampler(table.questions, parameters)
     everything = estimates(draw(terms, table, resampler), parameters.level)
 

@@ -17,9 +17,6 @@ from typing import Protocol
 from livek12.core.errors import UserError
 from livek12.core.records import Call
 
-MOST_ROUNDS = 24
-"""Rounds that no panel needs: more means that replies are not remembered."""
-
 
 class Asleep(Exception):
     """A judge whose turn it is not; the message is its name."""
@@ -46,7 +43,8 @@ class Turns:
         self._up: Sleeper | None = None
         self._wanted: dict[str, Sleeper] = {}
         self._asked: Counter[str] = Counter()
-        self._rounds = 0
+        self._been_up: set[str] = set()
+        self._reached = 0
         self._paid: set[int] = set()
         self._failed: dict[int, Call] = {}
 
@@ -68,14 +66,17 @@ class Turns:
         """Closes who was up; who was most asked for comes next.
 
         Raises:
-            UserError: there were more rounds than any panel needs.
+            UserError: the round came to nothing: no request was put that had not been put before, by no new judge.
         """
-        self._rounds += 1
-        if self._rounds >= MOST_ROUNDS:
+        if self._up is not None:
+            self._been_up.add(self._up.name)
+        reached = len(self._paid) + len(self._been_up)
+        if reached == self._reached:
             raise UserError(
                 "the judges' replies are not remembered (is the disk of the cache full?), so that they cannot take "
                 "turns: make room, or load all judges at once with --stages overlap"
             )
+        self._reached = reached
         if self._up is not None:
             self._up.close()
         self._up = self._wanted[self._asked.most_common(1)[0][0]] if self._asked else None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,20 +49,29 @@ def sweep(
 
 
 def _work(plan: Plan) -> bool:
-    """Does what is missing; or has it done by jobs, of which the last reports."""
+    """Does what is missing; or has it done by jobs, of which the last reports.
+
+    A folder that cannot be used is left alone; the report says why.
+    """
     from livek12.scripts.sweep.status import find, look
 
     found = {run.label: find(run) for run in plan.runs}
-    unfinished = {cell.label for cell in look(plan, found) if cell.state != "done"}
+    unfinished = {cell.label for cell in look(plan, found) if cell.state != "done" and not found[cell.label].problem}
+    plan = replace(plan, runs=[run for run in plan.runs if not found[run.label].problem])
     if plan.sweep.backend == "slurm" and unfinished:
         from livek12.scripts.sweep.slurm import submit
 
         submit(plan, [run for run in plan.runs if found[run.label].unanswered], _say)
+        if problems := [f"{label}: {run.problem}" for label, run in found.items() if run.problem]:
+            for problem in problems:
+                _say(problem)
+            raise typer.Exit(1)
         return True
     from livek12.scripts.sweep.processes import work_off
 
     for name in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: every run ends cleanly before we do
-        signal.signal(name, signal.default_int_handler)
+        if signal.getsignal(name) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(name, signal.default_int_handler)
     parallel = plan.sweep.ray.at_once if plan.sweep.backend == "ray" else plan.sweep.local.parallel
     work_off(plan.work, [run for run in plan.runs if run.label in unfinished], parallel, _say)
     return False
@@ -113,7 +124,8 @@ def _dry_run(plan: Plan) -> None:
 
 
 def _say(line: str) -> None:
-    typer.echo("".join(sign if sign.isprintable() else " " for sign in line), err=True)
+    with contextlib.suppress(OSError):  # a full disk under stderr is no reason to leave runs behind
+        typer.echo("".join(sign if sign.isprintable() else " " for sign in line), err=True)
 
 
 def _print(cells: Sequence[Cell]) -> None:

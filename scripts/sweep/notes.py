@@ -26,7 +26,10 @@ _LONGEST = 300
 
 
 class Note(Record):
-    """One try at a run. Times in seconds since the epoch; `code` is as a shell has it (over 128: killed)."""
+    """One try at a run. Times in seconds since the epoch; `code` is as a shell has it (over 128: killed).
+
+    `said` is why it could not even begin; else its log tells.
+    """
 
     by: str
     host: str
@@ -35,6 +38,7 @@ class Note(Record):
     code: int | None = None
     log: str = ""
     log_from: int = 0
+    said: str = ""
 
 
 class Place(Record):
@@ -122,6 +126,8 @@ def ended(notes: Iterable[Note]) -> Place:
 
 def why(note: Note) -> str:
     """The reason of a failure in a line: the last error in the log, or its last line, or the signal."""
+    if note.said:
+        return note.said
     lines = _tail(note)
     errors = [line for line in lines if line.startswith("error:")]
     said = errors[-1] if errors else lines[-1] if lines else ""

@@ -8,6 +8,7 @@ task, judge or engine, two models with one label) is refused here, in one line w
 from __future__ import annotations
 
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -35,7 +36,12 @@ class Run:
         entry: what the file says of it.
         folder: its run folder.
         tasks: the names of its tasks.
-        ask: the arguments of `livek12 generate`.
+        engine: that asks; None where `auto` is settled by the machine that runs the model.
+        engine_args: its arguments.
+        data: the data set; None where the environment says it.
+        trials: answers a question.
+        limit: questions a task at most.
+        sampling: what is set over the tasks' own.
         mark: the arguments that `livek12 judge` and `run` take on judges.
         finish: the arguments that `livek12 report` and `run` take.
         price: of a GPU-hour; None where nobody says.
@@ -45,10 +51,31 @@ class Run:
     entry: ModelEntry
     folder: Path
     tasks: list[str]
-    ask: list[str]
+    engine: str | None
+    engine_args: Mapping[str, str]
+    data: str | None
+    trials: int
+    limit: int | None
+    sampling: Mapping[str, Any]
     mark: list[str]
     finish: list[str]
     price: float | None
+
+    @property
+    def ask(self) -> list[str]:
+        """The arguments of `livek12 generate`."""
+        said = {
+            "task": ",".join(self.tasks),
+            "model": self.entry.name,
+            "engine": self.entry.engine,
+            "engine-args": ",".join(f"{name}={value}" for name, value in self.engine_args.items()),
+            "data": self.data,
+            "trials": self.trials,
+            "limit": self.limit,
+            **{name.replace("_", "-"): value for name, value in self.sampling.items()},
+            "out": self.folder,
+        }
+        return _flags(said)
 
     @property
     def whole(self) -> list[str]:
@@ -101,7 +128,12 @@ def read_plan(file: Path) -> Plan:
                 entry=entry,
                 folder=out / label,
                 tasks=tasks,
-                ask=_asking(sweep, entry, tasks, out / label, where),
+                engine=elsewhere(entry) if entry.engine == "auto" else entry.engine,
+                engine_args=_engine_args(sweep, entry, where),
+                data=sweep.data,
+                trials=entry.trials or sweep.trials,
+                limit=entry.limit or sweep.limit,
+                sampling=sweep.sampling.model_dump(exclude_none=True) | entry.sampling.model_dump(exclude_none=True),
                 mark=mark,
                 finish=[f"--profile={sweep.profile}"],
                 price=sweep.price_per_gpu_hour if entry.price_per_gpu_hour is None else entry.price_per_gpu_hour,
@@ -133,43 +165,32 @@ def _labels(sweep: Sweep, file: Path) -> list[str]:
     return labels
 
 
-def _asking(sweep: Sweep, entry: ModelEntry, tasks: list[str], folder: Path, where: str) -> list[str]:
-    from livek12.core.engines import ENGINES
+def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, str]:
+    """The arguments of the engine: the model's own, and what places its replicas."""
+    from livek12.core.engines import ENGINES, parse_engine_args
 
     if entry.engine not in ENGINES:
         raise UserError(f"{where}.engine: {entry.engine!r}: choose one of {', '.join(ENGINES)}")
-    args = as_engine_args(_engine_args(sweep, entry, where), f"{where}.engine_args")
-    sampling = {**sweep.sampling.model_dump(exclude_none=True), **entry.sampling.model_dump(exclude_none=True)}
-    said = {
-        "task": ",".join(tasks),
-        "model": entry.name,
-        "engine": entry.engine,
-        "engine-args": args,
-        "data": sweep.data,
-        "trials": entry.trials or sweep.trials,
-        "limit": entry.limit or sweep.limit,
-        **{name.replace("_", "-"): value for name, value in sampling.items()},
-        "out": folder,
-    }
-    return _flags(said)
-
-
-def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, Any]:
-    """The arguments of the engine: the model's own, and what places its replicas."""
     args = dict(entry.engine_args)
-    if "api_key" in args:
-        raise UserError(f"{where}.engine_args.api_key: a key does not belong in a file; set OPENAI_API_KEY instead")
     if ours := sorted(_OURS & args.keys()):
         raise UserError(
             f"{where}.engine_args.{ours[0]}: say it beside engine_args, as gpus, cpus or replicas, or as ray"
         )
-    if remote(entry):
-        return args
+    if not remote(entry):
+        args |= _placing(sweep, entry, where)
+    return parse_engine_args(as_engine_args(args, f"{where}.engine_args"))
+
+
+def _placing(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, Any]:
+    """The arguments by which an engine that runs the model itself has its place."""
+    args: dict[str, Any] = {}
     split = {"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"}
-    if entry.engine == "vllm" and entry.gpus > 1 and not split & args.keys():
-        args["tensor_parallel_size"] = int(entry.gpus)
+    if entry.engine == "vllm" and (entry.gpus or 0) > 1 and not split & entry.engine_args.keys():
+        args["tensor_parallel_size"] = int(entry.gpus or 0)
     if sweep.backend == "ray":
         args["ray"] = sweep.ray.address
+        if entry.env and sweep.ray.address != "local":
+            raise UserError(f"{where}.env: does not reach the engines on a Ray cluster; set it where its nodes start")
     if sweep.backend == "ray" or (sweep.backend == "local" and entry.replicas > 1):
         placing = {"replicas": entry.replicas, "gpus": entry.gpus, "cpus": entry.cpus}
         args |= {name: value for name, value in placing.items() if value is not None}
@@ -178,10 +199,18 @@ def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, Any]:
 
 def remote(entry: ModelEntry) -> bool:
     """Whether the model runs elsewhere, or not at all: at an endpoint, or as recorded answers."""
+    return elsewhere(entry) is not None
+
+
+def elsewhere(entry: ModelEntry) -> str | None:
+    """The engine where the model does not run in it: openai or replay; None where it does."""
+    from livek12.core import engines
+
     if entry.engine == "auto":
-        recorded = Path(entry.name)
-        return "base_url" in entry.engine_args or recorded.suffix == ".jsonl" or (recorded / "run.json").is_file()
-    return entry.engine in ("openai", "replay") or "base_url" in entry.engine_args
+        return engines.elsewhere(entry.name, entry.engine_args, {**os.environ, **entry.env})
+    if entry.engine == "vllm" and entry.engine_args.get("base_url"):
+        return "openai"
+    return entry.engine if entry.engine in ("openai", "replay") else None
 
 
 def as_engine_args(args: Mapping[str, Any], where: str) -> str:
@@ -192,6 +221,8 @@ def as_engine_args(args: Mapping[str, Any], where: str) -> str:
     """
     from livek12.core.engines import parse_engine_args
 
+    if "api_key" in args:
+        raise UserError(f"{where}.api_key: a key does not belong in a file; set OPENAI_API_KEY instead")
     texts = {}
     for name, value in args.items():
         if isinstance(value, str):
@@ -199,7 +230,10 @@ def as_engine_args(args: Mapping[str, Any], where: str) -> str:
         elif isinstance(value, float) and value.is_integer():
             texts[name] = str(int(value))
         else:
-            texts[name] = "none" if value is None else json.dumps(value, ensure_ascii=False)
+            try:
+                texts[name] = "none" if value is None else json.dumps(value, ensure_ascii=False)
+            except TypeError as error:  # a date, bytes or a set, by a tag
+                raise UserError(f"{where}.{name}: {value!r} cannot be written as an engine argument") from error
     written = ",".join(f"{name}={value}" for name, value in texts.items())
     with placed(where):
         read = parse_engine_args(written)
@@ -259,16 +293,18 @@ def _check_gpus(sweep: Sweep, file: Path) -> None:
     """Refuses parts of GPUs that nobody gives, and two models on one GPU where nobody would tell them apart."""
     for number, entry in enumerate(sweep.models):
         where = f"{file}: models[{number}].gpus"
-        if (entry.gpus > 1 or sweep.backend == "slurm") and entry.gpus != int(entry.gpus):
-            raise UserError(f"{where}: {entry.gpus:g}: a part of a GPU can only be one below 1, and not on Slurm")
+        gpus = entry.gpus or 0
+        if (gpus > 1 or sweep.backend == "slurm") and gpus != int(gpus):
+            raise UserError(f"{where}: {gpus:g}: a part of a GPU can only be one below 1, and not on Slurm")
         crowded = {"local": sweep.local.parallel > 1, "ray": sweep.ray.address == "local" and sweep.ray.at_once > 1}
         if crowded.get(sweep.backend) and entry.gpus and "CUDA_VISIBLE_DEVICES" not in entry.env:
             raise UserError(
                 f"{where}: several models at a time would share the GPUs; take a Ray cluster, which places"
                 " them, or `parallel: 1`, or name each model's in env.CUDA_VISIBLE_DEVICES"
             )
-    if sweep.slurm.judging.gpus != int(sweep.slurm.judging.gpus):
-        raise UserError(f"{file}: slurm.judging.gpus: {sweep.slurm.judging.gpus:g}: Slurm gives whole GPUs")
+    judging = sweep.slurm.judging.gpus or 0
+    if judging != int(judging):
+        raise UserError(f"{file}: slurm.judging.gpus: {judging:g}: Slurm gives whole GPUs")
 
 
 def _flags(said: Mapping[str, object]) -> list[str]:

@@ -7,13 +7,15 @@ sessions from which the hours come, and lists what is missing. Nothing in the pa
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.run_folder import RunFolder
+from livek12.core.scoring import Row
 from livek12.scripts.sweep.plan import HTML_REPORT, JSON_REPORT, Plan
 from livek12.scripts.sweep.status import Cell, Found
 
@@ -31,7 +33,7 @@ def write_report(plan: Plan, cells: Sequence[Cell], found: Mapping[str, Found]) 
     Raises:
         UserError: a file cannot be written.
     """
-    comparison, why = _comparison(plan)
+    comparison, why = _comparison(plan, found)
     report = {
         "sweep": json.loads(plan.sweep.model_dump_json()),
         "cells": [cell.as_json() for cell in cells],
@@ -52,14 +54,13 @@ def write_report(plan: Plan, cells: Sequence[Cell], found: Mapping[str, Found]) 
     return report
 
 
-def _comparison(plan: Plan) -> tuple[Any, str]:
+def _comparison(plan: Plan, found: Mapping[str, Found]) -> tuple[Any, str]:
     """What `compare` says of the runs that are there, or why it says nothing."""
     from livek12.core.scoring import compare, score
     from livek12.scripts.pipeline import profile_of
 
     profile = profile_of(plan.sweep.profile)
-    begun = [run for run in plan.runs if (run.folder / "run.json").exists()]
-    rows = {run.label: list(RunFolder.open(run.folder).rows()) for run in begun}
+    rows = {run.label: _slim(RunFolder(run.folder).rows()) for run in plan.runs if found[run.label].tallies}
     if not rows:
         return None, "no run has begun"
     try:
@@ -80,6 +81,19 @@ def _comparison(plan: Plan) -> tuple[Any, str]:
     return {"profile": profile, "parameters": scored["parameters"], "runs": [label], "tasks": tasks}, ""
 
 
+def _slim(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows without the texts, of which no metric needs any: all rows of a sweep are held at once."""
+    for row in rows:
+        response, verdict = row.response, row.verdict
+        if response is not None:
+            response = response.model_copy(update={"text": "", "reasoning": None})
+        if verdict is not None:
+            short: dict[str, Any] = {"answer": None, "gold": "", "reason": "", "votes": []}
+            parts = [part.model_copy(update=short) for part in verdict.parts]
+            verdict = verdict.model_copy(update={"parts": parts, "calls": []})
+        yield replace(row, response=response, verdict=verdict)
+
+
 def _missing(cell: Cell) -> str:
     """What a cell lacks, in a line; "" where it lacks nothing."""
     if cell.state == "done":
@@ -92,14 +106,15 @@ def _missing(cell: Cell) -> str:
 
 
 def _totals(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Sums over the cells; a cost that one cell lacks, the whole lacks too."""
+    """Sums over the cells; what one cell lacks, the whole lacks too, but for the GPUs behind endpoints."""
     billed = [cell.bill for cell in cells if cell.bill]
+    taken = [bill.counted for bill in billed]
     costs = [bill.cost for bill in billed]
     known = [cost for cost in costs if cost is not None]
     return {
         "cells": len(cells),
         "done": sum(cell.state == "done" for cell in cells),
-        "gpu_hours": sum(bill.gpu_hours or 0.0 for bill in billed),
+        "gpu_hours": None if None in taken else sum(gpu_hours or 0.0 for gpu_hours in taken),
         "hours": sum(bill.hours for bill in billed),
         "cost": sum(known) if known and len(known) == len(costs) else None,
     }

@@ -67,6 +67,7 @@ Memory = Annotated[str, _matching(_MEMORY, "a size such as 64G")]
 SbatchLine = Annotated[Text, AfterValidator(_sbatch_line)]
 Environment = Annotated[dict[Text, Text], AfterValidator(_variables)]
 Positive = Annotated[int, Field(ge=1)]
+Replicas = Annotated[int, Field(ge=1, le=1024)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -87,9 +88,9 @@ class SamplingChoice(Strict):
 
 
 class Resources(Strict):
-    """What one replica of a model holds; memory, time and sbatch are for Slurm."""
+    """What one replica of a model holds (`gpus` None: as the engine takes them); the last three are for Slurm."""
 
-    gpus: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0
+    gpus: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     cpus: Positive | None = None
     memory: Memory | None = None
     time: Time | None = None
@@ -103,7 +104,7 @@ class ModelEntry(Resources):
     label: Text | None = None
     engine: Text = "auto"
     engine_args: dict[Text, Any] = {}
-    replicas: Positive = 1
+    replicas: Replicas = 1
     price_per_gpu_hour: Price | None = None
     tasks: Annotated[list[Text], Field(min_length=1)] | None = None
     trials: Positive | None = None
@@ -225,6 +226,8 @@ def _parsed(path: Path, content: bytes) -> Any:
         place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
         problem = getattr(error, "problem", None) or str(error)
         raise UserError(f"{place}: {' '.join(str(problem).split())[:200]}") from error
+    except (KeyError, AttributeError, IndexError, TypeError) as error:  # yaml's word for a value that its tag refuses
+        raise UserError(f"{path}: a value is not what its tag says (such as !!bool yes); leave the tags out") from error
 
 
 def _first(error: ValidationError) -> str:

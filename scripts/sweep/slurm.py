@@ -7,6 +7,7 @@ submitted. Slurm is the scheduler; all that is kept here is which job has which 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ from pathlib import Path
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.records import Record
-from livek12.scripts.sweep.notes import Place, ended, note_file, read_note
+from livek12.scripts.sweep.notes import Place, ended, note_file, read_note, take
 from livek12.scripts.sweep.plan import Plan, Run
 from livek12.scripts.sweep.slurm_scripts import Script, ask_scripts, finish_script, parts_of
 
@@ -50,8 +51,18 @@ def submit(plan: Plan, unanswered: Sequence[Run], say: Callable[[str], None]) ->
         say: told of each job.
 
     Raises:
-        UserError: Slurm is not here, or refuses a job.
+        UserError: Slurm is not here, or refuses a job; or another command submits this sweep right now.
     """
+    lock = take(plan.work, "_submit")
+    if lock is None:
+        raise UserError(f"{plan.work}: another `livek12 sweep` submits this sweep right now; see --status")
+    try:
+        _submit(plan, unanswered, say)
+    finally:
+        os.close(lock)
+
+
+def _submit(plan: Plan, unanswered: Sequence[Run], say: Callable[[str], None]) -> None:
     jobs, queue = read_jobs(plan.work), read_queue()
     living = {part: job for part, job in _elements(jobs).items() if job in queue}
     wanted = [(run, part) for run in unanswered for part in parts_of(run) if (run.label, part) not in living]
@@ -90,8 +101,10 @@ def scripts(plan: Plan, unanswered: Sequence[Run]) -> list[Script]:
 def places(plan: Plan) -> dict[str, Place]:
     """Where each run is, by the queue and the notes."""
     jobs = read_jobs(plan.work)
+    # The last job itself asks when all others have ended, and where it runs there may be no squeue.
+    last = jobs.finish is not None and jobs.finish == os.environ.get("SLURM_JOB_ID")
     try:
-        queue = read_queue()
+        queue = {} if last else read_queue()
     except UserError as error:
         return {run.label: Place(state="waiting", reason=f"not known: {error}") for run in plan.runs}
     elements = _elements(jobs)
@@ -127,6 +140,8 @@ def _place(
             by=f"Slurm job {finish}" + (f" on {last.node}" if running_last else ""),
             reason="" if running_last else "for the job that judges",
         )
+    if finish is not None and place.state == "ended":
+        return Place(state="failed", reason=f"job {finish} ended before all was judged; see its log")
     return place
 
 

@@ -2,7 +2,8 @@
 
 Contract: looking changes nothing. A cell is done when every request has a response (or one that would end the same
 way again, such as a picture for a model without eyes) and every response its verdict; else it is running, waits, or
-failed with the reason.
+failed with the reason. A folder that cannot be read, or that holds another run than the file describes now, is the
+failure of its own cells alone.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from livek12.core.records import Failure
-from livek12.core.run_folder import UNMARKED, RunFolder
+from livek12.core.errors import UserError
+from livek12.core.records import Failure, Sampling
+from livek12.core.run_folder import UNMARKED, RunFolder, RunSpec, differences
 from livek12.core.scoring import Row
 from livek12.core.sessions import Session, read_sessions
 from livek12.scripts.judging import unfinished
@@ -108,33 +110,79 @@ class Tally:
 
 @dataclass(frozen=True)
 class Found:
-    """What a run folder holds: its tasks and its sessions; nothing where it is not there yet."""
+    """What a run folder holds: its tasks and its sessions; nothing where it is not there yet.
+
+    `problem` says why what is there is not the run of the sweep; "" where it is.
+    """
 
     tallies: Mapping[str, Tally]
     sessions: list[Session]
+    problem: str = ""
 
     @property
     def unanswered(self) -> bool:
         """Whether something is left to ask."""
         counts = [tally.counts for tally in self.tallies.values()]
-        return not counts or any(count.answered + count.final < count.asked for count in counts)
+        return not self.problem and (not counts or any(count.answered + count.final < count.asked for count in counts))
 
 
 def find(run: Run) -> Found:
-    """Reads a run folder.
+    """Reads a run folder."""
+    try:
+        if not (run.folder / "run.json").exists():
+            return Found({}, [])
+        folder = RunFolder.open(run.folder)
+        if different := _unlike(run, folder.spec()):
+            raise UserError(f"holds another run: {'; '.join(different)}; choose a new out or label")
+        return _counted(folder)
+    except UserError as error:
+        return Found({}, [], str(error))
+    except OSError as error:
+        return Found({}, [], f"{run.folder}: cannot be read ({error.strerror})")
 
-    Raises:
-        UserError: it cannot be read.
-    """
-    if not (run.folder / "run.json").exists():
-        return Found({}, [])
-    folder = RunFolder.open(run.folder)
+
+def _unlike(run: Run, spec: RunSpec) -> list[str]:
+    """How the run in the folder differs from the one that the file describes now, a phrase each."""
+    from livek12.tasks.registry import get_task
+
+    asked = {name: get_task(name) for name in run.tasks}
+    hashes: dict[str, str] = {}
+    if run.data and any(task.data != run.data for task in spec.tasks):  # moved, or another: the questions tell
+        from livek12.scripts.pipeline import load_exam, make_spec
+
+        exam = load_exam(run.data, list(asked.values()), run.limit)
+        made = make_spec(exam, spec.model, spec.engine, {}, run.trials, run.limit, run.sampling)
+        hashes = {task.name: task.data_sha256 for task in made.tasks}
+    now = {
+        task.name: task.model_copy(
+            update={
+                "sampling": Sampling(**{**asked[task.name].sampling.model_dump(), **run.sampling}),
+                "data_sha256": hashes.get(task.name, task.data_sha256),
+            }
+        )
+        for task in spec.tasks
+        if task.name in asked
+    }
+    wanted = {
+        "model": spec.model if spec.engine == "replay" else run.entry.name,  # a recorded file says whose answers it has
+        "engine": run.engine or spec.engine,
+        "engine_args": run.engine_args,
+        "tasks": [now.get(task.name, task) for task in spec.tasks],
+        "trials": run.trials,
+        "limit": run.limit,
+    }
+    found = differences(spec, spec.model_copy(update=wanted))
+    was, names = sorted(task.name for task in spec.tasks), sorted(asked)
+    return found if was == names else [*found, f"tasks was {was!r}, now {names!r}"]
+
+
+def _counted(folder: RunFolder) -> Found:
     failures = folder.failures()
     tallies: dict[str, Tally] = {}
     for row in folder.rows():
         failure = failures.get(f"{row.task}/{row.question.id}/{row.trial}")
         tallies.setdefault(row.task, Tally()).add(row, failure)
-    return Found(tallies, read_sessions(run.folder))
+    return Found(tallies, read_sessions(folder.path))
 
 
 def look(plan: Plan, found: Mapping[str, Found] | None = None) -> list[Cell]:
@@ -145,11 +193,16 @@ def look(plan: Plan, found: Mapping[str, Found] | None = None) -> list[Cell]:
         found: what the run folders hold, where it is read already.
 
     Raises:
-        UserError: a run folder cannot be read.
+        UserError: what was submitted cannot be read.
     """
     found = found or {run.label: find(run) for run in plan.runs}
-    places = whereabouts(plan)
-    return [cell for run in plan.runs for cell in _cells(run, found[run.label], places[run.label])]
+    places, judging = whereabouts(plan), judges_gpus(plan)
+    return [cell for run in plan.runs for cell in _cells(run, found[run.label], places[run.label], judging)]
+
+
+def judges_gpus(plan: Plan) -> float | None:
+    """GPUs that the file gives to the job that judges; None where it says nothing of them."""
+    return plan.sweep.slurm.judging.gpus if plan.sweep.backend == "slurm" else None
 
 
 def whereabouts(plan: Plan) -> dict[str, Place]:
@@ -161,9 +214,12 @@ def whereabouts(plan: Plan) -> dict[str, Place]:
     return {run.label: here(plan.work, run.label) for run in plan.runs}
 
 
-def _cells(run: Run, found: Found, place: Place) -> list[Cell]:
+def _cells(run: Run, found: Found, place: Place, judging: float | None) -> list[Cell]:
+    if found.problem:
+        place = Place(state="failed", reason=found.problem)
     tallies = {task: found.tallies.get(task, Tally()) for task in run.tasks}
-    billed = bills(found.sessions, {task: tally.work for task, tally in tallies.items()}, run.price)
+    work = {task: tally.work for task, tally in tallies.items()}
+    billed = bills(found.sessions, work, run.price, run.entry.gpus, judging)
     cells = []
     for task, tally in tallies.items():
         begun = task in found.tallies

@@ -142,6 +142,23 @@ def test_pages_are_compared_with_text_under_the_same_budget_only() -> None:
     assert deltas["I@0.1/accuracy/modality/image_only-standard/complex_layout"]["value"] == 0
 
 
+@pytest.mark.parametrize(
+    ("tokens", "kept"), [(3275, 0), (3276, 1), (4096, 1), (32_767, 9), (32_768, 10), (40_000, 10), (None, 10)]
+)
+def test_a_shorter_run_has_no_accuracy_beyond_its_limit(tokens: int | None, kept: int) -> None:
+    """The headline says of each r what the curve says: r = 0.1 allows floor(3,276.8) tokens."""
+    rows = [of("T", row) for key, row in exam().items() if key[0] == "T@1"]
+    report = score(rows, parameters=FAST, limits={"T": Limit("T", tokens)})
+    metrics = report["tasks"]["T"]["metrics"]
+    headline = [metrics[f"Acc≤{tenth / 10:.1f}"] for tenth in range(1, 11)]
+    assert [metric["value"] is not None for metric in headline] == [True] * kept + [False] * (10 - kept)
+    assert [metric["value"] for metric in headline] == [
+        point["counterfactual"]["value"] for point in report["budgets"]["T"]["points"]
+    ]
+    notes = {metric["note"] for metric in headline[kept:]}
+    assert notes <= {f"not available: the answers were limited to {tokens or 0:,} tokens"}
+
+
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 40_000)), min_size=1, max_size=12))
 def test_more_tokens_never_lower_the_counterfactual(answers: list[tuple[bool, int]]) -> None:
     rows = [of("T", graded(question(f"q{i}"), float(right), tokens=n)) for i, (right, n) in enumerate(answers)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 from itertools import zip_longest
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.claims import Claims, with_its_trials
+from livek12.core.claims import Claims, at_work, with_its_trials
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter
 
@@ -134,14 +135,39 @@ def test_one_that_comes_back_and_goes_again_is_read_again(tmp_path: Path) -> Non
             assert living.take(f"lost {number}")
 
 
-def test_a_second_look_sees_what_was_done_meanwhile(tmp_path: Path) -> None:
+def test_a_second_round_sees_what_was_done_meanwhile(tmp_path: Path) -> None:
     stored: set[str] = set()
-    with JournalWriter(tmp_path, "r") as writer:
-        claims = Claims(writer.path, "r", lambda: set(stored))
-        assert claims.take("a")
+    for free in (("a", "b"), ("b",)):
+        with JournalWriter(tmp_path, "r") as writer:
+            claims = Claims(writer.path, "r", lambda: set(stored))
+            assert tuple(filter(claims.take, ("a", "b"))) == free
         stored.add("a")
-        claims.refresh()
-        assert not claims.take("a") and claims.take("b")
+
+
+def test_it_is_known_whether_something_was_left_to_others(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
+        first, second = Claims(one.path, "r", set), Claims(two.path, "r", lambda: {"done"})
+        assert first.take("a") and second.take("b") and not second.take("done")
+        assert not first.refused and not second.refused
+        assert not second.take("a") and second.refused, "found in the file"
+        assert not first.take("b") and first.refused
+        one.close()
+        third = Claims(two.path, "r", lambda: {"done"})
+        assert third.take("a") and third.take("b") and not third.refused, "nobody else lives"
+
+
+def test_who_is_at_work_is_seen_by_many_at_once(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path, "r") as one:
+        assert at_work(tmp_path, "r") == ["r-0.jsonl"]
+        with JournalWriter(tmp_path, "r"), JournalWriter(tmp_path, "other"):
+            assert at_work(tmp_path, "r") == ["r-0.jsonl", "r-1.jsonl"]
+        assert at_work(tmp_path, "r") == ["r-0.jsonl"]
+        one.close()
+        with one.path.open("rb") as looking:  # as another process does for a moment
+            fcntl.flock(looking, fcntl.LOCK_SH)
+            assert at_work(tmp_path, "r") == [], "who looks is not taken for who writes"
+            with JournalWriter(tmp_path, "r") as other:
+                assert other.path.name == "r-1.jsonl", "and costs the next writer no more than another file"
 
 
 def test_claims_need_a_folder_that_can_be_written(tmp_path: Path) -> None:

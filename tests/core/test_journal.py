@@ -108,6 +108,45 @@ def test_kill_9_loses_no_stored_record(tmp_path: Path) -> None:
     assert len(journal_files(tmp_path, "f")) == 1
 
 
+FORKING = """
+import os, signal, sys
+from pathlib import Path
+from livek12.core.claims import Claims
+from livek12.core.journal import JournalWriter
+with JournalWriter(Path(sys.argv[1]), "f") as writer:
+    claims = Claims(writer.path, "f", set)
+    if os.fork() == 0:
+        sys.exit()  # leaves the block, and closes nothing a second time
+    assert os.wait()[1] == 0
+    if os.fork() == 0:
+        try:
+            os.fstat(claims._fd)
+        except OSError:
+            print("claims are closed", flush=True)
+        sys.stdin.read()
+        os._exit(0)
+    signal.pause()
+"""
+
+
+def test_a_forked_child_does_not_hold_what_its_parent_wrote(tmp_path: Path) -> None:
+    """As processes of an engine's library may, which outlive for a while the command that was killed."""
+    command = [sys.executable, "-c", FORKING, str(tmp_path)]
+    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    try:
+        assert parent.stdout.readline() == "claims are closed\n"
+        with JournalWriter(tmp_path, "f") as other:
+            assert other.path.name == "f-1.jsonl", "the parent holds its file, whatever its children did"
+        parent.kill()
+        parent.wait()
+        with JournalWriter(tmp_path, "f") as again:
+            assert again.path.name == "f-0.jsonl", "the child that lives on does not"
+    finally:
+        parent.kill()
+        parent.communicate()  # ends the child, which reads on to the end of its input
+
+
 def _append_some(folder: str, start: int) -> None:
     with JournalWriter(Path(folder), "f") as writer:
         for number in range(start, start + 300):

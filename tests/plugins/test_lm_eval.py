@@ -136,7 +136,8 @@ def test_text_reaches_the_model_as_ours(cfe_data: str, tmp_path: Path) -> None:
     _, model, _ = sat(cfe_data, tmp_path / "cfe", "livek12_cfe_text", {}, FIRST)
     assert model.given == {document.id: parity_rows(document.request) for document in exam.documents[:FIRST]}
     budget = exam.task.sampling.max_tokens
-    assert [json.loads(text) for text in model.budgets] == [{"until": [], "max_gen_toks": budget}]
+    said = {"until": [], "max_gen_toks": budget, "do_sample": False}
+    assert [json.loads(text) for text in model.budgets] == [said]
 
 
 @pytest.mark.parametrize("name", ["livek12_text_only_zh", "livek12_image_only", "livek12_kmmmu", "livek12_text_image"])

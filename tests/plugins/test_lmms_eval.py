@@ -153,7 +153,7 @@ def test_what_reaches_a_chat_model_is_our_request(task: str, chat: Sitting) -> N
     seen = [entry for entry in chat.seen if entry["task"] == harness_name(task)]
     expected = [(one.id, parity_rows(one.request)) for one in chat.documents(task) for _ in range(TRIALS)]
     assert [(entry["question_id"], [tuple(row) for row in entry["rows"]]) for entry in seen] == expected
-    asked = {"max_new_tokens": sampling.max_tokens, "until": []}
+    asked = {"max_new_tokens": sampling.max_tokens, "until": [], "do_sample": False}
     assert all(entry["asked"] == asked for entry in seen)
 
 

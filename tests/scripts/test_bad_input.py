@@ -217,7 +217,10 @@ def test_damaged_responses_are_told_and_asked_again(sample: Path, oracle: str, t
 
 def test_the_key_of_an_endpoint_is_never_written_down(sample: Path, oracle: str, tmp_path: Path) -> None:
     secret = "sk-very-secret"
-    args = f"base_url={oracle},api_key={secret}"
+    hidden = oracle.replace("://", f"://us:{secret}@") + f"?api-key={secret}"
+    args = f"base_url={hidden},api_key={secret}"
     how = ("--model", "oracle", "--engine", "openai", "--engine-args", args, "--limit", 1)
-    assert livek12("run", "--task", "livek12_text_only_en", "--data", sample, *how, "--out", tmp_path / "run").code == 0
+    ended = livek12("run", "--task", "livek12_text_only_en", "--data", sample, *how, "--out", tmp_path / "run")
+    assert ended.code == 0 and secret not in ended.err + ended.out
+    assert RunFolder.open(tmp_path / "run").spec().engine_args["base_url"] == oracle
     assert not [file for file in (tmp_path / "run").iterdir() if secret in file.read_text()]

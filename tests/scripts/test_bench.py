@@ -62,6 +62,32 @@ def test_questions_are_real_and_no_prompt_comes_twice(tmp_path: Path) -> None:
     assert all(row["messages"][0]["content"] == asked[n].messages[0].content[0].text for n, row in enumerate(rows))
 
 
+def test_every_side_is_warmed_up_before_it_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    bench_generation.write_questions(source / "en_2601.jsonl", tmp_path / "nothing here", 8)
+    bench = Bench("none", build(source, tmp_path / "built"), "livek12_text_only_en", 7, {}, tmp_path)
+    ran: list[tuple[str, int | None]] = []
+
+    def noted(self: Bench, name: str, *_: Any) -> Side:
+        ran.append((name.removesuffix(", to warm up"), self.limit))
+        return side(name, 1, 2)
+
+    monkeypatch.setattr(Bench, "_side", noted)
+    monkeypatch.setattr(Bench, "_livek12", lambda *_: None)
+    monkeypatch.setattr(bench_generation, "make_bench", lambda *_: bench)
+    beside = ["lm-eval", "lmms-eval"]
+    options = argparse.Namespace(built=bench.data, task=bench.task, pairs=1, questions=6, full=8, beside=beside)
+    bench_generation.measure(options, tmp_path)
+    warm = [("bare", 4), ("ours", 4), ("lm-eval", 4), ("lmms-eval", 4)]
+    pairs = [("bare", 6), ("ours", 6), ("bare", 6)]
+    assert ran == [*warm, *pairs, *((name, 8) for name, _ in warm)]
+    ran.clear()
+    options.full = 0
+    bench_generation.measure(options, tmp_path / "again")
+    assert ran == [*warm[:2], *pairs], "no harness without --full"
+
+
 def test_the_same_questions_first_and_mixed(tmp_path: Path) -> None:
     bench_pages.draw_papers(tmp_path / "source", 2, 3, 2, (80, 100))
     bench = Bench("none", build(tmp_path / "source", tmp_path / "built"), bench_pages.TASK, 7, {}, tmp_path)
@@ -114,7 +140,7 @@ def test_a_real_size_without_a_gpu_is_one_line_and_code_2() -> None:
 
 def test_a_process_over_its_limit_is_ended_and_memory_is_told_with_what_it_started(tmp_path: Path) -> None:
     assert timed([sys.executable, "-c", "import time; time.sleep(600)"], limit=0.5).code == -9
-    child = "import sys; kept = b'x' * (300 << 20)"
+    child = "import time; kept = b'x' * (300 << 20); time.sleep(1.5)"
     run = timed([sys.executable, "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"])
     assert run.code == 0
     assert 0.29 < run.peak < 0.6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -45,9 +46,11 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
         child.wait()
 
 
-def livek12(*args: object) -> subprocess.Popen[bytes]:
+def livek12(*args: object, **environment: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "livek12.scripts.cli", *map(str, args)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, **environment}
+    )
 
 
 def finish(*args: object) -> None:
@@ -154,16 +157,24 @@ def test_generation_survives_kills(engine: str, data: Path, oracle: tuple[str, P
     assert timeless(rough) == timeless(calm)
 
 
-def test_two_processes_on_one_folder_share_the_work(data: Path, oracle: tuple[str, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("launched", [{}, {"RANK": "0", "WORLD_SIZE": "2"}], ids=["alone", "the first of launches"])
+def test_two_processes_on_one_folder_share_the_work(
+    launched: dict[str, str], data: Path, oracle: tuple[str, Path], tmp_path: Path
+) -> None:
+    """The first process of a launch waits for whoever is at work, and two that wait must not wait for each other."""
     url, log = oracle
     log.write_text("")
     out = tmp_path / "shared"
     asked = ("generate", "--task", TASKS, "--data", data, "--trials", 4, "--out", out)
     how = ("--model", "oracle", "--engine", "openai", "--engine-args", f"base_url={url},concurrency=2")
-    children = [livek12(*asked, *how) for _ in range(2)]
-    for child in children:
-        _, errors = child.communicate(timeout=300)
-        assert child.returncode == 0, errors.decode()
+    children = [livek12(*asked, *how, **launched) for _ in range(2)]
+    try:
+        for child in children:
+            _, errors = child.communicate(timeout=120)
+            assert child.returncode == 0, errors.decode()
+    finally:
+        for child in children:
+            child.kill()
     spec = RunFolder.open(out).spec()
     wanted = sum(task.questions for task in spec.tasks) * spec.trials
     responses = keys(out, "responses")

@@ -84,6 +84,9 @@ def model(**said: Any) -> list[dict[str, Any]]:
         ({"models": model(gpus=1), "local": {"parallel": 2}}, "models[0].gpus: several models at a time"),
         ({"models": model(gpus=1), "backend": "ray", "ray": {"parallel": 2}}, "models[0].gpus: several models"),
         ({"models": model(gpus=0.5), "backend": "slurm"}, "models[0].gpus: 0.5: a part of a GPU"),
+        ({"models": model(replicas=1025)}, "models[0].replicas: 1025 should be less than or equal to 1024"),
+        ({"judge": "m", "judge_engine_args": {"api_key": "x"}}, "judge_engine_args.api_key: a key does not belong"),
+        ({"models": model(env={"A": "b"}), "backend": "ray", "ray": {"address": "h:1"}}, "models[0].env: does not"),
     ],
 )
 def test_a_mistake_is_one_line_with_the_path_of_its_key(said: dict[str, Any], line: str, tmp_path: Path) -> None:
@@ -105,6 +108,9 @@ def test_a_mistake_is_one_line_with_the_path_of_its_key(said: dict[str, Any], li
         ("out: '\\x00'\n\x00", "sweep.yaml"),
         ("[" * 1500, "sweep.yaml"),
         ("? [a]\n: b", "sweep.yaml"),
+        ("out: !!bool x", "is not what its tag says"),
+        ("out: !!timestamp foo", "is not what its tag says"),
+        ("out: !!int ''", "is not what its tag says"),
     ],
 )
 def test_what_is_not_plain_yaml_is_refused(text: str, line: str, tmp_path: Path) -> None:
@@ -112,6 +118,21 @@ def test_what_is_not_plain_yaml_is_refused(text: str, line: str, tmp_path: Path)
     ended = livek12_here("sweep", tmp_path / "sweep.yaml", "--dry-run")
     assert ended.code == 2
     assert len(ended.errors) == 1 and line in ended.errors[0], ended.err
+
+
+@pytest.mark.parametrize("value", ["!!timestamp 2001-01-01", "!!set {a, b}", "!!binary eHg="])
+def test_an_engine_argument_is_a_plain_value(value: str, tmp_path: Path) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text(f"out: x\ntasks: [cfe_text]\nmodels: [{{name: m, engine_args: {{a: {value}}}}}]")
+    with pytest.raises(UserError, match=r"engine_args\.a: .* cannot be written as an engine argument"):
+        read_plan(file)
+
+
+def test_recorded_answers_of_any_kind_need_no_place(tmp_path: Path) -> None:
+    (tmp_path / "responses-0.jsonl").touch()
+    entry = {"name": str(tmp_path), "label": "x", "replicas": 3}
+    (run,) = plan_of(tmp_path, backend="ray", ray={"address": "h:1"}, models=[entry]).runs
+    assert (run.engine, run.engine_args) == ("replay", {})
 
 
 def test_times_are_texts(tmp_path: Path) -> None:
@@ -159,7 +180,9 @@ def test_budgets_make_tasks(tmp_path: Path) -> None:
         ("local", {"engine": "vllm", "gpus": 4}, {"tensor_parallel_size": "4"}),
         ("local", {"engine": "vllm", "replicas": 2, "gpus": 1}, {"replicas": "2", "gpus": "1"}),
         ("local", {"engine": "transformers"}, {}),
-        ("ray", {"engine": "vllm", "replicas": 3}, {"ray": "h:1", "replicas": "3", "gpus": "0"}),
+        ("ray", {"engine": "vllm", "replicas": 3}, {"ray": "h:1", "replicas": "3"}),
+        ("ray", {"engine": "vllm", "gpus": 0}, {"ray": "h:1", "replicas": "1", "gpus": "0"}),
+        ("ray", {"env": {"OPENAI_BASE_URL": "http://h/v1"}, "replicas": 3}, {}),
         ("ray", {"engine": "openai", "replicas": 3}, {}),
         ("ray", {"engine": "vllm", "engine_args": {"base_url": "http://h/v1"}}, {"base_url": "http://h/v1"}),
         ("ray", {"name": "answers.jsonl"}, {}),

@@ -42,6 +42,7 @@ def test_names_and_budgets_are_inverse(parts: int) -> None:
         ("livek12@", "names no share"),
         ("@", "unknown task ''"),
         *[(f"livek12@{share}", f"budget {share}: give shares of 32768 tokens") for share in ("2", "0", "-1", "nan")],
+        ("livek12@sNaN", "'sNaN' is no number"),
         ("livek12@1e-09", "budget 1e-09: give shares"),
         ("livek12@inf", "budget inf: give shares"),
         ("livek12@" + "9" * 5000, "give shares"),
@@ -67,7 +68,7 @@ def test_each_task_is_asked_under_each_budget() -> None:
     ]
 
 
-@pytest.mark.parametrize("budgets", [",", "a", "0", "1.5", "0.1;0.2"])
+@pytest.mark.parametrize("budgets", [",", "a", "0", "1.5", "0.1;0.2", "nan", "sNaN"])
 def test_a_list_that_holds_no_budget_is_refused(budgets: str) -> None:
     with pytest.raises(UserError, match=r"such as 0\.1,0\.25,1"):
         with_budgets("livek12", budgets)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
-from livek12.core.engines import Outcome
+from livek12.core.engines import Outcome, make_engine
+from livek12.core.engines.revival import Revived
+from livek12.core.engines.vllm_engine import VLLMEngine
 from livek12.core.records import Failure, Image, Key, Message, Part, Request, Response, Sampling
 
 VERDICT = {
@@ -71,3 +77,35 @@ def failure(outcome: Outcome) -> Failure:
     assert isinstance(outcome, Failure), outcome
     assert "\n" not in outcome.reason
     return outcome
+
+
+def revived_vllm(folder: Path, **args: Any) -> Revived:
+    """The vllm engine as it is used."""
+    made = make_engine("vllm", str(folder), {"max_model_len": 1024, **args})
+    assert isinstance(made, Revived)
+    return made
+
+
+def bare_vllm(folder: Path, **args: Any) -> VLLMEngine:
+    """The engine within."""
+    engine = revived_vllm(folder, **args).engine
+    assert isinstance(engine, VLLMEngine)
+    return engine
+
+
+def gone(process: int) -> bool:
+    """Whether a process has ended; a zombie has."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    state = Path(f"/proc/{process}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Fails when it does not hold within a minute."""
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

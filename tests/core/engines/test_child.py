@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,10 +18,10 @@ from livek12.core.engines import make_engine
 from livek12.core.engines.base import Engine
 from livek12.core.engines.child import Child, _ending, core_shares
 from livek12.core.engines.pool import Pool
-from livek12.core.engines.replicas import Plan, _shares
+from livek12.core.engines.replicas import Plan, _devices, _shares
 from livek12.core.errors import UserError
 from tests.conftest import ROOT
-from tests.core.engines.helpers import ask, by_question, failure, response
+from tests.core.engines.helpers import ask, by_question, failure, gone, response, wait_until
 from tests.core.engines.scripted_engine import answered, check_once, refusing, scripted
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="children are POSIX processes")
@@ -34,22 +33,6 @@ def children(*builds: Callable[[], Engine]) -> Pool:
 
 def processes(pool: Pool) -> list[int]:
     return [seat.member._process.pid for seat in pool._seats if isinstance(seat.member, Child)]
-
-
-def gone(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    state = Path(f"/proc/{process}/stat")
-    return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_killed_processes_lose_nothing_and_nothing_is_done_twice(
@@ -143,12 +126,23 @@ def test_each_has_its_own_cores() -> None:
         (Plan(replicas=2), 2, ["4,5", "GPU-a,GPU-b"]),
         (Plan(replicas=3), 1, ["4", "5", "GPU-a"]),
         (Plan(replicas=4, gpus=0.5), 1, ["4", "4", "5", "5"]),
+        (Plan(replicas=3, gpus=0.7), 1, ["4", "5", "GPU-a"]),
+        (Plan(replicas=4, gpus=1 / 3), 1, ["4", "4", "4", "5"]),
         (Plan(replicas=2, gpus=0), 1, ["", ""]),
     ],
 )
 def test_each_has_its_own_gpus(plan: Plan, spread: int, slices: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,GPU-a,GPU-b")
     assert [environment["CUDA_VISIBLE_DEVICES"] for environment, _ in _shares(plan, spread)] == slices
+
+
+@pytest.mark.parametrize(
+    ("visible", "devices"),
+    [("", []), ("-1", []), ("NoDevFiles", []), ("2, 0", ["2", "0"]), ("1,-1,0", ["1"]), ("MIG-a,x", ["MIG-a"])],
+)
+def test_what_is_no_gpu_is_not_counted(visible: str, devices: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert _devices() == devices
 
 
 @pytest.mark.slow

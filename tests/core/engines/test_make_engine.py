@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from livek12.core import engines
 from livek12.core.engines import _vllm_runs_here as vllm_runs_here
 from livek12.core.engines import choose_engine, make_engine
 from livek12.core.errors import UserError
@@ -16,6 +19,20 @@ from livek12.core.errors import UserError
 @pytest.fixture(autouse=True)
 def _no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+@pytest.mark.parametrize("name", ["vllm", "transformers"])
+def test_the_replicas_of_a_pool_are_bare_engines(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And can travel: one that was built again within a replica would fail what the others can do."""
+    made: list[tuple[object, ...]] = []
+    monkeypatch.setattr(engines, "pooled", lambda *given: made.append(pickle.loads(pickle.dumps(given))))
+    args = {"replicas": "2", "ray": "auto", "revision": "v1"}
+    make_engine(name, "org/model", args)
+    ((_, build, placing, others),) = made
+    assert isinstance(build, partial)
+    assert build.func is engines._builder(name)
+    assert (build.args, build.keywords) == (("org/model",), {"revision": "v1"})
+    assert (placing, others) == ({"ray": "auto", "replicas": "2"}, {"revision": "v1"})
 
 
 def test_recorded_responses_replay(tmp_path: Path) -> None:

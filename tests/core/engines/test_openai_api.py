@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from livek12.core.engines import Outcome, make_engine
+from livek12.core.engines.openai_line import retry_after
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Image, Request, Response
 from tests.core.engines.helpers import ask, by_question, failure, picture, response
@@ -187,6 +189,8 @@ def test_a_template_that_always_opens_thinking_can_be_told() -> None:
         (None, (None, None, None, None)),
         ({"prompt_tokens": "3", "completion_tokens": -1}, (None, None, None, None)),
         ({"prompt_tokens": True, "completion_tokens": 2.0}, (None, None, None, None)),
+        ({"prompt_tokens": 2**53 - 1, "completion_tokens": 2**53}, (2**53 - 1, None, None, None)),
+        ({"prompt_tokens": 10**400, "completion_tokens": 10**400}, (None, None, None, None)),
         (
             {
                 "prompt_tokens": 9,
@@ -209,6 +213,115 @@ def test_tokens_are_counted_by_the_endpoint_or_not_at_all(usage: Any, counts: tu
 def test_the_snapshot_that_answered_is_the_revision() -> None:
     script = Script(lambda question, before: _body(completion() | {"model": "m-2026-01-01"}))
     assert response(_answer(script, _asked("q"))["q"]).model_revision == "m-2026-01-01"
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [("x\ud800", "x?"), ("x" * 10**6, "x" * 199 + "…"), ("", None), (["x"], None)],
+    ids=["half a pair", "long", "empty", "list"],
+)
+def test_names_from_outside_are_stored_within_bounds(said: Any, kept: str | None) -> None:
+    whole = completion() | {"model": said}
+    whole["choices"][0]["finish_reason"] = said
+    got = response(_answer(Script(lambda question, before: _body(whole)), _asked("q"))["q"])
+    assert (got.model_revision, got.finish_reason) == (kept, kept)
+    assert type(got).model_validate_json(got.model_dump_json()) == got
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        _body({"error": "broken \ud800"}),
+        _body({"choices": [{"message": {"content": None}, "finish_reason": "\ud800"}]}),
+        Reply(400, json.dumps({"error": {"message": "\ud800" * 10**5, "code": "\udfff"}}).encode()),
+        Reply(400, json.dumps({"error": "\ud800"}).encode()),
+        Reply(400, b"x" * 10**6),
+        Reply(200, b"x", {"Content-Encoding": "gzip"}),
+    ],
+)
+def test_what_an_error_says_can_be_stored(reply: Reply) -> None:
+    script = Script(lambda question, before: good() if question == "ok" else reply)
+    got = failure(_answer(script, _asked("ok"), _asked("q"), concurrency=1, max_retries=0)["q"])
+    assert len(got.reason) <= 300
+    assert type(got).model_validate_json(got.model_dump_json()) == got
+
+
+def _moved(status: int, location: str | None) -> Reply:
+    return Reply(status, b"elsewhere", {} if location is None else {"Location": location, "Set-Cookie": "a=b"})
+
+
+@pytest.mark.parametrize(
+    ("location", "where"),
+    [
+        ("https://u:secret@elsewhere.invalid/v1/chat/completions?key=secret", r"https://elsewhere\.invalid/v1"),
+        ("/v2/chat/completions", r"http://127\.0\.0\.1:\d+/v2"),
+        ("http://[x", "…"),
+        (None, "and does not say where"),
+    ],
+)
+@pytest.mark.parametrize("status", [301, 307])
+def test_an_endpoint_that_sends_elsewhere_is_not_followed(status: int, location: str | None, where: str) -> None:
+    script = Script(lambda question, before: good() if question == "ok" else _moved(status, location))
+    said = rf"http://127\.0\.0\.1:\d+/v1 sends elsewhere \({where}\): give the address it really has"
+    with serving(script) as address:
+        with pytest.raises(UserError, match=f"^{said}$"):
+            _run(address, [_asked("q")])
+        assert len(script.seen) == 1
+        found = by_question(_run(address, [_asked("ok"), _asked("q")], concurrency=1))
+    assert re.fullmatch(said, failure(found["q"]).reason)
+    assert len(script.seen) == 3
+
+
+def test_no_cookie_is_kept() -> None:
+    script = Script(lambda question, before: Reply(200, good().body, {"Set-Cookie": "a=b; Path=/"}))
+    with serving(script) as address:
+        named = address.replace("127.0.0.1", "localhost")  # cookies are never kept for a bare number
+        for outcome in _run(named, [_asked("a"), _asked("b")], concurrency=1):
+            response(outcome)
+    assert [seen.headers.get("cookie") for seen in script.seen] == [None, None]
+
+
+SECRETS = ("http://us:hidden@{host}/v1", "http://{host}/v1?api-key=hidden")
+
+
+@pytest.mark.parametrize("given", SECRETS)
+def test_what_is_secret_in_an_address_is_sent_and_never_said(given: str) -> None:
+    def tell(replies: dict[str, Reply]) -> str:
+        script = Script(lambda question, before: replies[question])
+        with serving(script) as address:
+            secret = given.format(host=address.removeprefix("http://").removesuffix("/v1"))
+            try:
+                outcomes = _run(secret, map(_asked, replies), concurrency=1, max_retries=0)
+            except UserError as error:
+                return str(error)
+            return " ".join(outcome.model_dump_json() for outcome in outcomes)
+
+    assert "does not serve m" in (said := tell({"q": error(401)})) and "hidden" not in said
+    assert "nothing answers at" in (said := tell({"q": Reply(cut=True, status=200)})) and "hidden" not in said
+    assert "sends elsewhere" in (said := tell({"q": _moved(307, "/x")})) and "hidden" not in said
+    assert "500" in (said := tell({"ok": good(), "q": error(500)})) and "hidden" not in said
+
+
+@pytest.mark.parametrize("address", ["us:hidden@host/v1", "ftp://us:hidden@host/v1", "http://us:hid/den@host/v1"])
+def test_an_address_that_is_none_is_not_said_either(address: str) -> None:
+    with pytest.raises(UserError, match=r"address") as error:
+        make_engine("openai", "m", {"base_url": address})
+    assert "hid" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["Mon, 01 Jan 99999 00:00:00 GMT", "Mon, 01 Jan 2020 00:00:00 +999999999999999999", "nan", "soon", "", None],
+)
+def test_a_retry_after_that_says_nothing_is_passed_over(value: str | None) -> None:
+    assert retry_after(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("1e999", 300.0), ("-3", 0.0), ("Fri, 31 Dec 9999 23:59:59 GMT", 300.0)]
+)
+def test_a_retry_after_is_kept_within_bounds(value: str, seconds: float) -> None:
+    assert retry_after(value) == seconds
 
 
 def test_trouble_is_retried_until_it_is_over_and_never_after() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from livek12.core.engines import make_engine
+from livek12.core.engines.openai_api import OpenAIEngine
 from livek12.core.errors import UserError
 from livek12.core.records import Response
 from tests.core.engines.helpers import ask, failure, response
@@ -195,6 +196,55 @@ def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
         (outcome,) = engine.generate([ask("q")])
         engine.close()
     assert failure(outcome).reason == "the endpoint's answer is longer than 100000 bytes"
+
+
+def test_an_error_is_read_only_as_far_as_it_says_something() -> None:
+    class Ranting(Proxy):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(400)
+            self.end_headers()
+            with pytest.raises(OSError, match=r"."):
+                while True:
+                    self.wfile.write(b"no! " * 16384)
+
+    with serving(Ranting) as address:
+        engine = make_engine("openai", "m", {"base_url": f"{address}/v1"})
+        (outcome,) = engine.generate([ask("q")])
+        engine.close()
+    assert failure(outcome).reason.startswith("the endpoint answered 400: no! no!")
+
+
+def test_who_answers_in_another_tongue_is_quoted_without_the_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"http://us:hidden@127.0.0.1:{server.getsockname()[1]}/v1?key=hidden"
+        engine = make_engine("openai", "m", {"base_url": address, "max_retries": 0})
+        with pytest.raises(UserError, match="nothing answers at") as error:
+            list(engine.generate([ask("q")]))
+        engine.close()
+    assert "400" in str(error.value) and "hidden" not in str(error.value)
+
+
+def test_an_engine_is_closed_though_a_picture_is_still_in_the_making(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("livek12.core.engines.openai_api.CLOSING_SECONDS", 0.2)
+    engine, made = make_engine("openai", "m", {"base_url": "http://127.0.0.1:9/v1"}), threading.Event()
+    assert isinstance(engine, OpenAIEngine)
+    engine._loop.run_in_executor(None, made.wait)
+    try:
+        engine.close()
+        engine.close()
+    finally:
+        made.set()
+    engine._thread.join(30)
+    assert not engine._thread.is_alive()
 
 
 @pytest.fixture

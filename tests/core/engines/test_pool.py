@@ -7,7 +7,6 @@ import logging
 import pickle
 import queue
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,13 +18,14 @@ from hypothesis import strategies as st
 
 from livek12.core.engines import make_engine
 from livek12.core.engines.base import Engine, EngineDied
-from livek12.core.engines.pool import BURST, PREFETCH, Pool
+from livek12.core.engines.pool import BURST, Pool
 from livek12.core.engines.replicas import PLACING
+from livek12.core.engines.seat import PREFETCH
 from livek12.core.engines.worker import Album, Lost, Message, Report, Worker
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Image, Request
 from livek12.core.run_folder import OPERATIONAL_ARGS
-from tests.core.engines.helpers import ask, by_question, failure, response
+from tests.core.engines.helpers import ask, by_question, failure, response, wait_until
 from tests.core.engines.scripted_engine import asked, built, refusing, scripted
 
 CLOSED = "its thread is let go"
@@ -64,15 +64,8 @@ def log(tmp_path: Path) -> Path:
 def pool(*builds: Callable[[], Engine]) -> Pool:
     """A pool of threads, all ready."""
     made = Pool([partial(Thread, build) for build in builds])
-    until(lambda: made.ready() == len(builds) - sum(bool(seat.gone) for seat in made._seats))
+    wait_until(lambda: made.ready() == len(builds) - sum(bool(seat.gone) for seat in made._seats))
     return made
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def photo(number: int, size: int = 20_000) -> Image:
@@ -182,6 +175,32 @@ class TestDeaths:
         assert "unfinished requests are done again" in caplog.text
         assert built(log) < 50
 
+    @pytest.mark.parametrize("members", [1, 3])
+    def test_neighbours_that_all_kill_cost_only_themselves(self, log: Path, members: int) -> None:
+        """The questions on a page that kills, if others come after them."""
+        some = pool(*[scripted(log, seconds=0.0)] * members)
+        deadly = {f"q{n}" for n in range(50, 58)}
+        asked = (ask(f"q{n}", "lose" if f"q{n}" in deadly else "live") for n in range(1000))
+        outcomes = by_question(list(some.generate(asked)))
+        some.close()
+        assert len(outcomes) == 1000
+        assert {q for q, outcome in outcomes.items() if isinstance(outcome, Failure)} == deadly
+
+    def test_a_member_that_once_cannot_be_built_again_is_used_once_more(self, log: Path) -> None:
+        """As when the memory of a killed process is not free yet; a member that never worked is left."""
+        builds = itertools.count()
+
+        def sick() -> Engine:
+            if next(builds) == 1:
+                raise UserError("no memory for it")
+            return scripted(log)()
+
+        one = pool(sick)
+        outcomes = by_question(list(one.generate(ask(f"q{n}", "lose" if n == 5 else "live") for n in range(100))))
+        one.close()
+        assert {q for q, outcome in outcomes.items() if isinstance(outcome, Failure)} == {"q5"}
+        assert next(builds) > 2
+
     def test_an_engine_that_always_dies_is_given_up(self, log: Path) -> None:
         both = pool(*[scripted(log)] * 2)
         outcomes = by_question(list(both.generate(ask(f"q{n}", "lose") for n in range(300))))
@@ -220,6 +239,8 @@ class TestDeaths:
         ("transformers", {"cpus": "-1"}, "above zero"),
         ("transformers", {"gpus": "1.5"}, "an engine has whole GPUs"),
         ("transformers", {"replicas": "3", "gpus": "2"}, "replicas=3 with 2 GPUs each need 6, and there are 4"),
+        ("transformers", {"replicas": "5", "gpus": "0.7"}, "need 5, and there are 4: take fewer, or two on each GPU"),
+        ("vllm", {"window": "0"}, "window=0: a number above zero"),
         ("vllm", {"replicas": "2", "tensor_parallel_size": "two"}, "tensor_parallel_size=two is not a whole number"),
     ],
 )

@@ -95,7 +95,7 @@ def test_damaged_lines_are_named_and_passed_over(tmp_path: Path, caplog: pytest.
     assert [response(o).text for o in engine.generate([ask("a"), ask("e")])] == ["4", "5"]
 
 
-@pytest.mark.parametrize("count", [-1, 1.5, "many", True, [3]])
+@pytest.mark.parametrize("count", [-1, 1.5, "many", True, [3], 2**53, 10**30])
 def test_a_count_that_cannot_be_is_missing_and_the_answer_stands(tmp_path: Path, count: object) -> None:
     file = _write(tmp_path / "r.jsonl", {"id": "a", "text": "4", "completion_tokens": count, "prompt_tokens": 7})
     found = response(next(ReplayEngine(str(file)).generate([ask("a")])))

@@ -1,6 +1,6 @@
 """What Revived does with an engine that dies: on given requests, at any moment, or whenever it is built.
 
-The engine here is scripted, so that it can die of anything; tests/core/engines/test_vllm_engine.py kills a real one.
+The engine here is scripted, so that it can die of anything; tests/core/engines/test_vllm_faults.py kills a real one.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livek12.core.engines.base import EngineDied, Outcome
-from livek12.core.engines.revival import DEATHS, Revived
+from livek12.core.engines.revival import AWAY, DEATHS, Revived
 from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
 from tests.core.engines.helpers import ask, by_question, failure, response
@@ -100,6 +100,25 @@ def test_each_request_is_done_once_and_only_poison_fails(poison: set[int], death
         else:
             response(outcome)
             assert lab.asked[question] == 1
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 40), st.integers(2, 8), st.integers(1, 9))
+def test_neighbours_that_all_kill_cost_only_themselves(first: int, killers: int, window: int) -> None:
+    """As many as there may be, if others come after them: the questions on a page that kills."""
+    poison = {*range(first, first + killers)}
+    lab = Lab(poison, window=window)
+    for question, outcome in run(lab, first + killers * AWAY).items():
+        if int(question) in poison:
+            assert "the engine died of this request: " in failure(outcome).reason
+        else:
+            response(outcome)
+
+
+def test_the_last_ones_may_kill() -> None:
+    found = run(Lab({*range(290, 299)}, window=512), 300)
+    lost = {int(question) for question, outcome in found.items() if not isinstance(outcome, Response)}
+    assert lost == {*range(290, 299)}
 
 
 def test_a_request_that_kills_is_found_in_few_deaths() -> None:

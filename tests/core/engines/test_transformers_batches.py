@@ -83,8 +83,25 @@ def test_trials_that_no_batch_holds_are_parted() -> None:
 def test_after_memory_ran_out_long_prompts_go_in_smaller_batches_and_short_ones_do_not() -> None:
     room = Room(8, 2)
     long, short = prompts([1000] * 8), prompts([100] * 8)
-    room.shrink(long)
+    room.shrink([long])
     sizes = {batch[0].length: len(batch) for batch in batches(long + short, room, kind)}
     assert sizes == {1000: 4, 100: 8}
-    room.shrink(long[:1])
+    room.shrink([long[:2]])
     assert [len(batch) for batch in batches(long, room, kind)] == [1] * 8, "one always goes"
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_a_request_that_does_not_fit_alone_takes_the_blame_for_its_parts_only(place: int) -> None:
+    asked = prompts([100] * 8)
+    parts = [asked, asked[place // 4 * 4 :][:4], asked[place // 2 * 2 :][:2], asked[place:][:1]]
+    room = Room(8, 2)
+    room.shrink(parts)
+    assert room.cells is None
+    other = asked[4:] if place < 4 else asked[:4]
+    room.shrink([other, *parts])
+    assert room.cells == 2 * asked[0].cells, "half of the part without it"
+
+
+def test_a_row_is_no_longer_than_the_context() -> None:
+    request = ask("q", max_tokens=32768)
+    assert [Prompt(request, 100, context).cells for context in (None, 2048, 40960)] == [32868, 2048, 32868]

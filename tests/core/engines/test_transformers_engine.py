@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from livek12.core.engines.transformers_pictures import remembering
 from livek12.core.engines.transformers_sampling import Watch
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Request, Sampling
+from livek12.scripts.bench_models import make_model
 from tests.core.engines.conftest import needs, needs_transformers
 from tests.core.engines.helpers import ask, by_question, failure, picture, response
 
@@ -184,6 +185,49 @@ def test_the_context_bounds_the_answer(tiny_text: Path) -> None:
     engine.close()
 
 
+def calls_of(
+    engine: Any, monkeypatch: pytest.MonkeyPatch, check: Callable[[int, int], None] = lambda rows, width: None
+) -> list[int]:
+    """Rows of each call of the model's `generate` from now on; before each, `check` is given its rows and width."""
+    real = engine._model.generate
+    tried: list[int] = []
+
+    def checked(input_ids: Any, **more: Any) -> Any:
+        rows, width = input_ids.shape
+        tried.append(rows)
+        check(rows, width)
+        return real(input_ids=input_ids, **more)
+
+    monkeypatch.setattr(engine._model, "generate", checked)
+    return tried
+
+
+@pytest.mark.parametrize(
+    ("ends", "repeats", "calls"),
+    [("soon", range(1, 9), [4, 4]), ("never", [5] * 8, [4, 4]), ("never", range(1, 9), [4, 1, 2, 1] * 2)],
+    ids=["no row comes so far", "all come so far", "neighbours cut all but the longest"],
+)
+def test_batches_are_whole_where_the_limit_is_beyond_the_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str, repeats: Sequence[int], calls: list[int]
+) -> None:
+    """A batch goes on as far as its longest prompt lets it; rows that are cut there are done again, and no others."""
+    needs_transformers()
+    engine: Any = make_engine("transformers", str(make_model("tiny", tmp_path, context=64)), {"batch_size": "4"})
+    words = engine._model.config.vocab_size
+    engine._model.generation_config.eos_token_id = list(range(0, words, 8)) if ends == "soon" else [words]
+    tried = calls_of(engine, monkeypatch)
+    asked = [ask(str(n), "What is " * many, max_tokens=32_768, temperature=1.0) for n, many in enumerate(repeats)]
+    together = by_question(list(engine.generate(asked)))
+    assert tried == calls
+    alone = by_question([next(engine.generate([request])) for request in asked])
+    engine.close()
+    for question, outcome in together.items():
+        got = response(outcome).model_dump(exclude={"seconds"})
+        assert got == response(alone[question]).model_dump(exclude={"seconds"})
+        assert got["finish_reason"] == ("stop" if ends == "soon" else "length")
+        assert ends == "soon" or got["prompt_tokens"] + got["completion_tokens"] == 64, "all that the context holds"
+
+
 def test_thinking_that_the_template_opens_is_never_text(tiny_text: Path) -> None:
     engine = make_engine("transformers", str(tiny_text), {"enable_thinking": "true"})
     got = response(next(engine.generate([ask("q")])))
@@ -300,18 +344,14 @@ def test_memory_that_runs_out_makes_batches_smaller_and_fails_what_fails_alone(
     import torch
 
     engine: Any = make_engine("transformers", str(tiny_text), {"batch_size": "8"})
-    real, tried = engine._model.generate, []
 
-    def small(input_ids: Any, **more: Any) -> Any:
-        rows, width = input_ids.shape
-        tried.append(rows)
+    def small(rows: int, width: int) -> None:
         if width > 300:
             torch.empty(1 << 60)
         if rows > 2:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
-        return real(input_ids=input_ids, **more)
 
-    monkeypatch.setattr(engine._model, "generate", small)
+    tried = calls_of(engine, monkeypatch, small)
     asked = [ask(str(n)) for n in range(40)]
     asked.insert(20, ask("large", "What is it? " * 100))
     found = by_question(list(engine.generate(asked)))
@@ -319,6 +359,23 @@ def test_memory_that_runs_out_makes_batches_smaller_and_fails_what_fails_alone(
     assert len({response(outcome).text for outcome in found.values()}) == 1
     assert len(found) == 40
     assert sum(rows > 2 for rows in tried) <= 3, "what did not fit is not tried again"
+    engine.close()
+
+
+def test_one_request_that_does_not_fit_makes_no_batch_smaller(tiny_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is what a library below torch says where it finds no memory for its own needs."""
+    engine: Any = make_engine("transformers", str(tiny_text), {"batch_size": "8"})
+
+    def narrow(rows: int, width: int) -> None:
+        if width > 300:
+            raise RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`")
+
+    tried = calls_of(engine, monkeypatch, narrow)
+    asked = [ask(str(n)) for n in range(39)]
+    found = by_question(list(engine.generate([*asked, ask("large", "What is it? " * 100)])))
+    assert "memory does not hold this request even alone" in failure(found.pop("large")).reason
+    assert len([response(outcome) for outcome in found.values()]) == 39
+    assert tried == [8, 4, 2, 1, 1, 2, 4, 8, 8, 8, 8]
     engine.close()
 
 

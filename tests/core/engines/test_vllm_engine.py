@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,21 +11,22 @@ import time
 import urllib.error
 import urllib.request
 import weakref
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from livek12.core.engines import make_engine
+from livek12.core.engines import make_engine, vllm_engine
+from livek12.core.engines.base import EngineDied
 from livek12.core.engines.memory import give_back, measure
-from livek12.core.engines.revival import Revived
-from livek12.core.engines.vllm_engine import NAN, VLLMEngine
-from livek12.core.engines.vllm_loading import _named, _overheard
-from livek12.core.errors import UserError
-from livek12.core.records import Image, Request
+from livek12.core.engines.vllm_engine import VLLMEngine, _Rendered, _Sent
+from livek12.core.records import Image, Request, Response
 from tests.core.engines.conftest import needs
-from tests.core.engines.helpers import VERDICT, ask, by_question, failure, picture, response
+from tests.core.engines.helpers import VERDICT, ask, bare_vllm, by_question, failure, picture, response
 
 pytestmark = pytest.mark.slow
 
@@ -36,26 +36,13 @@ def _vllm() -> None:
     needs("vllm")
 
 
-def _revived(folder: Path, **args: Any) -> Revived:
-    made = make_engine("vllm", str(folder), {"max_model_len": 1024, **args})
-    assert isinstance(made, Revived)
-    return made
-
-
-def _engine(folder: Path, **args: Any) -> VLLMEngine:
-    """The engine within."""
-    engine = _revived(folder, **args).engine
-    assert isinstance(engine, VLLMEngine)
-    return engine
-
-
 class TestText:
     """One engine with the genuine small model."""
 
     @pytest.fixture(scope="class")
     @classmethod
     def engine(cls, small_folder: Path) -> Iterator[VLLMEngine]:
-        engine = _engine(small_folder, window="6")
+        engine = bare_vllm(small_folder, window="6")
         yield engine
         llm, held = weakref.ref(engine._llm), measure().rss
         engine.close()
@@ -124,6 +111,47 @@ class TestText:
         assert [o.key.question_id for o in engine.generate([ask("after")])] == ["after"]
         assert not engine._llm.llm_engine.has_unfinished_requests()
 
+    def test_what_vllm_gives_up_is_sent_once_more_after_all_that_is_rendered(
+        self, engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As when its process had dropped a picture that was taken to be there."""
+        given_up = SimpleNamespace(finished=True, request_id="7", outputs=[SimpleNamespace(finish_reason="error")])
+        monkeypatch.setattr(engine._llm.llm_engine, "step", lambda: [given_up])
+        request = ask("q")
+        earlier = _Rendered([ask("earlier")], Future())
+        ready, sent = deque([earlier]), {"7": _Sent(request, "7-a", 0.0, again=False)}
+        assert list(engine._step(ready, sent)) == []
+        assert (ready.popleft(), sent) == (earlier, {})
+        (once_more,) = ready
+        assert (once_more.requests, once_more.again) == ([request], True)
+        sent = {"7": _Sent(request, "7-b", 0.0, again=True)}
+        (outcome,) = engine._step(ready, sent)
+        assert failure(outcome).reason == "vLLM gave this request up (error)"
+
+    def test_a_process_that_is_gone_does_not_hide_why_one_stops(
+        self, engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """After a Ctrl-C, nothing can be taken back from vLLM's process, and what it did is no traceback."""
+
+        def interrupted() -> None:
+            raise KeyboardInterrupt
+
+        def gone(*_: Any, **__: Any) -> None:
+            raise RuntimeError("EngineCore encountered an issue")
+
+        outcomes = engine.generate(ask(str(n), "Write a poem.", max_tokens=20) for n in range(2))
+        with monkeypatch.context() as patched:
+            patched.setattr(engine._llm.llm_engine, "step", interrupted)
+            patched.setattr(engine._llm.llm_engine, "abort_request", gone)
+            with pytest.raises(KeyboardInterrupt):
+                next(outcomes)
+        waiting = engine._llm.llm_engine
+        waiting.abort_request(list(waiting.output_processor.request_states), internal=True)
+        engine._watch.nan.add("8-a")
+        monkeypatch.setattr(engine._llm.llm_engine, "abort_request", gone)
+        with pytest.raises(EngineDied, match="EngineCore encountered an issue"):
+            list(engine._step(deque(), {"8": _Sent(ask("q"), "8-a", 0.0, again=False)}))
+
 
 class TestImages:
     """Tiny models that see."""
@@ -131,7 +159,7 @@ class TestImages:
     @pytest.fixture(scope="class", params=["tiny_qwen25_vl", "tiny_qwen3_vl"])
     @classmethod
     def engine(cls, request: pytest.FixtureRequest) -> Iterator[VLLMEngine]:
-        engine = _engine(request.getfixturevalue(request.param), images_per_prompt="8", dtype="float32")
+        engine = bare_vllm(request.getfixturevalue(request.param), images_per_prompt="8", dtype="float32")
         yield engine
         engine.close()
 
@@ -237,6 +265,42 @@ class TestImages:
         response(found["good"])
         response(found["after"])
 
+    def test_pictures_in_hand_are_bounded(self, engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Four questions on each of three pages; a page counts once however many show it."""
+        pages = tuple(picture(f"#0000{page:02x}") for page in range(3))
+        asked = [ask(str(n), images=pages[n // 4 : n // 4 + 1], max_tokens=2) for n in range(12)]
+        sent: list[int] = []
+        step = engine._step
+        monkeypatch.setattr(engine, "_step", lambda ready, now: sent.append(len(now)) or step(ready, now))
+
+        def most(pixels: int) -> int:
+            sent.clear()
+            monkeypatch.setattr(vllm_engine, "MOST_PIXELS", pixels)
+            assert {type(outcome) for outcome in engine.generate(asked)} == {Response}
+            return max(sent)
+
+        assert most(1) == 1
+        assert most(112 * 112 + 1) == 5  # one page, and the first question on the next
+        assert most(112 * 112 * 9) >= 8
+
+    def test_what_the_machine_is_short_of_is_not_the_end_of_a_request(
+        self, engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """However vLLM wraps it; what an image processor has against a picture is final."""
+        from transformers import Qwen2VLImageProcessor
+
+        def short(*_: Any, **__: Any) -> Any:
+            raise problem
+
+        torch_says = "[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried"
+        passing = (MemoryError(), OSError("too many open files"), RuntimeError(torch_says))
+        for number, problem in enumerate((*passing, ValueError("absolute aspect ratio"))):
+            asked = [ask("q", images=(picture(f"#70{number:02x}00"),))]
+            with monkeypatch.context() as patched:
+                patched.setattr(Qwen2VLImageProcessor, "preprocess", short)
+                assert failure(next(engine.generate(asked))).final is (problem not in passing)
+            response(next(engine.generate(asked)))
+
     def test_thinking_that_the_template_opens_is_never_text(self, engine: VLLMEngine) -> None:
         engine._template["enable_thinking"] = True
         got = response(next(engine.generate([ask("q", images=(picture("red"),))])))
@@ -244,137 +308,6 @@ class TestImages:
         assert got.text == ""
         assert got.reasoning
         assert got.reasoning_tokens
-
-
-def test_nothing_started_later_is_bound_to_fewer_cores(tiny_text: Path) -> None:
-    before = os.sched_getaffinity(0)
-    engine = _engine(tiny_text)
-    assert os.sched_getaffinity(0) == before
-    engine.close()
-
-
-def test_an_engine_that_stops_is_built_again(tiny_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All 50 are done, those in hand by the second engine; of the first nothing is left."""
-    revived = _revived(tiny_text, window="2")
-    first = revived.engine
-    assert isinstance(first, VLLMEngine)
-    inner, steps = first._llm.llm_engine, 0
-    real = inner.step
-
-    def dying() -> Any:
-        nonlocal steps
-        steps += 1
-        if steps > 20:
-            raise RuntimeError("CUDA error:\nan illegal memory access was encountered")
-        return real()
-
-    monkeypatch.setattr(inner, "step", dying)
-    outcomes = list(revived.generate(ask(str(n)) for n in range(50)))
-    assert len(by_question(outcomes)) == 50
-    assert all(response(outcome).completion_tokens for outcome in outcomes)
-    assert revived.engine is not first
-    assert first._llm is None
-    revived.close()
-
-
-def test_an_answer_of_nan_is_a_failure(tiny_text: Path, tmp_path: Path) -> None:
-    """One layer's weights are NaN, so that every token is drawn from nothing."""
-    from safetensors.torch import load_file, save_file
-
-    folder = tmp_path / "nan"
-    shutil.copytree(tiny_text, folder)
-    weights = load_file(folder / "model.safetensors")
-    next(tensor for name, tensor in weights.items() if "layers.1" in name and "down_proj" in name).fill_(float("nan"))
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    engine = _engine(folder)
-    asked = [ask("greedy"), *(ask("drawn", trial=trial, temperature=1.0) for trial in range(3))]
-    outcomes = list(engine.generate(asked))
-    assert [failure(outcome).reason for outcome in outcomes] == [NAN] * 4
-    assert not any(failure(outcome).final for outcome in outcomes)
-    assert not engine._llm.llm_engine.has_unfinished_requests()
-    engine.close()
-
-
-# As it is on a GPU: vLLM's engine in a process of its own, started afresh, which imports this file and so is readied.
-KILLED = """
-from livek12.core.engines.vllm_loading import ready_vllm
-ready_vllm()
-if __name__ == "__main__":
-    import json, multiprocessing, os, signal, sys
-    from livek12.core.engines import make_engine
-    from livek12.core.engines.memory import give_back
-    from tests.core.engines.helpers import ask
-
-    engine = make_engine("vllm", sys.argv[1], {"max_model_len": 1024, "window": "4"})
-    (core,) = engine.engine._watch._processes
-    seen = []
-    for outcome in engine.generate(ask(str(n), "Go on.", max_tokens=16) for n in range(12)):
-        if len(seen) == 3:
-            os.kill(core.pid, signal.SIGKILL)
-        seen.append([outcome.key.question_id, type(outcome).__name__, getattr(outcome, "reason", "")])
-    again = engine.engine._watch._processes[0].pid
-    engine.close()
-    left = [child.name for child in multiprocessing.active_children()]
-    print(json.dumps({"seen": seen, "built": again != core.pid, "left": left, "how": core.exitcode}))
-"""
-
-
-def test_a_killed_process_is_started_again_and_all_is_done_once(tiny_text: Path, tmp_path: Path) -> None:
-    script = tmp_path / "killed.py"
-    script.write_text(KILLED)
-    settings = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "1", "PYTHONPATH": str(Path.cwd())}
-    command = [sys.executable, str(script), str(tiny_text)]
-    done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert sorted(told["seen"], key=lambda one: int(one[0])) == [[str(n), "Response", ""] for n in range(12)]
-    assert (told["built"], told["left"], told["how"]) == (True, [], -9)
-    assert "vllm died (vLLM's process was killed by signal 9 (out of memory?)" in done.stderr
-
-
-def test_why_a_process_cannot_start_is_read_from_what_it_wrote(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "1")
-    written = """(EngineCore pid=7) ERROR 08:00:00 [core.py:9] ValueError: No available memory for the cache blocks.
-RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"""
-    heard = bytearray()
-    with pytest.raises(RuntimeError), _overheard(heard):
-        subprocess.run([sys.executable, "-c", f"import sys; sys.stderr.write({written!r})"], check=True)
-        raise RuntimeError
-    assert _named(bytes(heard)) == "No available memory for the cache blocks."
-    assert capfd.readouterr().err == written
-    assert _named(b"Loading weights: 100%") == ""
-
-
-@pytest.mark.parametrize("case", ["absent", "empty", "argument", "value", "parallel", "memory"])
-def test_what_it_cannot_run_says_so_in_one_line(
-    tmp_path: Path, tiny_text: Path, case: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    folder = tmp_path / "model"
-    if case != "absent":
-        folder.mkdir()
-    if case == "memory":
-        monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "90000")
-    args: dict[str, Any] = {
-        "argument": {"no_such_argument": "1"},
-        "value": {"max_model_len": "9999999"},
-        "parallel": {"tensor_parallel_size": "3"},
-        "memory": {"dtype": "float32"},
-    }.get(case, {})
-    model = tiny_text if args else folder
-    with pytest.raises(UserError) as error:
-        _engine(model, **args)
-    assert str(model) in str(error.value)
-    said = {"parallel": "divisible by tensor parallel size (3)", "memory": "90000.0 GiB"}
-    assert said.get(case, "") in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_data_parallel_is_replicas_here(tiny_text: Path) -> None:
-    with pytest.raises(UserError, match=r"data_parallel_size=2: .* replicas=2$"):
-        _engine(tiny_text, data_parallel_size="2")
 
 
 # vLLM's server starts its engine in a fresh process, which imports this file again and so is readied too.
