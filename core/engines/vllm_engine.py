@@ -13,6 +13,7 @@ served vLLM. A response drawn from logits that are NaN is a failure.
 from __future__ import annotations
 
 import copy
+import gc
 import itertools
 import re
 import time
@@ -143,6 +144,7 @@ class VLLMEngine:
             )
         revisions = {"revision": revision, "tokenizer_revision": tokenizer_revision}
         self._llm: Any = load(model, revisions | library_args)
+        gc.freeze()  # what is loaded stays: a collection that looks at all of it takes half a second
         self._watch = CoreWatch(self._llm.llm_engine.engine_core)
         self._renderer = ThreadPoolExecutor(1) if self._watch.own_process else _AtOnce()
         config = self._llm.llm_engine.vllm_config

@@ -146,9 +146,7 @@ def load(model: str, args: Json) -> Any:
         affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
         try:
             with _overheard(heard):
-                llm = LLM(model, **args)
-            gc.freeze()  # what is loaded stays: a collection that looks at all of it takes half a second
-            return llm
+                return LLM(model, **args)  # never in a variable: errors that libraries keep would keep it too
         finally:
             # The CPU build binds this thread to cores, and whatever is started later would inherit that.
             if affinity is not None:
