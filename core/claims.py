@@ -18,11 +18,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.journal import close_own, journal_files, open_own
+from livek12.core.journal import journal_files
+from livek12.core.locks import close_own, is_held, open_own
 
 LOOK_SECONDS = 1.0
 TOGETHER = 64
-"""Trials of a question that go together: as many as engines draw from one prompt (`core.engines.common.grouped`)."""
+"""Trials of a question that go together, and that engines draw from one prompt (`engines.common.grouped`)."""
 _ME = ""
 
 
@@ -125,7 +126,7 @@ class Claims:
         now = time.monotonic()
         if now - self._seen_alive.get(holder, -LOOK_SECONDS) < LOOK_SECONDS:
             return True
-        if not _held(self._owner.with_name(holder)):
+        if not is_held(self._owner.with_name(holder)):
             return False
         self._seen_alive[holder] = now
         return True
@@ -140,7 +141,7 @@ class Claims:
 
 def at_work(folder: Path, stem: str) -> list[str]:
     """The journals of one kind of work that living processes hold, this one among them."""
-    return [file.name for file in journal_files(folder, stem) if _held(file)]
+    return [file.name for file in journal_files(folder, stem) if is_held(file)]
 
 
 def with_its_trials(key: str) -> str:
@@ -152,21 +153,3 @@ def with_its_trials(key: str) -> str:
 def _append(fd: int, line: bytes) -> None:
     while line:
         line = line[os.write(fd, line) :]
-
-
-def _held(file: Path) -> bool:
-    """Whether a living process holds the journal file.
-
-    A shared lock: a writer's is exclusive and refuses it, but two who look at once must not take each other for one.
-    """
-    try:
-        fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False

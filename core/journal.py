@@ -8,23 +8,27 @@ they pass over an unfinished last line. Data reaches the disk (fsync) at most on
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
-import time
-from collections.abc import Callable, Iterator
+import uuid
+import weakref
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
+
+from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.records import Record
+from livek12.core.line_file import LineFile, heal
+from livek12.core.locks import close_own, lock_own
+from livek12.core.records import Failure, Key, Record, Response, Verdict
 
 R = TypeVar("R", bound=Record)
-_BLOCK = 1 << 16
-_SYNC_SECONDS = 1.0
-_OWN: set[int] = set()
-"""What this process has open for its own; a forked child does not keep it."""
+K = TypeVar("K", Response, Failure, Verdict)
+_LONGEST = 160
+_NOWHERE = -1
 
 
 class Place(NamedTuple):
@@ -35,58 +39,15 @@ class Place(NamedTuple):
     end: int
 
 
-class JournalWriter:
-    """Appends records to the first file of the stem that no living writer holds.
-
-    Use as a context manager. One writer may be used by one thread at a time.
-    """
+class JournalWriter(LineFile):
+    """Appends records to the first file of the stem that no living writer holds."""
 
     def __init__(self, folder: Path, stem: str) -> None:
-        self.path, self._fd = _take_file(folder, stem)
-        self._synced = time.monotonic()
+        self._use(*_take_file(folder, stem))
 
     def append(self, record: Record) -> None:
-        """Writes the record as one line.
-
-        Raises:
-            UserError: the disk is full or fails; what was stored before still stands.
-        """
-        line = (record.model_dump_json() + "\n").encode()
-        end = os.lseek(self._fd, 0, os.SEEK_END)
-        try:
-            written = 0
-            while written < len(line):
-                written += os.write(self._fd, line[written:])
-            if time.monotonic() - self._synced >= _SYNC_SECONDS:
-                self.sync()
-        except OSError as error:
-            os.ftruncate(self._fd, end)
-            raise UserError(
-                f"{self.path}: cannot store a record ({error.strerror}); everything before it is stored: "
-                "make room and run the same command again"
-            ) from error
-
-    def sync(self) -> None:
-        """Has the disk hold everything appended so far."""
-        os.fsync(self._fd)
-        self._synced = time.monotonic()
-
-    def close(self) -> None:
-        """Flushes to the disk and lets the file go; safe to call twice."""
-        if self._fd in _OWN:
-            try:
-                os.fsync(self._fd)
-            finally:
-                close_own(self._fd)
-                self._fd = -1
-
-    def __enter__(self) -> JournalWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        """Writes the record as one line; raises as `write_line`."""
+        self.write_line(record.model_dump_json())
 
 
 def read_journal(
@@ -94,11 +55,11 @@ def read_journal(
 ) -> Iterator[R]:
     """The records of all files of a stem, file by file, in the order they were written.
 
-    An unfinished last line is passed over. Any other line that holds no valid record is reported to
-    `on_problem` in one line naming file and line, and passed over.
+    An unfinished last line is passed over. Other lines that hold no valid record are passed over too, and `on_problem`
+    is told of them at the end: of each file in one line, naming the first of them.
 
     Raises:
-        UserError: a file cannot be read.
+        UserError: a file cannot be read, or of all lines none can.
     """
     return (record for _, record in placed_records(folder, stem, model, on_problem))
 
@@ -107,19 +68,33 @@ def placed_records(
     folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
 ) -> Iterator[tuple[Place, R]]:
     """The same as `read_journal`, each record with its place."""
+    read = False
+    damaged: list[tuple[str, int]] = []  # of each file what is wrong with the first such line, and how many there are
     for path in journal_files(folder, stem):
-        start = 0
+        start, count, first = 0, 0, ""
         for number, line in enumerate(_lines(path), 1):
             end = start + len(line)
             if line.strip():
                 try:
                     record = model.model_validate_json(line)
                 except ValueError as error:
-                    if line.endswith(b"\n") and on_problem is not None:
-                        on_problem(f"{path}:{number}: not a {model.__name__} record, passed over ({_first(error)})")
+                    if line.endswith(b"\n"):
+                        count += 1
+                        first = first or f"{path}:{number}: not a {model.__name__} record ({_reason(error)})"
                 else:
+                    read = True
                     yield Place(path, start, end), record
             start = end
+        if count:
+            damaged.append((first, count))
+    if damaged and not read:
+        raise UserError(
+            f"{damaged[0][0]}, and no other line of {stem}-*.jsonl is one: was it another version of livek12 that wrote"
+            " them? Put the files back, or take another folder"
+        )
+    for first, count in damaged:
+        if on_problem is not None:
+            on_problem(f"{first}; passed over" + (f", with {count - 1} more of this file" if count > 1 else ""))
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -135,54 +110,34 @@ def journal_files(folder: Path, stem: str) -> list[Path]:
     return sorted(folder.glob(f"{stem}-*.jsonl"), key=lambda path: (len(path.name), path.name))
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Writes a whole file so that a kill leaves either the old text or the new.
+def write_atomically(path: Path, text: str | Iterable[str]) -> None:
+    """Writes a whole file, a text or its pieces, so that a kill leaves either the old text or the new.
 
     Raises:
         UserError: the disk is full or fails.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")  # a process id is another's in another container
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with temporary.open("x", encoding="utf-8") as file:
+            file.writelines([text] if isinstance(text, str) else text)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise UserError(f"{path}: cannot be written ({error.strerror}); make room or choose another folder") from error
-
-
-def open_own(path: Path) -> int:
-    """Opens a file to read and append; forked children let go of it, for a lock lasts until all have closed it."""
-    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    _OWN.add(fd)
-    return fd
-
-
-def close_own(fd: int) -> None:
-    """Closes such a file; in a forked child it is closed already."""
-    if fd in _OWN:
-        _OWN.discard(fd)
-        os.close(fd)
-
-
-def _forget_own() -> None:
-    while _OWN:
-        os.close(_OWN.pop())
-
-
-os.register_at_fork(after_in_child=_forget_own)
+    finally:
+        with suppress(OSError):  # it is in its place, or never was
+            temporary.unlink()
 
 
 def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
     """Heals every file whose writer is gone and keeps the first of them, or starts a new one."""
     taken: tuple[Path, int] | None = None
     for path in journal_files(folder, stem):
-        fd = _lock(path)
+        fd = lock_own(path)
         if fd is None:
             continue
-        _heal(fd)
+        heal(fd)
         if taken is None:
             taken = (path, fd)
         else:
@@ -190,47 +145,138 @@ def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
     number = 0
     while taken is None:
         path = folder / f"{stem}-{number}.jsonl"
-        if not path.exists() and (fd := _lock(path)) is not None:
+        if not path.exists() and (fd := lock_own(path)) is not None:
             taken = (path, fd)
         number += 1
     return taken
 
 
-def _lock(path: Path) -> int | None:
-    """Opens the file for appending and locks it; None where another writer holds it."""
-    try:
-        fd = open_own(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be opened for writing ({error.strerror})") from error
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        close_own(fd)
-        return None
-    except OSError as error:
-        close_own(fd)
-        raise UserError(f"{path}: this file system has no locks ({error.strerror}); use another folder") from error
-    return fd
+def _reason(error: ValueError) -> str:
+    """The first thing that a model has against a line."""
+    if not isinstance(error, ValidationError):
+        return " ".join(str(error).split())[:_LONGEST]
+    wrong = error.errors(include_url=False, include_input=False)[0]
+    return " ".join([*(f"{step}:" for step in wrong["loc"]), *wrong["msg"].split()])[:_LONGEST]
 
 
-def _heal(fd: int) -> None:
-    """Ends the file in a whole line: a last line without a newline gets it if it is whole, else it goes."""
-    size = os.lseek(fd, 0, os.SEEK_END)
-    start, tail = size, b""
-    while start > 0 and b"\n" not in tail:
-        step = min(_BLOCK, start)
-        start -= step
-        tail = os.pread(fd, step, start) + tail
-    torn = tail[tail.rfind(b"\n") + 1 :]
-    if not torn:
-        return
-    try:
-        json.loads(torn)
-    except ValueError:
-        os.ftruncate(fd, size - len(torn))
-    else:
-        os.write(fd, b"\n")
+class Tail(Generic[R]):
+    """Reads on where it stopped in every file of a stem: only whole lines, each once, however far it falls behind.
+
+    Args:
+        folder: of the journal.
+        stem: of its files.
+        model: of its records.
+    """
+
+    def __init__(self, folder: Path, stem: str, model: type[R]) -> None:
+        self._folder, self._stem, self._model = folder, stem, model
+        self._places: dict[Path, int] = {}
+
+    def fresh(self) -> Iterator[R]:
+        """The records that were not given before; a line that holds none is passed over.
+
+        Raises:
+            UserError: a file cannot be read.
+        """
+        for path in journal_files(self._folder, self._stem):
+            try:
+                with path.open("rb") as lines:
+                    lines.seek(self._places.get(path, 0))
+                    for line in lines:
+                        if not line.endswith(b"\n"):
+                            break  # it is being written, or a kill cut it short
+                        self._places[path] = self._places.get(path, 0) + len(line)
+                        try:
+                            record = self._model.model_validate_json(line)
+                        except ValueError:
+                            continue  # whoever reads the whole journal says so
+                        yield record
+            except OSError as error:
+                raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _first(error: Exception) -> str:
-    return str(error).splitlines()[0]
+class Index(Generic[K]):
+    """The records of a stem by their key: 8 bytes an answer, for one pass notes where each stands.
+
+    So a million records can be joined with another million in little memory; `find` reads a record again.
+
+    Args:
+        folder: of the journal.
+        stem: of its files.
+        model: of its records.
+        trials: trials below this number are kept.
+        wanted: which records count.
+        wins: whether of two records of a key the one that was read later counts; by default it does.
+        on_problem: told of damaged lines, one line each.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        stem: str,
+        model: type[K],
+        trials: int,
+        wanted: Callable[[K], bool] = lambda _: True,
+        wins: Callable[[K, K], bool] | None = None,
+        on_problem: Callable[[str], None] | None = None,
+    ) -> None:
+        self._model: type[K] = model
+        self._trials = trials
+        self._wins: Callable[[K, K], bool] | None = wins
+        self._places: dict[tuple[str, str], array[int]] = {}
+        self._files: list[int] = []
+        self._begins: list[int] = []  # of each file, had all of them been one
+        end = 0
+        opened: dict[Path, int] = {}
+        for place, record in placed_records(folder, stem, model, on_problem):
+            if place.path not in opened:
+                opened[place.path] = self._open(place.path, end)
+            if wanted(record):
+                self._put(record, opened[place.path] + place.start)
+            end = opened[place.path] + place.end
+
+    def find(self, key: Key) -> K | None:
+        """The record of a key."""
+        places = self._places.get((key.task, key.question_id))
+        if places is None or not 0 <= key.trial < len(places) or places[key.trial] == _NOWHERE:
+            return None
+        return self._at(places[key.trial])
+
+    def _at(self, place: int) -> K:
+        number = bisect_right(self._begins, place) - 1
+        line = _line_at(self._files[number], place - self._begins[number])
+        record: K = self._model.model_validate_json(line)
+        return record
+
+    def _open(self, path: Path, begin: int) -> int:
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+        weakref.finalize(self, os.close, fd)
+        self._files.append(fd)
+        self._begins.append(begin)
+        return begin
+
+    def _put(self, record: K, place: int) -> None:
+        key = record.key
+        if not 0 <= key.trial < self._trials:
+            return
+        name = (key.task, key.question_id)
+        places = self._places.get(name)
+        if places is None:
+            places = self._places[name] = array("q", [_NOWHERE]) * self._trials
+        before = places[key.trial]
+        if before == _NOWHERE or self._wins is None or self._wins(record, self._at(before)):
+            places[key.trial] = place
+
+
+def _line_at(fd: int, start: int) -> bytes:
+    """The line that begins there."""
+    line = b""
+    while b"\n" not in line and (more := os.pread(fd, max(4096, len(line)), start + len(line))):
+        line += more
+    return line.partition(b"\n")[0]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
-from livek12.core.records import Image, Part
+from livek12.core.records import IMAGE_MARK, Image, Message, Part, Sampling
 
 
 def text_part(text: str) -> Part:
@@ -26,3 +28,21 @@ def joined_parts(parts: Iterable[Part]) -> list[Part]:
         elif part.type == "image" or part.text:
             joined.append(part)
     return joined
+
+
+def text_message(role: Literal["system", "user", "assistant"], text: str) -> Message:
+    """A message of one text."""
+    return Message(role=role, content=[text_part(text)])
+
+
+def without_marks(text: str) -> str:
+    """A text without its image marks; lines and spaces that stood there for a mark alone go with it."""
+    lines = ((line, re.sub(rf"[ \t]?{IMAGE_MARK}", "", line).strip(" \t")) for line in text.split("\n"))
+    return "\n".join(rest if IMAGE_MARK in line else line for line, rest in lines if rest or IMAGE_MARK not in line)
+
+
+def conversation(messages: Sequence[Message], sampling: Sampling) -> list[Message]:
+    """The messages behind the system prompt that the sampling names."""
+    if sampling.system_prompt is None:
+        return list(messages)
+    return [Message(role="system", content=joined_parts([text_part(sampling.system_prompt)])), *messages]

@@ -22,7 +22,8 @@ from pydantic import ValidationError
 from livek12.core.errors import UserError
 from livek12.core.facts import Facts, facts_of
 from livek12.core.features import from_row
-from livek12.core.records import Benchmark, Image, Language, Page, Question, Record, canonical_json
+from livek12.core.records import BenchmarkName, Image, Language, Page, Question, Record, canonical_json
+from livek12.core.text import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +49,7 @@ class NoConfig(UserError):
 def load_questions(
     data: str | Path,
     configs: Sequence[str],
-    benchmark: Benchmark,
+    benchmark: BenchmarkName,
     language: Language | None = None,
     releases: Collection[str] | None = None,
     wanted: Wanted | None = None,
@@ -72,7 +73,7 @@ def load_questions(
 def iter_questions(
     data: str | Path,
     configs: Sequence[str],
-    benchmark: Benchmark,
+    benchmark: BenchmarkName,
     language: Language | None = None,
     releases: Collection[str] | None = None,
     wanted: Wanted | None = None,
@@ -87,7 +88,7 @@ def iter_questions(
     yield from opened.records(Question, opened.config_of(configs, benchmark), takes)
 
 
-def iter_facts(data: str | Path, configs: Sequence[str], benchmark: Benchmark) -> Iterator[Facts]:
+def iter_facts(data: str | Path, configs: Sequence[str], benchmark: BenchmarkName) -> Iterator[Facts]:
     """The facts of the questions that `iter_questions` gives, from their columns alone.
 
     Raises:
@@ -146,6 +147,19 @@ def pages_of(question: Question | Mapping[str, Any], pages: Pages) -> list[Any]:
     return [pages[paper, number] for number in sorted(numbers)]
 
 
+def paper_order(question: Question) -> tuple[Any, ...]:
+    """Sort key of every list of questions that people read: by paper, and in it by number (2 before 10, 10 before 10a).
+
+    Questions without a paper come last, those without a number last in their paper, both as they stood.
+    """
+    return (_natural(question.paper_id), _natural(question.number))
+
+
+def _natural(name: str | None) -> tuple[bool, list[tuple[int, int, str]]]:
+    pieces = re.findall(r"([0-9]{1,18})|([^0-9]+)", name or "")
+    return not name, [(0, int(digits), "") if digits else (1, 0, text) for digits, text in pieces]
+
+
 def page_index(pages: Pages | Iterable[Any]) -> Pages:
     """Page images by paper and page number; see `join_pages` for what `pages` may be."""
     if isinstance(pages, Mapping):
@@ -197,21 +211,30 @@ def read_card(folder: Path) -> Configs:
     Raises:
         UserError: there is no card, it is not readable, or it names files outside the folder.
     """
-    import yaml
-
     card = folder / CARD
     if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder; build a data set with `livek12 build`")
+        what = "is a file" if folder.exists() else "no such folder"
+        raise UserError(f"{folder}: {what}; build a data set with `livek12 build`")
     if not card.is_file():
         raise UserError(f"{folder} has no {CARD}: not a data set; build one with `livek12 build`")
-    text = card.read_text(encoding="utf-8", errors="replace")
+    return configs_of(card.read_text(encoding="utf-8", errors="replace"), str(card))
+
+
+def configs_of(text: str, where: str) -> Configs:
+    """The configs that the text of a card names.
+
+    Raises:
+        UserError: it names none that can be read, or files outside the folder; it is called `where`.
+    """
+    import yaml
+
     front = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
     try:
         listed = yaml.safe_load(front[1] if front else "")["configs"]
         return {str(entry["config_name"]): _splits(entry["data_files"]) for entry in listed}
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"{card}: its YAML names no readable configs ({_line(error)}); build the data set again"
+            f"{where}: its YAML names no readable configs ({one_line(error, 200)}); build the data set again"
         ) from None
 
 
@@ -228,9 +251,19 @@ def open_card(data: str | Path) -> tuple[str, Configs]:
     return opened.place, opened.configs
 
 
-def data_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    """The files of a split: those that match the patterns, in the order of the patterns and of their names."""
-    return [file for pattern in patterns for file in sorted(folder.glob(pattern))]
+def data_files(folder: Path, patterns: Iterable[str], *, missing_ok: bool = False) -> list[Path]:
+    """The files of a split: those that match the patterns, in the order of the patterns and of their names.
+
+    Raises:
+        UserError: none matches a pattern, unless that is said to be all right.
+    """
+    found = []
+    for pattern in patterns:
+        files = sorted(folder.glob(pattern))
+        if not files and not missing_ok:
+            raise UserError(f"{folder}: no file matches {pattern}, which its card names; build or fetch it again")
+        found += files
+    return found
 
 
 class _Opened:
@@ -249,7 +282,7 @@ class _Opened:
     def place(self) -> str:
         return f"{self._name}@{self._revision}" if self._on_hub else str(self._folder.resolve())
 
-    def config_of(self, configs: Sequence[str], benchmark: Benchmark) -> str:
+    def config_of(self, configs: Sequence[str], benchmark: BenchmarkName) -> str:
         """The first of `configs` that is there and holds this benchmark.
 
         Raises:
@@ -279,23 +312,18 @@ class _Opened:
         if self._on_hub and config not in self._fetched:
             self._folder = self._fetch([pattern for patterns in splits.values() for pattern in patterns])
             self._fetched.add(config)
-        for split, patterns in splits.items():
-            files = data_files(self._folder, patterns)
-            if not files:
-                raise UserError(f"{self._data}: no file of config {config}, split {split}; build or fetch it again")
-            yield from files
+        for patterns in splits.values():
+            yield from data_files(self._folder, patterns)
 
     def _fetch(self, patterns: list[str]) -> Path:
-        from huggingface_hub import snapshot_download
+        from livek12.core.hub import NotFetched, fetch
 
         try:
-            folder = snapshot_download(
-                self._name, repo_type="dataset", revision=self._revision, allow_patterns=patterns
-            )
-        except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
-            raise UserError(f"{self._data}: no such folder, and not to be had from the Hub ({_line(error)})") from None
-        self._revision = Path(folder).name  # a snapshot is named by its commit: later files come from the same one
-        return Path(folder)
+            folder = fetch(self._name, self._revision, patterns)
+        except NotFetched as error:
+            raise UserError(f"{self._data}: no such folder, and it cannot be fetched from the Hub ({error})") from None
+        self._revision = folder.name  # a snapshot is named by its commit: later files come from the same one
+        return folder
 
 
 def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> Iterator[R]:
@@ -310,7 +338,7 @@ def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> I
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, first["loc"]))
-            raise UserError(f"{file}: row {number} ({row.get('id')}): {place}: {_line(first['msg'])}") from None
+            raise UserError(f"{file}: row {number} ({row.get('id')}): {place}: {one_line(first['msg'], 200)}") from None
 
 
 def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -343,7 +371,7 @@ def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
         with pq.ParquetFile(file) as parquet:
             yield parquet
     except (pa.ArrowException, OSError) as error:
-        raise UserError(f"{file}: damaged or not Parquet ({_line(error)}); build or fetch it again") from None
+        raise UserError(f"{file}: damaged or not Parquet ({one_line(error, 200)}); build or fetch it again") from None
 
 
 def iter_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -390,8 +418,3 @@ def _field(row: Any, name: str) -> Any:
 def _answered(question: Question, row: Question) -> Question:
     names = ("answer", "answer_images", "solution", "solution_images", "variables", "reasoning_flow", "part_units")
     return question.model_copy(update={name: getattr(row, name) for name in names})
-
-
-def _line(error: object) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= 200 else text[:199] + "…"

@@ -1,7 +1,8 @@
 """The records that cross a boundary: Question, Request, Response, Verdict and their parts.
 
 Contract: a record is an immutable pydantic model; unknown fields are refused; what a source does not
-give stays empty (None, "" or an empty list), never made up. `RECORD_VERSION` changes with any field.
+give stays empty (None, "" or an empty list), never made up. `RECORD_VERSION` changes with any field, save one that is
+not written where it is not set, so that every older record and hash of one still holds.
 `core.features` derives the Arrow columns from these classes, so a field is written down once, here.
 """
 
@@ -10,15 +11,16 @@ from __future__ import annotations
 import builtins
 import hashlib
 import json
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer
 
 RECORD_VERSION = 4
 IMAGE_MARK = "<image>"
 """Stands in a text where the next image of the record belongs."""
 
-Benchmark = Literal["livek12", "kmmmu", "cfe", "mdk12"]
+BenchmarkName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+"""A name that `core.benchmarks` leads to; a record may be older, or from elsewhere, and name one that is not here."""
 Language = Literal["zh", "en", "ko"]
 QuestionType = Literal[
     "single_choice",
@@ -119,7 +121,7 @@ class Question(Record):
     """
 
     id: str
-    benchmark: Benchmark
+    benchmark: BenchmarkName
     release: str | None = None
     language: Language
     subject: str
@@ -168,7 +170,8 @@ class Sampling(Record):
     """How an answer is drawn; None leaves the model's own default (its generation config).
 
     `max_tokens` counts thinking and answer together; `thinking_budget` is the most tokens of thinking, after which
-    the engine closes it and the model has to answer (None: no limit but `max_tokens`).
+    the engine closes it and the model has to answer (None: no limit but `max_tokens`). `system_prompt` comes before the
+    question (None: what the model's chat template has there by itself).
     """
 
     temperature: float | None = None
@@ -178,6 +181,14 @@ class Sampling(Record):
     thinking_budget: int | None = None
     seed: int = 0
     stop: list[str] = []
+    system_prompt: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = dumped(self)
+        if self.system_prompt is None:
+            fields.pop("system_prompt", None)
+        return fields
 
 
 class Part(Record):
@@ -229,7 +240,11 @@ class Request(Record):
 
 
 class Response(Record):
-    """What the model said. Token counts are None where the engine does not tell; none is estimated."""
+    """What the model said. Token counts are None where the engine does not tell; none is estimated.
+
+    `finish_reason`: "length" where the token limit cut it off, "stop" or another word where it ended otherwise; None
+    where that is not known, which reports count and do not take for either.
+    """
 
     key: Key
     text: str
@@ -271,7 +286,8 @@ class Call(Record):
     `prompt` names the prompt file with version and hash; `raw` is the reply as received (None: there was none) and
     `problem` why it counts for nothing ("" when it counts). `cost` is in the currency of the judge's stated prices,
     None without prices or counts. `remembered`: the reply came from the cache, so that nothing was paid this time;
-    tokens and cost are those of the first time. `final`: no reply came, and none would if it were asked again.
+    tokens and cost are those of the first time. `final`: no reply came, and none would if it were asked again. Without
+    judge and prompt it stands for all that could not be put, for want of a picture.
     """
 
     judge: str
@@ -344,6 +360,8 @@ class Process(Record):
 
 
 State = Literal["graded", "no_answer", "ungraded", "failed", "unsupported"]
+UNMARKED = "none"
+"""The judge of a response that nobody has marked yet."""
 
 
 class Verdict(Record):
@@ -353,6 +371,7 @@ class Verdict(Record):
     of `max_points`; with undecided parts it is None and [`low`, `high`] are the bounds, which are equal to
     `points` otherwise. `correct` is None while it depends on an undecided part. `response_sha256` names the very
     response that was marked. `calls` are all requests to judge models, of the marking and of the process audit.
+    `marking` counts how often the run was marked anew before (`core.markings`).
     """
 
     key: Key
@@ -370,6 +389,29 @@ class Verdict(Record):
     calls: list[Call] = []
     judge: str
     versions: dict[str, str] = {}
+    marking: int = 0
+
+    @property
+    def by_models(self) -> bool:
+        """Whether judge models were asked about the answer."""
+        return any(call.prompt for call in self.calls) or any(part.votes for part in self.parts)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a part, or the audit of the reasoning, came to nothing."""
+        return self.state == "ungraded" or bool(self.process_ungraded)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is open because a judge could not be asked, so that asking again makes sense."""
+        return self.is_open and any(call.waits for call in self.calls)
+
+    @model_serializer(mode="wrap")
+    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = dumped(self)
+        if not self.marking:
+            fields.pop("marking", None)
+        return fields
 
 
 def canonical_json(value: Any) -> str:

@@ -1,84 +1,50 @@
 """A run is a folder; this module is the only one that knows its files.
 
-    run.json            what was run, on which data, with which versions (`RunSpec`)
+    run.json            what was run, on which data, with which versions (`core.run_spec`)
     questions.jsonl     the questions of the run with their keys, pictures by hash only
     responses-N.jsonl   one `Response` a line; never more than one a key
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
-    verdicts-N.jsonl    one `Verdict` a line; only those of the judges named in run.json count
+    verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.markings`)
     sessions-N.jsonl    when which engine was up, and what memory it held (`core.sessions`)
     report.json, report.html
 
-Contract: a folder is opened with the spec of the command at hand. A new folder takes it; an old one refuses a
-spec that differs in anything that could change an answer or a mark, and says what differs.
+Contract: a folder is opened with the spec of the command at hand. A new folder takes it, and so does one that holds no
+response while nobody is at work in it; any other refuses a spec that differs in anything that could change an answer or
+a mark, and says what differs. Of several commands that begin at once one makes the folder (`core.run_locks`). A
+response of another model than the run's, or to what it does not ask, never counts.
 """
 
 from __future__ import annotations
 
-import datetime
 import hashlib
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
-from livek12 import __version__
-from livek12.core.errors import UserError
-from livek12.core.journal import JournalWriter, read_journal, write_atomically
-from livek12.core.journal_index import Index
+from livek12.core.errors import UserError, why
+from livek12.core.expected import Expected
+from livek12.core.journal import Index, JournalWriter, journal_files, read_journal, write_atomically
 from livek12.core.keys import KeySet
+from livek12.core.locks import close_own
+from livek12.core.markings import counts_over, in_words
 from livek12.core.records import (
-    RECORD_VERSION,
+    UNMARKED,
     Failure,
     Image,
     Key,
     Question,
     Record,
     Response,
-    Sampling,
     Verdict,
 )
+from livek12.core.run_locks import has_responses, in_use, make_folder, settling, take_part
+from livek12.core.run_spec import RunSpec, differences, read_spec
 from livek12.core.scoring import Row
-
-UNMARKED = "none"
-"""The judge of a response that nobody has marked yet."""
-OPERATIONAL_ARGS = frozenset(
-    {"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"}
-    | {"replicas", "ray", "gpus", "cpus"}
-)
-"""Engine arguments that say how requests travel, not what the model answers; they may change on resuming."""
-
-
-class TaskSpec(Record):
-    """One task of a run: its versions, and a hash of the very questions it asks."""
-
-    name: str
-    version: int
-    modality: str
-    prompt_sha256: str
-    data: str
-    data_sha256: str
-    questions: int
-    sampling: Sampling
-
-
-class RunSpec(Record):
-    """What a run is. Two commands with equal specs (apart from what `differences` passes over) are one run."""
-
-    record_version: int = RECORD_VERSION
-    package_version: str = __version__
-    started_at: str = Field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
-    model: str
-    model_revision: str | None = None
-    engine: str
-    engine_args: dict[str, Any] = {}
-    engine_versions: dict[str, str] = {}
-    tasks: list[TaskSpec]
-    trials: int = 1
-    limit: int | None = None
-    judges: dict[str, str] = {}
-    questions_sha256: str | None = None
 
 
 class RunQuestion(Record):
@@ -95,6 +61,9 @@ class RunFolder:
         self.path = path
         self._on_problem = on_problem
         self._questions: dict[str, list[Question]] | None = None  # read once: they never change
+        self._asked: set[tuple[str, str]] | None = None  # the same
+        self._own: RunSpec | None = None
+        self._part: Callable[[], object] | None = None
 
     @classmethod
     def create_or_resume(
@@ -106,31 +75,60 @@ class RunFolder:
     ) -> RunFolder:
         """Makes the folder for the spec, or opens it if it was made for an equal one.
 
+        A folder that was made for another one takes this one if it holds no response and nobody is at work in it.
+        Nobody else can give it to a third one for as long as what is returned here lives and has not left.
+
         Args:
             path: the folder; made where it is missing.
             spec: what the command at hand would run.
             questions: the questions of each task, kept in the folder so that marks can be traced.
-            on_problem: told of damaged lines, one line each.
+            on_problem: told of damaged lines, one line each, and of another run that gave way.
 
         Raises:
-            UserError: the folder belongs to another run (says what differs), or cannot be written.
+            UserError: the folder belongs to another run (says what differs), is none of a run, or cannot be written.
         """
         run = cls(path, on_problem)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"{path}: cannot be made ({error.strerror}); choose another --out") from error
-        if run._file("run.json").exists():
-            different = differences(run.spec(), spec)
-            if different:
-                raise UserError(
-                    f"{path}: holds another run: {'; '.join(different)}; choose a new --out, or repeat the "
-                    "old command in its old environment to go on"
-                )
-        else:
-            digest = run._write_questions(questions)
-            run.write_spec(spec.model_copy(update={"questions_sha256": digest}))
+        make_folder(path)
+        with settling(path):
+            if not run._file("run.json").exists():
+                run._begin(spec, questions)
+            elif different := "; ".join(differences(found := run.spec(), spec)):
+                run._take_over(different)
+                run._begin(spec, questions)
+            elif on_problem and found.package_version != spec.package_version:
+                on_problem(f"{path}: begun by livek12 {found.package_version}, goes on with {spec.package_version}")
+            run._part = weakref.finalize(run, close_own, take_part(path))
+        run._own = spec
         return run
+
+    def leave(self) -> None:
+        """Takes no part in the run any more, however long this object, kept by a traceback perhaps, still lives."""
+        if self._part is not None:
+            self._part()
+
+    def _begin(self, spec: RunSpec, questions: dict[str, list[Question]]) -> None:
+        digest = self._write_questions(questions)
+        self._write_spec(spec.model_copy(update={"questions_sha256": digest}))
+
+    def _take_over(self, different: str) -> None:
+        """Clears away what another run left that came to nothing.
+
+        Raises:
+            UserError: it did come to something, or is about to.
+        """
+        if has_responses(self.path):
+            raise UserError(
+                f"{self.path}: holds another run: {different}; choose a new --out, or repeat the "
+                "old command in its old environment to go on"
+            )
+        if in_use(self.path):
+            raise UserError(
+                f"{self.path}: another command is at work on another run here: {different}; choose a new --out, or wait"
+            )
+        for file in (self._file("run.json"), *journal_files(self.path, "failures")):
+            file.unlink()
+        if self._on_problem:
+            self._on_problem(f"{self.path}: held a run without any response, which gives way to this one: {different}")
 
     @classmethod
     def open(cls, path: Path, on_problem: Callable[[str], None] | None = None) -> RunFolder:
@@ -144,39 +142,59 @@ class RunFolder:
         return run
 
     def spec(self) -> RunSpec:
-        """The spec in run.json."""
+        """The spec in run.json.
+
+        Raises:
+            UserError: it is missing or damaged, or of a later version than this one, or no longer that of this command.
+        """
         file = self._file("run.json")
         try:
-            return RunSpec.model_validate_json(file.read_bytes())
-        except FileNotFoundError as error:
+            found = read_spec(self.path, file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise UserError(f"{self.path}: not a run folder (no run.json); make one with `livek12 run`") from error
         except (OSError, ValidationError, ValueError) as error:
-            raise UserError(f"{file}: cannot be read: {str(error).splitlines()[0]}") from error
+            raise UserError(f"{file}: cannot be read: {why(error)}") from error
+        if self._own is not None and (different := differences(self._own, found)):
+            raise UserError(f"{file}: was made that of another run meanwhile: {'; '.join(different)}")
+        return found
 
-    def write_spec(self, spec: RunSpec) -> None:
-        """Replaces run.json."""
+    def amend(self, **changes: Any) -> None:
+        """Writes some fields of run.json anew; the others stand, whoever wrote them last."""
+        with settling(self.path):
+            self._write_spec(self.spec().model_copy(update=changes))
+
+    def _write_spec(self, spec: RunSpec) -> None:
         write_atomically(self._file("run.json"), spec.model_dump_json(indent=1) + "\n")
 
     def questions(self) -> dict[str, list[Question]]:
         """The questions of each task, in the order they are asked; pictures without bytes."""
         if self._questions is None:
-            self._questions = self._read_questions()
+            found: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
+            for task, question in self.each_question():
+                found[task].append(question)
+            self._questions = found
         return self._questions
 
-    def _read_questions(self) -> dict[str, list[Question]]:
-        spec = self.spec()
-        found: dict[str, list[Question]] = {task.name: [] for task in spec.tasks}
-        file = self._file("questions.jsonl")
+    def each_question(self) -> Iterator[tuple[str, Question]]:
+        """Each question with its task, in the order they are asked; read as they are taken, and not kept.
+
+        Raises:
+            UserError: the file cannot be read; or, at its end, it is not what the run began with.
+        """
+        spec, file, digest = self.spec(), self._file("questions.jsonl"), hashlib.sha256()
+        tasks = {task.name for task in spec.tasks}
         try:
-            content = file.read_bytes()
-            for line in content.splitlines():
-                item = RunQuestion.model_validate_json(line)
-                found[item.task].append(item.question)
-        except (OSError, ValueError, KeyError) as error:
-            raise UserError(f"{file}: cannot be read: {str(error).splitlines()[0]}; start a new run") from error
-        if spec.questions_sha256 not in (None, hashlib.sha256(content).hexdigest()):
+            with file.open("rb") as lines:
+                for line in lines:
+                    digest.update(line)
+                    item = RunQuestion.model_validate_json(line)
+                    if item.task not in tasks:
+                        raise ValueError(f"{item.task!r:.80} is no task of the run")
+                    yield item.task, item.question
+        except (OSError, ValueError) as error:
+            raise UserError(f"{file}: cannot be read: {why(error)}; start a new run") from error
+        if spec.questions_sha256 not in (None, digest.hexdigest()):
             raise UserError(f"{file}: is not what the run began with; put the file back or start a new run")
-        return found
 
     def writer(self, stem: str) -> JournalWriter:
         """A writer for `responses`, `failures` or `verdicts`."""
@@ -184,39 +202,49 @@ class RunFolder:
 
     def responses(self) -> Iterator[Response]:
         """The responses to what the run asks, one a key: the first that was stored."""
-        asks, seen = self._asks(), KeySet()
+        expected, seen = self.expected(), KeySet()
         for response in read_journal(self.path, "responses", Response, self._on_problem):
-            if asks(response) and seen.add(response.key):
+            if expected(response) and seen.add(response.key):
                 yield response
+        expected.tell()
 
-    def _asks(self) -> Callable[[Response], bool]:
-        """Whether a response is to something that the run asks; says so where it is not."""
-        trials = self.spec().trials
-        asked = {(task, question.id) for task, questions in self.questions().items() for question in questions}
-
-        def asks(response: Response) -> bool:
-            key = response.key
-            if (key.task, key.question_id) in asked and 0 <= key.trial < trials:
-                return True
-            if self._on_problem:
-                self._on_problem(f"{self.path}: a response to {key}, which this run does not ask, is passed over")
-            return False
-
-        return asks
+    def expected(self) -> Expected:
+        """Whether a response is one of this run."""
+        spec = self.spec()
+        if self._asked is None:
+            self._asked = {(task, question.id) for task, question in self.each_question()}
+        return Expected(self.path, spec.model, self._asked, spec.trials, self._on_problem)
 
     def answered(self) -> KeySet:
         """The keys that have a response."""
-        return _keys(self.responses())
+        return keys_of(self.responses())
 
-    def marked(self, counts: Callable[[Verdict], bool] = lambda _: True) -> KeySet:
-        """The keys that have a verdict of the present judges on their response.
+    def begin_marking(self, judges: dict[str, str], words: dict[str, str], marking: int) -> None:
+        """Notes who marks from now on.
 
         Args:
-            counts: which verdicts count; default all.
+            judges: version of each task's judges.
+            words: who they are, by version.
+            marking: its number (see `core.markings`).
         """
-        verdicts = self._verdicts()
-        found = ((response, verdicts.find(response.key)) for response in self.responses())
-        return _keys(r for r, verdict in found if verdict is not None and _fits(verdict, r) and counts(verdict))
+        with settling(self.path):
+            spec = self.spec()
+            before = spec.judged_by or {version: in_words(version) for version in spec.judges.values()}
+            by = {version: said for version, said in before.items() if version not in words} | words
+            marking = max(marking, spec.marking)
+            self._write_spec(spec.model_copy(update={"judges": judges, "judged_by": by, "marking": marking}))
+
+    def judged(self, among: Callable[[Verdict], bool] = lambda verdict: True) -> Iterator[tuple[Response, Verdict]]:
+        """The responses that have a verdict, with the one that counts.
+
+        Args:
+            among: which verdicts are looked at; default all.
+        """
+        verdicts = self._verdicts(among)
+        for response in self.responses():
+            verdict = verdicts.find(response.key)
+            if verdict is not None and _fits(verdict, response):
+                yield response, verdict
 
     def failures(self) -> dict[str, Failure]:
         """The last failure of each key."""
@@ -227,31 +255,32 @@ class RunFolder:
         return Counter(str(f.key) for f in read_journal(self.path, "failures", Failure, self._on_problem))
 
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdicts of the judges named in run.json (one a task), one a key: the last that was stored."""
-        present = self._present()
-        verdicts = read_journal(self.path, "verdicts", Verdict, self._on_problem)
-        return {str(verdict.key): verdict for verdict in verdicts if present(verdict)}
+        """The verdict that counts of each key."""
+        known, found = self.spec().known_judges, dict[str, Verdict]()
+        for verdict in read_journal(self.path, "verdicts", Verdict, self._on_problem):
+            before = found.get(str(verdict.key))
+            if before is None or counts_over(verdict, before, known):
+                found[str(verdict.key)] = verdict
+        return found
 
-    def _present(self) -> Callable[[Verdict], bool]:
-        judges = self.spec().judges
-        return lambda verdict: verdict.judge == judges.get(verdict.key.task)
-
-    def _verdicts(self) -> Index[Verdict]:
+    def _verdicts(self, among: Callable[[Verdict], bool] = lambda verdict: True) -> Index[Verdict]:
         """The same where there may be millions."""
-        present, trials = self._present(), self.spec().trials
-        return Index(self.path, "verdicts", Verdict, trials, present, on_problem=self._on_problem)
+        spec = self.spec()
+        wins = partial(counts_over, known=spec.known_judges)
+        return Index(self.path, "verdicts", Verdict, spec.trials, among, wins, self._on_problem)
 
     def rows(self) -> Iterator[Row]:
         """One row for each question and trial of the run, whatever became of it; read as they are taken."""
         trials, told = self.spec().trials, self._on_problem
-        responses = Index(self.path, "responses", Response, trials, self._asks(), first=True, on_problem=told)
+        expected = self.expected()
+        responses = Index(self.path, "responses", Response, trials, expected, wins=_first, on_problem=told)
+        expected.tell()
         failures = Index(self.path, "failures", Failure, trials, on_problem=told)
         verdicts = self._verdicts()
-        for task, questions in self.questions().items():
-            for question in questions:
-                for trial in range(trials):
-                    key = Key(task=task, question_id=question.id, trial=trial)
-                    yield _row(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
+        for task, question in self.each_question():
+            for trial in range(trials):
+                key = Key(task=task, question_id=question.id, trial=trial)
+                yield _row(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 
     def _write_questions(self, questions: dict[str, list[Question]]) -> str:
         """Writes questions.jsonl; returns its hash."""
@@ -268,36 +297,12 @@ class RunFolder:
         return self.path / name
 
 
-def differences(old: RunSpec, new: RunSpec) -> list[str]:
-    """What keeps two specs from being one run, a phrase each.
-
-    Passed over: the start time, the judge (verdicts carry theirs), operational engine arguments, and engine
-    versions or a revision that one side does not know yet (they are known once the engine is up).
-    """
-    found: list[str] = []
-
-    def check(name: str, was: Any, now: Any) -> None:
-        if was != now:
-            found.append(f"{name} was {was!r}, now {now!r}")
-
-    for name in ("record_version", "package_version", "model", "engine", "trials", "limit"):
-        check(name.replace("_", " "), getattr(old, name), getattr(new, name))
-    if old.model_revision and new.model_revision:
-        check("model revision", old.model_revision, new.model_revision)
-    for arg in sorted({*old.engine_args, *new.engine_args} - OPERATIONAL_ARGS):
-        check(f"engine argument {arg}", old.engine_args.get(arg), new.engine_args.get(arg))
-    for library in sorted({*old.engine_versions} & {*new.engine_versions}):
-        check(f"version of {library}", old.engine_versions[library], new.engine_versions[library])
-    was_tasks, now_tasks = {t.name: t for t in old.tasks}, {t.name: t for t in new.tasks}
-    check("tasks", sorted(was_tasks), sorted(now_tasks))
-    for name in sorted({*was_tasks} & {*now_tasks}):
-        was, now = was_tasks[name], now_tasks[name]
-        for field in ("version", "prompt_sha256", "data_sha256", "sampling"):
-            check(f"{field.replace('_sha256', '')} of {name}", _short(was, field), _short(now, field))
-    return found
+def _first(new: Record, old: Record) -> bool:
+    return False
 
 
-def _keys(responses: Iterable[Response]) -> KeySet:
+def keys_of(responses: Iterable[Response]) -> KeySet:
+    """The keys of responses."""
     keys = KeySet()
     for response in responses:
         keys.add(response.key)
@@ -332,9 +337,9 @@ def _row(
     return Row(task, question, trial, verdict.state, response, verdict)
 
 
-def _fits(verdict: Verdict | None, response: Response) -> bool:
+def _fits(verdict: Verdict, response: Response) -> bool:
     """Whether the verdict is on this very response."""
-    return verdict is not None and verdict.response_sha256 in (None, response.sha256)
+    return verdict.response_sha256 in (None, response.sha256)
 
 
 def _unmarked(question: Question, response: Response) -> Verdict:
@@ -352,8 +357,3 @@ def _unmarked(question: Question, response: Response) -> Verdict:
         reason=reason,
         judge=UNMARKED,
     )
-
-
-def _short(task: TaskSpec, field: str) -> str:
-    value = getattr(task, field)
-    return value[:12] if field.endswith("_sha256") else str(value)

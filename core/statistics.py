@@ -45,6 +45,16 @@ def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float,
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
+def unseen_interval(value: float, n: int, lowest: float, highest: float, level: float = 0.95) -> tuple[float, float]:
+    """Interval of a mean of n values that all turned out equal, though each could lie between `lowest` and `highest`.
+
+    What n draws never showed has a chance of at most u, Wilson's upper end for 0 of n; at worst it is the extreme:
+    value - u·(value - lowest) to value + u·(highest - value). For n right or n wrong answers it is Wilson's interval.
+    """
+    unseen = wilson_interval(0, n, level)[1]
+    return value - unseen * (value - lowest), value + unseen * (highest - value)
+
+
 def mean_std(values: Sequence[float]) -> tuple[float | None, float | None]:
     """Mean, and sample standard deviation (n - 1 in the denominator; None for fewer than two values)."""
     if not values:
@@ -154,30 +164,57 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * math.fsum(terms))
 
 
-def sign_flip_test(differences: Sequence[float] | Floats, *, permutations: int = 9999, seed: int = 0) -> float:
-    """Two-sided paired permutation test: could the labels of the two runs be swapped pair by pair?
+def sign_flip_tests(differences: Floats, *, permutations: int = 9999, seed: int = 0) -> list[float]:
+    """Two-sided paired permutation tests: could the labels of the two runs be swapped pair by pair?
 
     The statistic is |Σ d|; under the null every d may as well be -d (Fisher 1935, section 21). All 2^m sign
     patterns are tried for up to 13 differences other than 0; beyond, a random sample of them with the pattern
-    seen counted among them, p = (1 + hits) / (1 + permutations) (Phipson & Smyth 2010).
+    seen counted among them, p = (1 + hits) / (1 + permutations) (Phipson & Smyth 2010). The sample hangs on n and
+    the seed alone: it is made once for all tests, and the p of one is the same whatever it is tested with.
+
+    Args:
+        differences: those of each test in a column, shape (n, tests).
+        permutations: how many sign patterns to sample.
+        seed: of the sample.
+
+    Returns:
+        The p of each test.
     """
     import numpy as np
 
-    d = np.asarray([v for v in differences if v != 0], dtype=np.float64)
-    if not len(d):
-        return 1.0
-    # The slack keeps patterns that tie with the one seen tied when their sum is taken in another order.
-    seen = abs(d.sum()) - 1e-9 * np.abs(d).sum()
-    if len(d) <= 13:
-        patterns = (np.arange(2 ** len(d))[:, None] >> np.arange(len(d))) & 1
-        return float(np.mean(np.abs((2 * patterns - 1) @ d) >= seen))
+    many = np.count_nonzero(differences, axis=0) > 13
+    p = np.empty(len(many))
+    p[~many] = [_all_flips(d[d != 0]) for d in differences.T[~many]]
+    if many.any():
+        p[many] = _sampled_flips(differences[:, many], permutations, seed)
+    found: list[float] = p.tolist()
+    return found
+
+
+def _all_flips(d: Floats) -> float:
+    import numpy as np
+
+    patterns = (np.arange(2 ** len(d))[:, None] >> np.arange(len(d))) & 1
+    return float(np.mean(np.abs((2 * patterns - 1) @ d) >= _seen(d)))
+
+
+def _sampled_flips(d: Floats, permutations: int, seed: int) -> Floats:
+    import numpy as np
+
+    total, seen = d.sum(axis=0), _seen(d)
     rng = np.random.default_rng(seed)
-    hits, block = 0, max(1, _BLOCK * 1024 // len(d))
+    hits, block = np.zeros(d.shape[1]), max(1, _BLOCK * 256 // len(d))
     for start in range(0, permutations, block):
-        rows = min(block, permutations - start)
-        flips = rng.integers(2, size=(rows, len(d)), dtype=np.uint8)
-        hits += int(np.count_nonzero(np.abs(2 * (flips @ d) - d.sum()) >= seen))
-    return (1 + hits) / (1 + permutations)
+        flips = rng.integers(2, size=(min(block, permutations - start), len(d)), dtype=np.uint8)
+        hits += np.count_nonzero(np.abs(2 * (flips.astype(np.float64) @ d) - total) >= seen, axis=0)
+    return np.asarray((1 + hits) / (1 + permutations))
+
+
+def _seen(d: Floats) -> Floats:
+    """The statistic as it is, with slack: patterns that tie with it stay tied when summed in another order."""
+    import numpy as np
+
+    return np.asarray(np.abs(d.sum(axis=0)) - 1e-9 * np.abs(d).sum(axis=0))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from livek12.core.records import Page, Question
     from livek12.dataset_builders.building import BuildReport
 
 
@@ -23,11 +24,13 @@ def build(
     step: Callable[[], None] = lambda: None,
     base: str = "",
     withdraw: Path | None = None,
+    keep: Callable[[Question | Page], bool] = lambda record: True,
+    base_answers: str = "",
 ) -> BuildReport:
     """Builds the data set of a benchmark, or of all in one.
 
     Args:
-        benchmark: one of `sources.NAMES`.
+        benchmark: one of `sources.names`.
         source: a file or folder, or "hub" for the published data; several for `all`, see `sources.find_sources`; not
             used by `sample`.
         out: folder of the data set; created, or replaced if it holds nothing but a data set.
@@ -36,13 +39,15 @@ def build(
         step: called once a record, to show that the work goes on.
         base: the earlier data set that the source's release is added to: a folder, or ORG/NAME[@REVISION] on the Hub.
         withdraw: a list of questions of `base` to withdraw, see `releases.read_withdrawals`.
+        base_answers: the data set with the answers that `base` holds back, where it holds some back.
+        keep: whether a record that was read goes into the data set; default all.
 
     Raises:
         UserError: unknown benchmark, nothing to read, or `out` cannot be written.
     """
     from livek12.dataset_builders.building import build as run
 
-    return run(benchmark, source, out, hosts, subsets, step, base, withdraw)
+    return run(benchmark, source, out, hosts, subsets, step, base, withdraw, keep, base_answers)
 
 
 def validate(folder: Path, step: Callable[[], None] = lambda: None) -> list[str]:
@@ -55,6 +60,6 @@ def validate(folder: Path, step: Callable[[], None] = lambda: None) -> list[str]
     Raises:
         UserError: the folder is not a data set at all.
     """
-    from livek12.dataset_builders.validation import validate as run
+    from livek12.dataset_builders.writing.validation import validate as run
 
     return run(folder, step)

@@ -1,20 +1,24 @@
-"""What the builders share: the log of a build, unique ids, and what a reader promises.
+"""What the builders share: the log of a build, unique ids, and the pages a question stands on.
 
-Contract: a reader turns a source into records, pages before questions. A row that cannot be used costs one
+Contract: a source is read into records, pages before questions. A row that cannot be used costs one
 line in the log, with its file, line and id, and the rest goes on; nothing is dropped in silence.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Protocol
 
 from livek12.core.records import Page, Question
+from livek12.core.visible import visible
 
 Records = Iterator[Page | Question]
 PageKey = tuple[str, int]
+PAGES = "pages"
+IMAGE_ONLY = "image_only"
+"""The table of what is asked from page images; its rows leave the figures to their pages."""
+DIFFICULTIES = ("easy", "medium", "hard")
 
 
 class BadRow(ValueError):
@@ -59,23 +63,6 @@ class Log:
         self.notes.append(f"{_place(where, id)}: {one_line(text)}")
 
 
-class Reader(Protocol):
-    """Reads the source of one benchmark."""
-
-    def __call__(self, source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
-        """Yields the pages, then the questions, and logs what it leaves out.
-
-        Args:
-            source: the file or folder to read.
-            log: takes a line for each row that is left out.
-            hosts: the only hosts that images may be fetched from, as HOST or HOST:PORT.
-
-        Raises:
-            UserError: the source is not there, or nothing in it is of this benchmark.
-        """
-        ...
-
-
 class UniqueIds:
     """Makes repeated ids unique: the first keeps its name, later ones become ID-2, ID-3, ...
 
@@ -95,11 +82,32 @@ class UniqueIds:
         return name
 
 
+def page_keys(question: Question) -> list[PageKey]:
+    """The pages a question is on; none where the source does not say."""
+    return [(question.paper_id, number) for number in question.page_numbers] if question.paper_id else []
+
+
+def not_from_pages(question: Question, pages: Collection[PageKey]) -> str:
+    """Why a question cannot be asked from page images: a page is not among `pages`, or it has no number there.
+
+    Empty where it can.
+    """
+    keys = page_keys(question)
+    missing = [f"{paper} {number}" for paper, number in keys if (paper, number) not in pages]
+    if missing or not keys:
+        return f"no image of page {', '.join(missing) or '(none named)'}"
+    return "" if (question.number or "").strip() else "no number to find it by on its page"
+
+
+def by_release(record: Question | Page) -> str:
+    """The split LANGUAGE_RELEASE of a record, as far as it states them: a name `datasets` accepts."""
+    name = "_".join(part for part in (record.language, record.release) if part)
+    return re.sub(r"\W", "_", name) or PAGES
+
+
 def one_line(text: object, limit: int = 300) -> str:
-    """The text on one printable line, cut to `limit` characters."""
-    line = " ".join(str(text).split())
-    if not line.isprintable():
-        line = " ".join("".join(c if c.isprintable() else " " for c in line).split())
+    """The text on one line, cut to `limit` characters; what it hides is shown."""
+    line = visible(" ".join(str(text).split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

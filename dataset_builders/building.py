@@ -16,26 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.records import Page
-from livek12.dataset_builders.base import Log, PageKey, Records
-from livek12.dataset_builders.card import write_metadata
-from livek12.dataset_builders.layouts import (
-    IMAGE_ONLY,
-    LAYOUTS,
-    PAGES,
-    Layout,
-    as_stored,
-    merged,
-    not_from_pages,
-    page_keys,
-    split_of,
-)
-from livek12.dataset_builders.parquet import Counts, TableWriters
-from livek12.dataset_builders.releases import Base, read_withdrawals
-from livek12.dataset_builders.sources import ALL, BENCHMARKS, NAMES, find_sources
-from livek12.dataset_builders.statistics import Statistics
-from livek12.dataset_builders.workers import COLLECTED
-from livek12.dataset_builders.workspace import check_out, replace, workspace
+from livek12.core.records import Page, Question
+from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, Log, PageKey, Records, not_from_pages, page_keys
+from livek12.dataset_builders.builder import Layout
+from livek12.dataset_builders.reading.workers import COLLECTED
+from livek12.dataset_builders.registry import builder_of, builders
+from livek12.dataset_builders.sources import find_sources, layout_of, names, read_source
+from livek12.dataset_builders.writing.card import write_metadata
+from livek12.dataset_builders.writing.layouts import as_stored, split_of
+from livek12.dataset_builders.writing.parquet import Counts, TableWriters
+from livek12.dataset_builders.writing.releases import Base, read_withdrawals
+from livek12.dataset_builders.writing.statistics import Statistics
+from livek12.dataset_builders.writing.workspace import check_out, prefix, replace, workspace
 
 MIB = 1 << 20
 
@@ -66,6 +58,11 @@ class BuildReport:
     def written(self) -> int:
         """Questions in the data set, each counted once."""
         return int(self.statistics["all"]["questions"])
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole for a program."""
+        said = {name: value for name, value in vars(self).items() if name != "statistics"}
+        return {**said, "out": str(self.out), "questions": self.written}
 
     def lines(self) -> list[str]:
         """The report for a person, one line a fact."""
@@ -106,19 +103,19 @@ def build(
     step: Callable[[], None] = lambda: None,
     base: str = "",
     withdraw: Path | None = None,
+    keep: Callable[[Question | Page], bool] = lambda record: True,
+    base_answers: str = "",
 ) -> BuildReport:
     """See `livek12.dataset_builders.build`."""
     log = Log()
     given = [source] * bool(source) if isinstance(source, str) else source
-    only_withdraws = withdraw is not None and not given and benchmark in NAMES
+    only_withdraws = withdraw is not None and not given and benchmark in names()
     places = {} if only_withdraws else find_sources(benchmark, given, log)
-    name = ALL if benchmark == ALL else BENCHMARKS[benchmark].card
-    older = _base(base, name, withdraw)
-    benchmarks = [name for name in LAYOUTS if name in places or older]
-    layout = merged(benchmarks) if benchmark == ALL else BENCHMARKS[benchmark].layout
+    older = _base(base, benchmark, withdraw, base_answers)
+    layout = layout_of(benchmark, [name for name in builders() if name in places or older])
     several = len(places) > 1
     records: Records = chain.from_iterable(_read(name, place, hosts, log, several) for name, place in places.items())
-    records = _in_subsets(records, subsets, log)
+    records = filter(keep, _in_subsets(records, subsets, log))
     if older:
         records = older.new(records, log)
     out = out.absolute()
@@ -145,14 +142,25 @@ def build(
                 for config in layout.configs
                 if config not in configs
             ]
-            summary = statistics.summary(name, configs)
+            summary = statistics.summary(benchmark, configs)
             write_metadata(folder, summary, configs)
             size = sum(file.stat().st_size for file in folder.rglob("*.parquet"))
             replace(out, folder, scratch / "old")
     except OSError as error:
-        raise UserError(f"cannot write {out}: {error.strerror or error}; nothing was changed") from None
+        raise UserError(f"{_at_fault(error, out)}: {error.strerror or error}; nothing was changed") from None
     counts = {config: _sum([tables[table] for table in parts]) for config, parts in configs.items()}
     return BuildReport(benchmark, out, log.read, log.skipped, log.notes, counts, summary, size)
+
+
+def _at_fault(error: OSError, out: Path) -> str:
+    """What could not be used: the file that the error names, unless it is the build's own."""
+    named = Path(error.filename) if isinstance(error.filename, str) else out
+    own = (
+        named in (out, *out.parents)
+        or out in named.parents
+        or any(part.startswith(prefix(out)) for part in named.parts)
+    )
+    return f"cannot write {out}" if own else f"cannot use {named}"
 
 
 @contextmanager
@@ -168,25 +176,27 @@ def _few_collections() -> Iterator[None]:
 def _read(benchmark: str, source: Path, hosts: Collection[str], log: Log, several: bool) -> Records:
     """The records of one benchmark; where there are several, what is said of their rows names the benchmark."""
     own = Log()
-    yield from BENCHMARKS[benchmark].read(source, own, hosts)
+    yield from read_source(benchmark, source, own, hosts)
     log.read += own.read
     before = f"{benchmark}: " * several
     log.skipped += [before + line for line in own.skipped]
     log.notes += [before + line for line in own.notes]
 
 
-def _base(place: str, name: str, withdraw: Path | None) -> Base | None:
+def _base(place: str, name: str, withdraw: Path | None, answers: str) -> Base | None:
     """The earlier revision that the build adds to, if any."""
     if not place:
         if withdraw:
             raise UserError("--withdraw needs --base: the data set that the questions are withdrawn from")
+        if answers:
+            raise UserError("--base-answers needs --base: the data set whose answers are held back")
         return None
-    return Base(place, name, read_withdrawals(withdraw) if withdraw else [])
+    return Base(place, name, read_withdrawals(withdraw) if withdraw else [], answers)
 
 
 def _in_subsets(records: Records, files: Sequence[Path], log: Log) -> Records:
     if files:
-        from livek12.dataset_builders.subsets import reviewed
+        from livek12.dataset_builders.proposals.subsets import reviewed
 
         return reviewed.apply(records, files, log)
     return records
@@ -210,7 +220,7 @@ def _write(
             statistics.add(record, tables, split)
             for table in tables:
                 writers.write(table, split, as_stored(table, record))
-            if pages and record.benchmark == "livek12" and IMAGE_ONLY not in tables:
+            if pages and IMAGE_ONLY in builder_of(record.benchmark).layout.configs and IMAGE_ONLY not in tables:
                 unpaged[split] += 1
                 if page_keys(record):
                     log.note(split, record.id, f"{not_from_pages(record, pages)}: not in {IMAGE_ONLY}")

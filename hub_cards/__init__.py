@@ -1,1 +1,1 @@
-"""Dataset-card templates, one a data set."""
+"""Dataset-card templates: what all cards share, and those of several benchmarks in one data set."""

@@ -8,18 +8,17 @@ is parsed within bounds, never run.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol
 
 from livek12.core.records import CHOICE_TYPES, Language, Option, QuestionType
 
 PartialCredit = Literal["exact", "half", "proportional"]
-PARTIAL_CREDITS: tuple[PartialCredit, ...] = get_args(PartialCredit)
 VariableType = Literal["numeric", "formula", "other"]
 Outcome = Literal["accept", "reject", "undecided"]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AnswerComparison:
     """One answer beside its key; hashable, and everything a decision may depend on.
 
     Attributes:
@@ -56,7 +55,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class NamedJudge:
-    """The model judge that a task names, as its paper does.
+    """The model judge that a task names, as its article does.
 
     Attributes:
         method: one of `judges.llm.methods.METHODS`.
@@ -88,7 +87,7 @@ class Stage(Protocol):
 
     name: str
 
-    def decide(self, comparison: Comparison) -> Decision:
+    def decide(self, comparison: AnswerComparison) -> Decision:
         """Accepts, rejects or leaves the comparison to the next stage."""
         ...
 

@@ -1,13 +1,12 @@
-"""The stages in their order, from cheap to dear: the first that decides has the word.
+"""The stages in their order, the quickest first: the first that decides has the last word.
 
-Equal comparisons are decided once: a bounded memory that threads share, and on disk (`judges.cache`) what took longer
+Equal comparisons are decided once: a bounded memory that threads share, and on disk (`core.store`) what took longer
 than a look-up. Remembered is by comparison and by the very code of the rules, so that no rule outlives its text; what
 broke a limit of time is not remembered.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import threading
@@ -16,12 +15,13 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
-from importlib import metadata, resources
+from importlib import metadata
 
 from livek12.core.records import canonical_json
-from livek12.judges.base import Comparison, Decision, Stage, undecided
-from livek12.judges.cache import DECISIONS, Store
-from livek12.judges.restated import restated, weigh, weigh_key
+from livek12.core.store import DECISIONS, Store
+from livek12.judges.base import AnswerComparison, Decision, Stage, undecided
+from livek12.judges.code_version import DECIDING, code_version
+from livek12.judges.rules.restated import restated, weigh, weigh_key
 
 _log = logging.getLogger(__name__)
 REMEMBERED = 100_000
@@ -35,7 +35,7 @@ class Cascade:
     """Asks its stages in turn; only what one leaves undecided goes on to the next.
 
     Args:
-        stages: from cheap to dear.
+        stages: in the order in which they are asked.
         remembered: how many decisions are kept in memory.
         store: where dear decisions are kept across runs; None keeps none.
     """
@@ -44,10 +44,10 @@ class Cascade:
         self.stages = tuple(stages)
         self._remembered = remembered
         self._store = store
-        self._known: OrderedDict[Comparison, Decision] = OrderedDict()
+        self._known: OrderedDict[AnswerComparison, Decision] = OrderedDict()
         self._lock = threading.Lock()
 
-    def decide(self, comparison: Comparison) -> Decision:
+    def decide(self, comparison: AnswerComparison) -> Decision:
         """The first decision of a stage; undecided with the stages' reasons when none decides."""
         with self._lock:
             if comparison in self._known:
@@ -66,7 +66,7 @@ class Cascade:
         if self._store is not None:
             self._store.flush()
 
-    def _recalled(self, comparison: Comparison) -> Decision | None:
+    def _recalled(self, comparison: AnswerComparison) -> Decision | None:
         text = self._store.get(_disk_key(comparison)) if self._store is not None else None
         if text is None:
             return None
@@ -76,7 +76,7 @@ class Cascade:
             return None
         return Decision(said, score, by, reason)
 
-    def _decided(self, comparison: Comparison) -> Decision:
+    def _decided(self, comparison: AnswerComparison) -> Decision:
         began = time.perf_counter()
         decision = self._ask(comparison)
         dear = time.perf_counter() - began > DEAR_SECONDS
@@ -85,7 +85,7 @@ class Cascade:
             self._store.put(_disk_key(comparison), value, urgent=False)
         return decision
 
-    def _ask(self, comparison: Comparison) -> Decision:
+    def _ask(self, comparison: AnswerComparison) -> Decision:
         if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
             return undecided("rules", "too long to compare by rule")
         whole = self._stage_by_stage(comparison)
@@ -106,7 +106,7 @@ class Cascade:
             return whole
         return replace(decision, lasting=all(one.lasting for one in (whole, *asked)))
 
-    def _stage_by_stage(self, comparison: Comparison) -> Decision:
+    def _stage_by_stage(self, comparison: AnswerComparison) -> Decision:
         reasons: list[str] = []
         lasting = True
         for stage in self.stages:
@@ -119,7 +119,7 @@ class Cascade:
         return undecided("rules", "; ".join(reasons) or "no rule applies", lasting)
 
 
-def _said(stage: Stage, comparison: Comparison) -> Decision:
+def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
     """What a stage says; one that breaks off on an input of the outside world cannot say, and the run goes on."""
     try:
         return stage.decide(comparison)
@@ -134,13 +134,13 @@ def default_cascade(store: Store | None = None) -> Cascade:
     Args:
         store: where dear decisions are kept across runs; None keeps none.
     """
-    from livek12.judges.chemistry import ChemistryStage
-    from livek12.judges.choice import ChoiceStage
-    from livek12.judges.numeric import NumberStage
-    from livek12.judges.symbolic import SymbolicStage
-    from livek12.judges.text import TextStage
-    from livek12.judges.true_false import TrueFalseStage
-    from livek12.judges.words import WordStage
+    from livek12.judges.rules.chemistry import ChemistryStage
+    from livek12.judges.rules.choice import ChoiceStage
+    from livek12.judges.rules.numeric import NumberStage
+    from livek12.judges.rules.symbolic import SymbolicStage
+    from livek12.judges.rules.text import TextStage
+    from livek12.judges.rules.true_false import TrueFalseStage
+    from livek12.judges.rules.words import WordStage
 
     stages: list[Stage] = [ChoiceStage(), TrueFalseStage(), NumberStage(), ChemistryStage()]
     stages += [WordStage(), SymbolicStage(), TextStage()]
@@ -152,7 +152,7 @@ def decision_store() -> Store:
     return Store(DECISIONS)
 
 
-def _disk_key(comparison: Comparison) -> str:
+def _disk_key(comparison: AnswerComparison) -> str:
     """The comparison (but not whose it is), and the rules that decide it."""
     told = {f.name: getattr(comparison, f.name) for f in fields(comparison) if f.compare and f.name != "options"}
     options = [[option.label, option.text] for option in comparison.options]
@@ -161,9 +161,5 @@ def _disk_key(comparison: Comparison) -> str:
 
 @cache
 def rules_digest() -> str:
-    """Hash of the source of all rules, and of the library that compares formulas."""
-    digest = hashlib.sha256(metadata.version("sympy").encode())
-    folder = resources.files("livek12.judges")
-    for file in sorted((file for file in folder.iterdir() if file.name.endswith(".py")), key=lambda file: file.name):
-        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
-    return digest.hexdigest()[:16]
+    """Names the code of all rules, and the library that compares formulas."""
+    return f"{code_version(DECIDING)} {metadata.version('sympy')}"

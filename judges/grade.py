@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from livek12.core.records import CHOICE_TYPES, Key, PartVerdict, Question, Verdict, canonical_json
-from livek12.judges.asked import asked_unit, asks_for_monotony, shows_unit
-from livek12.judges.base import Comparison, Decision, PartialCredit, undecided
+from livek12.judges.base import AnswerComparison, Decision, PartialCredit, undecided
 from livek12.judges.cascade import Cascade
-from livek12.judges.labels import label_sequence
-from livek12.judges.notation import split_values
+from livek12.judges.code_version import DECIDING, code_version
 from livek12.judges.parts import (
     READER_TYPES,
     GradedPart,
@@ -28,9 +26,11 @@ from livek12.judges.parts import (
     blank_values,
     parts_of,
 )
+from livek12.judges.rules.expected_form import asked_unit, asks_for_monotony, shows_unit
+from livek12.judges.rules.labels import label_sequence
+from livek12.judges.rules.names import place_of, placed, unnamed
+from livek12.judges.rules.notation import split_values
 
-VERSION = 5
-"""Goes up whenever an equal answer could get another verdict."""
 RULES = "rules"
 
 
@@ -42,9 +42,9 @@ class GradingConfig:
 
 
 def judge_version(config: GradingConfig) -> str:
-    """Name, version and hash of the configuration: equal strings mark equally."""
+    """Name, hash of the code and hash of the configuration: equal strings mark equally."""
     digest = hashlib.sha256(canonical_json(asdict(config)).encode()).hexdigest()
-    return f"{RULES}-{VERSION}+{digest[:8]}"
+    return f"{RULES}-{code_version(DECIDING)}+{digest[:8]}"
 
 
 def grade(question: Question, key: Key, answers: Sequence[str], *, config: GradingConfig, cascade: Cascade) -> Verdict:
@@ -72,18 +72,19 @@ def grade(question: Question, key: Key, answers: Sequence[str], *, config: Gradi
     if aligned is None:
         reason = f"{len(given)} answers for {len(parts)} parts"
         return _total(question, key, [_verdict(part, None, undecided(RULES, reason)) for part in parts], config)
-    placed = _placed(question, aligned)
-    if placed is None:
+    in_place = _placed(question, aligned)
+    if in_place is None:
         doubt = undecided(RULES, _OTHER_BLANK)
         return _total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, aligned, strict=True)], config)
     verdicts = [
         _verdict(part, answer, _decide_listed(question, parts, part, answer, config, cascade))
-        for part, answer in zip(parts, placed, strict=True)
+        for part, answer in zip(parts, in_place, strict=True)
     ]
     return _total(question, key, verdicts, config)
 
 
 _OTHER_BLANK = "the answers name other blanks than theirs"
+_OTHER_PART = "right for another entry of the key"
 
 
 def _placed(question: Question, answers: Sequence[str | None]) -> list[str | None] | None:
@@ -100,7 +101,9 @@ def _placed(question: Question, answers: Sequence[str | None]) -> list[str | Non
 
 
 def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str | None]) -> list[str | None] | None:
-    """One answer a part; None where their numbers differ and no reading of them agrees."""
+    """One answer a part, those of variables by their names; None where no reading agrees with the number of parts."""
+    if question.variables and len(parts) > 1 and len(given) > 1:
+        return placed(given, [part.name or "" for part in parts])
     if len(given) == len(parts):
         return list(given)
     if len(parts) == 1:
@@ -122,12 +125,18 @@ def _decide_listed(
     config: GradingConfig,
     cascade: Cascade,
 ) -> Decision:
-    """One part. Of a list in the key, what is right for another entry is left open: the list may be a set."""
+    """One part. Of a list in the key, what is right for another entry is left open: the list may be a set.
+
+    So is what is right for another variable, unless it bears the name of its own.
+    """
     decision = _decide(question, part, answer, config, cascade)
-    if decision.decision == "reject" and part.listed and answer is not None:
+    movable = part.listed or (len(parts) > 1 and part.name is not None)
+    if decision.decision == "reject" and movable and answer is not None:
+        if part.name is not None and place_of(answer, [part.name]) is not None:
+            return decision
         others = (other for other in parts if other.gold != part.gold)
         if any(_decide(question, other, answer, config, cascade).decision == "accept" for other in others):
-            return undecided(RULES, "right for another entry of the key")
+            return undecided(RULES, _OTHER_PART)
     return decision
 
 
@@ -143,6 +152,9 @@ def _decide(
         return Decision("reject", 0.0, "extraction", "no answer to this part")
     if not part.gold.strip():
         return undecided(RULES, "no key to this part")
+    if part.name is not None:
+        answer, gold = unnamed(answer, part.gold, part.name)
+        part = replace(part, gold=gold)
     if len(alternatives := [gold for gold in _ALTERNATIVES.split(part.gold) if gold.strip()]) > 1:
         return _any_of([_decide(question, replace(part, gold=gold), answer, config, cascade) for gold in alternatives])
     whole = cascade.decide(_comparison(question, part, part.gold, answer, config))
@@ -155,14 +167,14 @@ def _decide(
     values = blank_values(answer, len(golds))
     if len(values) != len(golds):
         return undecided(RULES, f"{len(values)} values for {blanks} blanks") if blanks else whole
-    placed = _placed(question, values)
-    if placed is None:
+    in_place = _placed(question, values)
+    if in_place is None:
         return undecided(RULES, _OTHER_BLANK)
-    pairs = zip(golds, placed, strict=True)
+    pairs = zip(golds, in_place, strict=True)
     single = [cascade.decide(_comparison(question, part, one, other or "", config)) for one, other in pairs]
     if all(decision.decision == "accept" for decision in single):
         return _blanks(single)
-    if whole.decision == "accept" and placed == values:
+    if whole.decision == "accept" and in_place == values:
         if _in_any_order(part.gold, golds, values):
             return whole
         return undecided(RULES, "the right values in another order")
@@ -191,8 +203,10 @@ def _any_of(decisions: Sequence[Decision]) -> Decision:
     return decisions[0]
 
 
-def _comparison(question: Question, part: GradedPart, gold: str, answer: str, config: GradingConfig) -> Comparison:
-    return Comparison(
+def _comparison(
+    question: Question, part: GradedPart, gold: str, answer: str, config: GradingConfig
+) -> AnswerComparison:
+    return AnswerComparison(
         gold=gold,
         answer=answer,
         question_type=question.question_type,

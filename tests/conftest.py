@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
+pytest_plugins = ["tests.fixtures"]
 
 # A busy machine is no failure: no test may depend on how fast it is.
 settings.register_profile("livek12", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,3 +58,21 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def read_only(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Path]]:
+    """Shows a folder at another place where nobody can write, root neither. Needs the right to mount."""
+    places: list[Path] = []
+
+    def mounted(folder: Path) -> Path:
+        place = tmp_path_factory.mktemp("read-only")
+        done = subprocess.run(["mount", "--bind", "-o", "ro", folder, place], capture_output=True, check=False)
+        if done.returncode:
+            pytest.skip(f"cannot mount here: {done.stderr.decode().strip()}")
+        places.append(place)
+        return place
+
+    yield mounted
+    for place in places:
+        subprocess.run(["umount", str(place)], check=True)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+import livek12
 from tests.conftest import ROOT
-from tests.scripts.command import livek12_here
+from tests.endpoint import oracle_at
+from tests.scripts.command import leaf, livek12_here
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+GUIDES = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [ROOT / "README.md", *GUIDES, *sorted((ROOT / "docs").glob("*.md"))]
 DATA = ("build-a-data-set.md", "subsets.md", "add-a-release.md")
 ELSEWHERE = re.compile(r"hub\b|org/|cfe_bench|mdk12_tsv")
 """Sources that are not here: the Hub, and upstream's own files."""
@@ -33,20 +37,21 @@ def commands(page: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_is_understood(page: Path) -> None:
-    import typer
-
-    from livek12.scripts.cli import app
-
     for line in commands(page):
-        command: Any = typer.main.get_command(app)
-        context, args = None, line
-        while hasattr(command, "resolve_command"):
-            context = command.make_context("livek12", [], parent=context, resilient_parsing=True)
-            _, command, args = command.resolve_command(context, args)
+        command, context, args = leaf(line)
         told = command.make_context(command.name, list(args), parent=context, resilient_parsing=True)
         known = {name for option in command.params for name in option.opts}
         assert not (unknown := {arg for arg in args if re.match(r"--\w", arg)} - known), (page.name, unknown)
         assert not told.args, (page.name, args)
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_every_file_that_a_guide_names_is_there(page: Path) -> None:
+    text = page.read_text()
+    named = re.findall(r"`([\w./-]+/[\w./-]*)`", text) + re.findall(r"\]\((?!http)([^)#]+)\)", text)
+    places = {name: re.sub(r"\bX$|[A-Z]{4,}", "*", name) for name in named}
+    missing = [name for name, place in places.items() if not [*ROOT.glob(place)]]
+    assert len(named) > 10 and not missing
 
 
 def test_what_the_docs_do_with_data_sets_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,3 +79,31 @@ def test_what_the_docs_do_with_data_sets_works(tmp_path: Path, monkeypatch: pyte
     for snippet in snippets:
         exec(compile(snippet, DATA[0], "exec"), {})
     assert len(snippets) == 2
+
+
+def test_the_python_page_runs_as_it_stands(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "sample").symlink_to(data)
+    shown: dict[str, object] = {}
+    with oracle_at(tmp_path / "log") as address:
+        for snippet in fences(ROOT / "docs" / "python.md", "python"):
+            here = snippet.replace("http://127.0.0.1:8000/v1", address)
+            exec(compile(here, "python.md", "exec"), shown)
+    run, other, verdict = shown["run"], shown["other"], shown["verdict"]
+    assert isinstance(run, livek12.Run) and isinstance(other, livek12.Run) and isinstance(verdict, livek12.Verdict)
+    assert verdict.correct is True
+    assert run.scores.bounds("accuracy") is not None and run.report_html.is_file()
+    assert len(run.to_pandas()) == run.spec.tasks[0].questions
+    assert other.scores["accuracy"] != 1
+
+
+@pytest.mark.slow
+def test_the_site_of_the_docs_builds_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="the docs extra is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    reference = (tmp_path / "site" / "reference" / "index.html").read_text()
+    for name in livek12.__all__:
+        assert name == "__version__" or f'id="livek12.{name}"' in reference, name

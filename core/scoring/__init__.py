@@ -7,10 +7,12 @@ The caller passes one row for every answer that the run asked for, including tho
 
 `score(rows)` returns a `Report`, JSON as it is (types in `schema`):
 
-    {"profile": "paper", "parameters": {"process_penalty": 3.0, "reference_tokens": 4096, ...},
+    {"profile": "article", "parameters": {"process_penalty": 3.0, "reference_tokens": 4096, ...},
      "tasks": {"livek12_text_only": {
         "counts": {"questions": 40, "trials": 3, "answers": 120,
-                   "graded": 118, "no_answer": 1, "ungraded": 1, "failed": 0, "unsupported": 0},
+                   "graded": 118, "no_answer": 1, "ungraded": 1, "failed": 0, "unsupported": 0,
+                   "truncated": 2, "truncated_unknown": 0},  # cut off; None says whether
+        "ungraded": {"nobody": 0, "rules": 0, "models": 1},   # who left them open
         "points": 200.0,                     # sum over the questions; None: only some of them state points
         "metrics": {
            "accuracy": {"low": 0.600, "high": 0.608, "value": None, "ci": [0.481, 0.725], "unit": "question",
@@ -23,6 +25,7 @@ The caller passes one row for every answer that the run asked for, including tho
         "process_errors": {"audited": 100, "CIE": {"answers": 7, "mean_presence": 0.06}, "LAE": ..., "DRE": ...},
         "tokens": {"completion": {"sum": 51234, "mean": 430.5, "median": 401.0, "missing": 1}, "prompt": ...},
         "prompt_cache": {"answers": 100, "prompt": 90000, "cached": 63000, "share": 0.7},  # None: no engine told it
+        "context_cut": None,                 # or {"budget": 32768, "answers": 4, "fewest": 7930}
         "thinking": None,                    # or {"budget": 512, "over": 0, "unknown": 0, "most": 510}
         "decided_by": {"letters": 80, "numeric": 60, "undecided": 1}}},
      "deltas": {"livek12_image_only/accuracy/modality/image_only-standard/complex_layout": {...}},
@@ -32,17 +35,18 @@ The caller passes one row for every answer that the run asked for, including tho
                     "counterfactual": {...}}, ...]}}}
 
 An estimate: `low`, `high` bounds over all completions of what is undecided (None: not available, `note` says
-why); `value` the number where low = high; `ci` the 95 % percentile bootstrap interval, from the lower end of
-low's to the upper end of high's; `unit` what was resampled (paper where the questions of this estimate come
-from at least ten papers, else question) and `clusters` how many of them; `n` the questions in the
-denominator; `std` the sample standard deviation over the trials' means (None: one trial, or undecided).
+why); `value` the number where low = high; `ci` the 95 % interval by percentile bootstrap (Wilson's where all
+values are equal), from the lower end of low's to the upper end of high's; `unit` what was resampled (paper
+where the questions of this estimate come from at least ten papers, else question) and `clusters` how many of
+them; `n` the questions in the denominator; `std` the sample standard deviation over the trials' means (None:
+one trial, or undecided).
 `mark`, `OCS`, `PES`, `OES` are out of 100 (`OUT_OF_100`), all other metrics are shares (ARL may exceed 1).
 `mark` and `OCS` are the same number: points in per cent; where no question of a task states points, each
 counts 1; where only some do, they are not available. `variable_accuracy` and `question_accuracy` exist where
 questions have variables. Group axes: `AXES`; a question with several subsets counts in each; where an axis
 exists, questions without a value are the group "(none)".
 
-Profiles (the formulas are in `formulas`): `paper` follows the equations of LiveK12Bench, `release` the code
+Profiles (the formulas are in `formulas`): `article` follows the equations of LiveK12Bench, `release` the code
 its authors released; neither claims to reproduce the printed tables. `release` has an ARL only in `compare`.
 """
 
@@ -50,7 +54,7 @@ from __future__ import annotations
 
 from livek12.core.scoring.comparison import compare, release_arl
 from livek12.core.scoring.exam import exam_scores
-from livek12.core.scoring.groups import AXES
+from livek12.core.scoring.outcomes import AXES
 from livek12.core.scoring.pairs import modality_delta
 from livek12.core.scoring.report import score
 from livek12.core.scoring.schema import (
@@ -63,6 +67,7 @@ from livek12.core.scoring.schema import (
     Profile,
     Report,
     Row,
+    profile_named,
 )
 
 __all__ = [
@@ -79,6 +84,7 @@ __all__ = [
     "compare",
     "exam_scores",
     "modality_delta",
+    "profile_named",
     "release_arl",
     "score",
 ]

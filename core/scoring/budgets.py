@@ -1,8 +1,8 @@
 """Accuracy within a token budget, read in two ways (LiveK12Bench, sections 3.1 and 4.3).
 
 Contract: both are Acc≤r = (1/N)·#(S = 1 and l ≤ r · token limit), l all completion tokens, thinking included; both
-keep every question and trial in N, are intervals while anything is undecided, and are "not available (n missing)"
-where an answer states no count. They differ in whose answers they are of:
+keep every question and trial in N, are intervals while anything is undecided, and are not available where an answer
+states no count. They differ in whose answers they are of:
 
 true            those drawn under that very limit: an answer that reached it was cut there, and is marked on what it
                 holds by then.
@@ -30,7 +30,7 @@ COUNTERFACTUAL = "answers of {}, cut after the fact: one that is longer than the
 def budget_curves(
     tables: Mapping[str, Table], limits: Mapping[str, Limit], parameters: Parameters
 ) -> dict[str, BudgetCurve]:
-    """The curve of each task that has limits: at the paper's r, and at those of its budgets.
+    """The curve of each task that has limits: at the article's r, and at those of its budgets.
 
     Args:
         tables: the answers, by task.

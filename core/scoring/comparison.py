@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from livek12.core.errors import UserError
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.estimates import Draw, Resampler, draw, estimates
-from livek12.core.scoring.formulas import Term, Terms, arl_term
-from livek12.core.scoring.pairs import paired_difference, paired_terms
+from livek12.core.scoring.formulas import Term, arl_term, no_tokens
+from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
+from livek12.core.scoring.pairs import check_points, differences
 from livek12.core.scoring.schema import (
     Comparison,
     Estimate,
@@ -23,21 +24,24 @@ from livek12.core.scoring.schema import (
     Profile,
     Row,
     TaskComparison,
+    Unit,
     parameters_of,
 )
 from livek12.core.scoring.summaries import count
 from livek12.core.scoring.terms import task_terms
-from livek12.core.statistics import grouped_sums, holm, mcnemar_exact, sign_flip_test
+from livek12.core.statistics import grouped_sums, holm, mcnemar_exact, sign_flip_tests
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Floats
 
 TESTED = ("accuracy", "mark", "PES", "OES", "ARL", "variable_accuracy")
 """Metrics that pairs of runs are compared on."""
+_AT_ONCE = 2**23
+"""Differences that are tested at once: 64 MiB."""
 
 
 def compare(
-    runs: Mapping[str, Iterable[Row]], profile: Profile = "paper", parameters: Parameters | None = None
+    runs: Mapping[str, Iterable[Row]], profile: Profile = "article", parameters: Parameters | None = None
 ) -> Comparison:
     """Compares runs, task by task.
 
@@ -47,21 +51,32 @@ def compare(
     profile `release` the ARL is `release_arl`.
 
     Args:
-        runs: name to rows; at least two.
+        runs: name to rows, of at least two runs; read one after the other, and none is kept.
         profile: which formulas.
         parameters: their constants; None: the profile's own.
 
     Raises:
         UserError: unknown profile; fewer than two runs; or a question is not worth the same in two runs.
     """
+    slim = Slim()
+    return compare_outcomes({name: map(slim, rows) for name, rows in runs.items()}, profile, parameters)
+
+
+def compare_outcomes(
+    runs: Mapping[str, Iterable[Outcome]],
+    profile: Profile = "article",
+    parameters: Parameters | None = None,
+    step: Callable[[], None] = lambda: None,
+) -> Comparison:
+    """The same of outcomes; `step` is called for each run of each task, and for each pair that shares questions."""
     if len(runs) < 2:
         raise UserError("a comparison needs at least two runs: name another one")
     parameters = parameters or parameters_of(profile)
-    by_task: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for name, rows in runs.items():
-        for row in rows:
-            by_task[row.task][name].append(row)
-    tasks = {task: _compare_task(by_task[task], profile, parameters) for task in sorted(by_task)}
+    by_task: defaultdict[str, defaultdict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    for name, outcomes in runs.items():
+        for outcome in outcomes:
+            by_task[outcome.task][name].append(outcome)
+    tasks = {task: _compare_task(by_task.pop(task), profile, parameters, step) for task in sorted(by_task)}
     return Comparison(profile=profile, parameters=asdict(parameters), runs=list(runs), tasks=tasks)
 
 
@@ -76,10 +91,14 @@ def release_arl(
     Raises:
         UserError: a model has no rows.
     """
+    slim = Slim()
+    tables = {name: tabulate(map(slim, rows)) for name, rows in rows_by_model.items()}
+    return _release_arl(tables, parameters or parameters_of("release"))
+
+
+def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[str, Estimate]:
     import numpy as np
 
-    parameters = parameters or parameters_of("release")
-    tables = {name: tabulate(rows) for name, rows in rows_by_model.items()}
     shared = _shared(tables.values())
     left_out = len({q.id for table in tables.values() for q in table.questions}) - len(shared)
     if shared:
@@ -89,7 +108,7 @@ def release_arl(
     if not shared:
         found = dict.fromkeys(tables, "the models share no question")
     elif missing:
-        found = dict.fromkeys(tables, f"not available ({missing} missing)")
+        found = dict.fromkeys(tables, no_tokens(missing))
     else:
         note = f"{left_out} questions that not all models have are left out" if left_out else None
         means = [_question_means(table, table.answers.tokens) for table in tables.values()]
@@ -99,85 +118,175 @@ def release_arl(
             for name, table in tables.items()
         }
     draws: dict[str, Draw] = {}
-    for name, table in tables.items():
-        draws |= draw({name: found[name]}, table, Resampler(table.questions, parameters))
-    return estimates(draws, parameters.level)
+    for names in _alike(tables):
+        resampler = Resampler(tables[names[0]].questions, parameters)
+        for name in names:
+            draws |= draw({name: found[name]}, tables[name], resampler)
+    return estimates({name: draws[name] for name in tables}, parameters.level)
 
 
-def _compare_task(runs: Mapping[str, list[Row]], profile: Profile, parameters: Parameters) -> TaskComparison:
+def _compare_task(
+    runs: Mapping[str, list[Outcome]], profile: Profile, parameters: Parameters, step: Callable[[], None]
+) -> TaskComparison:
     tables = {name: tabulate(rows) for name, rows in runs.items()}
+    alike = _alike(tables)
+    place = {name: index for index, names in enumerate(alike) for name in names}
+    between: defaultdict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
+    for a, b in combinations(tables, 2):
+        between[place[a], place[b]].append((a, b))
+    found: dict[str, dict[str, Estimate]] = {}
+    pairs: dict[tuple[str, str], Pair] = {}
+    # Runs of the same questions share their resamples, and each is drawn once, however many it is compared with.
+    for index, names in enumerate(alike):
+        sides = _Sides({name: tables[name] for name in names}, profile, parameters, step)
+        found |= sides.metrics
+        pairs |= sides.compare(between.pop((index, index), []), step)
+    for couples in between.values():
+        pairs |= _compare_unlike(couples, tables, profile, parameters, step)
     metrics: defaultdict[str, dict[str, Estimate]] = defaultdict(dict)
-    for name, table in tables.items():
-        drawn = draw(task_terms(table, profile, parameters), table, Resampler(table.questions, parameters))
-        for metric, estimate in estimates(drawn, parameters.level).items():
+    for name in tables:
+        for metric, estimate in found[name].items():
             metrics[metric][name] = estimate
     if profile == "release" and len(tables) > 1:
-        metrics["ARL"] = release_arl(runs, parameters)
-    pairs = [_compare_pair(a, b, tables, profile, parameters) for a, b in combinations(tables, 2)]
-    _adjust(pairs)
+        metrics["ARL"] = _release_arl(tables, parameters)
+    _adjust(pairs.values())
     return TaskComparison(
-        counts={name: count(table) for name, table in tables.items()}, metrics=dict(metrics), pairs=pairs
+        counts={name: count(table) for name, table in tables.items()},
+        metrics=dict(metrics),
+        pairs=[pairs[names] for names in combinations(tables, 2)],
     )
 
 
-def _compare_pair(a: str, b: str, tables: Mapping[str, Table], profile: Profile, parameters: Parameters) -> Pair:
-    shared = _shared([tables[a], tables[b]])
-    pair = Pair(
-        a=a,
-        b=b,
-        shared=len(shared),
-        only_a=len(tables[a].questions) - len(shared),
-        only_b=len(tables[b].questions) - len(shared),
-        metrics={},
-    )
+def _alike(tables: Mapping[str, Table]) -> list[list[str]]:
+    """The runs, those of the very same questions together."""
+    found: defaultdict[tuple[SlimQuestion, ...], list[str]] = defaultdict(list)
+    for name, table in tables.items():
+        found[table.questions].append(name)
+    return list(found.values())
+
+
+def _compare_unlike(
+    couples: Sequence[tuple[str, str]],
+    tables: Mapping[str, Table],
+    profile: Profile,
+    parameters: Parameters,
+    step: Callable[[], None],
+) -> dict[tuple[str, str], Pair]:
+    """Pairs of which all first ones have the same questions, and all second ones others, on those that both have."""
+    shared = _shared([tables[name] for name in couples[0]])
     if shared:
-        of_a, of_b = (_restrict(tables[name], shared) for name in (a, b))
-        pair["metrics"] = _paired_metrics(of_a, of_b, profile, parameters)
-    return pair
+        names = dict.fromkeys([*(a for a, _ in couples), *(b for _, b in couples)])
+        restricted = {name: _restrict(tables[name], shared) for name in names}
+        found = _Sides(restricted, profile, parameters).compare(couples, step)
+    else:
+        found = {(a, b): Pair(a=a, b=b, shared=0, only_a=0, only_b=0, metrics={}) for a, b in couples}
+    for a, b in couples:
+        found[a, b]["only_a"] = len(tables[a].questions) - len(shared)
+        found[a, b]["only_b"] = len(tables[b].questions) - len(shared)
+    return found
 
 
-def _paired_metrics(a: Table, b: Table, profile: Profile, parameters: Parameters) -> dict[str, PairMetric]:
-    resampler = Resampler(a.questions, parameters)
-    terms = paired_terms(a, b, profile, parameters)
-    drawn = paired_difference((b, terms[1]), (a, terms[0]), resampler)
-    drawn = {name: drawn[name] for name in TESTED if name in drawn and drawn[name].low is not None}
-    return {
-        name: PairMetric(difference=difference, test=_test(name, (a, terms[0]), (b, terms[1]), resampler))
-        for name, difference in estimates(drawn, parameters.level).items()
-    }
+class _Sides:
+    """Runs over one set of questions, on the same resamples of them; `metrics` has the estimates of each.
 
+    Raises:
+        UserError: a question is worth more in one than in another.
+    """
 
-def _test(name: str, a: tuple[Table, Terms], b: tuple[Table, Terms], resampler: Resampler) -> PairedTest:
-    """Tests the questions' differences, summed within the unit, where both runs are decided."""
-    import numpy as np
+    def __init__(
+        self,
+        tables: Mapping[str, Table],
+        profile: Profile,
+        parameters: Parameters,
+        step: Callable[[], None] = lambda: None,
+    ) -> None:
+        first = next(iter(tables.values()))
+        self._questions = len(first.questions)
+        self._resampler = Resampler(first.questions, parameters)
+        self._unit = self._resampler.unit(first.question)
+        self.metrics: dict[str, dict[str, Estimate]] = {}
+        self._draws: dict[str, dict[str, Draw]] = {}
+        self._means: dict[str, dict[str, tuple[Floats, Floats]]] = {}
+        self._single = {name: len(table.rows) == len(table.questions) for name, table in tables.items()}
+        for name, table in tables.items():
+            check_points(first, table)
+            terms = task_terms(table, profile, parameters)
+            draws = draw(terms, table, self._resampler)
+            self.metrics[name] = estimates(draws, parameters.level)
+            self._draws[name] = {metric: draws[metric] for metric in TESTED if metric in draws}
+            self._means[name] = {
+                metric: (_question_means(table, term.low), _question_means(table, term.high))
+                for metric in TESTED
+                if isinstance(term := terms.get(metric), Term)
+            }
+            step()
 
-    tables = a[0], b[0]
-    sides = [term for term in (a[1][name], b[1][name]) if isinstance(term, Term)]
-    low, high = (
-        [_question_means(table, getattr(term, side)) for table, term in zip(tables, sides, strict=True)]
-        for side in ("low", "high")
-    )
-    decided = (low[0] == high[0]) & (low[1] == high[1])
-    difference = np.where(decided, low[1] - low[0], 0.0)
-    unit = resampler.unit(np.arange(len(difference)))
-    single = all(len(table.rows) == len(table.questions) for table in tables)
-    mcnemar = name == "accuracy" and unit == "question" and single
-    p = None
-    if decided.any() and mcnemar:
-        p = mcnemar_exact(int((difference < 0).sum()), int((difference > 0).sum()))
-    elif decided.any():
-        p = sign_flip_test(
-            grouped_sums(resampler.clusters(unit), difference, resampler.size(unit)),
-            seed=resampler.parameters.seed,
+    def compare(self, couples: Iterable[tuple[str, str]], step: Callable[[], None]) -> dict[tuple[str, str], Pair]:
+        """Each pair of runs; `step` is called after each."""
+        pairs: dict[tuple[str, str], Pair] = {}
+        flips = _Flips(self._resampler, self._unit)
+        for a, b in couples:
+            metrics = self._metrics(a, b, flips)
+            pairs[a, b] = Pair(a=a, b=b, shared=self._questions, only_a=0, only_b=0, metrics=metrics)
+            step()
+        flips.test()
+        return pairs
+
+    def _metrics(self, a: str, b: str, flips: _Flips) -> dict[str, PairMetric]:
+        drawn = differences(self._draws[b], self._draws[a], TESTED, self._resampler.parameters)
+        drawn = {name: difference for name, difference in drawn.items() if difference.low is not None}
+        return {
+            name: PairMetric(difference=difference, test=self._test(name, a, b, flips))
+            for name, difference in estimates(drawn, self._resampler.parameters.level).items()
+        }
+
+    def _test(self, name: str, a: str, b: str, flips: _Flips) -> PairedTest:
+        """Tests the questions' differences, summed within the unit, where both runs are decided."""
+        import numpy as np
+
+        (low_a, high_a), (low_b, high_b) = self._means[a][name], self._means[b][name]
+        decided = (low_a == high_a) & (low_b == high_b)
+        difference = np.where(decided, low_b - low_a, 0.0)
+        mcnemar = name == "accuracy" and self._unit == "question" and self._single[a] and self._single[b]
+        test = PairedTest(
+            name="mcnemar_exact" if mcnemar else "sign_flip",
+            p=None,
+            p_holm=None,
+            unit=self._unit,
+            questions=int(decided.sum()),
+            undecided=int((~decided).sum()),
         )
-    return PairedTest(
-        name="mcnemar_exact" if mcnemar else "sign_flip",
-        p=p,
-        p_holm=None,
-        unit=unit,
-        questions=int(decided.sum()),
-        undecided=int((~decided).sum()),
-    )
+        if decided.any() and mcnemar:
+            test["p"] = mcnemar_exact(int((difference < 0).sum()), int((difference > 0).sum()))
+        elif decided.any():
+            flips.add(test, difference)
+        return test
+
+
+class _Flips:
+    """Sign-flip tests, made many at once: their random signs cost more than the tests."""
+
+    def __init__(self, resampler: Resampler, unit: Unit) -> None:
+        self._clusters, self._size = resampler.clusters(unit), resampler.size(unit)
+        self._seed = resampler.parameters.seed
+        self._waiting: list[tuple[PairedTest, Floats]] = []
+
+    def add(self, test: PairedTest, difference: Floats) -> None:
+        """Tests the questions' differences, now or later, and fills in the p."""
+        self._waiting.append((test, grouped_sums(self._clusters, difference, self._size)))
+        if len(self._waiting) * self._size >= _AT_ONCE:
+            self.test()
+
+    def test(self) -> None:
+        """Makes the tests that wait."""
+        import numpy as np
+
+        if not self._waiting:
+            return
+        differences = np.column_stack([difference for _, difference in self._waiting])
+        for (test, _), p in zip(self._waiting, sign_flip_tests(differences, seed=self._seed), strict=True):
+            test["p"] = p
+        self._waiting.clear()
 
 
 def _adjust(pairs: Iterable[Pair]) -> None:

@@ -3,7 +3,8 @@
 Contract: one `Resampler` a set of questions; all estimates made with it share its resamples, so that the
 difference of two of them (groups, tasks, runs) is resampled jointly and costs a subtraction. The unit is the
 paper where the questions of the estimate come from at least ten papers, else the question; a question without
-a paper is a cluster of its own, and all trials of a question stay in its cluster.
+a paper is a cluster of its own, and all trials of a question stay in its cluster. Where all clusters have the same
+value, resampling shows no spread, which is no certainty: the interval then is Wilson's (`unseen_interval`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from livek12.core.records import Question
 from livek12.core.scoring.answers import Table
 from livek12.core.scoring.formulas import Term, Terms
+from livek12.core.scoring.outcomes import SlimQuestion
 from livek12.core.scoring.schema import Estimate, Parameters, Unit
 from livek12.core.statistics import (
     grouped_sums,
@@ -22,6 +23,7 @@ from livek12.core.statistics import (
     percentile_intervals,
     resample_counts,
     resampled_sums,
+    unseen_interval,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 class Resampler:
     """Draws clusters of a set of questions with replacement; each unit's draws are made once, when needed."""
 
-    def __init__(self, questions: Sequence[Question], parameters: Parameters) -> None:
+    def __init__(self, questions: Sequence[SlimQuestion], parameters: Parameters) -> None:
         import numpy as np
 
         self.parameters = parameters
@@ -80,6 +82,10 @@ class Draw:
     n: int
     std: float | None = None
     note: str | None = None
+    limits: tuple[float, float] = (0.0, 1.0)
+    """What the metric can be at least and at most."""
+    beyond: tuple[float, float] = (0.0, 0.0)
+    """How far the interval goes beyond the samples, downwards at worst and upwards at best."""
 
     def minus(self, other: Draw) -> Draw:
         """The difference, resampled jointly: both come from one resampler, unit and set of questions."""
@@ -97,7 +103,28 @@ class Draw:
             clusters=self.clusters,
             n=self.n,
             note=note,
+            limits=(self.limits[0] - other.limits[1], self.limits[1] - other.limits[0]),
+            beyond=(self.beyond[0] + other.beyond[1], self.beyond[1] + other.beyond[0]),
         )
+
+    def with_unseen(self, level: float) -> Draw:
+        """The same; where the samples show no spread, the interval goes beyond them."""
+        if self.samples is None or self.low is None or self.high is None:
+            return self
+        below, above = self.beyond  # at worst the interval's lower end counts, at best the upper one
+        if _without_spread(self.samples[0]):
+            below = self.low - unseen_interval(self.low, self.clusters, *self.limits, level)[0]
+        if _without_spread(self.samples[-1]):
+            above = unseen_interval(self.high, self.clusters, *self.limits, level)[1] - self.high
+        return replace(self, beyond=(below, above))
+
+
+def _without_spread(samples: Floats) -> bool:
+    """Whether all resamples have the same value, but for rounding; those without a value do not count."""
+    import numpy as np
+
+    known = samples[~np.isnan(samples)]
+    return bool(len(known)) and float(np.ptp(known)) <= 1e-9 * max(1.0, abs(float(known[0])))
 
 
 def draw(
@@ -137,7 +164,7 @@ def draw(
         if sums is not None and ratio not in samples:
             with np.errstate(divide="ignore", invalid="ignore"):
                 samples[ratio] = term.scale * sums[[low] if low == high else [low, high]] / sums[weight]
-        draws[name] = Draw(
+        drawn = Draw(
             low=term.scale * totals[low] / totals[weight],
             high=term.scale * totals[high] / totals[weight],
             samples=samples.get(ratio),
@@ -146,7 +173,9 @@ def draw(
             n=len(questions),
             std=_trial_std(term, table, picked, len(questions)),
             note=term.note,
+            limits=(0.0, term.scale * term.most),
         )
+        draws[name] = drawn.with_unseen(resampler.parameters.level)
     return draws
 
 
@@ -201,7 +230,8 @@ def _estimate(draw: Draw, ends: Floats | None) -> Estimate:
     """`ends`: the interval at worst and the interval at best, which may be one."""
     import math
 
-    ci = None if ends is None else [float(ends[0][0]), float(ends[-1][1])]
+    below, above = draw.beyond
+    ci = None if ends is None else [float(ends[0][0]) - below, float(ends[-1][1]) + above]
     if ci is not None and not all(map(math.isfinite, ci)):
         ci = None
     return Estimate(

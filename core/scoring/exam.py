@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from livek12.core.errors import UserError
 from livek12.core.scoring.formulas import Answers, Term, exam_terms, presence_bounds
-from livek12.core.scoring.schema import Parameters, Profile, parameters_of
+from livek12.core.scoring.schema import Parameters, Profile, parameters_of, profile_named
 
 OPEN = (0.0, 1.0)
 Score = dict[str, float | str | None]
@@ -19,7 +19,7 @@ def exam_scores(
     correct: Sequence[bool | None] | None = None,
     tokens: Sequence[int | None] | None = None,
     presence: Sequence[tuple[float, float, float] | None] | None = None,
-    profile: Profile = "paper",
+    profile: Profile = "article",
     parameters: Parameters | None = None,
 ) -> dict[str, Score]:
     """Accuracy, mark, OCS, PES, OES, ARL and Acc≤r of n answers.
@@ -30,7 +30,7 @@ def exam_scores(
         correct: whether fully correct; None, as a whole or for one answer: where all points are awarded.
         tokens: completion tokens with thinking; None: not known.
         presence: mean presence (0 to 1) of CIE, LAE, DRE; None: not audited.
-        profile: `paper` or `release`.
+        profile: `article` or `release`.
         parameters: constants; None: the profile's own.
 
     Returns:
@@ -63,7 +63,8 @@ def exam_scores(
         tokens=np.array([_count(t, c) for t, c in zip(tokens or unknown, right, strict=True)]),
         came=np.ones(len(awarded), dtype=np.bool_),
     )
-    terms = exam_terms(answers, profile, parameters or parameters_of(profile))
+    named = profile_named(profile)
+    terms = exam_terms(answers, named, parameters or parameters_of(named))
     return {name: _score(term) for name, term in terms.items()}
 
 

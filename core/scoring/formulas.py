@@ -8,7 +8,7 @@ undecided, and equal where nothing is. A metric that cannot be had is a string: 
 With V points of the question, O points awarded, x mean presence over the critics of CIE, LAE, DRE (0 to 1
 each), l completion tokens with thinking, S = 1 when fully correct, sums over all N answers:
 
-profile `paper`:
+profile `article`:
     process score P = max(0, V - 3·Σx),  exam score ES = 0.5·P·(O/V) + 0.5·O
     OES = 100·ΣES/ΣV,  PES = 100·ΣP·(O/V)/ΣV,  OCS = 100·ΣO/ΣV
     ARL = (1/N)·ΣS·(1 + 0.15·ln(4096/l)),  Acc≤r = (1/N)·#(S = 1 and l ≤ r·32768)
@@ -94,6 +94,7 @@ class Term:
         missing: answers that make the metric unavailable, if any.
         by_trial: whether the metric of one trial alone exists.
         note: remark for the estimate.
+        most: the largest numerator that an answer can have, over its weight; the smallest is 0.
     """
 
     low: Floats
@@ -103,16 +104,22 @@ class Term:
     missing: Bools | None = None
     by_trial: bool = True
     note: str | None = None
+    most: float = 1.0
 
     def absence(self, picked: Indices | None = None) -> str | None:
         """Why the metric cannot be had over the picked answers (indices; None: all), if it cannot."""
         if self.missing is None:
             return None
         missing = int((self.missing if picked is None else self.missing[picked]).sum())
-        return f"not available ({missing} missing)" if missing else None
+        return no_tokens(missing) if missing else None
 
 
 Terms = dict[str, Term | str]
+
+
+def no_tokens(missing: int) -> str:
+    """Why what needs token counts is not available."""
+    return f"not available ({missing} {'answer states' if missing == 1 else 'answers state'} no token count)"
 
 
 def presence_bounds(audits: Sequence[Presence | None]) -> Floats | None:
@@ -147,7 +154,7 @@ def exam_terms(answers: Answers, profile: Profile, parameters: Parameters) -> Te
     terms: Terms = {"accuracy": mean_term(answers.correct, answers)}
     terms |= _point_terms(answers, profile, parameters)
     arl = arl_term(answers, parameters.reference_tokens, parameters.length_weight)
-    terms["ARL"] = arl if profile == "paper" else RELEASE_ARL
+    terms["ARL"] = arl if profile == "article" else RELEASE_ARL
     for ratio in RATIOS:
         terms[f"Acc≤{ratio}"] = budget_term(answers, float(ratio) * parameters.token_limit)
     return terms
@@ -163,7 +170,8 @@ def arl_term(answers: Answers, reference: float | Floats, length_weight: float) 
     both = np.where(answers.correct > 0, answers.correct * factor, 0.0)
     # An immensely long answer has a negative factor: then a correct one is the worse completion.
     bounds = np.stack([np.minimum(both[0], both[1]), np.maximum(both[0], both[1])])
-    return mean_term(bounds, answers, needs_tokens=True)
+    shortest = 1 + length_weight * float(np.log(np.max(reference)))
+    return replace(mean_term(bounds, answers, needs_tokens=True), most=shortest)
 
 
 def budget_term(answers: Answers, limit: float) -> Term:
@@ -191,12 +199,12 @@ def _point_terms(answers: Answers, profile: Profile, parameters: Parameters) -> 
     terms["OCS"] = terms["mark"]
     if answers.presence is None:
         return terms | dict.fromkeys(("PES", "OES"), NO_PROCESS)
-    half: Callable[..., tuple[Floats, Floats]] = _paper_scores if profile == "paper" else _release_scores
+    half: Callable[..., tuple[Floats, Floats]] = _article_scores if profile == "article" else _release_scores
     process, overall = half(points, answers.share, answers.presence, parameters)
     return terms | {"PES": term(process), "OES": term(overall)}
 
 
-def _paper_scores(points: Floats, share: Floats, presence: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
+def _article_scores(points: Floats, share: Floats, presence: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
     """P·(O/V) and ES of each answer, at worst and at best."""
     import numpy as np
 

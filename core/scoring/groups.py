@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from livek12.core.records import Question
 from livek12.core.scoring.answers import Table
 from livek12.core.scoring.estimates import Resampler, estimates, group_difference
 from livek12.core.scoring.formulas import Term, Terms
+from livek12.core.scoring.outcomes import AXES, SlimQuestion
 from livek12.core.scoring.schema import Estimate
 
 if TYPE_CHECKING:
@@ -22,32 +22,7 @@ DELTA_METRICS = ("accuracy", "mark", "PES", "OES")
 """Metrics that differences between releases and modalities are given for."""
 
 
-def _one(value: str | int | bool | None) -> tuple[str, ...]:
-    if value is None or value == "":
-        return ()
-    return (str(value).lower() if isinstance(value, bool) else str(value),)
-
-
-AXES: dict[str, Callable[[Question], Iterable[str]]] = {
-    "subject": lambda q: _one(q.subject),
-    "macro_subject": lambda q: _one(q.attributes.macro_subject),
-    "task": lambda q: _one(q.attributes.task),
-    "topic": lambda q: _one(q.attributes.topic),
-    "question_type": lambda q: _one(q.question_type),
-    "modality": lambda q: _one("text_image" if q.images else "text_only"),
-    "visual_modality": lambda q: _one(q.attributes.visual_modality),
-    "subset": lambda q: tuple(dict.fromkeys(q.subsets)),
-    "difficulty": lambda q: _one(q.difficulty),
-    "year": lambda q: _one(q.year),
-    "release": lambda q: _one(q.release),
-    "language": lambda q: _one(q.language),
-    "korean_specific": lambda q: _one(q.flags.is_korean_specific),
-    "paper": lambda q: _one(q.paper_id),
-}
-"""What reports are grouped by, and the values of a question on each axis."""
-
-
-def question_groups(questions: Sequence[Question], modality: str | None = None) -> dict[str, dict[str, list[int]]]:
+def question_groups(questions: Sequence[SlimQuestion], modality: str | None = None) -> dict[str, dict[str, list[int]]]:
     """The axes that these questions have: axis to value to indices of questions, values sorted, "(none)" last.
 
     Args:
@@ -55,10 +30,10 @@ def question_groups(questions: Sequence[Question], modality: str | None = None) 
         modality: that of the task, where it is not that of its questions.
     """
     axes: dict[str, dict[str, list[int]]] = {}
-    for axis, values_of in AXES.items():
+    for axis in AXES:
         found: defaultdict[str, list[int]] = defaultdict(list)
         for index, question in enumerate(questions):
-            values = (modality,) if modality and axis == "modality" else values_of(question)
+            values = (modality,) if modality and axis == "modality" else question.on(axis)
             for value in values or (NO_VALUE,):
                 found[value].append(index)
         named = sorted(value for value in found if value != NO_VALUE)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from livek12.core.errors import UserError
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.estimates import Draw, Resampler, draw, estimates
-from livek12.core.scoring.formulas import Terms
 from livek12.core.scoring.groups import DELTA_METRICS
+from livek12.core.scoring.outcomes import Outcome, Slim
 from livek12.core.scoring.schema import Estimate, Parameters, Profile, Row, parameters_of
 from livek12.core.scoring.terms import task_terms
 
@@ -17,7 +17,7 @@ def modality_delta(
     standard: Iterable[Row],
     image_only: Iterable[Row],
     subset: str | None = "complex_layout",
-    profile: Profile = "paper",
+    profile: Profile = "article",
     parameters: Parameters | None = None,
 ) -> dict[str, Estimate]:
     """Image-only minus standard modality, by metric, on the same questions (LiveK12Bench, section 4.2).
@@ -32,24 +32,37 @@ def modality_delta(
     Returns:
         By metric; empty where the two share no question of the subset.
     """
-    parameters = parameters or parameters_of(profile)
+    slim = Slim()
+    return modality_difference(
+        map(slim, standard), map(slim, image_only), subset, profile, parameters or parameters_of(profile)
+    )
 
-    def eligible(rows: Iterable[Row]) -> list[Row]:
-        return [row for row in rows if subset is None or subset in row.question.subsets]
+
+def modality_difference(
+    standard: Iterable[Outcome],
+    image_only: Iterable[Outcome],
+    subset: str | None,
+    profile: Profile,
+    parameters: Parameters,
+) -> dict[str, Estimate]:
+    """The same of outcomes."""
+
+    def eligible(rows: Iterable[Outcome]) -> list[Outcome]:
+        return [row for row in rows if subset is None or subset in row.question.on("subset")]
 
     sides = eligible(image_only), eligible(standard)
     shared = set.intersection(*({row.question.id for row in side} for side in sides))
     if not shared:
         return {}
     a, b = (tabulate(row for row in side if row.question.id in shared) for side in sides)
-    terms_a, terms_b = paired_terms(a, b, profile, parameters)
+    check_points(a, b)
     resampler = Resampler(a.questions, parameters)
-    found = paired_difference((a, terms_a), (b, terms_b), resampler)
-    return estimates({name: found[name] for name in DELTA_METRICS}, parameters.level)
+    of_a, of_b = (draw(task_terms(table, profile, parameters), table, resampler) for table in (a, b))
+    return estimates(differences(of_a, of_b, DELTA_METRICS, parameters), parameters.level)
 
 
-def paired_terms(a: Table, b: Table, profile: Profile, parameters: Parameters) -> tuple[Terms, Terms]:
-    """The metrics of two tables of the same questions.
+def check_points(a: Table, b: Table) -> None:
+    """Two tables of the same questions must be of one data set.
 
     Raises:
         UserError: a question is worth more in one than in the other.
@@ -60,10 +73,10 @@ def paired_terms(a: Table, b: Table, profile: Profile, parameters: Parameters) -
                 f"question {one.id} is worth {one.points} points in one run and {other.points} in the other:"
                 " they used different data, so score both on one revision"
             )
-    return task_terms(a, profile, parameters), task_terms(b, profile, parameters)
 
 
-def paired_difference(a: tuple[Table, Terms], b: tuple[Table, Terms], resampler: Resampler) -> dict[str, Draw]:
-    """Each metric both tables have: a's minus b's, on the same resamples of their questions."""
-    of_a, of_b = (draw(terms, table, resampler) for table, terms in (a, b))
-    return {name: of_a[name].minus(of_b[name]) for name in of_a if name in of_b}
+def differences(
+    a: Mapping[str, Draw], b: Mapping[str, Draw], names: Iterable[str], parameters: Parameters
+) -> dict[str, Draw]:
+    """Those of the named metrics that both have: a's minus b's, on the same resamples of the same questions."""
+    return {name: a[name].minus(b[name]).with_unseen(parameters.level) for name in names if name in a and name in b}

@@ -11,7 +11,8 @@ from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.budgets import budget_curves, within_limit
 from livek12.core.scoring.estimates import Resampler, draw, estimates
 from livek12.core.scoring.groups import IMAGE_ONLY, answers_of, group_deltas, question_groups
-from livek12.core.scoring.pairs import modality_delta
+from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.scoring.pairs import modality_difference
 from livek12.core.scoring.schema import (
     Estimate,
     Group,
@@ -24,6 +25,7 @@ from livek12.core.scoring.schema import (
     parameters_of,
 )
 from livek12.core.scoring.summaries import (
+    context_cut,
     count,
     decided_by,
     points,
@@ -31,36 +33,39 @@ from livek12.core.scoring.summaries import (
     prompt_cache,
     thinking_use,
     token_use,
+    ungraded,
 )
 from livek12.core.scoring.terms import task_terms
 
 
 def score(
     rows: Iterable[Row],
-    profile: Profile = "paper",
+    profile: Profile = "article",
     parameters: Parameters | None = None,
     modalities: Mapping[str, str] | None = None,
     limits: Mapping[str, Limit] | None = None,
     thinking: Mapping[str, int | None] | None = None,
+    asked: Mapping[str, int] | None = None,
 ) -> Report:
     """Scores a run.
 
     Args:
-        rows: one for every answer the run asked for, of any number of tasks, in any order.
+        rows: one for every answer the run asked for, of any number of tasks, in any order; none is kept.
         profile: `paper` or `release` (see `formulas`).
         parameters: constants; None: the profile's own.
         modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
         limits: task to its token limit, for the tasks that have token budgets.
         thinking: task to its thinking budget, for the tasks that have one.
+        asked: task to the most tokens that an answer of it was asked for, where that is known.
 
     Raises:
         UserError: unknown profile; no rows; rows that occur twice, lack a verdict, or award more points than there are.
     """
     parameters = parameters or parameters_of(profile)
-    modalities, limits, thinking = modalities or {}, limits or {}, thinking or {}
-    by_task: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_task[row.task].append(row)
+    modalities, limits, thinking, asked = modalities or {}, limits or {}, thinking or {}, asked or {}
+    by_task: defaultdict[str, list[Outcome]] = defaultdict(list)
+    for outcome in map(Slim(), rows):
+        by_task[outcome.task].append(outcome)
     if not by_task:
         raise UserError("there are no answers to score: run or import some first")
     tables = {task: tabulate(by_task[task]) for task in sorted(by_task)}
@@ -68,7 +73,9 @@ def score(
         profile=profile,
         parameters=asdict(parameters),
         tasks={
-            task: _score_task(table, profile, parameters, modalities.get(task), limits.get(task), thinking.get(task))
+            task: _score_task(
+                table, profile, parameters, modalities.get(task), limits.get(task), thinking.get(task), asked.get(task)
+            )
             for task, table in tables.items()
         },
         deltas=_task_deltas(by_task, profile, parameters, modalities, limits),
@@ -83,6 +90,7 @@ def _score_task(
     modality: str | None,
     limit: Limit | None,
     thinking: int | None,
+    asked: int | None,
 ) -> TaskReport:
     terms = within_limit(task_terms(table, profile, parameters), limit, parameters)
     resampler = Resampler(table.questions, parameters)
@@ -101,6 +109,7 @@ def _score_task(
     groups = question_groups(table.questions, modality)
     return TaskReport(
         counts=count(table),
+        ungraded=ungraded(table.rows),
         points=points(table, range(len(table.questions))),
         metrics=everything,
         groups={axis: {value: group(found) for value, found in values.items()} for axis, values in groups.items()},
@@ -109,12 +118,13 @@ def _score_task(
         tokens=token_use(table.rows),
         prompt_cache=prompt_cache(table.rows),
         thinking=thinking_use(table.rows, thinking),
+        context_cut=context_cut(table.rows, asked),
         decided_by=decided_by(table.rows),
     )
 
 
 def _task_deltas(
-    by_task: Mapping[str, list[Row]],
+    by_task: Mapping[str, list[Outcome]],
     profile: Profile,
     parameters: Parameters,
     modalities: Mapping[str, str],
@@ -130,6 +140,6 @@ def _task_deltas(
         benchmark = by_task[task][0].question.benchmark
         others = [n for n in by_task if modalities.get(n) != IMAGE_ONLY and budget[n] == budget[task]]
         standard = [row for name in others for row in by_task[name] if row.question.benchmark == benchmark]
-        found = modality_delta(standard, by_task[task], subset, profile, parameters)
+        found = modality_difference(standard, by_task[task], subset, profile, parameters)
         deltas |= {f"{task}/{name}/modality/image_only-standard/{subset}": value for name, value in found.items()}
     return deltas

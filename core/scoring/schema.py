@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.records import Question, Response, State, Verdict
 
-Profile = Literal["paper", "release"]
+Profile = Literal["article", "release"]
 Unit = Literal["paper", "question"]
 STATES: tuple[State, ...] = ("graded", "no_answer", "ungraded", "failed", "unsupported")
 OUT_OF_100 = frozenset({"mark", "OCS", "PES", "OES"})
@@ -35,7 +35,7 @@ class Parameters:
         process_penalty: points taken off for each process error present.
         process_weight: share of the process in the overall exam score.
         length_weight: weight of brevity in ARL.
-        reference_tokens: completion length at which ARL equals accuracy (profile `paper`).
+        reference_tokens: completion length at which ARL equals accuracy (profile `article`).
         token_limit: completion tokens that Acc≤1.0 allows.
         error_threshold: mean presence from which an error type counts as present (profile `release`).
         resamples: bootstrap resamples; fewer beyond 33,000 clusters, so that counts stay within 64 MiB.
@@ -56,7 +56,21 @@ class Parameters:
     min_papers: int = 10
 
 
-PARAMETERS: dict[str, Parameters] = {"paper": Parameters(), "release": Parameters(length_weight=0.1)}
+PARAMETERS: dict[Profile, Parameters] = {"article": Parameters(), "release": Parameters(length_weight=0.1)}
+
+
+def profile_named(name: str) -> Profile:
+    """The profile of that name; `paper` is the old name of `article`.
+
+    Raises:
+        UserError: there is no such profile.
+    """
+    profiles: tuple[Profile, ...] = get_args(Profile)
+    meant = "article" if name == "paper" else name
+    for profile in profiles:
+        if meant == profile:
+            return profile
+    raise UserError(f"unknown profile {name!r}: choose one of {', '.join(profiles)}")
 
 
 def parameters_of(profile: str) -> Parameters:
@@ -65,9 +79,7 @@ def parameters_of(profile: str) -> Parameters:
     Raises:
         UserError: there is no such profile.
     """
-    if profile not in PARAMETERS:
-        raise UserError(f"unknown profile {profile!r}: choose one of {', '.join(PARAMETERS)}")
-    return PARAMETERS[profile]
+    return PARAMETERS[profile_named(profile)]
 
 
 @dataclass(frozen=True)
@@ -100,7 +112,10 @@ class Estimate(TypedDict):
 
 
 class Counts(TypedDict):
-    """Questions, distinct trials, answers, and in which state the answers ended."""
+    """Questions, distinct trials, answers, and in which state the answers ended.
+
+    `truncated` responses were cut off at their token limit; of `truncated_unknown` ones nobody knows whether they were.
+    """
 
     questions: int
     trials: int
@@ -110,6 +125,16 @@ class Counts(TypedDict):
     ungraded: int
     failed: int
     unsupported: int
+    truncated: int
+    truncated_unknown: int
+
+
+class Ungraded(TypedDict):
+    """Who left the ungraded answers open: nobody has judged them yet, the rules alone, or models that were asked."""
+
+    nobody: int
+    rules: int
+    models: int
 
 
 class Group(TypedDict):
@@ -177,13 +202,23 @@ class ThinkingUse(TypedDict):
     most: int | None
 
 
+class ContextCut(TypedDict):
+    """Answers cut off where the context ended, before the `budget` that was asked for; tokens of the shortest."""
+
+    budget: int
+    answers: int
+    fewest: int
+
+
 class TaskReport(TypedDict):
     """All of one task.
 
+    `context_cut` is None where no answer is known to have been cut off by the context rather than by its budget;
     `thinking` is None where the run set no thinking budget, `prompt_cache` where no engine told what it had cached.
     """
 
     counts: Counts
+    ungraded: Ungraded
     points: float | None
     metrics: dict[str, Estimate]
     groups: dict[str, dict[str, Group]]
@@ -192,6 +227,7 @@ class TaskReport(TypedDict):
     tokens: Tokens
     prompt_cache: PromptCache | None
     thinking: ThinkingUse | None
+    context_cut: ContextCut | None
     decided_by: dict[str, int]
 
 

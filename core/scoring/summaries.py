@@ -8,16 +8,18 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from livek12.core.scoring.answers import Table
+from livek12.core.scoring.outcomes import ENDINGS, Outcome
 from livek12.core.scoring.schema import (
     STATES,
+    ContextCut,
     Counts,
     ErrorCount,
     ProcessErrors,
     PromptCache,
-    Row,
     ThinkingUse,
     Tokens,
     TokenUse,
+    Ungraded,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def count(table: Table, picked: Indices | None = None) -> Counts:
     picked = np.arange(len(table.rows)) if picked is None else picked
     states = np.bincount(table.states[picked], minlength=len(STATES)).tolist()
     graded, no_answer, ungraded, failed, unsupported = states
+    _, truncated, unknown = np.bincount(table.endings[picked], minlength=len(ENDINGS)).tolist()
     return Counts(
         questions=len(np.unique(table.question[picked])),
         trials=len(np.unique(table.trial[picked])),
@@ -40,7 +43,15 @@ def count(table: Table, picked: Indices | None = None) -> Counts:
         ungraded=ungraded,
         failed=failed,
         unsupported=unsupported,
+        truncated=truncated,
+        truncated_unknown=unknown,
     )
+
+
+def ungraded(rows: Sequence[Outcome]) -> Ungraded:
+    """Who left the ungraded answers open."""
+    judges = Counter(row.judged_by for row in rows if row.state == "ungraded")
+    return Ungraded(nobody=judges["nobody"], rules=judges["rules"], models=judges["models"])
 
 
 def points(table: Table, questions: Sequence[int]) -> float | None:
@@ -48,9 +59,9 @@ def points(table: Table, questions: Sequence[int]) -> float | None:
     return None if table.worth is None else float(table.worth[questions].sum())
 
 
-def process_errors(rows: Sequence[Row], threshold: float) -> ProcessErrors | None:
+def process_errors(rows: Sequence[Outcome], threshold: float) -> ProcessErrors | None:
     """How often critics saw each error type; None where no answer was audited."""
-    audits = [row.verdict.process for row in rows if row.verdict and row.verdict.process]
+    audits = [row.presence for row in rows if row.presence]
     if not audits:
         return None
 
@@ -59,15 +70,15 @@ def process_errors(rows: Sequence[Row], threshold: float) -> ProcessErrors | Non
 
     return ProcessErrors(
         audited=len(audits),
-        CIE=tally([audit.cie for audit in audits]),
-        LAE=tally([audit.lae for audit in audits]),
-        DRE=tally([audit.dre for audit in audits]),
+        CIE=tally([cie for cie, _, _ in audits]),
+        LAE=tally([lae for _, lae, _ in audits]),
+        DRE=tally([dre for _, _, dre in audits]),
     )
 
 
-def token_use(rows: Sequence[Row]) -> Tokens:
+def token_use(rows: Sequence[Outcome]) -> Tokens:
     """Tokens of each kind over the responses; a response that does not state a count is counted as missing."""
-    responses = [row.response for row in rows if row.response]
+    stated = [row.tokens for row in rows if row.tokens]
 
     def use(counts: list[int | None]) -> TokenUse:
         known = [tokens for tokens in counts if tokens is not None]
@@ -80,19 +91,19 @@ def token_use(rows: Sequence[Row]) -> Tokens:
         )
 
     return Tokens(
-        prompt=use([response.prompt_tokens for response in responses]),
-        cached=use([response.cached_tokens for response in responses]),
-        completion=use([response.completion_tokens for response in responses]),
-        reasoning=use([response.reasoning_tokens for response in responses]),
+        prompt=use([tokens.prompt for tokens in stated]),
+        cached=use([tokens.cached for tokens in stated]),
+        completion=use([tokens.completion for tokens in stated]),
+        reasoning=use([tokens.reasoning for tokens in stated]),
     )
 
 
-def prompt_cache(rows: Sequence[Row]) -> PromptCache | None:
+def prompt_cache(rows: Sequence[Outcome]) -> PromptCache | None:
     """What prefix caches served; None where no response says it."""
     told = [
-        (row.response.prompt_tokens, row.response.cached_tokens)
+        (row.tokens.prompt, row.tokens.cached)
         for row in rows
-        if row.response and row.response.prompt_tokens is not None and row.response.cached_tokens is not None
+        if row.tokens and row.tokens.prompt is not None and row.tokens.cached is not None
     ]
     if not told:
         return None
@@ -100,11 +111,11 @@ def prompt_cache(rows: Sequence[Row]) -> PromptCache | None:
     return PromptCache(answers=len(told), prompt=prompt, cached=cached, share=cached / prompt if prompt else None)
 
 
-def thinking_use(rows: Sequence[Row], budget: int | None) -> ThinkingUse | None:
+def thinking_use(rows: Sequence[Outcome], budget: int | None) -> ThinkingUse | None:
     """How the responses kept a thinking budget; None without one."""
     if budget is None:
         return None
-    counts = [row.response.reasoning_tokens for row in rows if row.response]
+    counts = [row.tokens.reasoning for row in rows if row.tokens]
     known = [tokens for tokens in counts if tokens is not None]
     return ThinkingUse(
         budget=budget,
@@ -114,12 +125,14 @@ def thinking_use(rows: Sequence[Row], budget: int | None) -> ThinkingUse | None:
     )
 
 
-def decided_by(rows: Sequence[Row]) -> dict[str, int]:
+def context_cut(rows: Sequence[Outcome], budget: int | None) -> ContextCut | None:
+    """The answers that ended at a limit and are shorter than the budget; None without one or without such answers."""
+    lengths = [row.tokens.completion for row in rows if row.tokens and row.ending == "truncated"]
+    cut = [tokens for tokens in lengths if tokens is not None and budget is not None and tokens < budget]
+    return ContextCut(budget=budget, answers=len(cut), fewest=min(cut)) if cut and budget is not None else None
+
+
+def decided_by(rows: Sequence[Outcome]) -> dict[str, int]:
     """Parts by the stage that decided them, most first; undecided ones under "undecided"."""
-    stages = Counter(
-        "undecided" if part.decision == "undecided" else part.decided_by
-        for row in rows
-        if row.verdict
-        for part in row.verdict.parts
-    )
+    stages = Counter(stage for row in rows for stage in row.stages)
     return dict(sorted(stages.items(), key=lambda item: (-item[1], item[0])))

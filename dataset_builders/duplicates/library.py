@@ -9,11 +9,13 @@ from __future__ import annotations
 import marshal
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from livek12.core.errors import UserError
 from livek12.core.records import Language
 from livek12.dataset_builders.duplicates.shingling import BREAK, mixed, shingles, signatures
 from livek12.dataset_builders.duplicates.stems import Stem
@@ -104,11 +106,27 @@ def levels(
     return [texts, numbered, mixed(numbered + asks.astype(texts.dtype))]
 
 
+@contextmanager
+def _told() -> Iterator[None]:
+    """Says of a fault that it is one of the disk for temporary files, and of no other."""
+    try:
+        yield
+    except OSError as error:
+        where = f" in {tempfile.tempdir}" if tempfile.tempdir else ""
+        raise UserError(
+            f"temporary files cannot be written{where} ({error.strerror}): make room, or set TMPDIR to another folder"
+        ) from None
+
+
 class Library:
-    """Stems by their places, 0 to len - 1, in the order they were added. Use as a context manager, or let it go."""
+    """Stems by their places, 0 to len - 1, in the order they were added; they wait in a temporary file.
+
+    Raises (adding, and reading back): UserError, the folder for temporary files is full.
+    """
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="livek12-stems.")  # noqa: SIM115 - closed with this object
+        with _told():
+            self._file = tempfile.TemporaryFile(prefix="livek12-stems.")  # noqa: SIM115 - closed with this object
         self._sketches: list[Sketch] = []
         self._ends: list[int] = [0]
         self.figures: list[tuple[int, tuple[int, float]]] = []
@@ -121,7 +139,8 @@ class Library:
         import numpy as np
 
         first, begin = len(self), self._ends[-1]
-        self._file.write(made.stems)
+        with _told():
+            self._file.write(made.stems)
         self._ends += (begin + np.cumsum(made.lengths)).tolist()
         self.figures += [(first + place, figure) for place, figure in made.figures]
         self._sketches.append(made)
@@ -133,7 +152,8 @@ class Library:
 
     def stem(self, place: int) -> Stem:
         """One stem, read back."""
-        self._file.flush()
+        with _told():
+            self._file.flush()
         begin, end = self._ends[place], self._ends[place + 1]
         return Stem(*marshal.loads(os.pread(self._file.fileno(), end - begin, begin)))
 

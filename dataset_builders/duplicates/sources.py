@@ -6,17 +6,20 @@ said in its words. Nothing but stems is held: pictures are hashed as they come.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.process import cores
 from livek12.core.records import Image, Question
+from livek12.dataset_builders import builder
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.duplicates.library import BATCH, Library, Sketch, sketch
 from livek12.dataset_builders.duplicates.stems import Stem, stem, stem_of
-from livek12.dataset_builders.workers import Workers
+from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
+from livek12.dataset_builders.reading.workers import Workers
+from livek12.dataset_builders.registry import builder_of
 
 FEWEST = 4_096
 """So many questions are sketched here before processes are started for the others."""
@@ -44,16 +47,11 @@ def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
         return
     path = Path(place)
     if path.is_file() or (path.is_dir() and not (path / "README.md").is_file()):
-        from livek12.dataset_builders import livek12
-
-        found = livek12.read(path, log)
+        found = builder.read(builder_of("livek12"), path, log)
     elif not path.is_dir() and (path.is_absolute() or place.count("/") != 1):
         raise UserError(f"{place}: no such file or folder; give an ingested folder, a data set, or a file of rows")
     else:
-        from livek12.dataset_builders.releases import open_base
-        from livek12.dataset_builders.statistics import stored, tables_of
-
-        found = (record for record, _, _ in stored(tables_of(open_base(place))[1]))
+        found = (record for record, _, _ in stored(tables_of(open_data_set(place))[1]))
     for record in found:
         if isinstance(record, Question) and record.removed_in is None:
             yield record if pictures else record.model_copy(update={"images": []})
@@ -75,9 +73,8 @@ def add_questions(
     more = list(islice(rest, 1))
     if not more:
         return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     pieces = ((len(batch), batch) for batch in _batches(chain(more, rest)))
-    with Workers(_sketched, pictures, max(1, cores - 1)) as workers:
+    with Workers(_sketched, pictures, max(1, cores() - 1)) as workers:
         for size, made in workers.answers(pieces):
             library.add(made)
             _steps(step, size)

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from livek12.core.records import IMAGE_MARK, Benchmark, Image, Language, Option, Question
+from livek12.core.records import IMAGE_MARK, BenchmarkName, Image, Language, Option, Question
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.duplicates.figures import Figure, figure_of
 from livek12.dataset_builders.duplicates.shingling import BREAK
@@ -46,7 +46,7 @@ class Stem:
     """
 
     id: str
-    benchmark: Benchmark
+    benchmark: BenchmarkName
     language: Language
     release: str | None
     text: str
@@ -88,7 +88,7 @@ def stem(question: Question, *, pictures: bool = False) -> Stem:
 
 def stem_of(
     id: str,
-    benchmark: Benchmark,
+    benchmark: BenchmarkName,
     language: Language,
     release: str | None,
     text: str,

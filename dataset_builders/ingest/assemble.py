@@ -14,8 +14,7 @@ from typing import Final
 
 from livek12.core.records import Image
 from livek12.dataset_builders.ingest import layout
-from livek12.dataset_builders.ingest.blocks import Block, Box, Kind, Line, Origin
-from livek12.dataset_builders.ingest.captions import is_caption, is_label
+from livek12.dataset_builders.ingest.blocks import Block, Box, Kind, Line, Origin, is_caption, is_label
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.glyphs import Glyph
 from livek12.dataset_builders.ingest.mathlines import TextLine, lines_of

@@ -7,12 +7,20 @@ block says so (`unread`).
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Final, Literal
 
 from livek12.core.records import Image, Record
 
 Kind = Literal["text", "formula", "table", "figure", "caption", "header", "footer"]
 Origin = Literal["text_layer", "ocr", "mineru"]
+_NUMBER: Final = r"[(（]?\s*(?:\d{1,3}(?:\s*[-–—.]\s*\d{1,2})?|[一二三四五六七八九十甲乙丙丁]|[①-⑳])\s*[)）]?"
+_NAME: Final = (
+    rf"(?:第?\s*\d{{1,3}}\s*[题題]\s*[图圖](?:\s*{_NUMBER})?|(?:[题題]\s*\d{{1,3}}\s*)?[图圖]\s*{_NUMBER}"
+    rf"|[题題]\s*\d{{1,3}}\s*[图圖]|그\s*림\s*{_NUMBER}|fig(?:ure|\.)?\s*\d{{1,3}}(?:\.\d{{1,2}})?)"
+)
+_LABEL: Final = re.compile(rf"[<＜〈\[［【(（]?\s*{_NAME}\s*[>＞〉\]］】)）]?\s*[.．:：。]?", re.IGNORECASE)
+_MORE: Final = re.compile(rf"(?:[<＜〈\[［【]\s*{_NAME}\s*[>＞〉\]］】]|{_NAME}\s*[.．:：])\s*\S", re.IGNORECASE)
 
 
 class Box(Record):
@@ -121,3 +129,13 @@ class PageBlocks(Record):
     image: Image
     blocks: list[Block] = []
     notes: list[str] = []
+
+
+def is_label(text: str) -> bool:
+    """Whether a line is nothing but a figure's number ("图1", "第3题图", "<그림 1>"); it leaves the text."""
+    return bool(_LABEL.fullmatch(text.strip()))
+
+
+def is_caption(text: str) -> bool:
+    """Whether a line right below or above a figure is its caption: its number, or that and what the figure shows."""
+    return is_label(text) or bool(_MORE.match(text.strip()))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from livek12.dataset_builders.ingest import drawings, eqfont
+from livek12.dataset_builders.ingest import drawings
 from livek12.dataset_builders.ingest.geometry import Affine, Rule, Shape
 
 MAX_GLYPHS: Final = 20_000
@@ -137,9 +137,9 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             continue
         item = c.FPDFText_GetTextObject(layer, at)
         raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
-        known = eqfont.character(font, code)
+        known = _known(font, code)
         sound = known is not None or not _unsound(code)
-        if known == eqfont.BAR or (not sound and box[3] - box[1] < 0.12 * size < box[2] - box[0]):
+        if known == _BAR or (not sound and box[3] - box[1] < 0.12 * size < box[2] - box[0]):
             bars.append(Rule(*box))
             continue
         yield Glyph(
@@ -209,3 +209,41 @@ def _once(glyphs: Iterator[Glyph]) -> list[Glyph]:
         seen.setdefault((glyph.text, column, row), []).append(glyph)
         kept.append(glyph)
     return kept
+
+
+_BAR: Final = "BAR"
+"""A horizontal line: of a fraction, a root or over letters."""
+
+
+def _italic(first: int, count: int) -> list[str]:
+    """Mathematical italic letters; the italic h has a place of its own."""
+    return ["\u210e" if code == 0x1D455 else chr(code) for code in range(first, first + count)]
+
+
+def _hyhwpeq() -> dict[int, str]:
+    table = {0xE05B: "∫", 0xE05C: "√", 0xE067: "∑", 0xE06D: _BAR, 0xE06E: "\u20d7", 0xE101: "|"}
+    runs: tuple[tuple[int, str | list[str]], ...] = (
+        (0xE000, _italic(0x1D434, 26)),
+        (0xE034, "1234567890"),
+        (0xE044, "()−=+[]{}"),
+        (0xE04F, ":"),
+        (0xE052, ",./<>"),
+        (0xE078, "⎧⎨⎩⎪"),
+        (0xE09D, "αβγδεζηθικλμνξοπ"),
+        (0xE0E5, _italic(0x1D44E, 26)),
+    )
+    for first, characters in runs:
+        table.update(zip(range(first, first + len(characters)), characters, strict=True))
+    return table
+
+
+_HYHWPEQ: Final = _hyhwpeq()
+"""The font of the equation editor of Hangul, the word processor Korean papers are set with; its code is the same in
+every file."""
+
+
+def _known(font: str, code: int) -> str | None:
+    """What a private-use code prints in a known equation font; None where it is not known: nothing is guessed."""
+    if not 0xE000 <= code < 0xF900:
+        return None
+    return _HYHWPEQ.get(code) if font.lower() == "hyhwpeq" else None

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.headings import is_section, short_title
 from livek12.dataset_builders.ingest.numbering import anchors
-from livek12.dataset_builders.ingest.stream import Item, flatten, squeezed
+from livek12.dataset_builders.ingest.stream import Item, flatten
 
 MAX_BYTES = 8 << 20
 MAX_ROWS = 5000

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.question_types import CHOICE, FREE, kind_of, settle
 from livek12.core.records import CHOICE_TYPES, Language, QuestionType
 from livek12.dataset_builders.ingest.templates import Template
-from livek12.dataset_builders.question_types import CHOICE, FREE, kind_of, settle
-from livek12.dataset_builders.text import count_blanks
+from livek12.dataset_builders.reading.text import count_blanks
 
 _NAMES = re.compile(
     r"单项选择题|单选题|多项选择题|多选题|不定项选择题|选择题|填空题|判断题|解答题|计算题|实验题|综合题|简答题|证明题|非选择题"

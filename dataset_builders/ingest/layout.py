@@ -22,7 +22,7 @@ SMALL: Final = 14.0
 
 
 @dataclass(slots=True)
-class Table:
+class PageTable:
     """Cells by rules: positions of the lines, and for each cell which one it is merged into."""
 
     box: Bounds
@@ -36,7 +36,7 @@ class Found:
     """What is no running text."""
 
     figures: list[Bounds] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
+    tables: list[PageTable] = field(default_factory=list)
     frames: list[Bounds] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     dividers: list[Rule] = field(default_factory=list)
@@ -215,7 +215,7 @@ def _tables(raw: RawPage, found: Found) -> list[Rule]:
         if len(xs) < 2 or len(ys) < 2 or (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
             loose += rules
             continue
-        table = Table(box, xs, ys, _merge(xs, ys, flat, upright))
+        table = PageTable(box, xs, ys, _merge(xs, ys, flat, upright))
         cells = set(table.merged.values())
         texts = _filled(table, raw.glyphs)
         own = around([boxes[at] for at in group if _short(raw.rules[at], raw)] or [box])
@@ -275,7 +275,7 @@ def _unite(home: dict[tuple[int, int], tuple[int, int]], one: tuple[int, int], o
     home[last] = first
 
 
-def _filled(table: Table, glyphs: Sequence[Glyph]) -> int:
+def _filled(table: PageTable, glyphs: Sequence[Glyph]) -> int:
     """How many cells have text."""
     return len(
         {
@@ -286,7 +286,7 @@ def _filled(table: Table, glyphs: Sequence[Glyph]) -> int:
     )
 
 
-def cell_of(table: Table, glyph: Glyph) -> tuple[int, int]:
+def cell_of(table: PageTable, glyph: Glyph) -> tuple[int, int]:
     """The cell a glyph stands in."""
     x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
     column = max(0, min(len(table.xs) - 2, sum(1 for at in table.xs if at <= x) - 1))

@@ -8,11 +8,13 @@ Its output is data like any other: names that lead out of the folder, boxes off 
 from __future__ import annotations
 
 import json
+import lzma
 import re
 import shutil
 import subprocess
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -20,6 +22,7 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.records import Image
+from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.blocks import Block, Box, Kind, Line, PageBlocks
 
@@ -100,7 +103,7 @@ class _Output:
         if path.is_file():
             try:
                 self._zip = zipfile.ZipFile(path)
-            except (OSError, zipfile.BadZipFile):
+            except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
                 raise UserError(f"{path}: not a zip that MinerU wrote; give its output folder or zip") from None
         elif not path.is_dir():
             raise UserError(f"{path}: no such folder; give the output folder or zip of MinerU")
@@ -120,19 +123,22 @@ class _Output:
         return [str(path.relative_to(self.path)) for path in self._jsons(self.path)]
 
     def bytes(self, name: str, limit: int) -> bytes | None:
-        """A file by its name; None where it is missing, too big or outside."""
+        """A file by its name; None where it is missing, too big or outside.
+
+        Raises:
+            UserError: it is there and cannot be read: the archive is encrypted or damaged.
+        """
         parts = PurePosixPath(name).parts
         if not parts or ".." in parts or PurePosixPath(name).is_absolute():
             return None
         try:
             if self._zip:
-                info = self._zip.getinfo(name)
-                return self._zip.read(info) if info.file_size <= limit else None
+                return _unpacked(self._zip, self.path, name, limit)
             file = (self.path / name).resolve()
             if not file.is_relative_to(self.path.resolve()) or file.stat().st_size > limit:
                 return None
             return file.read_bytes()
-        except (OSError, KeyError, zipfile.BadZipFile):
+        except (OSError, KeyError):
             return None
 
     def pages(self) -> dict[int, list[dict[str, Any]]]:
@@ -151,6 +157,16 @@ class _Output:
         except (AttributeError, TypeError, ValueError, KeyError):
             raise UserError(f"{self.path}: {names[0]} is not in a layout of MinerU that is known here") from None
         return {page: [{**item, "folder": folder} for item in items] for page, items in found.items()}
+
+
+def _unpacked(archive: zipfile.ZipFile, path: Path, name: str, limit: int) -> bytes | None:
+    info = archive.getinfo(name)
+    if info.flag_bits & 1:
+        raise UserError(f"{path}: {name} in it is encrypted; unpack it yourself and give the folder")
+    try:
+        return archive.read(info) if info.file_size <= limit else None
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError) as error:
+        raise UserError(f"{path}: {name} in it is damaged ({one_line(error, 100)}); make it anew") from None
 
 
 def _is_layout(name: str) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.records import Language
+from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.geometry import Bounds
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 LONGEST: Final = 1760
 """Pixels of the longer side that lines are looked for in; they are read at the page's own resolution."""
-_SECONDS: Final = 120
+_SECONDS: Final = 600
+"""On the clock, for one page of tesseract, which takes some seconds of a processor."""
 _SCRIPTS: Final[dict[str, Language]] = {"Hangul": "ko", "Korean": "ko", "Han": "zh", "Japanese": "zh", "Latin": "en"}
 
 
@@ -120,10 +122,10 @@ class _Rapid:
     """Rapidocr in two steps, so that all lines of a page are recognised in one go, at the resolution they came in."""
 
     def __init__(self) -> None:
-        try:
-            from rapidocr import RapidOCR
-        except ImportError:
-            raise UserError("reading scanned pages needs rapidocr: pip install 'livek12[ingest]'") from None
+        import onnxruntime
+        from rapidocr import RapidOCR
+
+        onnxruntime.disable_telemetry_events()
         self._engine: Any = RapidOCR(
             params={
                 "Global.log_level": "critical",
@@ -202,12 +204,20 @@ def _tesseract(wanted: str) -> None:
 
 
 def _run(command: list[str], data: bytes) -> bytes:
-    """Standard output; empty where the program fails or takes too long."""
-    environment = {**os.environ, "OMP_THREAD_LIMIT": str(THREADS)}
+    """What tesseract writes.
+
+    Raises:
+        UserError: it fails, or takes too long.
+    """
+    # Its threads wait for each other by spinning: two of them on a busy machine take thirty times the processor time.
+    environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS, env=environment, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return b""
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"tesseract failed ({one_line(error, 120)})") from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise UserError(f"tesseract failed ({one_line(said[-1] if said else done.returncode, 120)})")
     return done.stdout
 
 
@@ -247,7 +257,10 @@ def orientation(picture: Picture) -> tuple[int, Language | None]:
         return 0, None
     small = picture.copy()
     small.thumbnail((1800, 1800))
-    text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
+    try:
+        text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
+    except UserError:  # too few letters to tell by
+        return 0, None
     said = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     try:
         sure = float(said.get("Orientation confidence", "0")) > 3

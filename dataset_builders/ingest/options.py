@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 
 from livek12.core.records import Language, Option
-from livek12.dataset_builders.korean_keys import plain_label
-from livek12.dataset_builders.text import plain_width, split_options
+from livek12.core.text import CIRCLED
+from livek12.dataset_builders.benchmarks.kmmmu.korean_keys import plain_label
+from livek12.dataset_builders.reading.text import plain_width, split_options
 
-_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
+_CIRCLED = CIRCLED[:10]
 _PART = re.compile(r"\n\s*[(（]\s*(?:1|一|i|a)\s*[)）]")
 """What has parts behind its "options" has a list of instruments or statements."""
 _RUNS = (

@@ -16,23 +16,22 @@ from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Language, canonical_json
+from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import keys, matching
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.drafting import draft_all
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.headings import TOP
-from livek12.dataset_builders.ingest.inline import within
-from livek12.dataset_builders.ingest.lost import recover
-from livek12.dataset_builders.ingest.passages import share
 from livek12.dataset_builders.ingest.segment import Body, missing_numbers, segment
-from livek12.dataset_builders.ingest.stream import Stream, flatten, squeezed
+from livek12.dataset_builders.ingest.stream import Stream, flatten
 from livek12.dataset_builders.ingest.subjects import subject_of
 from livek12.dataset_builders.ingest.templates import Template, load_template
+from livek12.dataset_builders.ingest.unannounced import recover, share, within
 
 if TYPE_CHECKING:
-    from livek12.dataset_builders.ingest.extract import How
     from livek12.dataset_builders.ingest.template_parse import Parser
 
 BY_RULES = "parsed by rules alone: no model looked at it (--parser MODEL has one check it)"
@@ -56,7 +55,7 @@ class Options:
 
 
 @dataclass
-class Outcome:
+class IngestOutcome:
     """What became of the PDFs of one call.
 
     Attributes:
@@ -76,7 +75,7 @@ def ingest(
     options: Options,
     step: Callable[[], None] = lambda: None,
     parser: Parser | None = None,
-) -> Outcome:
+) -> IngestOutcome:
     """Ingests papers into a folder.
 
     Args:
@@ -91,8 +90,8 @@ def ingest(
     """
     folder = Folder(out)
     template = load_template(options.template) if options.template else None
-    key = Key.read(*options.answers)
-    outcome = Outcome()
+    key = AnswerKey.read(*options.answers)
+    outcome = IngestOutcome()
     for pdf in pdfs:
         try:
             _one(pdf, folder, options, template, key, parser, step, outcome)
@@ -110,10 +109,10 @@ def _one(
     folder: Folder,
     options: Options,
     template: Template | None,
-    key: Key,
+    key: AnswerKey,
     parser: Parser | None,
     step: Callable[[], None],
-    outcome: Outcome,
+    outcome: IngestOutcome,
 ) -> None:
     digest = _digest(pdf)
     paper_id = folder.id_for(pdf, digest, [paper.paper_id for paper in outcome.papers])
@@ -137,8 +136,6 @@ def _one(
 
 def _pages(pdf: Path, folder: Folder, paper_id: str, options: Options, step: Callable[[], None]) -> list[PageBlocks]:
     """The pages' blocks; their pictures go to the folder one by one, so that a long paper needs no more memory."""
-    from livek12.dataset_builders.ingest.extract import extract_pages
-
     pages = []
     for page in extract_pages(pdf, language=options.language, how=options.how):
         folder.save_page(paper_id, page.number, page.image)
@@ -154,7 +151,7 @@ def read_paper(
     digest: str,
     options: Options,
     template: Template | None,
-    key: Key,
+    key: AnswerKey,
     parser: Parser | None,
 ) -> tuple[IngestedPaper, dict[str, Image]]:
     """A paper's drafts and pictures, from its pages.
@@ -205,7 +202,7 @@ def read_paper(
 
 
 @dataclass
-class Key:
+class AnswerKey:
     """The key of `--answers`.
 
     Attributes:
@@ -221,7 +218,7 @@ class Key:
     sha256: str = ""
 
     @classmethod
-    def read(cls, *files: Path) -> Key:
+    def read(cls, *files: Path) -> AnswerKey:
         """A key from PDFs and CSVs.
 
         Raises:
@@ -240,15 +237,13 @@ def _read_key(file: Path) -> tuple[list[keys.Entry], list[str]]:
     if file.suffix.lower() in (".csv", ".tsv", ".txt"):
         entries, problems = keys.entries_of_csv(file)
     else:
-        from livek12.dataset_builders.ingest.extract import extract_pages
-
         entries, problems = keys.entries_of_pages(list(extract_pages(file)), file.name), []
     if not entries:
         raise UserError(f"{file.name}: no answers were found in it; a key is a table of numbers and answers, or a CSV")
     return entries, problems
 
 
-def _with_keys(drafts: Sequence[Draft], body: Body, key: Key, headings: str) -> tuple[list[Draft], list[str]]:
+def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: str) -> tuple[list[Draft], list[str]]:
     """The drafts with the key of `--answers`; where there is none for this paper, with that of the paper itself."""
     lines = list(key.problems)
     found = list(drafts)
@@ -324,7 +319,7 @@ def _digest(file: Path) -> str:
         raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
 
 
-def _fingerprint(digest: str, options: Options, template: Template | None, key: Key) -> str:
+def _fingerprint(digest: str, options: Options, template: Template | None, key: AnswerKey) -> str:
     said = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
     made = [digest, *said, template.model_dump(mode="json") if template else "", code_version()]
     return hashlib.sha256(canonical_json(made).encode()).hexdigest()
@@ -334,5 +329,5 @@ def _fingerprint(digest: str, options: Options, template: Template | None, key: 
 def code_version() -> str:
     """Hash of this package's files: other code may read a paper otherwise."""
     here = Path(__file__).resolve().parent
-    files = sorted([*here.glob("*.py"), *here.glob("templates/*.yaml")])
+    files = sorted([*here.glob("*.py"), *here.glob("templates/*.yaml"), *here.glob("prompts/*.txt")])
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

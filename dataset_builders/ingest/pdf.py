@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.core.errors import UserError
+from livek12.core.extras import install
 from livek12.core.records import Image
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def opened(path: Path) -> Iterator[Any]:
     try:
         import pypdfium2
     except ImportError:
-        raise UserError("reading PDFs needs pypdfium2: pip install 'livek12[ingest]'") from None
+        raise UserError(f"reading PDFs needs pypdfium2: {install('ingest')}") from None
     try:
         document = pypdfium2.PdfDocument(str(path))
     except pypdfium2.PdfiumError as error:

@@ -7,14 +7,13 @@ the part of the paper that its page belongs to.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
-from livek12.dataset_builders.ingest.captions import is_label
+from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks, is_label
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -124,11 +123,6 @@ def _spaced(items: Sequence[Item]) -> None:
             one, two = end + start in words, {end, start} <= words
             apart = two if one != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
             item.line = item.line.model_copy(update={"text": item.line.text.rstrip() + " " * apart})
-
-
-def squeezed(text: str) -> str:
-    """A text as two printings of one heading agree on it: compatible forms, no spaces."""
-    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))
 
 
 def _add(block: Block, page: PageBlocks, repeated: Counter[str], stream: Stream) -> None:

@@ -7,37 +7,29 @@ schema, bounded in size, and nothing else. (LiveK12Bench, "LLM-based Parsing wit
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from livek12.core.engines import ENGINES, make_engine, parse_engine_args
-from livek12.core.errors import UserError
-from livek12.core.records import Failure, Key, Message, Part, Request, Response, Sampling
+from livek12.core.parts import text_message
+from livek12.core.prompts import load_prompt
+from livek12.core.records import Key, Request, Sampling
+from livek12.core.replies import parse_object
+from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.matching import with_doubt
 from livek12.dataset_builders.ingest.templates import Template
+from livek12.engines.asking import REPLIES, Asker
+from livek12.engines.spec import model_spec
 
 MAX_TEXT = 8000
-MAX_REPLY = 60_000
 MAX_TOKENS = 2048
 """Of a reply; one for a short question gets fewer."""
 _TASK = "ingest"
-_INSTRUCTIONS = """You turn one question of an exam paper into JSON. The paper is of this kind:
-{layout}
-
-Types of questions:
-{types}
-
-Fields:
-{fields}
-- question_type: one of {kinds}
-
-Copy what is printed; add nothing, solve nothing. Answer with the JSON object alone."""
 
 
 class Parser:
@@ -45,34 +37,32 @@ class Parser:
 
     Args:
         spec: MODEL, MODEL@ENGINE or MODEL@ENGINE:K=V,…
+        folder: where its replies are remembered; None remembers none.
 
     Raises:
         UserError: no such engine, or a model that it cannot run.
     """
 
-    def __init__(self, spec: str) -> None:
-        named = re.fullmatch(rf"(?P<model>.+?)(?:@(?P<engine>{'|'.join(ENGINES)})(?::(?P<args>.*))?)?", spec.strip())
-        if not named:
-            raise UserError("--parser names no model: give MODEL or MODEL@ENGINE[:K=V,…]")
-        if re.search(r"@\w+:\w+=", spec) and not named["engine"]:
-            raise UserError(f"--parser {spec!r}: no such engine; there are {', '.join(ENGINES)}")
-        self._engine = make_engine(named["engine"] or "auto", named["model"], parse_engine_args(named["args"] or ""))
+    def __init__(self, spec: str, folder: Path | None = None) -> None:
+        self._engine = model_spec(spec, "--parser").start()
+        self._asker = Asker(self._engine, Store(REPLIES, folder) if folder else None)
         self.name = self._engine.model
 
     def close(self) -> None:
         """Gives memory and processes back."""
         self._engine.close()
+        self._asker.close()
 
     def check(self, drafts: Sequence[Draft], template: Template) -> tuple[list[Draft], list[str]]:
         """The drafts with a doubt wherever the model's parse differs, and lines on what it said as a whole."""
         replies: dict[str, Any] = {}
         problems: list[str] = []
-        for outcome in self._engine.generate(_request(draft, template) for draft in drafts):
-            said = _read(outcome)
-            if isinstance(said, str):
-                problems.append(f"{outcome.key.question_id}: {said}")
+        requests = (_request(draft, template) for draft in drafts)
+        for reply in self._asker.replies(requests, lambda key, text: parse_object(text)):
+            if reply.value is None:
+                problems.append(f"{reply.key.question_id}: {reply.problem}")
             else:
-                replies[outcome.key.question_id] = said
+                replies[reply.key.question_id] = reply.value
         checked = [_compare(draft, replies[draft.id]) if draft.id in replies else draft for draft in drafts]
         differing = sum(len(new.doubts) > len(old.doubts) for new, old in zip(checked, drafts, strict=True))
         lines = [
@@ -84,12 +74,13 @@ class Parser:
 
 def instructions(template: Template) -> str:
     """What a model is told about the papers of a template."""
-    return _INSTRUCTIONS.format(
-        layout=template.layout.strip(),
-        types="\n".join(f"- {type_.kind} ({type_.name}): {type_.features}" for type_ in template.types),
-        fields="\n".join(f"- {name}: {how}" for name, how in template.fields.items()),
-        kinds=", ".join(sorted({type_.kind for type_ in template.types})),
-    )
+    values = {
+        "layout": template.layout.strip(),
+        "types": "\n".join(f"- {type_.kind} ({type_.name}): {type_.features}" for type_ in template.types),
+        "fields": "\n".join(f"- {name}: {how}" for name, how in template.fields.items()),
+        "kinds": ", ".join(sorted({type_.kind for type_ in template.types})),
+    }
+    return load_prompt("livek12.dataset_builders.ingest", "parse.txt").filled(values).strip()
 
 
 def _request(draft: Draft, template: Template) -> Request:
@@ -97,29 +88,10 @@ def _request(draft: Draft, template: Template) -> Request:
     room = min(MAX_TOKENS, 200 + len(text))
     return Request(
         key=Key(task=_TASK, question_id=draft.id),
-        messages=[
-            Message(role="system", content=[Part(type="text", text=instructions(template))]),
-            Message(role="user", content=[Part(type="text", text=text)]),
-        ],
+        messages=[text_message("system", instructions(template)), text_message("user", text)],
         sampling=Sampling(temperature=0.0, max_tokens=room),
         answer_schema=template.json_form(),
     )
-
-
-def _read(outcome: Response | Failure) -> dict[str, Any] | str:
-    """The object a model wrote, or what is wrong with it."""
-    if isinstance(outcome, Failure):
-        return one_line(outcome.reason, 160)
-    text = outcome.text.strip()
-    if fenced := re.fullmatch(r"```(?:json)?\s*(.*?)\s*```", text, re.DOTALL):
-        text = fenced[1]
-    if len(text) > MAX_REPLY:
-        return "its reply is too long"
-    try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        return "its reply is no JSON"
-    return said if isinstance(said, dict) else "its reply is no JSON object"
 
 
 def _compare(draft: Draft, said: dict[str, Any]) -> Draft:

@@ -1,7 +1,8 @@
 """A page with a sound text layer, as blocks in reading order.
 
 Contract: `blocks_of` takes what `glyphs.read` gave and finds figures, tables and running text; letters inside a figure
-stay with it, as its lines. `sound` says whether a text layer can be believed at all.
+stay with it, as its lines. `sound` says whether a text layer can be believed at all. `name_brackets` tells tall
+brackets from their shape where their font does not say what they are.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from livek12.dataset_builders.ingest import layout
+from livek12.dataset_builders.ingest import layout, pdf
 from livek12.dataset_builders.ingest.assemble import Crop, Piece, Sheet, assembled, centre
 from livek12.dataset_builders.ingest.blocks import Block
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule, Shape
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.mathlines import TextLine, lines_of
 
+if TYPE_CHECKING:
+    import numpy as np
+
+_BRACKET_DPI: Final = 360
+_MOST_BRACKETS: Final = 400
 _ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[A-H]\s*[.．、)]|\(?\d{1,2}\s*[.．、)]")
 LARGEST: Final = 200
 """Points: what is set bigger is a watermark."""
@@ -114,7 +120,7 @@ def _belongs(run: list[Glyph], box: Bounds) -> bool:
     return not label or (inside and left > box[0] + 0.1 * (box[2] - box[0]))
 
 
-def table_lines(table: layout.Table, glyphs: Sequence[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
+def table_lines(table: layout.PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
     """Rows of a table, cells divided by tabs; a merged cell's text stands in its first."""
     cells: dict[tuple[int, int], list[Glyph]] = {}
     for glyph in glyphs:
@@ -129,3 +135,66 @@ def table_lines(table: layout.Table, glyphs: Sequence[Glyph], rules: Sequence[Ru
         size = inside[0].size if inside else 0.0
         lines.append(TextLine(text, box, size, box[3], False, all(glyph.sound for glyph in inside)))
     return lines
+
+
+def name_brackets(page: Any, raw: RawPage) -> None:
+    """Names, in place, the tall brackets whose font does not say what they are; what is not clear stays unsound.
+
+    Fonts for formulas stretch these signs and give no Unicode for them.
+    """
+    tall = [
+        g
+        for g in raw.glyphs
+        if not g.sound and g.bottom - g.top > 1.15 * g.size and g.right - g.left < 0.75 * (g.bottom - g.top)
+    ]
+    if not tall:
+        return
+    import numpy as np
+
+    for glyph in tall[:_MOST_BRACKETS]:
+        box = (glyph.left - 0.2, glyph.top - 0.2, glyph.right + 0.2, glyph.bottom + 0.2)
+        picture = pdf.drawn(page, _BRACKET_DPI, box).convert("L")
+        text = _bracket(np.asarray(picture) < 140)
+        if text:
+            glyph.text, glyph.sound, glyph.math = text, True, True
+
+
+def _bracket(ink: np.ndarray[Any, Any]) -> str:
+    """The bracket a picture shows; "" where it is not clear.
+
+    Args:
+        ink: rows of a picture, true where it is black.
+    """
+    import numpy as np
+
+    rows = np.flatnonzero(ink.any(axis=1))
+    columns = np.flatnonzero(ink.any(axis=0))
+    if len(rows) < 20 or not len(columns):
+        return ""
+    ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    height, width = ink.shape
+    filled = ink.any(axis=1)
+    if filled.mean() < 0.97:
+        return ""
+    x = np.arange(width)
+    centres = np.array([x[row].mean() if row.any() else np.nan for row in ink])
+    if width < 0.1 * height and ink.mean() > 0.6:
+        return "|"
+
+    def at(share: float) -> float:
+        one = int(share * (height - 1))
+        here: float = np.nanmean(centres[max(0, one - 1) : one + 2]) / max(1, width - 1)
+        return here
+
+    end, quarter, inner, middle = (at(0.03) + at(0.97)) / 2, (at(0.25) + at(0.75)) / 2, (at(0.4) + at(0.6)) / 2, at(0.5)
+    if abs(at(0.03) - at(0.97)) > 0.3 or abs(at(0.25) - at(0.75)) > 0.25:
+        return ""
+    ends = (ink[: max(1, height // 40)].any(axis=0).mean() + ink[-max(1, height // 40) :].any(axis=0).mean()) / 2
+    if abs(middle - quarter) < 0.06 and abs(inner - middle) < 0.06 and ends > 0.7 and abs(end - middle) > 0.12:
+        return "[" if end > middle else "]"
+    turn = abs(middle - quarter)
+    if turn > 0.18 and abs(inner - quarter) < 0.6 * turn and (end - quarter) * (quarter - middle) > 0:
+        return "{" if quarter > middle else "}"
+    if abs(end - middle) > 0.35 and (end - quarter) * (quarter - middle) > 0 and abs(inner - middle) < 0.15:
+        return "(" if end > middle else ")"
+    return ""

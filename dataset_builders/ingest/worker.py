@@ -1,40 +1,38 @@
 """The process that reads one paper, so that a PDF which crashes or never ends costs that paper and nothing else.
 
-Contract: `pages` starts a fresh interpreter for the paper, with a limit of memory, and takes its pages from a pipe as
-they are done; a page that takes too long, or a process that dies, becomes a UserError that names the file and the page.
-The process ends with the generator, and by itself when its parent is gone. In it `main` reads the paper with
-`extract.read_here` and writes one JSON line a page.
+Contract: `pages` starts a process for the paper, with a limit of memory, and takes its pages as they are done; a page
+that takes too long, or a process that dies, becomes a UserError that names the file and the page. The process ends with
+the generator. In it `read_here` reads the paper, and each page comes back as JSON.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from multiprocessing.connection import wait
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Final
+from typing import Any, Final
 
 from livek12.core.errors import UserError
+from livek12.core.extras import install
+from livek12.core.process import ChildProcess, Ended, Link, limit_time
 from livek12.core.records import Language
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest import glyphs, pdf, text_layer
 from livek12.dataset_builders.ingest.blocks import PageBlocks
+from livek12.dataset_builders.ingest.scanned import DPI, Scanner
 
 SECONDS: Final = 30.0
-"""For one page; a common one takes less than one."""
+"""Of a processor, for one page; a common one takes less than one."""
 OCR_FACTOR: Final = 3.0
 """So many times that where a page is read by OCR, which takes 4 s of a processor and may have to start its engine."""
-_SLOW: Final = b'{"slow":true}'
+WALL_FACTOR: Final = 20.0
+"""So many times that on the clock, for what waits and for a machine that is busy with other things."""
 MEMORY_BYTES: Final = 4 << 30
 """Address space; onnxruntime reserves much more than it uses."""
-_START: Final = (
-    "import sys; sys.path[:] = sys.argv[2:]; del sys.argv[2:]; "
-    "from livek12.dataset_builders.ingest.worker import main; main()"
-)
+PAGE_DPI: Final = 144
+CROP_DPI: Final = 200
+_SLOW: Final = b'{"slow":true}'
 
 
 def pages(
@@ -48,127 +46,142 @@ def pages(
         language: of the text, or None.
         how: as `extract.extract_pages` says.
         numbers: of the pages, or None for all.
-        seconds: wall time of one page; `OCR_FACTOR` times that for one that is read by OCR.
+        seconds: processor time of one page; `OCR_FACTOR` times that for one that is read by OCR.
         memory_bytes: address space of the process.
 
     Raises:
         UserError: the paper cannot be read, or breaks a limit.
     """
-    span = [numbers.start, numbers.stop, numbers.step] if numbers is not None else None
-    task = json.dumps({"path": str(path), "language": language, "how": how, "pages": span, "memory": memory_bytes})
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _START, task, *sys.path],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
-        )  # fmt: skip
-        assert process.stdout is not None
-        done = [0]
-        try:
-            for line in _lines(process.stdout, seconds, path, done):
-                message = json.loads(line)
-                if "error" in message:
-                    raise UserError(message["error"])
-                if "end" in message:
-                    return
-                if "slow" in message:
-                    continue
-                yield PageBlocks.model_validate(message["page"])
-                done[0] = message["page"]["number"]
-            raise UserError(
-                f"{path}: reading broke off after page {done[0]} ({_reason(process, errors)}); the file may be damaged"
-            )
-        finally:
-            _end(process)
-
-
-def _lines(pipe: IO[bytes], seconds: float, path: Path, done: list[int]) -> Iterator[bytes]:
-    """Whole lines, each within the time limit; ends with the process. `done` holds the last page that came."""
-    buffer: list[bytes] = []
-    limit = seconds
-    deadline = time.monotonic() + limit
-    while True:
-        left = deadline - time.monotonic()
-        if left <= 0 or not wait([pipe.fileno()], left):
-            raise UserError(
-                f"{path}: the page after page {done[0]} took more than {limit:g} s; leave it out with --pages"
-            )
-        chunk = os.read(pipe.fileno(), 1 << 20)
-        if not chunk:
-            return
-        *whole, rest = chunk.split(b"\n")
-        for piece in whole:
-            yield b"".join([*buffer, piece])
-            buffer = []
-            limit = seconds * OCR_FACTOR if piece == _SLOW else seconds
-            deadline = time.monotonic() + limit
-        buffer.append(rest)
-
-
-def _reason(process: subprocess.Popen[bytes], errors: IO[bytes]) -> str:
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(5)
-    errors.seek(0)
-    lines = errors.read()[-4000:].decode(errors="replace").strip().splitlines()
-    if process.returncode is not None and process.returncode < 0:
-        return f"the reader was ended by signal {-process.returncode}"
-    return lines[-1][:160] if lines else f"exit status {process.returncode}"
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
+    limits = seconds, seconds * OCR_FACTOR
+    what = path, language, how, numbers
+    child = ChildProcess(_read_paper, what, limits, memory_bytes, quiet=True, memory_bytes=memory_bytes)
+    done, limit = 0, limits[0]
+    late = "takes too long to read; read it another way (--how), or without that page"
+    try:
+        while True:
+            message = json.loads(child.receive(WALL_FACTOR * limit))
+            limit = limits["slow" in message]
+            if "error" in message:
+                raise UserError(message["error"])
+            if "end" in message:
+                return
+            if "page" in message:
+                page = PageBlocks.model_validate(message["page"])
+                yield page
+                done = page.number
+    except TimeoutError:
+        raise UserError(f"{path}: the page after page {done} {late}") from None
+    except Ended as end:
+        if child.returncode == -signal.SIGPROF:
+            raise UserError(f"{path}: the page after page {done} {late}") from None
+        reason = one_line(end, 160)
+        raise UserError(f"{path}: reading broke off after page {done} ({reason}); the file may be damaged") from None
+    finally:
+        child.kill()
 
 
 # ---- in the process ----
 
 
-def main() -> None:
-    """Reads the paper its argument names and writes its pages; what libraries print goes to standard error."""
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    task = json.loads(sys.argv[1])
-    _limit(task["memory"])
-    _watch_parent()
-    from livek12.dataset_builders.ingest.extract import read_here
+def _read_paper(
+    link: Link,
+    what: tuple[Path, Language | None, str, range | None],
+    limits: tuple[float, float],
+    memory_bytes: int,
+) -> None:
+    """Reads the paper and sends its pages, each within its limit of processor time."""
+    path = what[0]
 
-    span = range(*task["pages"]) if task["pages"] else None
+    def send(message: bytes) -> None:
+        limit_time(limits[message == _SLOW])
+        link.send_bytes(message)
 
-    def write(message: bytes) -> None:
-        out.write(message + b"\n")
-        out.flush()
+    def refuse(why: str) -> None:
+        send(json.dumps({"error": why}).encode())
 
     try:
-        for page in read_here(Path(task["path"]), task["language"], task["how"], span, lambda: write(_SLOW)):
-            write(b'{"page":' + page.model_dump_json().encode() + b"}")
-        write(b'{"end":true}')
+        limit_time(limits[0])
+        for page in read_here(*what, lambda: send(_SLOW)):
+            send(b'{"page":' + page.model_dump_json().encode() + b"}")
+        send(b'{"end":true}')
     except UserError as error:
-        write(json.dumps({"error": str(error)}).encode())
+        refuse(str(error))
+    except ImportError as error:
+        refuse(f"{path}: a scanned page needs more than is here ({one_line(error, 120)}): {install('ingest')}")
     except MemoryError:
-        limit = task["memory"] >> 20
-        write(json.dumps({"error": f"{task['path']}: needs more than {limit} MiB of memory; split the file"}).encode())
+        refuse(f"{path}: needs more than {memory_bytes >> 20} MiB of memory; split the file")
 
 
-def _limit(memory: int) -> None:
-    try:
-        import resource
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def read_here(
+    path: Path, language: Language | None, how: str, pages: range | None, slow: Callable[[], None] = lambda: None
+) -> Iterator[PageBlocks]:
+    """Yields the pages as this process reads them, headers and footers not yet marked.
+
+    Args:
+        path: the PDF.
+        language: of the text, or None.
+        how: as `extract.extract_pages` says; "image" draws the pages only.
+        pages: numbers from 1; None for all.
+        slow: called before a page is read by OCR.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    with pdf.opened(path) as document:
+        numbers = [number for number in (pages or range(1, len(document) + 1)) if 1 <= number <= len(document)]
+        if len(numbers) > pdf.MAX_PAGES:
+            raise UserError(f"{path}: {len(numbers)} pages, more than the limit of {pdf.MAX_PAGES}: name fewer pages")
+        paper = _Paper(language, how, slow)
+        for number in numbers:
+            page = document[number - 1]
+            yield paper.page(page, number)
+            page.close()
 
 
-def _watch_parent() -> None:
-    """Ends the process when the parent's end of standard input closes, even in the middle of a page."""
-    import threading
+class _Paper:
+    """What is known from the pages before."""
 
-    def watch() -> None:
-        with contextlib.suppress(OSError):
-            while os.read(0, 1024):
-                pass
-        os._exit(1)
+    def __init__(self, language: Language | None, how: str, slow: Callable[[], None]) -> None:
+        self.how = how
+        self.slow = slow
+        self.middle: float | None = None
+        self.scanner = Scanner(language)
 
-    threading.Thread(target=watch, daemon=True).start()
+    def page(self, page: Any, number: int) -> PageBlocks:
+        if self.how == "image":
+            width, height = page.get_size()
+            return PageBlocks(number=number, width=width, height=height, image=pdf.png(pdf.drawn(page, PAGE_DPI)))
+        raw = glyphs.read(page)
+        if self.how != "ocr" and (degrees := text_layer.turned(raw)):
+            page.set_rotation((page.get_rotation() + degrees) % 360)
+            raw = glyphs.read(page)
+        if self.how == "text" or (self.how == "auto" and text_layer.sound(raw)):
+            return self._by_text(page, raw, number)
+        return self._by_ocr(page, raw, number)
+
+    def _by_text(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
+        text_layer.name_brackets(page, raw)
+        blocks, self.middle = text_layer.blocks_of(
+            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.middle
+        )
+        image = pdf.png(pdf.drawn(page, PAGE_DPI))
+        return PageBlocks(
+            number=number, width=raw.width, height=raw.height, image=image, blocks=blocks, notes=raw.notes
+        )
+
+    def _by_ocr(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
+        self.slow()
+        picture = pdf.drawn(page, DPI)
+        dpi = 72 * picture.width / raw.width
+        picture, blocks, notes = self.scanner.page(picture, number, dpi)
+        notes += raw.notes
+        if raw.glyphs:
+            notes.append("the text layer is unsound and was not used")
+        return PageBlocks(
+            number=number,
+            width=picture.width * 72 / dpi,
+            height=picture.height * 72 / dpi,
+            image=pdf.png(picture),
+            blocks=blocks,
+            notes=notes,
+        )

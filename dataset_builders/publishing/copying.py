@@ -14,14 +14,13 @@ from typing import Any, Literal
 
 from livek12.core.questions import read_records
 from livek12.core.records import Page, Question, Record, Source
-from livek12.dataset_builders.base import PageKey
-from livek12.dataset_builders.card import METADATA, rewrite_metadata
-from livek12.dataset_builders.held import Held
-from livek12.dataset_builders.layouts import IMAGE_ONLY, PAGES
-from livek12.dataset_builders.parquet import TableWriters
+from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey
 from livek12.dataset_builders.publishing.answers import without_answers
-from livek12.dataset_builders.publishing.policy import QuestionId, Ruling, read_columns
-from livek12.dataset_builders.statistics import tables_of
+from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, read_columns
+from livek12.dataset_builders.reading.built import tables_of
+from livek12.dataset_builders.writing.card import METADATA, rewrite_metadata
+from livek12.dataset_builders.writing.parquet import TableWriters
+from livek12.dataset_builders.writing.withheld import Withheld
 
 Fate = Literal["keep", "change", "drop"]
 _COLUMNS: dict[bool, tuple[str, ...]] = {
@@ -30,7 +29,9 @@ _COLUMNS: dict[bool, tuple[str, ...]] = {
 }
 
 
-def copy_public(folder: Path, out: Path, ruling: Ruling, keyless: Collection[QuestionId], held: Held | None) -> None:
+def copy_public(
+    folder: Path, out: Path, ruling: PolicyRuling, keyless: Collection[QuestionId], held: Withheld | None
+) -> None:
     """What everybody may read: nothing withheld, and the questions of `keyless` without their answers.
 
     Raises:
@@ -48,7 +49,7 @@ def copy_public(folder: Path, out: Path, ruling: Ruling, keyless: Collection[Que
     _copy(folder, out, fate, change, held)
 
 
-def copy_held(folder: Path, out: Path, ruling: Ruling, wanted: Collection[QuestionId]) -> None:
+def copy_held(folder: Path, out: Path, ruling: PolicyRuling, wanted: Collection[QuestionId]) -> None:
     """The whole rows of some questions, and the pages they stand on.
 
     Raises:
@@ -67,7 +68,7 @@ def copy_held(folder: Path, out: Path, ruling: Ruling, wanted: Collection[Questi
     _copy(folder, out, fate, lambda question: _licensed(question, ruling), None)
 
 
-def _fate(table: str, row: dict[str, Any], ruling: Ruling) -> Fate:
+def _fate(table: str, row: dict[str, Any], ruling: PolicyRuling) -> Fate:
     if table == PAGES:
         return "drop" if (row["paper_id"], row["page_number"]) in ruling.pages else "keep"
     if _name(row) in ruling.withheld or (table == IMAGE_ONLY and ruling.pages.intersection(_page_keys(row))):
@@ -75,7 +76,7 @@ def _fate(table: str, row: dict[str, Any], ruling: Ruling) -> Fate:
     return "change" if _name(row) in ruling.permitted else "keep"
 
 
-def _licensed(question: Question, ruling: Ruling) -> Question:
+def _licensed(question: Question, ruling: PolicyRuling) -> Question:
     """The question as it goes out: with the permission in the place of the licence, if it needs one."""
     permission = ruling.permitted.get((question.benchmark, question.id))
     if permission is None:
@@ -89,7 +90,7 @@ def _copy(
     out: Path,
     fate: Callable[[str, dict[str, Any]], Fate],
     change: Callable[[Question], Question],
-    held: Held | None,
+    held: Withheld | None,
 ) -> None:
     out.mkdir()
     _, tables = tables_of(folder)

@@ -14,8 +14,8 @@ from typing import Literal
 
 from livek12.core.errors import UserError
 from livek12.core.questions import CARD
-from livek12.dataset_builders.card import MARK, METADATA
 from livek12.dataset_builders.publishing.remote import RemoteFile, State
+from livek12.dataset_builders.writing.card import MARK, METADATA
 
 HUBS_OWN = frozenset({".gitattributes"})
 Kind = Literal["added", "changed", "removed", "unchanged"]

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from livek12.dataset_builders.base import PageKey
-from livek12.dataset_builders.layouts import PAGES
+from livek12.dataset_builders.base import PAGES, PageKey
 from livek12.dataset_builders.publishing.rights import Permission, covering
 
 REVIEWED = ("accepted", "upstream")
@@ -25,7 +24,7 @@ QuestionId = tuple[str, str]
 
 
 @dataclass
-class Ruling:
+class PolicyRuling:
     """What may be published.
 
     Attributes:
@@ -54,9 +53,9 @@ class Ruling:
         return Counter(self.withheld.values())
 
 
-def judge_rows(folder: Path, permissions: Sequence[Permission]) -> Ruling:
+def judge_rows(folder: Path, permissions: Sequence[Permission]) -> PolicyRuling:
     """Decides for every question of a built data set whether it may be published."""
-    ruling, used = Ruling(), set[int]()
+    ruling, used = PolicyRuling(), set[int]()
     shown: dict[PageKey, list[QuestionId]] = defaultdict(list)
     placed: dict[str, list[QuestionId]] = defaultdict(list)
     unplaced: dict[str, list[QuestionId]] = defaultdict(list)

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.questions import CARD
-from livek12.dataset_builders.held import FILE, Held, parse_held
-from livek12.dataset_builders.publishing import Watch
 from livek12.dataset_builders.publishing.answers import check_history, newest_release
 from livek12.dataset_builders.publishing.copying import copy_held, copy_public
+from livek12.dataset_builders.publishing.keeping import Content, Head, dropped
 from livek12.dataset_builders.publishing.plan import check_owner, content_hash, is_published, local_files
-from livek12.dataset_builders.publishing.policy import QuestionId, Ruling, judge_rows
+from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, judge_rows
 from livek12.dataset_builders.publishing.remote import Repository, State
 from livek12.dataset_builders.publishing.rights import read_rights
 from livek12.dataset_builders.publishing.shipping import Files, Shipment, Shipping
+from livek12.dataset_builders.writing.withheld import FILE, Withheld, parse_withheld
 
 
 class NotSound(UserError):
@@ -64,47 +64,73 @@ class Published:
 
 
 class Publisher:
-    """Publishes one built data set."""
+    """Publishes one built data set.
 
-    def __init__(self, folder: Path, watch: Watch | None = None) -> None:
+    Args:
+        folder: made by `livek12 build`.
+    """
+
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._watch: Watch = watch or (lambda what, total: nullcontext(_Unwatched()))
         self._notes: list[str] = []
 
     def publish(
         self,
         repo: str,
         *,
-        private: bool,
-        dry_run: bool,
-        rights: Path | None,
-        hold_answers: str | None,
-        reveal_answers: bool,
-        tag: str | None,
+        private: bool = False,
+        dry_run: bool = False,
+        rights: Path | None = None,
+        hold_answers: str | None = None,
+        reveal_answers: bool = False,
+        drop: bool = False,
+        tag: str | None = None,
     ) -> Published:
-        """See `livek12.dataset_builders.publishing.publish`."""
+        """Publishes it as a dataset repository of the Hub.
+
+        Args:
+            repo: ORG/NAME; created where it is missing.
+            private: create it private.
+            dry_run: change nothing, and say what would change.
+            rights: a file that names permissions for rows without a licence (see `rights`).
+            hold_answers: ORG/NAME of a private repository that gets the newest release with its answers; the public
+                one gets it without.
+            reveal_answers: publish answers that an earlier publish held back.
+            drop: let rows, answers or configs go that the repository has and the folder has not.
+            tag: name of this state; the newest release, or a hash of the content, where it is None.
+
+        Raises:
+            UserError: the set is not sound (`NotSound`), nothing of it may be published, the Hub refuses, or a tag or
+                an earlier commit stands against it. Nothing half done is ever seen by a reader.
+        """
         if hold_answers and hold_answers.lower() == repo.lower():
             raise UserError(
                 f"--hold-answers {repo} is --repo itself: the answers need a private repository of their own"
             )
         target, vault = Repository(repo), Repository(hold_answers) if hold_answers else None
         ruling = self._ruling(rights)
-        held = Held(newest_release(ruling.releases), hold_answers) if hold_answers else None
+        held = Withheld(newest_release(ruling.releases), hold_answers) if hold_answers else None
         before = self._look(target, dry_run, private=private)
         vault_before = self._look(vault, dry_run, private=True) if vault else None
         if before and vault_before and before.name.lower() == vault_before.name.lower():
             raise UserError(f"--hold-answers {hold_answers} and --repo {repo} are one repository: {before.name}")
-        self._check_reveal(target, before, held, ruling, reveal_answers)
+        was = parse_withheld(target.read(FILE, before.head)) if before and FILE in before.files else None
+        self._check_reveal(target, was, held, ruling, reveal_answers)
         with self._outgoing(ruling, held) as (public, secret):
             files = local_files(public)
+            hidden = local_files(secret) if secret else {}
+            keepers, unseen = _keepers(vault, vault_before, was, ruling)
+            folders = {public: files} | ({secret: hidden} if secret else {})
+            if lost := dropped((target, before) if before else None, keepers, folders, unseen):
+                self._drop(target, was, lost, drop)
             name = _default_tag(ruling, files, before) if tag is None else tag
             if held and before:
                 check_history(target, before, files, _held_questions(ruling, held))
             shippings = [Shipping(target, before, public, files, name, private=private)]
             if vault and secret:
-                shippings.insert(0, Shipping(vault, vault_before, secret, local_files(secret), name, private=True))
+                shippings.insert(0, Shipping(vault, vault_before, secret, hidden, name, private=True))
             for shipping in () if dry_run else shippings:
-                shipping.ship(self._watch)
+                shipping.ship()
         return Published(
             folder=str(self._folder),
             dry_run=dry_run,
@@ -116,7 +142,7 @@ class Publisher:
             shipments=[shipping.shipment for shipping in shippings],
         )
 
-    def _ruling(self, rights: Path | None) -> Ruling:
+    def _ruling(self, rights: Path | None) -> PolicyRuling:
         """What may be published, once the set is known to be sound.
 
         Raises:
@@ -157,13 +183,21 @@ class Publisher:
             self._notes.append(f"{name}: you are not logged in, so a private repository of this name is not seen")
         return state
 
+    def _drop(self, target: Repository, was: Withheld | None, lost: Content, meant: bool) -> None:
+        """Refuses to drop by mistake what a head holds."""
+        if meant:
+            self._notes.append(f"dropped: {lost}")
+            return
+        base = f"--base {target.name}" + (f" --base-answers {was.repo}" if was else "")
+        raise UserError(
+            f"{self._folder} has not all that is published as {target.name}: this publish would drop {lost}; build it"
+            f" with {base}, or say with --drop that it is meant"
+        )
+
     def _check_reveal(
-        self, target: Repository, before: State | None, held: Held | None, ruling: Ruling, reveal: bool
+        self, target: Repository, was: Withheld | None, held: Withheld | None, ruling: PolicyRuling, reveal: bool
     ) -> None:
         """Refuses to let answers out by mistake that an earlier publish held back."""
-        if before is None:
-            return
-        was = parse_held(target.read(FILE, before.head)) if FILE in before.files else None
         if was is None or held == was or not any(was.release in named for named in ruling.releases.values()):
             return
         if held and held.release != was.release:
@@ -175,7 +209,7 @@ class Publisher:
             )
 
     @contextmanager
-    def _outgoing(self, ruling: Ruling, held: Held | None) -> Iterator[tuple[Path, Path | None]]:
+    def _outgoing(self, ruling: PolicyRuling, held: Withheld | None) -> Iterator[tuple[Path, Path | None]]:
         """The folder to publish and that of the held answers: copies, where rows do not go out as they are."""
         if not ruling.changes_rows and not held:
             yield self._folder, None
@@ -195,17 +229,26 @@ class Publisher:
             yield public, secret if held else None
 
 
-class _Unwatched:
-    def step(self) -> None:
-        """Nobody watches."""
+def _keepers(
+    vault: Repository | None, vault_before: State | None, was: Withheld | None, ruling: PolicyRuling
+) -> tuple[list[Head], set[QuestionId]]:
+    """The private repositories that keep answers now, and the questions whose answers are in one that is not seen."""
+    found = [(vault, vault_before)] if vault and vault_before else []
+    names = {name.lower() for repository, state in found for name in (repository.name, state.name)}
+    if was is None or was.repo.lower() in names:
+        return found, set()
+    other = Repository(was.repo)
+    if state := other.state():
+        return [*found, (other, state)], set()
+    return found, _held_questions(ruling, was)
 
 
-def _held_questions(ruling: Ruling, held: Held) -> set[QuestionId]:
+def _held_questions(ruling: PolicyRuling, held: Withheld) -> set[QuestionId]:
     """The questions of the held release."""
     return {question for releases in ruling.releases.values() for question in releases.get(held.release, ())}
 
 
-def _default_tag(ruling: Ruling, files: Files, before: State | None) -> str:
+def _default_tag(ruling: PolicyRuling, files: Files, before: State | None) -> str:
     """What the same content is called already; else the newest release, as readers ask for it.
 
     Where releases have no order it is a hash of the content.

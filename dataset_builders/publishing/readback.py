@@ -7,6 +7,7 @@ commit, into a cache that is thrown away.
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,18 +16,17 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.features import from_row
+from livek12.core.progress import Progress
 from livek12.core.questions import data_files, read_card, read_records
 from livek12.core.records import Page, Question, Record
-from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.layouts import PAGES
-from livek12.dataset_builders.publishing import Watch
+from livek12.dataset_builders.base import PAGES, one_line
 from livek12.dataset_builders.publishing.plan import LocalFile, changes
 from livek12.dataset_builders.publishing.policy import read_columns
 from livek12.dataset_builders.publishing.remote import Repository
 
 
 def read_back(
-    repository: Repository, commit: str, folder: Path, local: dict[str, LocalFile], watch: Watch
+    repository: Repository, commit: str, folder: Path, local: dict[str, LocalFile]
 ) -> dict[str, dict[str, int]]:
     """Rows of each config and split, as loaded.
 
@@ -38,7 +38,11 @@ def read_back(
             _differs(repository, f"{change.path} is {change.kind} against the folder")
     configs = read_card(folder)
     counts: dict[str, dict[str, int]] = {}
-    with _quiet(), tempfile.TemporaryDirectory(prefix="livek12-") as cache, watch("loading back", len(configs)) as bar:
+    with (
+        _quiet(),
+        tempfile.TemporaryDirectory(prefix="livek12-") as cache,
+        Progress("loading back", len(configs)) as bar,
+    ):
         for config, splits in configs.items():
             loaded = _load(repository, commit, config, Path(cache))
             if set(loaded) != set(splits):
@@ -60,10 +64,20 @@ def _compare(repository: Repository, where: str, files: list[Path], rows: Any, k
     if mine != theirs:
         _differs(repository, f"{where}: {len(theirs)} rows for {len(mine)}, or other ids")
     first = next((found for file in files for found in read_records(record, file)), None)
-    found = next(iter(rows.decode(False)), None)
+    found = _first(rows.decode(False))
     if (found is None) != (first is None) or (found is not None and from_row(record, found) != first):
         _differs(repository, f"{where}: the first row is another")
     return len(theirs)
+
+
+def _first(rows: Any) -> Any:
+    """The first row. What reads further is ended here: threads of Arrow that still read abort a process that ends."""
+    reading = iter(rows)
+    try:
+        return next(reading, None)
+    finally:
+        reading.close()
+        gc.collect()
 
 
 def _load(repository: Repository, commit: str, config: str, cache: Path, **how: Any) -> Any:

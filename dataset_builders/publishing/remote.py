@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from livek12.core import hub
 from livek12.core.errors import UserError
 from livek12.dataset_builders.base import one_line
 
@@ -23,7 +24,6 @@ T = TypeVar("T")
 WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds between the attempts of a call while the Hub is busy."""
 _BUSY = (429, 500, 502, 503, 504)
-_NETWORK = ("httpx", "httpcore", "requests", "urllib3", "aiohttp")
 
 
 class Changed(UserError):
@@ -103,7 +103,7 @@ class Repository:
         """The user of the token."""
         if not self._token:
             raise UserError("not logged in to the Hub: run `hf auth login`, or set HF_TOKEN")
-        return str(self._ask(self._api.whoami)["name"])
+        return self._ask(lambda: str(self._api.whoami()["name"]))
 
     def state(self) -> State | None:
         """What is there; None where there is nothing that the token shows."""
@@ -217,13 +217,13 @@ class Repository:
 
     def _said(self, error: Exception) -> UserError:
         """The line for a failure."""
-        cause = _root(error)
+        cause = hub.root(error)
         response = getattr(cause, "response", None)
         status = getattr(response, "status_code", None)
         kind = type(cause).__name__
         if kind == "OfflineModeIsEnabled":
             return UserError("HF_HUB_OFFLINE is set, so the Hub cannot be asked: unset it")
-        if status is None and (isinstance(cause, OSError) or type(cause).__module__.startswith(_NETWORK)):
+        if hub.is_network(cause):
             return Unanswered(
                 f"the Hub at {self._api.endpoint} cannot be reached ({kind}): check the network and HF_ENDPOINT, then"
                 " run the same command again; it sends only what is missing"
@@ -233,11 +233,8 @@ class Repository:
             return NotThere(f"{self.name}: no such data set on the Hub, {hint}: `hf auth login`")
         if kind == "GatedRepoError":
             return UserError(f"{self.name} is gated, and the token has no access: ask for it on its page of the Hub")
-        if kind == "JSONDecodeError":
-            return UserError(
-                f"what answers at {self._api.endpoint} is no Hub, or something stands before it (a login page, a"
-                " proxy): check the network and HF_ENDPOINT"
-            )
+        if hub.is_no_hub(cause):
+            return UserError(hub.no_hub())
         if response is not None and response.request.method == "PUT" and status not in _BUSY:
             # Signed addresses are good for a while, and whoever has one may use it: it is not shown.
             return UserError(f"an upload for {self.name} was refused ({status}): run the same command again")
@@ -260,15 +257,8 @@ class Repository:
         return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {said}")
 
 
-def _root(error: BaseException) -> BaseException:
-    """The Hub's or the network's own error under what the client wrapped around it."""
-    while error.__cause__ is not None and getattr(error, "response", None) is None:
-        error = error.__cause__
-    return error
-
-
 def _unreachable(error: Exception) -> bool:
-    return "Connect" in type(_root(error)).__name__ or isinstance(_root(error), ConnectionRefusedError)
+    return "Connect" in type(hub.root(error)).__name__ or isinstance(hub.root(error), ConnectionRefusedError)
 
 
 def local_operation(path: str, file: Path) -> CommitOperationAdd:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, why
 from livek12.dataset_builders.base import one_line
 
 MAX_BYTES = 1 << 20
@@ -76,7 +76,7 @@ def read_rights(file: Path) -> list[Permission]:
             raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no rights file")
         listed = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise UserError(f"{file}: cannot be read as YAML ({one_line(error, 160)})") from None
+        raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
     try:
         permissions = TypeAdapter(list[Permission]).validate_python(listed)
     except ValidationError as error:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.publishing import Watch
+from livek12.core.progress import Progress
 from livek12.dataset_builders.publishing.plan import Change, LocalFile, changes, free_tag, is_published
 from livek12.dataset_builders.publishing.readback import read_back
 from livek12.dataset_builders.publishing.remote import WAITS, Changed, Repository, State, Unanswered, local_operation
@@ -84,7 +84,7 @@ class Shipping:
             commit=tagged,
         )
 
-    def ship(self, watch: Watch) -> None:
+    def ship(self) -> None:
         """Does it.
 
         Raises:
@@ -93,12 +93,12 @@ class Shipping:
         shipment = self.shipment
         state = self._before or self._create()
         if not is_published(self._files, state.files):
-            state = self._commit(state, watch)
+            state = self._commit(state)
             shipment.committed = True
         if shipment.tagged:
             self._repository.tag(shipment.tag, state.head)
         shipment.commit = state.head
-        shipment.loaded = read_back(self._repository, state.head, self._folder, self._files, watch)
+        shipment.loaded = read_back(self._repository, state.head, self._folder, self._files)
 
     def _create(self) -> State:
         self._repository.create(self.shipment.private)
@@ -109,13 +109,13 @@ class Shipping:
             )
         return state
 
-    def _commit(self, state: State, watch: Watch) -> State:
+    def _commit(self, state: State) -> State:
         """Sends what is missing and commits it; if an answer is lost there is still one commit in the end."""
         todo = changes(self._files, state.files)
         paths = [change.path for change in todo if change.kind in ("added", "changed")]
         removed = [change.path for change in todo if change.kind == "removed"]
         operations = {path: local_operation(path, self._files[path].file) for path in paths}
-        with watch("uploading", len(paths)) as bar:
+        with Progress("uploading", len(paths)) as bar:
             for batch in _batches(paths, self._files):
                 self._repository.upload([operations[path] for path in batch])
                 for _ in batch:

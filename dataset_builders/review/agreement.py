@@ -13,7 +13,7 @@ from livek12.core.records import Record
 from livek12.dataset_builders.review.board import Board
 
 
-class Agreement(Record):
+class ReviewAgreement(Record):
     """Of two reviewers.
 
     Attributes:
@@ -36,7 +36,7 @@ class Agreement(Record):
     answer_kappa: float | None
 
 
-def agreements(board: Board) -> list[Agreement]:
+def agreements(board: Board) -> list[ReviewAgreement]:
     """Of every two reviewers who decided a question in common, by name."""
     decided = [(entry, made) for entry in board.live() if len(made := entry.decided()) > 1]
     names = sorted({by for _, made in decided for by in made})
@@ -52,7 +52,7 @@ def agreements(board: Board) -> list[Agreement]:
             if made[a].verdict == made[b].verdict == "accepted"
         ]
         found.append(
-            Agreement(
+            ReviewAgreement(
                 a=a,
                 b=b,
                 n=len(common),

@@ -22,7 +22,7 @@ from livek12.dataset_builders.review.forms import Copy, copy_of, difference, pat
 State = Literal["open", "accepted", "rejected", "conflict"]
 
 
-class Decision(Record):
+class ReviewDecision(Record):
     """What one reviewer decided, or (with `other`) how somebody settled a conflict."""
 
     by: str
@@ -78,8 +78,8 @@ class Entry:
     draft: Draft
     live: bool = True
     edits: dict[str, Edits] = field(default_factory=dict)
-    decisions: dict[str, Decision] = field(default_factory=dict)
-    settled: Decision | None = None
+    decisions: dict[str, ReviewDecision] = field(default_factory=dict)
+    settled: ReviewDecision | None = None
     comments: list[Comment] = field(default_factory=list)
     history: list[Action] = field(default_factory=list)
 
@@ -93,11 +93,11 @@ class Entry:
         edits = self.edits.get(by)
         return edits.copy_of(self.fresh) if edits else self.fresh
 
-    def decided(self) -> dict[str, Decision]:
+    def decided(self) -> dict[str, ReviewDecision]:
         """The decisions that count, by reviewer."""
         return {by: made for by, made in self.decisions.items() if made.digest == self.copy(by).digest}
 
-    def settlement(self) -> Decision | None:
+    def settlement(self) -> ReviewDecision | None:
         """The settlement, while the copy it took is as it was."""
         made = self.settled
         return made if made and made.digest == self.copy(made.other).digest else None
@@ -118,7 +118,7 @@ class Entry:
         copies = [self.copy(by) for by, made in self.decided().items() if made.verdict == "accepted"]
         return list(dict.fromkeys(name for other in copies[1:] for name in difference(copies[0], other)))
 
-    def final(self) -> tuple[Copy, list[Decision]]:
+    def final(self) -> tuple[Copy, list[ReviewDecision]]:
         """The copy that holds, and the decisions it rests on; its state is accepted or rejected."""
         if settled := self.settlement():
             return self.copy(settled.other), [settled]
@@ -212,14 +212,14 @@ def _act(entry: Entry, action: Action) -> None:
         _edit(entry, action)
     elif action.kind in DECISIONS:
         entry.settled = None
-        entry.decisions[by] = Decision(
+        entry.decisions[by] = ReviewDecision(
             by=by, at=action.at, verdict=DECISIONS[action.kind], digest=action.digest, reason=action.text
         )
     elif action.kind == "reopen":
         entry.settled = None
         entry.decisions.pop(by, None)
     elif action.kind == "settle" and action.verdict:
-        entry.settled = Decision(
+        entry.settled = ReviewDecision(
             by=by, at=action.at, verdict=action.verdict, digest=action.digest, reason=action.text, other=action.other
         )
     elif action.kind == "comment":

@@ -19,11 +19,11 @@ from livek12.core.records import Record
 from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.folder import ROWS, STATE, Folder, row
-from livek12.dataset_builders.review.board import Board, Decision, Entry
+from livek12.dataset_builders.review.board import Board, Entry, ReviewDecision
 from livek12.dataset_builders.review.forms import to_draft
 from livek12.dataset_builders.review.originals import Originals
 from livek12.dataset_builders.review.pictures import cut_name, figure_file, is_cut_anew, page_file
-from livek12.dataset_builders.review.store import Store
+from livek12.dataset_builders.review.store import ReviewStore
 
 MARK = "export.json"
 """In `.ingest/` of an export: what it was made of, and what was left out and why."""
@@ -41,7 +41,7 @@ class Exported(Record):
     cut: int = 0
 
 
-def export(store: Store, out: Path, pdfs: Path | None = None) -> Exported:
+def export(store: ReviewStore, out: Path, pdfs: Path | None = None) -> Exported:
     """Writes the accepted questions of a folder to another.
 
     Args:
@@ -132,7 +132,7 @@ def _with_pictures(
     return draft.model_copy(update={"figures": figures}), cut
 
 
-def _review(decisions: Sequence[Decision]) -> dict[str, str]:
+def _review(decisions: Sequence[ReviewDecision]) -> dict[str, str]:
     names = dict.fromkeys(made.by for made in decisions)
     return {"state": "accepted", "by": ", ".join(names), "at": max(made.at for made in decisions)}
 

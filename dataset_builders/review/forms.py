@@ -18,7 +18,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Option, QuestionType, Record, canonical_json
 from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
-from livek12.dataset_builders.marks import take_inline
+from livek12.dataset_builders.reading.marks import take_inline
 
 LONGEST = 200_000
 """Characters of a form; a page holds a few thousand."""
@@ -26,7 +26,7 @@ SAME_CROP = 0.8
 """Overlap (IoU) from which two crops are one figure."""
 
 
-class Form(Record):
+class QuestionForm(Record):
     """The fields of the page; numbers as typed, knowledge points divided by commas or semicolons."""
 
     number: str
@@ -45,7 +45,7 @@ class Form(Record):
 class Copy(Record):
     """One reviewer's copy of a question."""
 
-    form: Form
+    form: QuestionForm
     boxes: list[Box] = []
     figures: list[Figure] = []
 
@@ -64,7 +64,7 @@ class Copy(Record):
 def copy_of(draft: Draft) -> Copy:
     """A draft as a fresh copy."""
     return Copy(
-        form=Form(
+        form=QuestionForm(
             number=draft.number,
             question_type=draft.question_type,
             points="" if draft.points is None else f"{draft.points:g}",
@@ -89,7 +89,7 @@ def patched(copy: Copy, fields: Mapping[str, Any], boxes: list[Box] | None, figu
         UserError: a field is none of the form's, or too long.
     """
     try:
-        form = Form.model_validate({**copy.form.model_dump(), **fields}) if fields else copy.form
+        form = QuestionForm.model_validate({**copy.form.model_dump(), **fields}) if fields else copy.form
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False)[0]
         raise UserError(f"edit: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
@@ -170,7 +170,9 @@ def as_draft(base: Draft, copy: Copy) -> Draft:
 
 def difference(a: Copy, b: Copy) -> list[str]:
     """The fields in which two copies would make different questions; spaces and a crop's last pixels make none."""
-    found = [name for name in Form.model_fields if _plain(getattr(a.form, name)) != _plain(getattr(b.form, name))]
+    found = [
+        name for name in QuestionForm.model_fields if _plain(getattr(a.form, name)) != _plain(getattr(b.form, name))
+    ]
     pairs = zip(a.figures, b.figures, strict=False)
     if len(a.figures) != len(b.figures) or not all(_same_figure(x, y) for x, y in pairs):
         found.append("figures")

@@ -1,9 +1,9 @@
 """Who may talk to the review server: an ASGI layer before everything else.
 
-Contract: a request passes only with a Host that is ours (no DNS rebinding), with the token's cookie where there is a
-token, from our own page where it changes something (no cross-site requests), and to an address that the page needs:
-whatever else gradio offers (uploads, proxies, files) is not there. Answers carry headers that keep the page from
-loading anything from elsewhere or running scripts that are not its own.
+Contract: a request passes only with a Host that is ours (no DNS rebinding), with the token's cookie (other users of
+this machine reach loopback too), from our own page where it changes something (no cross-site requests), and to an
+address that the page needs. Answers carry headers that keep the page from loading anything from elsewhere or running
+scripts that are not its own.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import re
-import secrets
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -25,11 +23,6 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST_BODY = 4_000_000
 """Bytes of a request."""
-_READ = re.compile(
-    r"/|/review/.*|/assets/[\w./-]+|/static/[\w./-]+|/theme\.css|/config|/favicon\.ico|/manifest\.json"
-    r"|/gradio_api/(?:startup-events|heartbeat/\w+|info|app_id)"
-)
-_WRITTEN = re.compile(r"/review/(?:act|preview)")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -37,12 +30,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _POLICY = (
-    "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "font-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'self'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
-_ELSEWHERE = re.compile(
-    r"<(?:script|link)\b[^>]*(?:src|href)=\"https?://[^>]*>(?:\s*</script>)?|<meta[^>]*https?://[^>]*>"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 
@@ -53,10 +42,10 @@ class Guard:
         app: what it guards.
         host: the address it is served at.
         port: the port, which its cookie is named after: cookies do not tell ports apart.
-        token: what a browser must show once; "" for none.
+        token: what a browser must show once.
     """
 
-    def __init__(self, app: App, host: str, port: int, token: str = "") -> None:
+    def __init__(self, app: App, host: str, port: int, token: str) -> None:
         self._app, self._host, self._token = app, host.lower(), token
         self._cookie = f"livek12_review_{port}"
         self._names = {"localhost", self._host}
@@ -65,33 +54,31 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on, or answers it."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-        elif scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008})
-        else:
+        if scope["type"] == "http":
             await self._http(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path, method = scope["path"], scope["method"]
         if not self._is_our_host(headers.get("host", "")):
             await _answer(send, 421, "this server is not reached by that name")
-        elif self._token and path == "/" and (given := _token_of(scope["query_string"])) is not None:
+        elif path == "/" and (given := _token_of(scope["query_string"])) is not None:
             await self._log_in(send, given)
-        elif self._token and not self._is_known(headers.get("cookie", "")):
+        elif not self._is_known(headers.get("cookie", "")):
             await _answer(send, 401, "open the whole address that livek12 review printed: it has the token in it")
         elif headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") and path != "/":
             await _answer(send, 403, "only the page itself may ask for this")
         elif ".." in path or "\\" in path or "\x00" in path:
             await _answer(send, 404, "there is nothing here")
-        elif method in ("GET", "HEAD") and _READ.fullmatch(path):
-            await self._pass(scope, receive, send)
-        elif method == "POST" and _WRITTEN.fullmatch(path):
+        elif method == "GET" and (path == "/" or path.startswith("/review/")):
+            await self._app(scope, receive, _with_policy(send))
+        elif method == "POST" and path == "/review/act":
             if refused := _why_not(headers):
                 await _answer(send, 403, refused)
             else:
-                await self._pass(scope, _bounded(receive), send)
+                await self._app(scope, _bounded(receive), _with_policy(send))
         else:
             await _answer(send, 404, "there is nothing here")
 
@@ -106,47 +93,16 @@ class Guard:
         return address.is_loopback or not is_loopback(self._host)
 
     def _is_known(self, cookies: str) -> bool:
-        try:
-            morsel = SimpleCookie(cookies).get(self._cookie)
-        except CookieError:
-            return False
-        return morsel is not None and _same(morsel.value, self._token)
+        named = (part.strip().partition("=") for part in cookies.split(";"))
+        return any(name == self._cookie and _same(value, self._token) for name, _, value in named)
 
     async def _log_in(self, send: Send, given: str) -> None:
         if not _same(given, self._token):
             await _answer(send, 401, "the token is another; open the address that livek12 review printed last")
             return
-        cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+        # Lax: the address may be opened from a terminal that is a page of another site.
+        cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Lax"
         await _answer(send, 303, "", {"Location": "/", "Set-Cookie": cookie})
-
-    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Lets the app answer; the page itself gets a nonce for its scripts and loses what points elsewhere."""
-        nonce = secrets.token_urlsafe(16)
-        kept: list[MutableMapping[str, Any]] = []
-        body = b""
-
-        async def sending(message: MutableMapping[str, Any]) -> None:
-            nonlocal body
-            if message["type"] == "http.response.start":
-                _put(message, {**_HEADERS, "Content-Security-Policy": _POLICY.format(nonce=nonce)})
-                if scope["path"] == "/":
-                    kept.append(message)
-                    return
-            elif kept:
-                body += message.get("body", b"")
-                if message.get("more_body"):
-                    return
-                page = _ELSEWHERE.sub("", body.decode()).replace("<script", f'<script nonce="{nonce}"').encode()
-                _put(kept[0], {"Content-Length": str(len(page)), "Cache-Control": "no-store"})
-                await send(kept[0])
-                await send({"type": "http.response.body", "body": page})
-                return
-            await send(message)
-
-        if scope["path"] == "/":  # to be rewritten, it has to come plain
-            plain = [(name, value) for name, value in scope["headers"] if name.lower() != b"accept-encoding"]
-            scope = {**scope, "headers": plain, "query_string": b""}
-        await self._app(scope, receive, sending)
 
 
 def is_loopback(host: str) -> bool:
@@ -188,6 +144,17 @@ def _bounded(receive: Receive) -> Receive:
         return message if read <= LARGEST_BODY else {"type": "http.disconnect"}
 
     return receiving
+
+
+def _with_policy(send: Send) -> Send:
+    """Sends answers of the app with our headers."""
+
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            _put(message, {**_HEADERS, "Content-Security-Policy": _POLICY})
+        await send(message)
+
+    return sending
 
 
 def _put(start: MutableMapping[str, Any], headers: dict[str, str]) -> None:

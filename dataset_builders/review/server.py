@@ -1,13 +1,12 @@
-"""The review server: gradio's page with our piece in it, and what that piece asks for.
+"""The review server: the page, its pictures and what it asks for.
 
 Contract: `serve` runs until it is stopped; every action is on the disk before it is answered. Nothing is asked of any
-other machine: gradio's analytics and version checks are off, its fonts are the system's.
+other machine.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 import socket
 from collections.abc import Callable
@@ -15,22 +14,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
+from livek12.core.extras import install
+from livek12.core.visible import IN_JAVASCRIPT
+from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.review import pictures, view
-from livek12.dataset_builders.review.guard import Guard, is_loopback
-from livek12.dataset_builders.review.store import Store
+from livek12.dataset_builders.review.guard import Guard
+from livek12.dataset_builders.review.store import BadText, NotStored, ReviewStore
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 STATIC = Path(__file__).resolve().parent / "static"
-_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
-_SERVED = ("review.js", "parts.js", "review.css")
-_QUIET = {"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_DISABLE_TELEMETRY": "1", "GRADIO_NODE_PATH": ""}
+_SERVED = {"review.js": "text/javascript", "parts.js": "text/javascript", "review.css": "text/css"}
 
 
 def serve(
-    store: Store, rendering: view.Rendering, reviewer: str, host: str, port: int, ready: Callable[[str], None]
+    store: ReviewStore, rendering: view.Rendering, reviewer: str, host: str, port: int, ready: Callable[[str], None]
 ) -> None:
     """Serves the page until it is interrupted.
 
@@ -38,12 +38,12 @@ def serve(
         store: the folder under review.
         rendering: how texts become HTML.
         reviewer: who works on it, unless the page says another name.
-        host: the address; any but loopback asks for a token.
+        host: the address. 127.0.0.1 is one that every user of the machine reaches.
         port: 0 takes a free one.
-        ready: is told the address to open.
+        ready: is told the address to open, with the token without which nobody is answered.
 
     Raises:
-        UserError: the address cannot be taken, or gradio is not installed.
+        UserError: the address cannot be taken, or FastAPI or uvicorn is not installed.
     """
     listening = _listen(host, port)
     try:
@@ -51,47 +51,47 @@ def serve(
 
         app = make_app(store, rendering, reviewer)
     except ImportError as error:
-        raise UserError(
-            f"the review page needs gradio ({error.name} is missing): pip install 'livek12[review]'"
-        ) from None
+        raise UserError(f"the review page needs {error.name}: {install('review')}") from None
     port = listening.getsockname()[1]
-    token = "" if is_loopback(host) else secrets.token_urlsafe(24)
+    token = secrets.token_urlsafe(24)
     shown = f"[{host}]" if ":" in host else host
     if host in ("0.0.0.0", "::"):  # opened by a name that leads here
         shown = socket.gethostname()
-    guard = Guard(app, host, port, token)
-    config = uvicorn.Config(guard, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    ready(f"http://{shown}:{port}/" + (f"?token={token}" if token else ""))
-    server.run(sockets=[listening])
+    guard: Any = Guard(app, host, port, token)  # uvicorn's own types spell out every kind of message
+    config = uvicorn.Config(guard, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+    ready(f"http://{shown}:{port}/?token={token}")
+    uvicorn.Server(config).run(sockets=[listening])
 
 
-def make_app(store: Store, rendering: view.Rendering, reviewer: str) -> FastAPI:
+def make_app(store: ReviewStore, rendering: view.Rendering, reviewer: str) -> FastAPI:
     """The application, without its guard."""
-    os.environ.update(_QUIET)
-    import gradio as gr
     from fastapi import FastAPI
 
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app = FastAPI(openapi_url=None, redirect_slashes=False)
+    _add_page(app)
     _add_pictures(app, store)
     _add_data(app, store, rendering, reviewer)
-    with gr.Blocks(title=f"review · {store.root.name}", analytics_enabled=False, fill_width=True) as page:
-        # Where review.js draws. No gr.HTML: that evaluates strings as scripts, which the guard's policy forbids.
-        gr.Column(elem_id="livek12-review")
-    theme = gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
-    mounted: FastAPI = gr.mount_gradio_app(
-        app, page, path="/", theme=theme, head=_head(), ssr_mode=False, footer_links=[], show_error=False
-    )
-    return mounted
+    return app
 
 
-def _head() -> str:
-    """The piece of the page's head that brings our script, by its hash so that a new one is taken."""
-    script = hashlib.sha256((STATIC / "review.js").read_bytes()).hexdigest()[:12]
-    return f'<script src="review/static/review.js?{script}" type="module"></script>'
+def _add_page(app: FastAPI) -> None:
+    from fastapi import HTTPException, Response
+
+    def answer(name: str, media_type: str) -> Response:
+        return Response((STATIC / name).read_bytes(), media_type=media_type, headers={"Cache-Control": "no-store"})
+
+    @app.get("/")
+    def page() -> Any:
+        return answer("index.html", "text/html")
+
+    @app.get("/review/static/{name}")
+    def static(name: str) -> Any:
+        if name not in _SERVED:
+            raise HTTPException(404, "there is no such file")
+        return answer(name, _SERVED[name])
 
 
-def _add_pictures(app: FastAPI, store: Store) -> None:
+def _add_pictures(app: FastAPI, store: ReviewStore) -> None:
     from fastapi import HTTPException, Response
 
     def answer(get: Callable[[], bytes]) -> Response:
@@ -128,23 +128,24 @@ def _add_pictures(app: FastAPI, store: Store) -> None:
         place = Box(page=page, left=left, top=top, right=right, bottom=bottom)
         return answer(lambda: pictures.crop(store.root, paper(paper_id), place))
 
-    @app.get("/review/static/{name}")
-    def static(name: str) -> Any:
-        if name not in _SERVED:
-            raise HTTPException(404, "there is no such file")
-        file = STATIC / name
-        return Response(file.read_bytes(), media_type=_TYPES[file.suffix], headers={"Cache-Control": "no-store"})
 
-
-def _add_data(app: FastAPI, store: Store, rendering: view.Rendering, reviewer: str) -> None:
+def _add_data(app: FastAPI, store: ReviewStore, rendering: view.Rendering, reviewer: str) -> None:
     from fastapi import Body
     from fastapi.responses import JSONResponse
 
     def answer(make: Callable[[], dict[str, Any]]) -> JSONResponse:
+        told: dict[str, Any]
         try:
-            return JSONResponse(make(), headers={"Cache-Control": "no-store"})
+            told, status = make(), 200
+        except NotStored as error:
+            told, status = {"error": str(error)}, 507
+        except BadText as error:
+            told, status = {"error": str(error), "field": error.field}, 422
         except UserError as error:
-            return JSONResponse({"error": str(error)}, status_code=409, headers={"Cache-Control": "no-store"})
+            told, status = {"error": str(error)}, 409
+        except ValueError as error:  # of an action that is none: asked again, it would be none again
+            told, status = {"error": one_line(error, 200)}, 422
+        return JSONResponse(told, status_code=status, headers={"Cache-Control": "no-store"})
 
     @app.get("/review/queue")
     def queue(by: str = "") -> Any:
@@ -156,6 +157,7 @@ def _add_data(app: FastAPI, store: Store, rendering: view.Rendering, reviewer: s
                 "folder": store.root.name,
                 "key": hashlib.sha256(str(store.root.resolve()).encode()).hexdigest()[:12],
                 "queue": view.queue(board, name),
+                "unseen": IN_JAVASCRIPT,
                 **view.summary(board),
             }
 

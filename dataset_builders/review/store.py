@@ -6,6 +6,7 @@ servers may work on one folder: each writes a journal file of its own and takes 
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from pydantic import ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter, journal_files
+from livek12.core.visible import visible
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Figure, IngestedPaper
@@ -30,7 +32,23 @@ LONGEST_TEXT = 4000
 LONGEST_NAME = 40
 
 
-class Store:
+class NotStored(UserError):
+    """The disk does not take an action, or does not give what is on it: the same action may be sent again."""
+
+
+class BadText(UserError):
+    """A text that no file can hold.
+
+    Args:
+        field: of the action that holds it.
+    """
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"{field.replace('_', ' ')}: holds half a character (a lone surrogate): delete it")
+        self.field = field
+
+
+class ReviewStore:
     """One ingested folder under review. Safe for threads. Use as a context manager, or `close` it.
 
     Args:
@@ -58,7 +76,7 @@ class Store:
         if not self.board.papers:
             raise UserError(f"{root}: holds no ingested papers; make it with livek12 ingest PDF... --out {root}")
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> ReviewStore:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -98,10 +116,13 @@ class Store:
             The action; None where it was stored already.
 
         Raises:
-            UserError: it makes no sense now, or cannot be stored.
+            BadText: a text of it has no UTF-8 form.
+            NotStored: the disk does not take it.
+            UserError: it makes no sense now.
         """
         if self._writer is None:
             raise UserError(f"{self.root}: is only being looked at")
+        _check_texts({"reviewer": by, "draft": draft, "kind": kind}, said)
         if not by.strip() or len(by) > LONGEST_NAME or not by.isprintable():
             raise UserError(f"a reviewer has a name of 1 to {LONGEST_NAME} printable characters")
         if len(id) > 64 or (id and not id.isalnum()):
@@ -121,8 +142,12 @@ class Store:
                     **made,
                 }
             )
-            self._writer.append(action)
-            self._writer.sync()
+            try:
+                self._writer.append(action)
+                self._writer.sync()
+            except (UserError, OSError) as error:
+                reason = one_line(error.__cause__ or error, 120)
+                raise NotStored(f"{self._state}: does not take what you did ({reason}): make room") from None
             self.refresh()
             return action
 
@@ -153,7 +178,7 @@ class Store:
             return _settling(entry, said, text)
         if kind == "split":
             option, offset = said.get("option"), said.get("offset")
-            if not isinstance(offset, int) or not isinstance(option, int | None):
+            if type(offset) is not int or type(option) not in (int, type(None)):  # True is an int, and no place
                 raise UserError("split: say where")
             drafts = split(entry.draft, entry.copy(by), option, offset, self.board.entries.keys())
             return {"kind": kind, "replaces": [draft], "drafts": drafts}
@@ -226,7 +251,7 @@ class Store:
                     stream.seek(start)
                     text = stream.read()
             except OSError as error:
-                raise UserError(f"{file}: cannot be read ({error.strerror})") from error
+                raise NotStored(f"{file}: cannot be read ({error.strerror})") from error
             whole = text[: text.rfind(b"\n") + 1]
             self._offsets[file] = start + len(whole)
             for line in filter(None, whole.split(b"\n")):
@@ -250,6 +275,16 @@ class Store:
 
     def _papers(self) -> list[IngestedPaper]:
         return Folder(self.root).papers()
+
+
+def _check_texts(about: Mapping[str, Any], said: Mapping[str, Any]) -> None:
+    fields = said.get("fields")
+    texts = {**(fields if isinstance(fields, dict) else {}), **about, **said}
+    for name, value in texts.items():
+        try:
+            json.dumps([name, value], ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError:
+            raise BadText(visible(name)) from None
 
 
 def _settling(entry: Entry, said: Mapping[str, Any], text: str) -> dict[str, Any]:

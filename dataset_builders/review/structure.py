@@ -29,7 +29,7 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
         taken: ids that questions of the folder have.
 
     Raises:
-        UserError: nothing would be on one side.
+        UserError: nothing would be on one side, or there is no such place.
     """
     draft = as_draft(base, copy)
     question, options = copy.form.question, list(copy.form.options)
@@ -43,6 +43,8 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
         moved = options[option + 1 :]
     else:
         raise UserError(f"{base.id}: there is no option {option + 1} to split in")
+    if offset < 0:
+        raise UserError(f"{base.id}: a text is not split before it begins")
     if not head.strip() or not tail.strip():
         raise UserError(f"{base.id}: put the cursor where the second question begins: one side would be empty")
     marks = head.count(IMAGE_MARK) + sum(item.text.count(IMAGE_MARK) for item in kept)

@@ -14,6 +14,7 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Language, Page, Question
+from livek12.dataset_builders.base import Log, Records
 
 PAPERS: dict[str, str] = {
     "livek12_zh": "sample_zh",
@@ -23,6 +24,9 @@ PAPERS: dict[str, str] = {
     "mdk12": "mdk12",
 }
 """Group of questions to the paper that holds them."""
+
+BENCHMARKS = ("livek12", "kmmmu", "cfe", "mdk12")
+"""Whose questions these are."""
 
 LANGUAGES: dict[str, Language] = {"sample_zh": "zh", "sample_en": "en", "kmmmu": "ko", "cfe": "en"}
 """Language of a paper; mdk12 mixes two."""
@@ -62,6 +66,15 @@ def pages() -> list[Page]:
             for number in numbers
         ]
     return found
+
+
+def read(log: Log) -> Records:
+    """The pages of the papers, then the questions of every group, as a build reads a source."""
+    yield from pages()
+    for group in PAPERS:
+        for question in load(group):
+            log.read += 1
+            yield question
 
 
 def pdf(paper_id: str) -> Path:

@@ -14,20 +14,19 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from livek12.core.records import ERROR_TYPES, ErrorType, Key, Process, ProcessError, Verdict
+from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
+from livek12.core.text import folded
 from livek12.judges.llm.case import CannotShow, Case
 from livek12.judges.llm.client import Answer, JudgeModel
-from livek12.judges.llm.forms import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
 from livek12.judges.llm.panel import Panel
 from livek12.judges.llm.prompts import load_prompt
 
 PROMPT = "livek12_audit"
-VERSION = 1
-"""Goes up whenever equal critiques could give another Process."""
 MOST = 50
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundError:
     """One error as a critic reports it."""
 
     type: ErrorType
@@ -48,7 +47,7 @@ class Critique:
         error = object_schema(type={"type": "string", "enum": list(ERROR_TYPES)}, step=text, reason=text)
         return object_schema(errors={"type": "array", "items": error, "maxItems": MOST})
 
-    def read(self, text: str) -> tuple[Found, ...]:
+    def read(self, text: str) -> tuple[FoundError, ...]:
         """The errors; none where the list is empty."""
         reply = fields_of(parse_object(text), "errors")
         entries = [fields_of(entry, "type", "step", "reason") for entry in a_list(reply["errors"], "errors")]
@@ -56,7 +55,7 @@ class Critique:
             raise Unreadable(f"reports {len(entries)} errors")
         return tuple(self._error(entry) for entry in entries)
 
-    def _error(self, entry: Json) -> Found:
+    def _error(self, entry: Json) -> FoundError:
         if entry["type"] not in ERROR_TYPES:
             raise Unreadable(
                 f"reports an error of type {str(entry['type'])[:40]!r} instead of {', '.join(ERROR_TYPES)}"
@@ -64,7 +63,7 @@ class Critique:
         step = a_text(entry["step"], "step")
         if not is_quoted(step, self.response):
             raise Unreadable(f"quotes what the response does not say: {step[:100]!r}")
-        return Found(cast(ErrorType, entry["type"]), step.strip(), a_text(entry["reason"], "reason").strip())
+        return FoundError(cast(ErrorType, entry["type"]), step.strip(), a_text(entry["reason"], "reason").strip())
 
 
 def is_quoted(quotation: str, text: str) -> bool:
@@ -85,8 +84,7 @@ def is_quoted(quotation: str, text: str) -> bool:
 
 
 def _essence(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(c for c in plain if c.isalnum() or unicodedata.category(c) == "Sm" or c in "-/^_*")
+    return "".join(c for c in folded(text) if c.isalnum() or unicodedata.category(c) == "Sm" or c in "-/^_*")
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ class Auditor:
     @property
     def version(self) -> str:
         """Names panel, prompt and rules: equal strings audit equally."""
-        return self.panel.spec.version(f"audit{VERSION}", (PROMPT,), self.panel.spec.size or self.size)
+        return self.panel.spec.version("audit", (PROMPT,), self.panel.spec.size or self.size)
 
     @property
     def versions(self) -> dict[str, str]:
@@ -129,10 +127,11 @@ class Auditor:
                 "response": case.response_block(),
             }
         except CannotShow as error:
-            return _with(verdict, self, None, str(error))
+            changed = verdict.model_copy(update={"calls": [*verdict.calls, *error.calls]})
+            return _with(changed, self, None, str(error))
         form = Critique(case.response)
 
-        def critique(judge: JudgeModel, trial: int) -> Answer[tuple[Found, ...]]:
+        def critique(judge: JudgeModel, trial: int) -> Answer[tuple[FoundError, ...]]:
             return judge.ask(Key(task=PROMPT, question_id=case.id), load_prompt(PROMPT), values, form, trial)
 
         given = self.panel.consult(case, authors, self.size, critique)
@@ -148,7 +147,7 @@ class Auditor:
         return _with(changed, self, process_of(usable), None)
 
 
-def process_of(critiques: Sequence[tuple[str, Sequence[Found]]]) -> Process:
+def process_of(critiques: Sequence[tuple[str, Sequence[FoundError]]]) -> Process:
     """Mean presence of each error type over the critics (at least one), and what they found."""
 
     def presence(kind: ErrorType) -> float:

@@ -6,14 +6,23 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from livek12.core.records import IMAGE_MARK, Image, Question
-from livek12.judges.llm.prompts import Block
+from livek12.core.parts import without_marks
+from livek12.core.records import IMAGE_MARK, Call, Image, Question
+from livek12.judges.llm.prompts import Fenced
 
 NONE = "(none)"
 
 
 class CannotShow(Exception):
-    """The case cannot be put before a judge; the message says why on one line."""
+    """The case cannot be put before a judge; the message says why on one line.
+
+    Attributes:
+        calls: what stands for the requests that were not put, where another time they may be.
+    """
+
+    def __init__(self, reason: str, waits: bool = False) -> None:
+        super().__init__(reason)
+        self.calls = (Call(judge="", prompt="", problem=reason),) if waits else ()
 
 
 @dataclass(frozen=True)
@@ -41,8 +50,10 @@ class Case:
         shown = [*self.pages, *question.images, *question.answer_images, *question.solution_images]
         return self.shows_images and bool(shown)
 
-    def question_block(self) -> Block:
+    def question_block(self) -> Fenced:
         """Question and options with their pictures at their marks; the pages of a paper first.
+
+        The pages show the figures: where the question holds none of its own, its marks go.
 
         Raises:
             CannotShow: a picture is not at hand.
@@ -54,35 +65,37 @@ class Case:
             return self._block("QUESTION", text, question.images)
         paper = "\n".join([IMAGE_MARK] * len(self.pages) if self.shows_images else [])
         number = f"Question {question.number} on these pages:\n" if question.number else ""
+        text = text if question.images else without_marks(text)
         return self._block("QUESTION", f"{paper}\n{number}{text}", [*self.pages, *question.images])
 
-    def reference_block(self, golds: Sequence[str], label: str = "REFERENCE ANSWER") -> Block:
+    def reference_block(self, golds: Sequence[str], label: str = "REFERENCE ANSWER") -> Fenced:
         """The key of the parts in question, numbered where there are several, with the key's pictures."""
         numbered = [f"Part {number}: {gold}" for number, gold in enumerate(golds, 1)] if len(golds) > 1 else golds
         return self._block(label, "\n".join(numbered).strip() or NONE, self.question.answer_images)
 
-    def solution_block(self) -> Block:
+    def solution_block(self) -> Fenced:
         """The reference solution with its pictures."""
         solution = self.question.solution or ""
         return self._block("REFERENCE SOLUTION", solution.strip() or NONE, self.question.solution_images)
 
-    def response_block(self) -> Block:
+    def response_block(self) -> Fenced:
         """What is judged."""
-        return Block("RESPONSE", self.response.strip() or NONE)
+        return Fenced("RESPONSE", self.response.strip() or NONE)
 
-    def _block(self, label: str, text: str, images: Sequence[Image]) -> Block:
+    def _block(self, label: str, text: str, images: Sequence[Image]) -> Fenced:
         if not self.shows_images:
-            return Block(label, text)
+            return Fenced(label, text)
         if missing := [image.path or "no name" for image in images if not image.bytes]:
             raise CannotShow(
-                f"a picture for the judge is not at hand ({missing[0][:80]}); say where the data is (--data)"
+                f"a picture for the judge is not at hand ({missing[0][:80]}); say where the data is (--data)",
+                waits=True,
             )
         marks = text.count(IMAGE_MARK)
         if marks > len(images):
             raise CannotShow(f"{label.lower()}: {marks} image marks but {len(images)} images")
-        return Block(label, text, tuple(images))
+        return Fenced(label, text, tuple(images))
 
 
-def table(label: str, rows: Sequence[dict[str, object]]) -> Block:
+def table(label: str, rows: Sequence[dict[str, object]]) -> Fenced:
     """Rows of data as JSON, one a line."""
-    return Block(label, "\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
+    return Fenced(label, "\n".join(json.dumps(row, ensure_ascii=False) for row in rows))

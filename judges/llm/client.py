@@ -1,13 +1,11 @@
 """One judge model: asks it anything that a prompt file words and a form reads; cached, retried, accounted for.
 
 Contract: `JudgeModel.ask` may be called from any number of threads and never raises for what a model or an endpoint
-does: an `Answer` has a value, or says in one line why not. (Of judges that take turns, it raises `Asleep` where it is
-another's turn.) Replies are remembered on disk by (prompt, model and
+does: an `Answer` has a value, or says in one line why not. Replies are remembered on disk by (prompt, model and
 revision, engine arguments, messages with image hashes, schema, sampling, trial), so that a marking that was killed or
 is repeated asks nothing twice; what failed on the way is not remembered and is asked again. A reply that is not in its
-form is asked for again, at most `ATTEMPTS` times in all: attempt k adds k to the seed and raises the temperature (where
-one is set) to at least 0.3·k, for the same draw would give the same reply. Failures to get any reply are the
-engine's to retry; they end the asking. A judge that refuses the very request (too long for it) has had its say: the
+form is asked for again, as `engines.asking` says. Failures to get any reply are the engine's to retry; they end the
+asking. A judge that refuses the very request (too long for it) has had its say: the
 problem is `final`, and nobody asks again.
 """
 
@@ -17,36 +15,35 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from livek12.core.engines.common import one_line
 from livek12.core.errors import UserError
 from livek12.core.records import Call, Failure, Key, Request, Response, Sampling, canonical_json
-from livek12.core.sessions import Sitting
-from livek12.judges.cache import Store
-from livek12.judges.llm.desk import Desk
+from livek12.core.replies import MAX_REPLY, Unreadable
+from livek12.core.store import Store
+from livek12.core.text import one_line
+from livek12.engines.asking import ATTEMPTS, DIRECT, ReplyMemory, Sender, drawn, memory_key, problem_of
+from livek12.engines.sessions import SessionWriter
+from livek12.engines.spec import ModelSpec
 from livek12.judges.llm.families import normalised
-from livek12.judges.llm.forms import MAX_REPLY, Form, Unreadable
-from livek12.judges.llm.prompts import Prompt, Values
-from livek12.judges.llm.turns import Turns
+from livek12.judges.llm.forms import Form
+from livek12.judges.llm.prompts import Prompt, Values, load_prompt
+from livek12.judges.llm.schedule import NOT_UP, Schedule
 
 if TYPE_CHECKING:
-    from livek12.core.engines.base import Engine, Outcome
+    from livek12.engines.base import Engine, Outcome
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-ATTEMPTS = 3
-DIRECT = frozenset({"openai", "replay"})
-"""Engines that many threads may use at once; the others are given what is waiting, all at once."""
+READY = "ready"
+"""The prompt that an endpoint is tried with."""
 GIVE_UP_AFTER = 3
 _BUILDING = threading.Lock()
 """Engines are built one after another: their libraries cannot be imported by two threads at once."""
 _TRAVEL = frozenset({"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"})
-_NO_SCHEMA = ("response_format", "json_schema", "guided", "structured")
 
 
 @dataclass(frozen=True)
@@ -69,21 +66,15 @@ SAMPLING = Sampling(temperature=0.0, max_tokens=4096)
 
 
 @dataclass(frozen=True)
-class JudgeSpec:
+class JudgeSpec(ModelSpec):
     """A judge as the user names it.
 
     Attributes:
-        model: Hub name, folder, served name, or a file of recorded replies.
-        engine: auto, vllm, transformers, openai or replay.
-        engine_args: as for `--engine-args`.
         family: who trains it, where the table of `families` does not know.
         prices: for the accounting.
         sampling: temperature 0 unless set; `max_tokens` has to leave room for a thinking judge.
     """
 
-    model: str
-    engine: str = "auto"
-    engine_args: Mapping[str, Any] = field(default_factory=dict)
     family: str | None = None
     prices: Prices | None = None
     sampling: Sampling = SAMPLING
@@ -92,14 +83,6 @@ class JudgeSpec:
     def name(self) -> str:
         """The name in votes: equal for a model and its quantised or otherwise served variants."""
         return normalised(self.model)
-
-    @property
-    def runs_on(self) -> str:
-        """The engine that `auto` comes to; a vLLM with an address is an endpoint."""
-        from livek12.core.engines import choose_engine
-
-        engine = choose_engine(self.model, self.engine_args) if self.engine == "auto" else self.engine
-        return "openai" if engine == "vllm" and self.engine_args.get("base_url") else engine
 
     @property
     def identity(self) -> list[Any]:
@@ -133,7 +116,7 @@ class JudgeModel:
         spec: the judge.
         store: where replies are remembered; None remembers nothing.
         engine: an engine that is already up, instead of building one.
-        turns: shared by judges that may only be up one at a time; it needs a store.
+        schedule: shared by judges that may only be up one at a time; it needs a store.
         sessions: the run folder in which the engine's time is kept.
     """
 
@@ -142,24 +125,27 @@ class JudgeModel:
         spec: JudgeSpec,
         store: Store | None = None,
         engine: Engine | None = None,
-        turns: Turns | None = None,
+        schedule: Schedule | None = None,
         sessions: Path | None = None,
     ) -> None:
         self.spec = spec
         self._store = store
+        self._memory = ReplyMemory(None if spec.engine == "replay" else store)
         self._engine = engine
-        self._turns = turns
-        self._takes_turns = turns is not None and spec.runs_on not in DIRECT
+        self._schedule = schedule
+        self._takes_turns = schedule is not None and spec.runs_on not in DIRECT
         self._sessions = sessions
         self._up = ExitStack()
         if engine is not None:
             self._up.callback(engine.close)
         self._known_to_see: bool | None = None
-        self._desk: Desk | None = None
+        self._sender: Sender | None = None
         self._lock = threading.Lock()
-        self._schemas = True
+        self._ended = False
         self._failed = 0
         self._down = ""
+        self.asked = 0
+        """Requests put so far."""
 
     def start(self) -> None:
         """Builds the engine now rather than with the first request.
@@ -168,6 +154,24 @@ class JudgeModel:
             UserError: the engine cannot run this model.
         """
         self._started()
+
+    def try_out(self) -> None:
+        """Starts, and asks an endpoint something small, to see that the judge can be asked at all.
+
+        Raises:
+            UserError: it cannot; says why.
+        """
+        try:
+            engine = self._started()
+            failed = engine.name == "openai" and self._sent(engine, self._trial())
+        except UserError as error:
+            raise UserError(f"judge {self.name} cannot be asked: {one_line(error)}") from error
+        if isinstance(failed, Failure):
+            raise UserError(f"judge {self.name} cannot be asked: {failed.reason}")
+
+    def _trial(self) -> Request:
+        messages, _ = load_prompt(READY).messages({})
+        return Request(key=Key(task=READY, question_id=self.name), messages=messages, sampling=self.spec.sampling)
 
     @property
     def name(self) -> str:
@@ -209,14 +213,15 @@ class JudgeModel:
             messages, images = prompt.messages(values)
         except ValueError as error:
             return Answer(None, (), f"{self.name}: cannot be asked: {one_line(error)}")
+        first = Request(
+            key=key.model_copy(update={"trial": trial}),
+            messages=messages,
+            images=images,
+            sampling=self.spec.sampling,
+            answer_schema=form.schema,
+        )
         for attempt in range(ATTEMPTS):
-            request = Request(
-                key=key.model_copy(update={"trial": trial * ATTEMPTS + attempt}),
-                messages=messages,
-                images=images,
-                sampling=_bolder(self.spec.sampling, attempt),
-                answer_schema=form.schema,
-            )
+            request = drawn(first, attempt)
             call, cut = self._call(prompt, request)
             if call.raw is None:
                 calls.append(call)
@@ -224,8 +229,7 @@ class JudgeModel:
             try:
                 value = form.read(call.raw)
             except Unreadable as error:
-                where = f"was cut off at {request.sampling.max_tokens} tokens and " if cut else ""
-                calls.append(call.model_copy(update={"problem": f"the reply {where}{error}"}))
+                calls.append(call.model_copy(update={"problem": problem_of(error, cut, request)}))
                 continue
             return Answer(value, (*calls, call))
         return self._unanswered(calls)
@@ -237,58 +241,52 @@ class JudgeModel:
             return Answer(None, tuple(calls), f"{self.name}: {last.problem}", lost=last.waits)
         return Answer(None, tuple(calls), f"{self.name}: no readable reply in {len(replies)}: {replies[-1].problem}")
 
+    def end(self) -> None:
+        """Gives the engine back for good: a thread that comes late does not build another."""
+        self._ended = True
+        self.close()
+
     def close(self) -> None:
         """Gives the engine back; safe to call twice."""
         with self._lock:
-            if self._desk is not None:
-                self._desk.close()
-            self._engine = self._desk = None
+            if self._sender is not None:
+                self._sender.close()
+            self._engine = self._sender = None
             self._up.close()
 
     def _call(self, prompt: Prompt, request: Request) -> tuple[Call, bool]:
         """One request and whether its reply was cut off."""
         key = self._memory_key(prompt, request)
         here = hash((key, str(request.key)))
-        known = self._recall(key)
+        known = self._memory.get(key)
         if known is not None:
-            now = self._turns is not None and self._turns.paid(here)
+            now = self._schedule is not None and self._schedule.paid(here)
             return self._made(prompt, known, remembered=not now), known.finish_reason == "length"
-        if self._turns is not None and (failed := self._turns.failure(here)):
+        if self._schedule is not None and (failed := self._schedule.failure(here)):
             return failed, False
         if self._down:
             return Call(judge=self.name, prompt=prompt.id, problem=self._down), False
-        if self._turns is not None and self._sleeps():
-            raise self._turns.want(self)
+        if self._schedule is not None and self._sleeps():
+            self._schedule.want(self)
+            return Call(judge=self.name, prompt=prompt.id, problem=NOT_UP), False
         outcome = self._outcome(request)
         if isinstance(outcome, Failure):
             call = Call(judge=self.name, prompt=prompt.id, problem=outcome.reason, final=outcome.final)
         else:
             call = self._made(prompt, outcome, remembered=False)
-            if self._store is not None and self.spec.engine != "replay":
-                self._store.put(key, outcome.model_dump_json(exclude={"key", "reasoning", "versions"}))
-        if self._turns is not None:
-            self._turns.keep(here, call if isinstance(outcome, Failure) else None)
+            self._memory.put(key, outcome)
+        if self._schedule is not None:
+            self._schedule.keep(here, call if isinstance(outcome, Failure) else None)
         return call, isinstance(outcome, Response) and outcome.finish_reason == "length"
 
     def _sleeps(self) -> bool:
         """Whether it is another's turn."""
-        return self._takes_turns and self._turns is not None and not self._turns.admits(self)
-
-    def _recall(self, key: str) -> Response | None:
-        text = self._store.get(key) if self._store is not None and self.spec.engine != "replay" else None
-        if text is None:
-            return None
-        try:
-            fields = json.loads(text)
-            return Response(key=Key(task="", question_id=""), **fields)
-        except (ValueError, TypeError):
-            return None
+        return self._takes_turns and self._schedule is not None and not self._schedule.admits(self)
 
     def _memory_key(self, prompt: Prompt, request: Request) -> str:
-        asked = request.model_dump(include={"messages", "sampling", "answer_schema"})
         # One name may be another model at another address.
         address = self.spec.engine_args.get("base_url") or os.environ.get("OPENAI_BASE_URL", "")
-        return canonical_json([prompt.sha256, self.spec.identity, address, asked, request.key.trial])
+        return memory_key([prompt.sha256, self.spec.identity, address], request)
 
     def _outcome(self, request: Request) -> Outcome:
         """The engine's outcome; what it raises becomes a failure, and after a few in a row the judge is down.
@@ -297,6 +295,7 @@ class JudgeModel:
             UserError: the engine does not even start.
         """
         engine = self._started()
+        self.asked += 1
         try:
             outcome = self._sent(engine, request)
         except UserError as error:
@@ -311,34 +310,20 @@ class JudgeModel:
         return outcome
 
     def _sent(self, engine: Engine, request: Request) -> Outcome:
-        asked = request if self._schemas else request.model_copy(update={"answer_schema": None})
-        outcome = self._through(engine, asked)
-        refused = isinstance(outcome, Failure) and any(word in outcome.reason.lower() for word in _NO_SCHEMA)
-        if refused and asked.answer_schema is not None:
-            # The prompt says the form as well, and the reading is as strict.
-            _log.warning("%s does not take a JSON schema; its replies are only read strictly", self.name)
-            self._schemas = False
-            return self._through(engine, request.model_copy(update={"answer_schema": None}))
-        return outcome
-
-    def _through(self, engine: Engine, request: Request) -> Outcome:
-        if engine.name in DIRECT:
-            return next(iter(list(engine.generate([request]))))
         with self._lock:
-            if self._desk is None:
-                self._desk = Desk(engine)
-        return self._desk.outcome(request)
+            self._sender = self._sender or Sender(engine)
+        return self._sender.outcome(request)
 
     def _started(self) -> Engine:
-        from livek12.core.engines import make_engine
-
         spec = self.spec
         with self._lock:
+            if self._ended:
+                raise UserError("the judge was closed before it was asked")
             if self._engine is None:
                 with _BUILDING, ExitStack() as stack:
-                    sitting = Sitting(self._sessions, "judge", spec.runs_on, spec.model, spec.engine_args)
+                    sitting = SessionWriter(self._sessions, "judge", spec.runs_on, spec.model, spec.engine_args)
                     stack.enter_context(sitting)
-                    self._engine = make_engine(spec.engine, spec.model, dict(spec.engine_args))
+                    self._engine = spec.start()
                     stack.callback(self._engine.close)
                     sitting.loaded(self._engine)
                     self._up = stack.pop_all()
@@ -362,10 +347,3 @@ class JudgeModel:
             cost=prices.cost(*counts) if prices else None,
             remembered=remembered,
         )
-
-
-def _bolder(sampling: Sampling, attempt: int) -> Sampling:
-    """The sampling of an attempt after the first: the trial changes the seed, and a set temperature rises."""
-    if attempt == 0 or sampling.temperature is None:
-        return sampling
-    return sampling.model_copy(update={"temperature": max(sampling.temperature, 0.3 * attempt)})

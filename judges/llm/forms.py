@@ -7,19 +7,25 @@ taken from half an answer: "False" is no truth value, a missing part is no part,
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-Json = dict[str, Any]
-MAX_REPLY = 200_000
+from livek12.core.replies import (
+    Json,
+    Unreadable,
+    a_bool,
+    a_count,
+    a_list,
+    a_text,
+    fields_of,
+    glimpse,
+    object_schema,
+    parse_object,
+)
+
 T_co = TypeVar("T_co", covariant=True)
-
-
-class Unreadable(Exception):
-    """A reply that is not in its form; the message says why on one line."""
 
 
 class Form(Protocol[T_co]):
@@ -73,7 +79,7 @@ class TruthLine:
         """The truth value of the one line."""
         line = text.strip()
         if line not in _TRUTH:
-            raise Unreadable(f"is neither [TRUE] nor [FALSE]: {_glimpse(text)}")
+            raise Unreadable(f"is neither [TRUE] nor [FALSE]: {glimpse(text)}")
         return Checked(_TRUTH[line])
 
 
@@ -87,7 +93,7 @@ class FinalLine:
         """The decision; the extracted answer is its reason."""
         match = _FINAL.fullmatch(text.strip())
         if match is None:
-            raise Unreadable(f"is not 'Final Answer: …, Decision: [TRUE] or [FALSE]': {_glimpse(text)}")
+            raise Unreadable(f"is not 'Final Answer: …, Decision: [TRUE] or [FALSE]': {glimpse(text)}")
         return Checked(_TRUTH[match["decision"]], f"final answer: {match['answer']}")
 
 
@@ -95,16 +101,6 @@ class FinalLine:
 
 _REASON: Json = {"type": "string"}
 _BOOL: Json = {"type": "boolean"}
-
-
-def object_schema(**properties: Json) -> Json:
-    """Schema of an object with exactly these fields, in this order."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 @dataclass(frozen=True)
@@ -224,85 +220,4 @@ class Variables:
 
 def _same_names(given: Sequence[Any], asked: Sequence[str]) -> None:
     if list(given) != list(asked):
-        raise Unreadable(f"names {_glimpse(str(list(given)))} instead of {_glimpse(str(list(asked)))}")
-
-
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
-
-
-def parse_object(text: str) -> Json:
-    """The one JSON object that a reply is, bare or in one code fence.
-
-    Raises:
-        Unreadable: anything else, a field given twice, or a number that JSON does not know.
-    """
-    if len(text) > MAX_REPLY:
-        raise Unreadable(f"is {len(text)} characters long")
-    bare = text.strip()
-    fenced = _FENCED.fullmatch(bare)
-    try:
-        value = json.loads(fenced[1] if fenced else bare, object_pairs_hook=_once, parse_constant=_no_number)
-    except Unreadable:
-        raise
-    except (ValueError, RecursionError):
-        raise Unreadable(f"is not one JSON object: {_glimpse(text)}") from None
-    return an_object(value, "the reply")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> Json:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise Unreadable(f"gives a field twice: {_glimpse(str([name for name, _ in pairs]))}")
-    return found
-
-
-def _no_number(name: str) -> Any:
-    raise Unreadable(f"holds {name}")
-
-
-def fields_of(value: Any, *names: str) -> Json:
-    """An object that has exactly these fields."""
-    found = an_object(value, "an entry")
-    if set(found) != set(names):
-        raise Unreadable(f"has the fields {sorted(found)} instead of {sorted(names)}")
-    return found
-
-
-def an_object(value: Any, what: str) -> Json:
-    """The value, which must be an object."""
-    if not isinstance(value, dict):
-        raise Unreadable(f"{what} is no object but {_glimpse(json.dumps(value))}")
-    return value
-
-
-def a_list(value: Any, what: str) -> list[Any]:
-    """The value, which must be a list."""
-    if not isinstance(value, list):
-        raise Unreadable(f"{what} is no list but {_glimpse(json.dumps(value))}")
-    return value
-
-
-def a_text(value: Any, what: str) -> str:
-    """The value, which must be a text."""
-    if not isinstance(value, str):
-        raise Unreadable(f"{what} is no text but {_glimpse(json.dumps(value))}")
-    return value
-
-
-def a_bool(value: Any, what: str) -> bool:
-    """The value, which must be true or false; the texts "true" and "False" are neither."""
-    if not isinstance(value, bool):
-        raise Unreadable(f"{what} is neither true nor false but {_glimpse(json.dumps(value))}")
-    return value
-
-
-def a_count(value: Any, what: str) -> int:
-    """The value, which must be a whole number."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Unreadable(f"{what} is no count but {_glimpse(json.dumps(value))}")
-    return value
-
-
-def _glimpse(text: str) -> str:
-    line = " ".join(text.split())
-    return repr(line if len(line) <= 100 else line[:99] + "…")
+        raise Unreadable(f"names {glimpse(str(list(given)))} instead of {glimpse(str(list(asked)))}")

@@ -20,8 +20,19 @@ from livek12.core.records import Call, Question
 from livek12.judges.base import Decision, Outcome
 from livek12.judges.llm.case import Case, table
 from livek12.judges.llm.client import Answer
-from livek12.judges.llm.forms import Checked, Counted, FinalLine, Form, Marks, Share, TruthLine, Variables, Whole
-from livek12.judges.llm.prompts import Block
+from livek12.judges.llm.forms import (
+    Checked,
+    Counted,
+    FinalLine,
+    Form,
+    Marks,
+    Share,
+    TruthLine,
+    Values,
+    Variables,
+    Whole,
+)
+from livek12.judges.llm.prompts import Fenced
 from livek12.judges.parts import GradedPart
 
 Decide = Callable[[GradedPart, str], Decision]
@@ -50,7 +61,9 @@ class Opinion:
 class Ask(Protocol):
     """Asks one judge about the case at hand: `prompt` is a file's name, `about` tells several asks apart."""
 
-    def __call__(self, prompt: str, values: Mapping[str, str | Block], form: Form[Any], about: str = "") -> Answer[Any]:
+    def __call__(
+        self, prompt: str, values: Mapping[str, str | Fenced], form: Form[Any], about: str = ""
+    ) -> Answer[Any]:
         """The answer."""
         ...
 
@@ -73,8 +86,6 @@ class Method:
     name: str
     prompts: tuple[str, ...]
     run: Run = field(compare=False)
-    reads_everything: bool = False
-    """Whether it finds values by itself, so that a response in which no rule finds an answer is still judged."""
 
 
 # --- one verdict a part ---------------------------------------------------------------------------------------------
@@ -118,7 +129,7 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
     else:
         golds = [_labelled(case.question, part, ()) for part in parts]
         ask_for = f"There {'is 1 part' if len(parts) == 1 else f'are {len(parts)} parts'} to decide."
-    values: dict[str, str | Block] = {
+    values: dict[str, str | Fenced] = {
         "question": case.question_block(),
         "reference": case.reference_block(golds),
         "solution": case.solution_block(),
@@ -126,7 +137,7 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
         "parts": ask_for,
     }
     form = Counted(None if whole else len(parts))
-    answer: Answer[Share] = ask("livek12_count", values, form, about_of(parts))
+    answer: Answer[Share] = ask("livek12_count", values, form, _about_of(parts))
     if whole:
         return Opinion((_share_vote(answer),), answer.calls)
     found: Sequence[Checked | None] = answer.value.parts if answer.value else [None] * len(parts)
@@ -137,16 +148,72 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 
 
 def _s2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
-    from livek12.judges.llm.s2s import extract_and_verify
+    """A value for each variable is taken out of the response, then compared (CFE-Bench, section 3.2).
 
-    return extract_and_verify(case, parts, ask, decide)
+    The rules compare each value with its reference; what they leave open goes to the judge once more, with the
+    variable's name, description and type but without the response. An extraction that failed leaves every variable
+    undecided; a variable for which the response gives no value is wrong.
+    """
+    found: Answer[list[str | None]] = ask(
+        "cfe_extract",
+        {
+            "question": case.question_block(),
+            "variables": table("VARIABLES", _variable_rows(case.question, parts, with_values=False)),
+            "response": case.response_block(),
+        },
+        Values(_names_of(parts)),
+        _about_of(parts),
+    )
+    if found.value is None:
+        return Opinion((_undecided_vote(found),) * len(parts), found.calls)
+    values = [value.strip() or None if value else None for value in found.value]
+    said = [decide(part.part, value) if value else None for part, value in zip(parts, values, strict=True)]
+    doubtful = [n for n, decision in enumerate(said) if decision is not None and decision.decision == "undecided"]
+    verified: Answer[list[Checked]] | None = None
+    if doubtful:
+        verified = _verify(case, [parts[n] for n in doubtful], [values[n] or "" for n in doubtful], ask)
+    votes = []
+    for n, (value, decision) in enumerate(zip(values, said, strict=True)):
+        if n in doubtful and verified is not None:
+            checked = verified.value[doubtful.index(n)] if verified.value else None
+            votes.append(_verified(verified, checked, value))
+        else:
+            votes.append(_by_rule(found, value, decision))
+    calls = (*found.calls, *(verified.calls if verified else ()))
+    return Opinion(tuple(votes), calls)
+
+
+def _verify(case: Case, parts: Sequence[Open], values: Sequence[str], ask: Ask) -> Answer[list[Checked]]:
+    names = _names_of(parts)
+    rows: list[dict[str, object]] = [{"name": n, "value": v} for n, v in zip(names, values, strict=True)]
+    shown = {
+        "question": case.question_block(),
+        "references": table("REFERENCE VALUES", _variable_rows(case.question, parts, with_values=True)),
+        "values": table("VALUES FOUND", rows),
+    }
+    answer: Answer[list[Checked]] = ask("cfe_verify", shown, Variables(names), _about_of(parts))
+    return answer
+
+
+def _by_rule(found: Answer[list[str | None]], value: str | None, decision: Decision | None) -> PartVote:
+    if decision is None:
+        return PartVote("reject", 0.0, "the response gives no value", found.raw)
+    return PartVote(decision.decision, decision.score, f"{decision.by}: {decision.reason}", found.raw, value)
+
+
+def _verified(answer: Answer[list[Checked]], checked: Checked | None, value: str | None) -> PartVote:
+    if checked is None:
+        return PartVote("undecided", None, answer.problem, answer.raw, value)
+    return PartVote(
+        "accept" if checked.correct else "reject", float(checked.correct), checked.reason, answer.raw, value
+    )
 
 
 def _l2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
-    names = names_of(parts)
-    references = table("REFERENCE VALUES", variable_rows(case.question, parts, with_values=True))
+    names = _names_of(parts)
+    references = table("REFERENCE VALUES", _variable_rows(case.question, parts, with_values=True))
     values = {"question": case.question_block(), "references": references, "response": case.response_block()}
-    answer: Answer[list[Checked]] = ask("cfe_l2s", values, Variables(names), about_of(parts))
+    answer: Answer[list[Checked]] = ask("cfe_l2s", values, Variables(names), _about_of(parts))
     found: Sequence[Checked | None] = answer.value or [None] * len(parts)
     return Opinion(tuple(_vote(answer, checked) for checked in found), answer.calls)
 
@@ -158,11 +225,11 @@ def _l2l(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion
         "solution": case.solution_block(),
         "response": case.response_block(),
     }
-    answer: Answer[Checked] = ask("cfe_l2l", values, Whole(), about_of(parts))
+    answer: Answer[Checked] = ask("cfe_l2l", values, Whole(), _about_of(parts))
     return Opinion((_vote(answer, answer.value),) * len(parts), answer.calls)
 
 
-def names_of(parts: Sequence[Open]) -> tuple[str, ...]:
+def _names_of(parts: Sequence[Open]) -> tuple[str, ...]:
     """A name for each part, each once: the variable's own, else its number."""
     names = [open_part.part.name or f"part {open_part.index + 1}" for open_part in parts]
     return tuple(
@@ -171,10 +238,10 @@ def names_of(parts: Sequence[Open]) -> tuple[str, ...]:
     )
 
 
-def variable_rows(question: Question, parts: Sequence[Open], with_values: bool) -> list[dict[str, object]]:
+def _variable_rows(question: Question, parts: Sequence[Open], with_values: bool) -> list[dict[str, object]]:
     """Name, description and type of each open part, and its reference value."""
     rows: list[dict[str, object]] = []
-    for name, open_part in zip(names_of(parts), parts, strict=True):
+    for name, open_part in zip(_names_of(parts), parts, strict=True):
         known = question.variables[open_part.index] if question.variables else None
         row: dict[str, object] = {"name": name}
         if known:
@@ -188,14 +255,14 @@ def variable_rows(question: Question, parts: Sequence[Open], with_values: bool) 
 # --- votes ----------------------------------------------------------------------------------------------------------
 
 
-def undecided_vote(answer: Answer[Any]) -> PartVote:
+def _undecided_vote(answer: Answer[Any]) -> PartVote:
     """The vote of a judge that gave no usable answer."""
     return PartVote("undecided", None, answer.problem, answer.raw)
 
 
 def _vote(answer: Answer[Any], checked: Checked | None) -> PartVote:
     if checked is None:
-        return undecided_vote(answer)
+        return _undecided_vote(answer)
     decision: Outcome = "accept" if checked.correct else "reject"
     return PartVote(decision, float(checked.correct), checked.reason, answer.raw)
 
@@ -203,7 +270,7 @@ def _vote(answer: Answer[Any], checked: Checked | None) -> PartVote:
 def _share_vote(answer: Answer[Share]) -> PartVote:
     share = answer.value
     if share is None:
-        return undecided_vote(answer)
+        return _undecided_vote(answer)
     decision: Outcome = "accept" if share.correct == share.total else "reject"
     reason = share.reason or "; ".join(filter(None, (part.reason for part in share.parts)))
     said = f"{share.correct} of {share.total}"
@@ -220,10 +287,10 @@ def _labelled(question: Question, open_part: Open, among: Sequence[Open]) -> str
 
 
 def _about(open_part: Open) -> str:
-    return about_of([open_part])
+    return _about_of([open_part])
 
 
-def about_of(parts: Sequence[Open]) -> str:
+def _about_of(parts: Sequence[Open]) -> str:
     """Names the parts that are asked, where they are not simply the first ones."""
     asked = [open_part.index for open_part in parts]
     return "" if asked == list(range(len(asked))) else "#" + ",".join(str(index + 1) for index in asked)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Executor, wait
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -30,6 +30,7 @@ from livek12.judges.llm.families import families_of, same_model
 from livek12.judges.llm.forms import Form
 from livek12.judges.llm.methods import Ask, Decide, Method, Open, Opinion, PartVote
 from livek12.judges.llm.prompts import Values, load_prompt
+from livek12.judges.llm.schedule import waits_for_turn
 from livek12.judges.llm.spec import PanelSpec, Rule
 
 T = TypeVar("T")
@@ -80,6 +81,10 @@ class Panel:
                 f" family), and {self.quorum(self._size(size))} are needed: name others with --judge"
             )
 
+    def most(self, authors: Collection[str], size: int | None) -> int:
+        """How many judges are asked at most about what these models wrote."""
+        return min(self._size(size), len(self.eligible(authors)))
+
     def rule(
         self,
         case: Case,
@@ -94,7 +99,7 @@ class Panel:
             case.question_block()
             case.solution_block()
         except CannotShow as error:
-            return [Ruling("undecided", None, str(error), ())] * len(parts), ()
+            return [Ruling("undecided", None, str(error), ())] * len(parts), error.calls
         order = self._order(case, authors)
         drawn = order[: self._size(size)]
         if not drawn:
@@ -104,11 +109,12 @@ class Panel:
             try:
                 return method.run(case, parts, _asker(judge, case, trial), decide)
             except CannotShow as error:
-                return Opinion((PartVote("undecided", None, str(error)),) * len(parts))
+                return Opinion((PartVote("undecided", None, str(error)),) * len(parts), error.calls)
 
         given = self._gather([(judge, 0) for judge in drawn], opinion)
         again = ""
-        if self._apart(given, len(parts)):
+        heard = not any(waits_for_turn(found.calls) for _, found in given)
+        if heard and self._apart(given, len(parts)):
             more = [(judge, 0) for judge in order[len(drawn) :]] + [(judge, 1) for judge in drawn]
             again = f"judged again, the votes were more than {self.spec.spread:g} apart; "
             given += self._gather(more[: self.spec.extra], opinion)
@@ -129,7 +135,6 @@ class Panel:
         if len(asked) == 1:
             return [(asked[0][0], opinion(*asked[0]))]
         futures = [self._threads.submit(opinion, judge, trial) for judge, trial in asked]
-        wait(futures)  # of judges that take turns one may be asleep; the others are heard first
         return [(judge, future.result()) for (judge, _), future in zip(asked, futures, strict=True)]
 
     def _ruling(self, given: Sequence[tuple[JudgeModel, Opinion]], part: int, again: str, drawn: int) -> Ruling:

@@ -3,33 +3,31 @@
 Contract: a prompt is a file `prompts/NAME.md`: a YAML head (`version`, `source`), then the sections `# System`,
 `# Case` and `# Response`. The system section instructs; the case section holds what is the same for every response to a
 question (question, key, solution), so that it is the cached prefix; the response comes last. `{{name}}` marks where a
-value goes. A `Block` is data from outside (question, key, response): it stands between two lines with a marker that
+value goes. A `Fenced` is data from outside (question, key, response): it stands between two lines with a marker that
 occurs in none of the data, and whatever in it looks like a control token of a chat template is broken up. Values
 are filled in once and never looked at again, so that nothing in them is a placeholder or an instruction to us.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from livek12.core import prompts
 from livek12.core.errors import UserError
-from livek12.core.parts import image_part, joined_parts, text_part
+from livek12.core.parts import image_part, joined_parts, text_message, text_part
+from livek12.core.prompts import harmless, marker
 from livek12.core.records import IMAGE_MARK, Image, Message, Part, canonical_json
 
 SECTIONS = ("System", "Case", "Response")
-_HEAD = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
-_CONTROL = re.compile(r"<(?=[|｜/]?[\w▁:|｜-]{1,60}[|｜]?>)|\[(?=/?[A-Z_]{2,24}\])|◁(?=/?\w+▷)")
-"""What a chat template may take for its own: <|im_end|>, </s>, <start_of_turn>, [INST], ◁think▷."""
 
 
 @dataclass(frozen=True)
-class Block:
+class Fenced:
     """Data from outside, to be shown fenced under a label; `images` go where `<image>` stands, the rest at its end."""
 
     label: str
@@ -37,7 +35,7 @@ class Block:
     images: tuple[Image, ...] = ()
 
 
-Values = Mapping[str, "str | Block"]
+Values = Mapping[str, "str | Fenced"]
 """What goes into a prompt: texts of ours as they are, blocks fenced."""
 
 
@@ -66,10 +64,10 @@ class Prompt:
         shared = _names(case)
         fence = _Fence(self, values, shared)
         user = [*_fill(case, values, fence), *_fill(response, values, fence)]
-        blocks = [value for value in values.values() if isinstance(value, Block)]
+        blocks = [value for value in values.values() if isinstance(value, Fenced)]
         images = {image.sha256: image for block in blocks for image in block.images}
         messages = [
-            Message(role="system", content=[Part(type="text", text=system.strip())]),
+            text_message("system", system.strip()),
             Message(role="user", content=joined_parts(user)),
         ]
         return messages, images
@@ -92,20 +90,14 @@ def parse_prompt(name: str, text: str) -> Prompt:
     """A prompt from the text of its file.
 
     Raises:
-        UserError: the file has no head with a version, or other sections than it should.
+        UserError: the file has no head, or other sections than it should.
     """
-    import yaml
-
-    head = _HEAD.match(text)
-    fields = yaml.safe_load(head[1]) if head else None
-    if head is None or not isinstance(fields, dict) or not isinstance(fields.get("version"), int):
-        raise UserError(f"judge prompt {name}: needs a head with a version between two lines ---")
-    pieces = re.split(r"^# (\w+)\n", text[head.end() :], flags=re.MULTILINE)
+    file = prompts.parse_prompt(name, text)
+    pieces = re.split(r"^# (\w+)\n", file.text, flags=re.MULTILINE)
     if tuple(pieces[1::2]) != SECTIONS:
         raise UserError(f"judge prompt {name}: needs the sections {', '.join(SECTIONS)}, in this order")
     system, case, response = pieces[2::2]
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return Prompt(name, fields["version"], (system.strip(), case.strip() + "\n\n", response.strip()), digest)
+    return Prompt(name, file.version, (system.strip(), case.strip() + "\n\n", response.strip()), file.sha256)
 
 
 @cache
@@ -118,11 +110,6 @@ def _folder() -> resources.abc.Traversable:
     return resources.files("livek12.judges.llm").joinpath("prompts")
 
 
-def harmless(text: str) -> str:
-    """The text with a space inside whatever a chat template might take for a control token."""
-    return _CONTROL.sub(lambda match: match[0] + " ", text)
-
-
 class _Fence:
     """The markers of one request: derived by hash, so equal requests are equal, and in none of the data.
 
@@ -131,7 +118,7 @@ class _Fence:
     """
 
     def __init__(self, prompt: Prompt, values: Values, shared: Sequence[str]) -> None:
-        texts = {name: value.text if isinstance(value, Block) else value for name, value in values.items()}
+        texts = {name: value.text if isinstance(value, Fenced) else value for name, value in values.items()}
         self._all = list(texts.values())
         self._shared = set(shared)
         case = {name: text for name, text in texts.items() if name in self._shared}
@@ -139,14 +126,9 @@ class _Fence:
         self._rest = self._marker([prompt.sha256, "response", texts])
 
     def _marker(self, of: list[object]) -> str:
-        salt = 0
-        while True:
-            marker = hashlib.sha256(canonical_json([*of, salt]).encode("utf-8", "replace")).hexdigest()[:32]
-            if not any(marker in text for text in self._all):
-                return marker
-            salt += 1
+        return marker(lambda salt: canonical_json([*of, salt]), self._all, 32)
 
-    def around(self, name: str, block: Block) -> Iterator[Part]:
+    def around(self, name: str, block: Fenced) -> Iterator[Part]:
         """The block between its two lines."""
         marker = self._case if name in self._shared else self._rest
         yield text_part(f"<<<{block.label} {marker}>>>\n")
@@ -154,7 +136,7 @@ class _Fence:
         yield text_part(f"\n<<<END {block.label} {marker}>>>")
 
 
-def _with_images(block: Block) -> Iterator[Part]:
+def _with_images(block: Fenced) -> Iterator[Part]:
     pieces = block.text.split(IMAGE_MARK) if block.images else [block.text]
     if len(pieces) - 1 > len(block.images):
         raise ValueError(f"{block.label}: {len(pieces) - 1} image marks but {len(block.images)} images")

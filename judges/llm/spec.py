@@ -19,13 +19,13 @@ from typing import Any, Literal, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.records import Sampling, canonical_json
+from livek12.engines.spec import model_spec, model_specs
+from livek12.judges.code_version import PANEL, code_version
 from livek12.judges.llm.client import JudgeSpec, Prices
 from livek12.judges.llm.prompts import load_prompt
 
 Rule = Literal["mean", "majority", "unanimous"]
 RULES: tuple[Rule, ...] = get_args(Rule)
-VERSION = 1
-"""Goes up whenever the same replies could add up to other marks."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,12 @@ class PanelSpec:
             size,
         ]
         digest = hashlib.sha256(canonical_json([method, *own]).encode()).hexdigest()
-        return f"{method}-{VERSION}+{digest[:8]}"
+        return f"{method}-{code_version(PANEL)}+{digest[:8]}"
 
 
-def parse_judge(text: str, engine: str = "", engine_args: str = "", method: str = "") -> PanelSpec | None:
+def parse_judge(
+    text: str, engine: str = "", engine_args: str | Mapping[str, Any] = "", method: str = ""
+) -> PanelSpec | None:
     """The panel that `--judge` names; None for `rules`.
 
     Args:
@@ -83,7 +85,8 @@ def parse_judge(text: str, engine: str = "", engine_args: str = "", method: str 
     Raises:
         UserError: nothing is named, an unknown engine or method, a file that is no panel.
     """
-    from livek12.core.engines import ENGINES, parse_engine_args
+    from livek12.core.arguments import arguments_of
+    from livek12.engines import ENGINES
     from livek12.judges.llm.methods import METHODS
 
     if method and method not in METHODS:
@@ -94,11 +97,11 @@ def parse_judge(text: str, engine: str = "", engine_args: str = "", method: str 
         if engine or engine_args or method:
             raise UserError("--judge-engine, --judge-engine-args and --judge-method go with --judge MODEL")
         return None
-    shared = parse_engine_args(engine_args)
-    if re.search(r"\.ya?ml$", text.strip()):
+    shared = arguments_of(engine_args)
+    if names_file(text):
         panel = read_panel_file(Path(text.strip()), engine or "auto", shared)
     else:
-        judges = [_judge(piece, engine or "auto", shared) for piece in _pieces(text)]
+        judges = [JudgeSpec(**vars(spec)) for spec in model_specs(text, "--judge", engine, shared)]
         if not judges:
             raise UserError("--judge names nobody: give rules, MODEL[,MODEL…] or FILE.yaml")
         panel = PanelSpec(judges=_each_once(judges))
@@ -107,36 +110,22 @@ def parse_judge(text: str, engine: str = "", engine_args: str = "", method: str 
     return PanelSpec(**{**{f.name: getattr(panel, f.name) for f in fields(panel)}, "method": method})
 
 
-def _pieces(text: str) -> list[str]:
-    """Splits at the commas between judges; K=V after a judge with an engine are its arguments."""
-    from livek12.core.engines.arguments import split_at_commas
-
-    found: list[str] = []
-    for piece in split_at_commas(text):
-        if found and "@" in found[-1] and re.match(r"\s*[A-Za-z_]\w*=", piece):
-            found[-1] += "," + piece
-        else:
-            found.append(piece.strip())
-    return found
-
-
-def _judge(text: str, engine: str, shared: Mapping[str, Any]) -> JudgeSpec:
-    from livek12.core.engines import ENGINES, parse_engine_args
-
-    own = re.fullmatch(rf"(?P<model>.+?)@(?P<engine>{'|'.join(ENGINES)})(?::(?P<args>.*))?", text)
-    if own is None:
-        if re.search(r"@\w+:\w+=", text):
-            raise UserError(f"--judge {text!r}: no such engine; there are {', '.join(ENGINES)}")
-        return JudgeSpec(text, engine, dict(shared))
-    args = parse_engine_args(own["args"]) if own["args"] else dict(shared)
-    return JudgeSpec(own["model"], own["engine"], args)
+def names_file(text: str) -> bool:
+    """Whether `--judge` names a panel file, rather than judges."""
+    return re.search(r"\.ya?ml$", text.strip()) is not None
 
 
 def _each_once(judges: Sequence[JudgeSpec]) -> tuple[JudgeSpec, ...]:
+    from livek12.engines import check_engine
+
     found: dict[str, JudgeSpec] = {}
     for judge in judges:
         if not judge.name:
             raise UserError(f"judge {judge.model!r} has no name to speak of")
+        try:
+            check_engine(judge.engine, judge.model, judge.engine_args, here=False)
+        except UserError as error:
+            raise UserError(f"judge {judge.model}: {error}") from error
         found.setdefault(judge.name, judge)
     return tuple(found.values())
 
@@ -184,10 +173,10 @@ def read_panel_file(path: Path, engine: str = "auto", shared: Mapping[str, Any] 
 
 
 def _file_judge(entry: Any, engine: str, shared: Any, where: str) -> JudgeSpec:
-    from livek12.core.engines import ENGINES
+    from livek12.engines import ENGINES
 
     if isinstance(entry, str):
-        return _judge(entry, engine, shared)
+        return JudgeSpec(**vars(model_spec(entry, where, engine, shared)))
     if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
         raise UserError(f"{where}: needs a model")
     _known(entry, _JUDGE, where)
@@ -224,6 +213,8 @@ def _sampling(said: Any, where: str) -> Sampling:
     from pydantic import ValidationError
 
     default = JudgeSpec("x").sampling.model_dump()
+    if isinstance(said, dict) and "system_prompt" in said:
+        raise UserError(f"{where}: sampling: a judge is told what its prompt says, and has no other system_prompt")
     try:
         return Sampling(**{**default, **(said or {})})
     except (ValidationError, TypeError) as error:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
 
 app = options.command()
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 build livek12 --source my_exam.jsonl --out data/mine"))
 def build(
-    benchmark: Annotated[str, typer.Argument(help="livek12, kmmmu, cfe, mdk12, all (in one data set), or sample.")],
+    benchmark: Annotated[str, typer.Argument(help="A benchmark such as livek12, all (in one data set), or sample.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the data set; an earlier build in it is replaced.")],
     source: Annotated[
         list[str] | None,
@@ -35,18 +37,39 @@ def build(
     base: Annotated[
         str, typer.Option("--base", help="Add to this earlier data set: a folder, or ORG/NAME[@REVISION] on the Hub.")
     ] = "",
+    base_answers: Annotated[
+        str,
+        typer.Option(
+            "--base-answers",
+            help="The data set with the answers that --base holds back: a folder, or ORG/NAME[@REVISION].",
+        ),
+    ] = "",
     withdraw: Annotated[
         Path | None,
-        typer.Option("--withdraw", help="Withdraw questions of --base: CSV lines ID, REASON, RELEASE."),
+        typer.Option("--withdraw", help="CSV file of questions of --base to withdraw, with lines ID, REASON, RELEASE."),
     ] = None,
+    as_json: options.Json = False,
 ) -> None:
     """Build a data set (Parquet and a card) from a source."""
+    from livek12.core.progress import Progress
     from livek12.dataset_builders import build as make
-    from livek12.scripts.progress import Progress
 
     with Progress(f"building {benchmark}") as progress:
-        report = make(benchmark, source or [], out, allow_host or [], subsets or [], progress.step, base, withdraw)
-    for line in report.lines():
-        typer.echo(line)
+        report = make(
+            benchmark,
+            source or [],
+            out,
+            allow_host or [],
+            subsets or [],
+            progress.step,
+            base,
+            withdraw,
+            base_answers=base_answers,
+        )
+    if as_json:
+        typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=1))
+    else:
+        for line in report.lines():
+            tell(line)
     if report.skipped:
         raise typer.Exit(1)

@@ -7,18 +7,20 @@ from typing import Annotated
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
 
 app = options.command()
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 dedup mine --against data/sample"))
 def dedup(
     sources: Annotated[
         list[str], typer.Argument(help="Ingested folders, data sets (folder or ORG/NAME), or files of rows.")
     ],
     against: Annotated[
-        list[str] | None, typer.Option("--against", help="An earlier release: compared with, not within.")
+        list[str] | None,
+        typer.Option("--against", help="An earlier release to compare with, but not within; repeatable."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -34,17 +36,17 @@ def dedup(
     """
     import json
 
+    from livek12.core.progress import Progress
     from livek12.dataset_builders.duplicates.search import search
-    from livek12.scripts.progress import Progress
 
     with Progress("questions") as progress:
         found = search(sources, against or [], out, pictures=pictures, variants=variants, step=progress.step)
     for line in found.lines:
-        typer.echo(line, err=True)
+        tell(line, err=True)
     if as_json:
         typer.echo(json.dumps(found.summary(), ensure_ascii=False))
     else:
-        typer.echo(
+        tell(
             f"{found.questions} questions, {found.against} earlier ones: {found.counts['duplicates']} duplicates,"
             f" {found.counts['variants']} variants, {found.counts['decided']} decided,"
             f" {found.counts['open']} duplicates to decide: {found.out}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -18,39 +20,52 @@ MODEL = "SmolLM2-135M-Instruct"
 MAX_TOKENS = 384
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 demo --out demo"))
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the data set and the run.")] = Path("demo"),
     limit: options.Limit = None,
 ) -> None:
-    """A small real model (SmolLM2, 135 M parameters, text only) sits the sample exam."""
-    from livek12.core.engines.small_model import fetch_small_model, serve_gguf
+    """Let a small real model (SmolLM2, 135 M parameters, text only) sit the sample exam."""
+    from livek12.core.records import Question
     from livek12.dataset_builders import build
-    from livek12.scripts.commands.generate import ask
+    from livek12.engines.small_model import fetch_small_model, serve_gguf
+    from livek12.evaluation.asking import ask
+    from livek12.evaluation.marking import judge
     from livek12.scripts.commands.report import end, finish
-    from livek12.scripts.pipeline import judge
 
     step = _Steps()
-    step("building the sample data set")
+    step("building the sample exam: its questions without figures, since the model reads text only")
     data = out / "data"
-    build("sample", "", data)
+    build("sample", "", data, keep=lambda record: isinstance(record, Question) and not record.images)
     step(f"fetching the model {MODEL} (93 MB, once)")
     gguf = fetch_small_model(_cache())
-    step("asking: it reads text only, so questions with figures will be marked unsupported")
+    step("asking")
     with serve_gguf(gguf) as base_url:
         args = f"base_url={base_url},images=false,concurrency=2"
         sampling = {"max_tokens": MAX_TOKENS, "temperature": 0.0}
         folder, exam = ask(TASKS, MODEL, out / "run", str(data), "openai", args, limit, 1, sampling)
-    step("judging")
+    step("judging, by rules alone")
     judge(folder)
-    step("reporting")
-    failed = finish(folder, "paper", exam=exam, as_json=False)
-    typer.echo(f"the main job took {step.seconds():.0f} s")
-    end(failed)
+    step("done")
+    finished = finish(folder, "article", exam=exam, as_json=False, brief=True)
+    livek12, run = _command(), out / "run"
+    if finished.ungraded:
+        few = "1 answer is" if finished.ungraded == 1 else f"{finished.ungraded} answers are"
+        typer.echo(f"{few} open; a model that judges settles that: {livek12} judge {run} --judge MODEL")
+    typer.echo(
+        f"next, a model that you serve (docs/choose-an-engine.md): {livek12} run --task livek12_en --data {data}"
+        " --model NAME --engine openai --engine-args base_url=http://127.0.0.1:8000/v1 --out runs/mine"
+    )
+    end(folder, finished.failed, finished.written)
 
 
 def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "livek12"
+
+
+def _command() -> str:
+    """How this command can be called again: by its name, unless it is not on the PATH."""
+    return "livek12" if shutil.which("livek12") else os.path.relpath(sys.argv[0])
 
 
 class _Steps:
@@ -60,7 +75,6 @@ class _Steps:
         self._began = time.monotonic()
 
     def __call__(self, what: str) -> None:
-        typer.echo(f"[{self.seconds():5.1f} s] {what}")
+        from livek12.core.progress import say
 
-    def seconds(self) -> float:
-        return time.monotonic() - self._began
+        say(f"[{time.monotonic() - self._began:5.1f} s] {what}")

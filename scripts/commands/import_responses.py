@@ -12,7 +12,11 @@ from livek12.scripts import options
 app = options.command()
 
 
-@app.command()
+@app.command(
+    epilog=options.example(
+        "livek12 import-responses logs --from lm-eval --task cfe_text --data data/sample --out runs/theirs"
+    )
+)
 def import_responses(
     file: Annotated[Path, typer.Argument(help="The recorded responses: a file, or a folder of a harness's logs.")],
     task: options.Tasks,
@@ -25,22 +29,41 @@ def import_responses(
         ),
     ] = "jsonl",
     limit: options.Limit = None,
-    trials: options.Trials = 1,
-    profile: options.Profile = "paper",
+    trials: Annotated[
+        int | None, typer.Option("--trials", min=1, help="Answers taken of each question; default: all that there are.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens", min=1, help="The most tokens that an answer could have; default: what the log says."
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str,
+        typer.Option(
+            "--tokenizer",
+            help="The model's tokenizer (a folder or Hub name), to count tokens where the log has no counts.",
+        ),
+    ] = "",
+    profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
     """Make a run folder from recorded responses."""
-    from livek12.scripts.commands.generate import ask
+    from livek12.core.arguments import one_of
+    from livek12.core.scoring import profile_named
+    from livek12.evaluation.asking import ask
+    from livek12.evaluation.imports import READERS, as_jsonl
+    from livek12.evaluation.marking import judge as mark
     from livek12.scripts.commands.report import end, finish
-    from livek12.scripts.imports import READERS, as_jsonl
-    from livek12.scripts.pipeline import judge as mark
-    from livek12.scripts.pipeline import one_of, profile_of
     from livek12.tasks.registry import get_tasks
 
     one_of("--from", source, ("jsonl", *READERS))
-    formulas = profile_of(profile)
+    formulas = profile_named(profile)
     if source != "jsonl":
         file = as_jsonl(file, source, [named.name for named in get_tasks(task)], out)
-    folder, exam = ask(task, str(file), out, data, "replay", "", limit, trials, {})
+    told = {"max_tokens": max_tokens, "tokenizer": tokenizer}
+    given = {name: value for name, value in told.items() if value}
+    folder, exam = ask(task, str(file), out, data, "replay", given, limit, trials, {})
     mark(folder)
-    end(finish(folder, formulas, exam=exam, as_json=as_json))
+    finished = finish(folder, formulas, exam=exam, as_json=as_json)
+    end(folder, finished.failed, finished.written)

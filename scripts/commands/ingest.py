@@ -7,27 +7,41 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
 
 app = options.command()
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 ingest exam.pdf --answers key.pdf --out mine"))
 def ingest(
     pdfs: Annotated[list[Path], typer.Argument(help="Exam papers.")],
     out: Annotated[
-        Path, typer.Option("--out", help="The folder; papers in it stay, unchanged ones are not done again.")
+        Path,
+        typer.Option(
+            "--out", help="The folder of questions; papers in it stay, and unchanged ones are not read again."
+        ),
     ],
     template: Annotated[
-        str, typer.Option("--template", help="gaokao, csat, english, or a file NAME.yaml; default: by language.")
+        str,
+        typer.Option(
+            "--template",
+            help="How the papers are laid out: gaokao, csat, english, or a file NAME.yaml; default: by language.",
+        ),
     ] = "",
     answers: Annotated[
         list[Path] | None,
         typer.Option("--answers", help="Key of these papers: a PDF, or a CSV with number and answer; repeatable."),
     ] = None,
-    language: Annotated[str, typer.Option("--language", help="zh, ko or en; default: as the papers read.")] = "",
-    subject: Annotated[str, typer.Option("--subject", help="Default: as the papers' titles say.")] = "",
-    release: Annotated[str, typer.Option("--release", help="Of the data set the questions are for.")] = "",
+    language: Annotated[
+        str, typer.Option("--language", help="Language of the papers, zh, ko or en; default: found in their text.")
+    ] = "",
+    subject: Annotated[
+        str, typer.Option("--subject", help="Subject of the papers; default: as their titles say.")
+    ] = "",
+    release: Annotated[
+        str, typer.Option("--release", help="The release of the data set that the questions are for.")
+    ] = "",
     how: Annotated[str, typer.Option("--how", help="Read pages by text, ocr or mineru; auto chooses.")] = "auto",
     parser: Annotated[
         str,
@@ -37,14 +51,16 @@ def ingest(
 ) -> None:
     """Turn exam PDFs into questions to review."""
     from livek12.core.errors import UserError
+    from livek12.core.progress import Progress
     from livek12.dataset_builders.ingest.folder import Folder
     from livek12.dataset_builders.ingest.paper import Options
     from livek12.dataset_builders.ingest.paper import ingest as run
-    from livek12.scripts.progress import Progress
-    from livek12.scripts.report.ingest import write_report
+    from livek12.dataset_builders.ingest.report import write_report
 
     if language and language not in ("zh", "ko", "en"):
         raise UserError(f"--language {language!r}: choose zh, ko or en")
+    if not any(pdf.exists() for pdf in pdfs):
+        raise UserError(f"{pdfs[0]}: no such file{f', nor any of the other {len(pdfs) - 1}' if pdfs[1:] else ''}")
     if how not in ("auto", "text", "ocr", "mineru"):
         raise UserError(f"--how {how!r}: choose auto, text, ocr or mineru")
     said = Options(
@@ -56,7 +72,7 @@ def ingest(
         how=cast(Any, how),
         parser=parser,
     )
-    with _parser(parser) as model, Progress("pages") as progress:
+    with _parser(parser, out) as model, Progress("pages") as progress:
         outcome = run(pdfs, out, said, progress.step, model)
     papers = Folder(out).papers()
     report = write_report(out, papers, outcome.failed)
@@ -65,20 +81,21 @@ def ingest(
         raise typer.Exit(1)
 
 
-def _parser(spec: str) -> Any:
+def _parser(spec: str, out: Path) -> Any:
     from contextlib import closing, nullcontext
 
     if not spec:
         return nullcontext()
+    from livek12.dataset_builders.ingest.folder import STATE
     from livek12.dataset_builders.ingest.template_parse import Parser
 
-    return closing(Parser(spec))
+    return closing(Parser(spec, out / STATE))
 
 
 def _tell(outcome: Any, report: Path, as_json: bool) -> None:
     import json
 
-    from livek12.scripts.report.ingest import counts
+    from livek12.dataset_builders.ingest.report import counts
 
     if as_json:
         papers = [
@@ -100,14 +117,15 @@ def _tell(outcome: Any, report: Path, as_json: bool) -> None:
         many = counts(paper)
         said = ", ".join(f"{many[name]} {text}" for name, text in _WORDS.items())
         unchanged = " (as before)" if paper.paper_id in outcome.unchanged else ""
-        typer.echo(f"{paper.source}: {paper.paper_id}, {paper.pages} pages, {said}{unchanged}")
+        tell(f"{paper.source}: {paper.paper_id}, {paper.pages} pages, {said}{unchanged}")
         for line in (*paper.unmatched, *paper.notes):
-            typer.echo(f"  {line}")
+            tell(f"  {line}")
     for line in outcome.failed:
-        typer.echo(f"error: {line}", err=True)
-    typer.echo(
-        f"look at {report}, then: livek12 review {report.parent}, livek12 build livek12 --source {report.parent}"
-    )
+        tell(f"error: {line}", err=True)
+    if outcome.papers:
+        tell(f"look at {report}, then: livek12 review {report.parent}, livek12 build livek12 --source {report.parent}")
+    else:
+        tell("no paper was ingested: see the errors above", err=True)
 
 
 _WORDS = {"found": "questions", "matched": "with a key", "uncertain": "uncertain", "missing": "numbers missing"}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections import Counter
+from typing import Annotated, get_args
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
 
 app = options.command()
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 judge runs/qwen3 --judge Qwen/Qwen3-32B"))
 def judge(
     run: options.Run,
     judge: options.Judge = "rules",
@@ -19,20 +22,24 @@ def judge(
     judge_engine_args: options.JudgeEngineArgs = "",
     judge_method: options.JudgeMethod = "",
     answers: options.Answers = "",
-    data: Annotated[str, typer.Option("--data", help="Where the data set lies now, if it moved.")] = "",
+    data: Annotated[str, typer.Option("--data", help="Where the data set lies now, if it was moved.")] = "",
     cache: options.Cache = True,
     audit: options.Audit = True,
     stages: options.Stages = "auto",
-    again: Annotated[bool, typer.Option("--again", help="Replace the verdicts of other judges.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Mark everything anew; old marks count until then.")] = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Mark the responses of a run folder."""
+    """Mark what is not marked in a run folder, and settle what was left open."""
+    from livek12.core.arguments import one_of
+    from livek12.core.progress import warn
+    from livek12.core.records import State
     from livek12.core.run_folder import RunFolder
-    from livek12.scripts import pipeline
-    from livek12.scripts.beside import STAGES
-    from livek12.scripts.progress import warn
+    from livek12.evaluation import marking
+    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.overlap import STAGES
 
-    pipeline.one_of("--stages", stages, STAGES)
-    judging = options.judging(
+    one_of("--stages", stages, STAGES)
+    judging = judge_options(
         judge,
         judge_engine,
         judge_engine_args,
@@ -43,11 +50,19 @@ def judge(
         audit=audit,
         stages=stages,
     )
-    end(pipeline.judge(RunFolder.open(run, warn), again=again, options=judging))
+    folder = RunFolder.open(run, warn)
+    lost = marking.judge(folder, again=again, options=judging)
+    states = Counter(row.state for row in folder.rows())
+    if as_json:
+        typer.echo(json.dumps({"run": str(run), **{state: states[state] for state in get_args(State)}, "lost": lost}))
+    else:
+        told = ", ".join(f"{states[state]} {state.replace('_', ' ')}" for state in get_args(State) if states[state])
+        tell(f"{run}: {told}; next: livek12 report {run}")
+    end(lost)
 
 
 def end(lost: int) -> None:
     """Ends a command that judges: exit code 1 while a judge could not be asked about some responses."""
     if lost:
-        typer.echo(f"{lost} responses wait for a judge that did not answer; the same command asks again", err=True)
+        tell(f"{lost} responses wait for a judge that did not answer; the same command asks again", err=True)
         raise typer.Exit(1)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
+
+if TYPE_CHECKING:
+    from livek12.evaluation.pair_file import PairCounts
 
 app = options.command()
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 judge-pairs pairs.jsonl decisions.jsonl --judge Qwen/Qwen3-32B"))
 def judge_pairs(
     source: Annotated[
         Path, typer.Argument(metavar="IN.jsonl", help="Rows {id, question, question_type, gold, response}.")
@@ -22,18 +28,29 @@ def judge_pairs(
     judge_engine: options.JudgeEngine = "",
     judge_engine_args: options.JudgeEngineArgs = "",
     judge_method: options.JudgeMethod = "",
-    model: Annotated[str, typer.Option("--model", help="Who wrote the responses: never its own judge.")] = "",
+    model: Annotated[
+        str, typer.Option("--model", help="The model that wrote the responses, which never judges itself.")
+    ] = "",
     cache: options.Cache = True,
+    as_json: options.Json = False,
 ) -> None:
-    """Judge pairs of answer and key; run again, it goes on where it stopped."""
-    from livek12.scripts.pair_file import judge_file
+    """Judge responses beside their reference answers; an unfinished file goes on where it stopped."""
+    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.pair_file import judge_file
 
-    judging = options.judging(judge, judge_engine, judge_engine_args, judge_method, cache=cache)
+    judging = judge_options(judge, judge_engine, judge_engine_args, judge_method, cache=cache)
     counts = judge_file(source, target, judging, model)
-    typer.echo(
+    if as_json:
+        typer.echo(json.dumps({"out": str(target), **asdict(counts)}, ensure_ascii=False))
+    else:
+        tell(_told(target, counts))
+    if counts.bad or counts.lost:
+        raise typer.Exit(1)
+
+
+def _told(target: Path, counts: PairCounts) -> str:
+    return (
         f"{target}: {counts.accepted} accepted, {counts.rejected} rejected, {counts.undecided} undecided"
         + (f", {counts.bad} bad rows" if counts.bad else "")
         + (f", {counts.lost} without a judge's answer" if counts.lost else "")
     )
-    if counts.bad or counts.lost:
-        raise typer.Exit(1)

@@ -10,18 +10,22 @@ import dataclasses
 import hashlib
 import importlib
 import json
+import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from livek12.core.benchmarks import VARIABLE
 from livek12.core.errors import UserError
+from livek12.core.extras import install
 from livek12.scripts import options
 
 app = options.command()
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 plugins lm-eval --data data/sample"))
 def plugins(
     harness: Annotated[str, typer.Argument(help="lm-eval, lmms-eval, inspect, lighteval or vlmevalkit.")],
     data: options.Data = "",
@@ -29,7 +33,7 @@ def plugins(
     as_json: options.Json = False,
 ) -> None:
     """Say where the plug-in for a harness lies and how it is called."""
-    from livek12.scripts.pipeline import one_of
+    from livek12.core.arguments import one_of
     from livek12.tasks.plugins import HARNESSES
 
     one_of("HARNESS", harness, tuple(HARNESSES))
@@ -37,9 +41,9 @@ def plugins(
     try:
         found = importlib.import_module(HARNESSES[harness]).guide(data, folder)
     except ModuleNotFoundError as error:
-        raise UserError(
-            f"{error.name} is not installed in this environment; pip install 'livek12[{harness}]'"
-        ) from None
+        raise UserError(f"{error.name} is not installed in this environment; {install(harness)}") from None
+    if place := os.environ.get(VARIABLE):  # the harness finds the same benchmarks
+        found = dataclasses.replace(found, call=f"{VARIABLE}={shlex.quote(place)} {found.call}")
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), ensure_ascii=False, indent=1))
         return
@@ -52,7 +56,7 @@ def _cached(harness: str, data: str) -> Path:
     """A folder of the cache that no other version of the package or of the data set writes to."""
     from livek12 import __version__
     from livek12.core.questions import open_card
-    from livek12.judges.cache import cache_folder
+    from livek12.core.store import cache_folder
 
     named = [__version__, *(open_card(data) if data else ())]
     key = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:16]

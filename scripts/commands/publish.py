@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ app = options.command()
 _SHOWN_IDS = 5
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 publish data/mine --repo ORG/NAME --private --dry-run"))
 def publish(
     folder: Annotated[Path, typer.Argument(help="A built data set.")],
     repo: Annotated[str, typer.Option("--repo", help="ORG/NAME on the Hub; created if it is not there.")],
-    private: Annotated[bool, typer.Option("--private", help="Create it private.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Create the data set as a private one.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would change.")] = False,
     rights: Annotated[
         Path | None, typer.Option("--rights", help="YAML file of permissions for rows without a licence.")
@@ -36,35 +37,37 @@ def publish(
     reveal_answers: Annotated[
         bool, typer.Option("--reveal-answers", help="Publish answers that were held back so far.")
     ] = False,
-    tag: Annotated[str | None, typer.Option("--tag", help="Name of this state; else the newest release.")] = None,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Remove published rows, answers or configs that are not in the folder.")
+    ] = False,
+    tag: Annotated[
+        str | None, typer.Option("--tag", help="Tag of this version on the Hub; default: the newest release.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Publish a data set to the Hub."""
-    from livek12.dataset_builders.publishing import publish as make
-    from livek12.dataset_builders.publishing.publisher import NotSound
-    from livek12.scripts.progress import Progress
+    from livek12.dataset_builders.publishing.publisher import NotSound, Publisher
 
     try:
-        published = make(
-            folder,
+        published = Publisher(folder).publish(
             repo,
             private=private,
             dry_run=dry_run,
             rights=rights,
             hold_answers=hold_answers,
             reveal_answers=reveal_answers,
+            drop=drop,
             tag=tag,
-            watch=Progress,
         )
     except NotSound as problem:
         for line in problem.problems:
-            typer.echo(line, err=True)
+            tell(line, err=True)
         raise
     if as_json:
         typer.echo(json.dumps(published.as_json(), ensure_ascii=False, indent=1))
     else:
         for line in lines(published):
-            typer.echo(line)
+            tell(line)
 
 
 def lines(published: Published) -> Iterator[str]:

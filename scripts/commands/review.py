@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -16,31 +17,31 @@ if TYPE_CHECKING:
 app = options.command()
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 review mine"))
 def review(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder made by `livek12 ingest`.")],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 7860,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to serve at; 0 takes a free one.")] = 7860,
     host: Annotated[
-        str, typer.Option("--host", help="Address to serve at; others than loopback ask for a token.")
+        str, typer.Option("--host", help="Address to serve at; by default this machine's own.")
     ] = "127.0.0.1",
-    reviewer: Annotated[str, typer.Option("--reviewer", help="Your name; default: the user's.")] = "",
+    reviewer: Annotated[str, typer.Option("--reviewer", help="Your name; default: that of the system's user.")] = "",
     export: Annotated[
         Path | None, typer.Option("--export", help="Write the accepted questions to this folder, and serve nothing.")
     ] = None,
     pdfs: Annotated[
         Path | None, typer.Option("--pdfs", help="With --export: where the PDFs lie, to cut moved figures from.")
     ] = None,
-    status: Annotated[bool, typer.Option("--status", help="Print how far the review is, and serve nothing.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Print the state of the review, and serve nothing.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Review ingested questions on a page in the browser."""
     from livek12.dataset_builders.review.export import export as run
-    from livek12.dataset_builders.review.store import Store
+    from livek12.dataset_builders.review.store import ReviewStore
     from livek12.dataset_builders.review.view import summary
 
-    with Store(folder, read_only=status or export is not None) as store:
+    with ReviewStore(folder, read_only=status or export is not None) as store:
         for line in store.problems:
-            typer.echo(f"warning: {line}", err=True)
+            tell(f"warning: {line}", err=True)
         if export is not None:
             _tell_export(run(store, export, pdfs), export, as_json)
         elif status:
@@ -54,15 +55,13 @@ def _serve(store: Any, reviewer: str, host: str, port: int, as_json: bool) -> No
 
     from livek12.dataset_builders.review.server import serve
     from livek12.dataset_builders.review.view import Rendering
-    from livek12.scripts.report.markup import render, render_answer
+    from livek12.report.markup import render, render_answer
 
     def ready(address: str) -> None:
         if as_json:
             typer.echo(json.dumps({"url": address, "reviewer": reviewer}))
         else:
-            typer.echo(
-                f"reviewing {store.root} as {reviewer}: open {address} (Ctrl+C ends it; all is stored as you go)"
-            )
+            tell(f"reviewing {store.root} as {reviewer}: open {address} (Ctrl+C ends it; all is stored as you go)")
 
     serve(store, Rendering(render, render_answer), reviewer, host, port, ready)
 
@@ -78,11 +77,11 @@ def _tell_export(done: Exported, out: Path, as_json: bool) -> None:
     if as_json:
         typer.echo(done.model_dump_json())
         return
-    typer.echo(f"{out}: {done.accepted} accepted questions of {', '.join(done.papers)}; {done.cut} figures cut anew")
-    typer.echo(f"left out: {done.rejected} rejected, {done.conflict} in conflict, {done.open} open")
+    tell(f"{out}: {done.accepted} accepted questions of {', '.join(done.papers)}; {done.cut} figures cut anew")
+    tell(f"left out: {done.rejected} rejected, {done.conflict} in conflict, {done.open} open")
     for reason, many in done.reasons.items():
-        typer.echo(f"  rejected {many}: {' '.join(reason.split())[:120]}")
-    typer.echo(f"go on with: livek12 build livek12 --source {out} --out DATA")
+        tell(f"  rejected {many}: {' '.join(reason.split())[:120]}")
+    tell(f"go on with: livek12 build livek12 --source {out} --out DATA")
 
 
 def _tell_status(said: dict[str, Any], as_json: bool) -> None:
@@ -93,11 +92,11 @@ def _tell_status(said: dict[str, Any], as_json: bool) -> None:
         return
     for paper in said["papers"]:
         states = ", ".join(f"{paper[state]} {state}" for state in ("accepted", "rejected", "conflict", "open"))
-        typer.echo(f"{paper['paper_id']}: {paper['questions']} questions, {states}")
+        tell(f"{paper['paper_id']}: {paper['questions']} questions, {states}")
     for one in said["agreement"]:
         kappa, answers = (_coefficient(one[name]) for name in ("kappa", "answer_kappa"))
-        typer.echo(f"{one['a']} and {one['b']}: {one['same']} of {one['n']} decided alike (Cohen's κ {kappa})")
-        typer.echo(f"  same answer in {one['same_answer']} of {one['both_accepted']} both accepted (κ {answers})")
+        tell(f"{one['a']} and {one['b']}: {one['same']} of {one['n']} decided alike (Cohen's κ {kappa})")
+        tell(f"  same answer in {one['same_answer']} of {one['both_accepted']} both accepted (κ {answers})")
 
 
 def _coefficient(value: float | None) -> str:

@@ -7,7 +7,11 @@ from livek12.scripts import options
 app = options.command()
 
 
-@app.command()
+@app.command(
+    epilog=options.example(
+        "livek12 run --task livek12_text_only --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3"
+    )
+)
 def run(
     task: options.Tasks,
     model: options.Model,
@@ -19,7 +23,10 @@ def run(
     trials: options.Trials = 1,
     max_tokens: options.MaxTokens = None,
     temperature: options.Temperature = None,
+    top_p: options.TopP = None,
+    top_k: options.TopK = None,
     seed: options.Seed = None,
+    system_prompt: options.SystemPrompt = None,
     budgets: options.Budgets = "",
     thinking_budget: options.ThinkingBudget = None,
     judge: options.Judge = "rules",
@@ -29,33 +36,48 @@ def run(
     cache: options.Cache = True,
     audit: options.Audit = True,
     stages: options.Stages = "auto",
-    profile: options.Profile = "paper",
+    profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
     """Ask, judge, score and report in one go."""
-    from livek12.core.ranks import this_rank
-    from livek12.scripts.beside import STAGES, Beside
-    from livek12.scripts.commands.generate import ask
+    from livek12.core.arguments import one_of
+    from livek12.core.scoring import profile_named
+    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.overlap import STAGES
+    from livek12.evaluation.running import ask_and_mark
     from livek12.scripts.commands.judge import end as end_judging
     from livek12.scripts.commands.report import end, finish
-    from livek12.scripts.judging import check_judges
-    from livek12.scripts.pipeline import judge as mark
-    from livek12.scripts.pipeline import one_of, profile_of
     from livek12.tasks.registry import with_budgets
 
-    judging = options.judging(
+    overlap = one_of("--stages", stages, STAGES)
+    judges = judge_options(
         judge, judge_engine, judge_engine_args, judge_method, cache=cache, audit=audit, stages=stages
     )
-    beside = Beside(judging, one_of("--stages", stages, STAGES))
-    formulas = profile_of(profile)
-    first = this_rank().first
-    sampling = options.sampling(max_tokens, temperature, seed, thinking_budget)
-    task = with_budgets(task, budgets)
-    check_judges(judging, model, task)
-    folder, exam = ask(task, model, out, data, engine, engine_args, limit, trials, sampling, beside if first else None)
-    if not first:
-        return  # the first of several launched processes goes on alone
-    lost = mark(folder, options=judging, exam=exam, before=beside.marked)
-    failed = finish(folder, formulas, exam=exam, as_json=as_json)
-    end(failed)
-    end_judging(lost)
+    formulas = profile_named(profile)
+    sampling = options.sampling(
+        max_tokens=max_tokens,
+        temperature=temperature,
+        top_p=top_p,
+        top_k=top_k,
+        seed=seed,
+        system_prompt=system_prompt,
+        thinking_budget=thinking_budget,
+    )
+    marked = ask_and_mark(
+        with_budgets(task, budgets),
+        model,
+        out,
+        data,
+        judges=judges,
+        engine=engine,
+        engine_args=engine_args,
+        limit=limit,
+        trials=trials,
+        sampling=sampling,
+        stages=overlap,
+    )
+    if marked is None:
+        return
+    finished = finish(marked.folder, formulas, exam=marked.exam, as_json=as_json)
+    end(marked.folder, finished.failed, finished.written)
+    end_judging(marked.lost)

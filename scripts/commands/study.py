@@ -20,7 +20,7 @@ app = options.command()
 FIRST_ERROR = "first-error"
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 study stability runs/qwen3 runs/gemma3"))
 def study(
     kind: Annotated[
         str, typer.Argument(help="agreement, inter-judge, intra-judge, sensitivity, stability or first-error.")
@@ -30,16 +30,21 @@ def study(
     metric: Annotated[
         str, typer.Option("--metric", help="What stability ranks by: accuracy, mark, PES or OES.")
     ] = "accuracy",
-    judge: Annotated[str, typer.Option("--judge", help="The critics, for first-error; as for `livek12 judge`.")] = "",
+    judge: Annotated[
+        str,
+        typer.Option(
+            "--judge", help="The judges that look for errors, for first-error; written as for `livek12 judge`."
+        ),
+    ] = "",
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N solutions.")] = None,
     cache: options.Cache = True,
     as_json: options.Json = False,
 ) -> None:
-    """Agreement, sensitivity and stability of marks; critics beside experts."""
+    """Measure how far marks can be trusted: agreement, sensitivity and stability; judges beside experts."""
+    from livek12.core.arguments import one_of
+    from livek12.core.progress import warn
     from livek12.core.run_folder import RunFolder
-    from livek12.scripts.pipeline import one_of
-    from livek12.scripts.progress import warn
-    from livek12.scripts.run_names import run_names
+    from livek12.evaluation.comparing import run_names
 
     chosen = one_of("KIND", kind, (*_STUDIES, FIRST_ERROR))
     if chosen == FIRST_ERROR:
@@ -50,7 +55,7 @@ def study(
 
 
 def _print(kind: str, found: Mapping[str, Any], as_json: bool) -> None:
-    from livek12.scripts.studies.show import show
+    from livek12.evaluation.studies.show import show
 
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
@@ -59,16 +64,17 @@ def _print(kind: str, found: Mapping[str, Any], as_json: bool) -> None:
 
 
 def _first_error(files: list[Path], judge: str, limit: int | None, cache: bool) -> dict[str, Any]:
+    from livek12.core.progress import Progress, warn
+    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.studies.first_error import first_errors, read_solutions
+    from livek12.judges.jury import Jury
     from livek12.judges.llm.audit import Auditor
-    from livek12.scripts.judging import Judges
-    from livek12.scripts.progress import Progress, warn
-    from livek12.scripts.studies.first_error import first_errors, read_solutions
 
     if not judge or judge == "rules":
         raise UserError("first-error needs critics: --judge MODEL[,MODEL…]")
     solutions = [solution for file in files for solution in read_solutions(file, warn)][:limit]
     with (
-        Judges(options.judging(judge, "", "", "", cache=cache)) as judges,
+        Jury(judge_options(judge, "", "", "", cache=cache)) as judges,
         Progress("auditing", len(solutions)) as progress,
     ):
         assert judges.panel is not None
@@ -76,9 +82,9 @@ def _first_error(files: list[Path], judge: str, limit: int | None, cache: bool) 
 
 
 def _agreement(folders: Mapping[str, RunFolder], labels: Path | None, metric: str) -> dict[str, Any]:
-    from livek12.scripts.progress import warn
-    from livek12.scripts.studies.human import human_agreement
-    from livek12.scripts.studies.labels import read_labels
+    from livek12.core.progress import warn
+    from livek12.evaluation.studies.human import human_agreement
+    from livek12.evaluation.studies.labels import read_labels
 
     if labels is None:
         raise UserError("agreement needs --labels FILE: rows {question_id, correct} or {question_id, score, max_score}")
@@ -89,19 +95,19 @@ def _agreement(folders: Mapping[str, RunFolder], labels: Path | None, metric: st
 
 
 def _inter(folders: Mapping[str, RunFolder], labels: Path | None, metric: str) -> dict[str, Any]:
-    from livek12.scripts.studies.consistency import between_judges
+    from livek12.evaluation.studies.consistency import between_judges
 
     return {name: between_judges(folder.rows()) for name, folder in folders.items()}
 
 
 def _intra(folders: Mapping[str, RunFolder], labels: Path | None, metric: str) -> dict[str, Any]:
-    from livek12.scripts.studies.consistency import between_runs
+    from livek12.evaluation.studies.consistency import between_runs
 
     return between_runs(_rows(folders), "same")
 
 
 def _sensitivity(folders: Mapping[str, RunFolder], labels: Path | None, metric: str) -> dict[str, Any]:
-    from livek12.scripts.studies.consistency import between_runs
+    from livek12.evaluation.studies.consistency import between_runs
 
     return between_runs(_rows(folders), "different")
 
@@ -109,10 +115,12 @@ def _sensitivity(folders: Mapping[str, RunFolder], labels: Path | None, metric: 
 def _stability(folders: Mapping[str, RunFolder], labels: Path | None, metric: str) -> dict[str, Any]:
     from typing import get_args
 
-    from livek12.scripts.pipeline import one_of
-    from livek12.scripts.studies.stability import Metric, stability
+    from livek12.core.arguments import one_of
+    from livek12.evaluation.studies.stability import Metric, stability
 
-    return stability(_rows(folders), one_of("--metric", metric, get_args(Metric)))
+    return stability(
+        {name: folder.rows() for name, folder in folders.items()}, one_of("--metric", metric, get_args(Metric))
+    )
 
 
 def _rows(folders: Mapping[str, RunFolder]) -> dict[str, list[Row]]:

@@ -4,68 +4,87 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
-    from livek12.dataset_builders.subsets.proposing import Report
+    from livek12.dataset_builders.proposals.subsets.criteria import Subset
+    from livek12.dataset_builders.proposals.subsets.proposing import ProposalReport
 
 app = options.command()
 
 
-@app.callback()
+@app.callback(epilog=options.example("livek12 subsets propose mini --data data/sample --out mini.csv"))
 def subsets() -> None:
     """Propose members of a subset for review."""
 
 
-@app.command("list")
-def list_subsets() -> None:
+@app.command("list", epilog=options.example("livek12 subsets list"))
+def list_subsets(as_json: options.Json = False) -> None:
     """List the subsets that can be proposed, with their criteria."""
-    from livek12.dataset_builders.subsets.criteria import SUBSETS
+    from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
 
+    if as_json:
+        typer.echo(json.dumps([_described(subset) for subset in SUBSETS.values()], ensure_ascii=False, indent=1))
+        return
     for subset in SUBSETS.values():
         quota = f", {subset.per_subject} a subject" if subset.per_subject else ""
-        typer.echo(f"{subset.name} ({subset.benchmark or 'any benchmark'}, by {subset.by}{quota}): {subset.says}")
+        tell(f"{subset.name} ({subset.benchmark or 'any benchmark'}, by {subset.by}{quota}): {subset.says}")
         for criterion in subset.criteria:
-            typer.echo(f"  {criterion.name} (weight {criterion.weight}): {criterion.says}")
+            tell(f"  {criterion.name} (weight {criterion.weight}): {criterion.says}")
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 subsets propose mini --data data/sample --out mini.csv"))
 def propose(
     name: Annotated[str, typer.Argument(help="The subset; see `livek12 subsets list`.")],
     data: Annotated[Path, typer.Option("--data", envvar="LIVEK12_DATA", help="Folder made by `livek12 build`.")],
     out: Annotated[Path, typer.Option("--out", help="The sheet (CSV); reviews in it are kept.")],
-    runs: Annotated[str, typer.Option("--runs", help="Run folders, comma-separated; a cascade in its order.")] = "",
+    runs: Annotated[
+        str, typer.Option("--runs", help="Run folders, comma-separated; those of a cascade in its order.")
+    ] = "",
     without_images: Annotated[
         str, typer.Option("--without-images", help="Run folders without images, for image_dependent.")
     ] = "",
-    model: Annotated[str, typer.Option("--model", help="Annotator: model folder, name or recorded file.")] = "",
+    model: Annotated[str, typer.Option("--model", help="The annotating model: a folder, name or recorded file.")] = "",
     engine: options.Engine = "auto",
     engine_args: options.EngineArgs = "",
     max_tokens: options.MaxTokens = None,
-    per_subject: Annotated[int | None, typer.Option("--per-subject", min=1, help="Quota of a subject.")] = None,
-    benchmark: Annotated[str, typer.Option("--benchmark", help="Whose questions, for image_dependent.")] = "",
+    per_subject: Annotated[
+        int | None, typer.Option("--per-subject", min=1, help="The most questions of a subject.")
+    ] = None,
+    benchmark: Annotated[
+        str,
+        typer.Option("--benchmark", help="The benchmark whose questions to propose, where several have it."),
+    ] = "",
     confidence: Annotated[
         float, typer.Option("--confidence", help="Share of trials that must be right to count as solved.")
     ] = 1.0,
     share: Annotated[float, typer.Option("--share", help="Size of mini, as a share of the set.")] = 0.1,
-    seed: Annotated[int, typer.Option("--seed", help="Decides ties and draws.")] = 0,
-    all_questions: Annotated[bool, typer.Option("--all", help="Also write what is not proposed, and why.")] = False,
-    pictures: Annotated[bool, typer.Option("--pictures", help="Also write their pictures, beside the sheet.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Seed that decides ties and draws.")] = 0,
+    all_questions: Annotated[
+        bool, typer.Option("--all", help="Also write the questions that are not proposed, and why.")
+    ] = False,
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Also write the questions' pictures beside the sheet.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Write proposals with their evidence to a sheet for review."""
-    from livek12.dataset_builders.subsets.annotation import MAX_TOKENS
-    from livek12.dataset_builders.subsets.proposing import WHOLE, Wanted
-    from livek12.dataset_builders.subsets.proposing import propose as run
-    from livek12.scripts.pipeline import one_of
-    from livek12.scripts.progress import Progress, warn
+    from livek12.core.arguments import one_of
+    from livek12.core.progress import Progress
+    from livek12.dataset_builders.proposals.subsets.annotation import MAX_TOKENS
+    from livek12.dataset_builders.proposals.subsets.proposing import Wanted
+    from livek12.dataset_builders.proposals.subsets.proposing import propose as run
+    from livek12.dataset_builders.registry import builders
+    from livek12.engines.spec import model_spec
 
+    annotator = model_spec(model, "--model", engine, engine_args) if model else None
     with ExitStack() as stack:
 
         def begin(total: int) -> Callable[[], None]:
@@ -74,11 +93,11 @@ def propose(
         wanted = Wanted(
             name=name,
             data=data,
-            benchmark=one_of("--benchmark", benchmark, WHOLE) if benchmark else None,
+            benchmark=one_of("--benchmark", benchmark, builders()) if benchmark else None,
             runs=_paths(runs),
             without_images=_paths(without_images),
             max_tokens=max_tokens or MAX_TOKENS,
-            engine=(lambda: _engine(stack, engine, model, engine_args)) if model else None,
+            engine=(lambda: stack.enter_context(closing(annotator.start()))) if annotator else None,
             per_subject=per_subject,
             confidence=confidence,
             share=share,
@@ -86,14 +105,14 @@ def propose(
             everything=all_questions,
             pictures=pictures,
         )
-        report = run(wanted, out, begin, warn)
+        report = run(wanted, out, begin)
     _show(name, report, out, as_json)
     if report.failed:
-        typer.echo(f"{report.failed} requests to the annotator failed: the same command sends them again", err=True)
+        tell(f"{report.failed} requests to the annotator failed: the same command sends them again", err=True)
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 subsets status mini.csv"))
 def status(
     sheet: Annotated[Path, typer.Argument(help="A sheet under review.")],
     other: Annotated[Path | None, typer.Argument(help="The same sheet by a second reviewer.")] = None,
@@ -105,8 +124,8 @@ def status(
     """
     from dataclasses import asdict
 
-    from livek12.dataset_builders.subsets import status as review
-    from livek12.dataset_builders.subsets.sheet import read
+    from livek12.dataset_builders.proposals.subsets import status as review
+    from livek12.dataset_builders.proposals.subsets.sheet import read
 
     rows = read(sheet)
     pairs = review.agreement(rows, read(other)) if other else []
@@ -115,32 +134,30 @@ def status(
         typer.echo(json.dumps({"counts": found, "agreement": [asdict(pair) for pair in pairs]}, ensure_ascii=False))
         return
     for line in review.problems(rows):
-        typer.echo(f"does not count: {line}")
+        tell(f"does not count: {line}")
     for subset, tally in found.items():
-        typer.echo(f"{subset}: " + ", ".join(f"{what} {count}" for what, count in tally.items()))
+        tell(f"{subset}: " + ", ".join(f"{what} {count}" for what, count in tally.items()))
     for pair in pairs:
         kappa = "does not exist" if pair.kappa is None else f"{pair.kappa:.3f}"
-        typer.echo(
+        tell(
             f"{pair.subset}: both decided {pair.both}, alike {pair.agreed}, both accepted {pair.accepted},"
             f" only one decided {pair.only_one}; Cohen's kappa {kappa}"
         )
         for id in pair.disputed:
-            typer.echo(f"  disputed: {id}")
+            tell(f"  disputed: {id}")
+
+
+def _described(subset: Subset) -> dict[str, Any]:
+    fields = {name: getattr(subset, name) for name in ("name", "benchmark", "by", "per_subject", "says")}
+    criteria = [{"name": one.name, "weight": one.weight, "says": one.says} for one in subset.criteria]
+    return {**fields, "criteria": criteria}
 
 
 def _paths(listed: str) -> list[Path]:
     return [Path(path.strip()) for path in listed.split(",") if path.strip()]
 
 
-def _engine(stack: ExitStack, name: str, model: str, args: str) -> Any:
-    from livek12.core.engines import make_engine, parse_engine_args
-
-    engine = make_engine(name, model, parse_engine_args(args))
-    stack.callback(engine.close)
-    return engine
-
-
-def _show(name: str, report: Report, out: Path, as_json: bool) -> None:
+def _show(name: str, report: ProposalReport, out: Path, as_json: bool) -> None:
     from collections import Counter
 
     groups = Counter((row.state, row.language, row.subject) for row in report.rows)
@@ -149,11 +166,11 @@ def _show(name: str, report: Report, out: Path, as_json: bool) -> None:
         typer.echo(json.dumps({"subset": name, "questions": report.questions, "rows": rows, "notes": report.lines}))
         return
     for line in report.lines:
-        typer.echo(line)
+        tell(line)
     for (state, language, subject), count in groups.items():
-        typer.echo(f"{state}: {language} {subject or '(no subject)'} {count}")
+        tell(f"{state}: {language} {subject or '(no subject)'} {count}")
     states = Counter(row.state for row in report.rows)
-    typer.echo(
+    tell(
         f"{name}: {report.questions} questions, "
         + (", ".join(f"{count} {state}" for state, count in states.items()) or "nothing proposed")
         + f": {out}"

@@ -12,28 +12,31 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from livek12.scripts.sweep.plan import Plan
-    from livek12.scripts.sweep.status import Cell
+    from livek12.evaluation.sweep.plan import SweepPlan
+    from livek12.evaluation.sweep.status import Cell
 
 app = options.command()
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 sweep sweep.yaml --dry-run"))
 def sweep(
-    file: Annotated[Path, typer.Argument(metavar="SWEEP.yaml", help="What to sweep.", show_default=False)],
-    status: Annotated[bool, typer.Option("--status", help="Only say how far each cell is.")] = False,
-    report: Annotated[bool, typer.Option("--report", help="Only compare and report what is there.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the commands, or the scripts.")] = False,
+    file: Annotated[
+        Path, typer.Argument(metavar="SWEEP.yaml", help="The models, tasks and trials to run.", show_default=False)
+    ],
+    status: Annotated[bool, typer.Option("--status", help="Only print how far each cell is.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Only compare and report the cells that are done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the commands or the job scripts.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Models × tasks × trials, here, on Ray or on Slurm."""
+    """Run models × tasks × trials on this machine, on Ray or on Slurm."""
     from livek12.core.errors import UserError
-    from livek12.scripts.sweep.plan import read_plan
+    from livek12.evaluation.sweep.plan import read_plan
 
     if status + report + dry_run > 1:
         raise UserError("--status, --report and --dry-run are three things: give one of them")
@@ -48,18 +51,18 @@ def sweep(
         _finish(plan, as_json)
 
 
-def _work(plan: Plan) -> bool:
+def _work(plan: SweepPlan) -> bool:
     """Does what is missing; or has it done by jobs, of which the last reports.
 
     A folder that cannot be used is left alone; the report says why.
     """
-    from livek12.scripts.sweep.status import find, look
+    from livek12.evaluation.sweep.status import find, look
 
     found = {run.label: find(run) for run in plan.runs}
     unfinished = {cell.label for cell in look(plan, found) if cell.state != "done" and not found[cell.label].problem}
     plan = replace(plan, runs=[run for run in plan.runs if not found[run.label].problem])
     if plan.sweep.backend == "slurm" and unfinished:
-        from livek12.scripts.sweep.slurm import submit
+        from livek12.evaluation.sweep.slurm import submit
 
         submit(plan, [run for run in plan.runs if found[run.label].unanswered], _say)
         if problems := [f"{label}: {run.problem}" for label, run in found.items() if run.problem]:
@@ -67,7 +70,7 @@ def _work(plan: Plan) -> bool:
                 _say(problem)
             raise typer.Exit(1)
         return True
-    from livek12.scripts.sweep.processes import work_off
+    from livek12.evaluation.sweep.processes import work_off
 
     for name in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: every run ends cleanly before we do
         if signal.getsignal(name) is not signal.SIG_IGN:  # as nohup has it
@@ -77,11 +80,11 @@ def _work(plan: Plan) -> bool:
     return False
 
 
-def _finish(plan: Plan, as_json: bool) -> None:
+def _finish(plan: SweepPlan, as_json: bool) -> None:
     """Reports, and ends with exit code 1 while a cell is missing."""
-    from livek12.scripts.commands.compare import show
-    from livek12.scripts.sweep.report import write_report
-    from livek12.scripts.sweep.status import find, look
+    from livek12.evaluation.sweep.report import write_report
+    from livek12.evaluation.sweep.status import find, look
+    from livek12.report.compared import print_comparison
 
     found = {run.label: find(run) for run in plan.runs}
     cells = look(plan, found)
@@ -91,7 +94,7 @@ def _finish(plan: Plan, as_json: bool) -> None:
     else:
         _print(cells)
         if report["comparison"]:
-            show(report["comparison"])
+            print_comparison(report["comparison"])
         typer.echo(f"report: {plan.out / 'sweep.html'}")
     if report["missing"]:
         for line in report["missing"]:
@@ -99,8 +102,8 @@ def _finish(plan: Plan, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _status(plan: Plan, as_json: bool) -> None:
-    from livek12.scripts.sweep.status import look
+def _status(plan: SweepPlan, as_json: bool) -> None:
+    from livek12.evaluation.sweep.status import look
 
     cells = look(plan)
     if as_json:
@@ -109,12 +112,12 @@ def _status(plan: Plan, as_json: bool) -> None:
         _print(cells)
 
 
-def _dry_run(plan: Plan) -> None:
-    from livek12.scripts.sweep.processes import shown
-    from livek12.scripts.sweep.status import find
+def _dry_run(plan: SweepPlan) -> None:
+    from livek12.evaluation.sweep.processes import shown
+    from livek12.evaluation.sweep.status import find
 
     if plan.sweep.backend == "slurm":
-        from livek12.scripts.sweep.slurm import scripts
+        from livek12.evaluation.sweep.slurm import scripts
 
         for script in scripts(plan, [run for run in plan.runs if find(run).unanswered]):
             typer.echo(f"# {shlex.quote(str(plan.work / script.name))}.sbatch\n{script.text}")
@@ -125,7 +128,7 @@ def _dry_run(plan: Plan) -> None:
 
 def _say(line: str) -> None:
     with contextlib.suppress(OSError):  # a full disk under stderr is no reason to leave runs behind
-        typer.echo("".join(sign if sign.isprintable() else " " for sign in line), err=True)
+        tell(line, err=True)
 
 
 def _print(cells: Sequence[Cell]) -> None:
@@ -135,8 +138,8 @@ def _print(cells: Sequence[Cell]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from livek12.scripts.report.markup import clean
-    from livek12.scripts.sweep.report import hours, money
+    from livek12.evaluation.sweep.report import hours, money
+    from livek12.report.markup import clean
 
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     heads = ("model", "task", "state", "answered", "judged", "tokens", "GPU-hours", "cost")

@@ -8,22 +8,36 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
-    from livek12.dataset_builders.tagging.labelled import Item
-    from livek12.dataset_builders.tagging.tree import Tree
+    from livek12.dataset_builders.proposals.tagging.labelled import Item
+    from livek12.dataset_builders.proposals.tagging.tree import Tree
 
 app = options.command()
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 tag mine --labels labelled.jsonl"))
 def tag(
     data: Annotated[
         Path | None, typer.Argument(help="An ingested folder, a built data set, or a file or folder of rows.")
     ] = None,
-    tree: Annotated[Path | None, typer.Option("--tree", help="YAML; default: that of the labels, else ours.")] = None,
-    how: Annotated[str, typer.Option("--with", help="light, embedding, or the folder of a trained model.")] = "light",
+    tree: Annotated[
+        Path | None,
+        typer.Option(
+            "--tree", help="YAML file of knowledge points; default: those of the labels, else the built-in tree."
+        ),
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            help="Who answers: light, embedding or the folder of a trained model (tags); that of --model (variables and"
+            " flows): auto, vllm, transformers, openai or replay.",
+        ),
+    ] = "auto",
+    how: Annotated[str, typer.Option("--with", hidden=True, help="The older name for who tags.")] = "",
     labels: Annotated[
         list[Path] | None, typer.Option("--labels", help="Labelled data to learn from; may be given more than once.")
     ] = None,
@@ -31,20 +45,23 @@ def tag(
         bool, typer.Option("--measure", help="Only measure on --labels: a fifth is held out, near-duplicates together.")
     ] = False,
     threshold: Annotated[
-        float, typer.Option("--threshold", min=0.0, max=1.0, help="Proposals less sure than this are doubted.")
+        float, typer.Option("--threshold", min=0.0, max=1.0, help="Mark proposals less sure than this as doubtful.")
     ] = 0.6,
     variables: Annotated[
         bool, typer.Option("--variables", help="Also propose answer variables, by rules or by --model.")
     ] = False,
     flows: Annotated[bool, typer.Option("--flows", help="Also propose reasoning flows, by --model.")] = False,
-    model: Annotated[str, typer.Option("--model", help="Proposes variables and flows.")] = "",
-    engine: options.Engine = "auto",
+    model: Annotated[str, typer.Option("--model", help="The model that proposes variables and flows.")] = "",
     engine_args: options.EngineArgs = "",
     as_json: options.Json = False,
 ) -> None:
-    """Propose tags of questions, for review."""
+    """Propose tags of questions for review."""
     from livek12.core.errors import UserError
+    from livek12.dataset_builders.proposals.tagging.features import LIGHT
+    from livek12.engines import ENGINES
 
+    how = how or (LIGHT if engine in ENGINES else engine)
+    engine = engine if engine in ENGINES else "auto"
     if measure:
         _measure(tree, how, labels or [], as_json)
         return
@@ -52,13 +69,16 @@ def tag(
         raise UserError("name the questions: an ingested folder, a built data set, or a file of rows")
     if flows and not model:
         raise UserError("--flows needs --model: no rule can take a solution apart into steps")
+    structure = bool(variables or flows or model)
+    if structure:
+        _check_ingested(data)
     problems: list[str] = []
     rows, note = _tag(data, tree, how, labels or [], threshold, problems)
     failed = 0
-    if variables or flows or model:
+    if structure:
         failed = _structure(data, variables or not flows, flows, (engine, model, engine_args), problems)
     for line in problems:
-        typer.echo(f"warning: {line}", err=True)
+        tell(f"warning: {line}", err=True)
     if as_json:
         typer.echo(json.dumps({"questions": rows, "by": note}, ensure_ascii=False))
     else:
@@ -70,13 +90,14 @@ def tag(
 def _tag(
     data: Path, tree: Path | None, how: str, labels: list[Path], threshold: float, problems: list[str]
 ) -> tuple[list[dict[str, Any]], str]:
+    from livek12.core.errors import UserError
+    from livek12.core.progress import Progress
     from livek12.dataset_builders.ingest.folder import STATE
-    from livek12.dataset_builders.tagging import difficulty, proposals
-    from livek12.dataset_builders.tagging.features import encoder
-    from livek12.dataset_builders.tagging.labelled import read_items
-    from livek12.dataset_builders.tagging.names import Names
-    from livek12.dataset_builders.tagging.tree import load_tree
-    from livek12.scripts.progress import Progress
+    from livek12.dataset_builders.proposals.tagging import difficulty, proposals
+    from livek12.dataset_builders.proposals.tagging.features import encoder
+    from livek12.dataset_builders.proposals.tagging.labelled import read_items
+    from livek12.dataset_builders.proposals.tagging.names import Names
+    from livek12.dataset_builders.proposals.tagging.tree import load_tree
 
     shipped = Names(load_tree())
     with Progress("tagging") as progress:
@@ -94,7 +115,11 @@ def _tag(
         if (data / STATE).is_dir():
             rows = [tags.row() for _, tags in proposals.tag_folder(data, make, by, threshold)]
         else:
-            rows = [tags.row() for tags in make(list(read_items(data, problems)))]
+            items = list(read_items(data, problems))
+            if not items:
+                first = f" ({len(problems)} rows left out; the first: {problems[0]})" if problems else ""
+                raise UserError(f"{data}: no question could be read{first}")
+            rows = [tags.row() for tags in make(items)]
     return rows, "; ".join([by, *notes])
 
 
@@ -105,17 +130,19 @@ def _proposer(tree: Path | None, how: str, learned: list[Item], step: Any) -> tu
         UserError: there is no such way, or the labels do not fit the tree.
     """
     from livek12.core.errors import UserError
-    from livek12.dataset_builders.tagging.classifier import train, untrained
-    from livek12.dataset_builders.tagging.features import EMBEDDING, LIGHT, encoder
-    from livek12.dataset_builders.tagging.tree import load_tree
+    from livek12.dataset_builders.proposals.tagging.classifier import train, untrained
+    from livek12.dataset_builders.proposals.tagging.features import EMBEDDING, LIGHT, encoder
+    from livek12.dataset_builders.proposals.tagging.tree import load_tree
+    from livek12.engines import ENGINES
 
     if how not in (LIGHT, EMBEDDING):
-        from livek12.dataset_builders.tagging.trained import TrainedTagger
+        from livek12.dataset_builders.proposals.tagging.trained import TrainedTagger
 
         if not Path(how).is_dir():
-            raise UserError(f"--with {how!r}: choose light, embedding or the folder of a trained model")
+            others = ", ".join(ENGINES)
+            raise UserError(f"--engine {how!r}: choose light, embedding, the folder of a trained model, or {others}")
         if learned or tree:
-            raise UserError("--with MODEL_DIR has its own labels and tree; leave --labels and --tree out")
+            raise UserError(f"{how}: a trained model has its own labels and tree; leave --labels and --tree out")
         return TrainedTagger(Path(how)), []
     if learned:
         return train(_tree(tree, learned), encoder(how), learned, step)
@@ -123,59 +150,63 @@ def _proposer(tree: Path | None, how: str, learned: list[Item], step: Any) -> tu
 
 
 def _tree(file: Path | None, learned: list[Item]) -> Tree:
-    from livek12.dataset_builders.tagging.tree import load_tree, tree_of
+    from livek12.dataset_builders.proposals.tagging.tree import load_tree, tree_of
 
     return load_tree(file) if file else tree_of((label for item in learned for label in item.labels), "labels")
 
 
 def _labelled(places: list[Path], problems: list[str]) -> list[Item]:
-    from livek12.dataset_builders.tagging.labelled import need_labels, read_items
+    from livek12.dataset_builders.proposals.tagging.labelled import need_labels, read_items
 
     items = [item for place in places for item in read_items(place, problems)]
     return need_labels(items, ", ".join(map(str, places))) if places else []
+
+
+def _check_ingested(data: Path) -> None:
+    from livek12.core.errors import UserError
+    from livek12.dataset_builders.ingest.folder import STATE
+
+    if not (data / STATE).is_dir():
+        raise UserError(f"{data}: variables and flows are proposed in the drafts of an ingested folder")
 
 
 def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, str], problems: list[str]) -> int:
     """Proposes variables and flows in the drafts; how many requests failed."""
     from contextlib import closing, nullcontext
 
-    from livek12.core.engines import make_engine, parse_engine_args
-    from livek12.core.errors import UserError
-    from livek12.dataset_builders.ingest.folder import STATE
-    from livek12.dataset_builders.tagging.structure import propose_structure
-    from livek12.scripts.progress import Progress
+    from livek12.core.progress import Progress
+    from livek12.dataset_builders.proposals.tagging.structure import propose_structure
+    from livek12.engines.spec import model_spec
 
-    if not (data / STATE).is_dir():
-        raise UserError(f"{data}: variables and flows are proposed in the drafts of an ingested folder")
     name, model, args = spec
-    engine: Any = closing(make_engine(name, model, parse_engine_args(args))) if model else nullcontext()
+    engine: Any = closing(model_spec(model, "--model", name, args).start()) if model else nullcontext()
     with engine as made, Progress("variables and flows") as progress:
         report = propose_structure(data, made, variables=variables, flows=flows, step=progress.step)
     problems += report.problems
-    typer.echo(f"proposed variables for {report.variables} questions, flows for {report.flows}", err=True)
+    tell(f"proposed variables for {report.variables} questions, flows for {report.flows}", err=True)
     return report.failed
 
 
 def _measure(tree: Path | None, how: str, labels: list[Path], as_json: bool) -> None:
     from livek12.core.errors import UserError
-    from livek12.dataset_builders.tagging.features import EMBEDDING, LIGHT, encoder
-    from livek12.dataset_builders.tagging.measure import measure
-    from livek12.scripts.progress import Progress
+    from livek12.core.progress import Progress
+    from livek12.dataset_builders.proposals.tagging.features import EMBEDDING, LIGHT, encoder
+    from livek12.dataset_builders.proposals.tagging.measure import measure
 
     if not labels or how not in (LIGHT, EMBEDDING):
-        raise UserError("--measure needs --labels, and --with light or embedding")
+        raise UserError("--measure needs --labels, and --engine light or embedding")
     problems: list[str] = []
     items = _labelled(labels, problems)
     with Progress("measuring") as progress:
         found = measure(_tree(tree, items), encoder(how), items, progress.step)
     for line in problems:
-        typer.echo(f"warning: {line}", err=True)
+        tell(f"warning: {line}", err=True)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
         return
     for name, figures in found.items():
         said = ", ".join(f"{what} {value}" for what, value in figures.items()) if isinstance(figures, dict) else figures
-        typer.echo(f"{name}: {said}")
+        tell(f"{name}: {said}")
 
 
 def _show(rows: list[dict[str, Any]], note: str) -> None:
@@ -184,7 +215,5 @@ def _show(rows: list[dict[str, Any]], note: str) -> None:
             f"{point['name']}{'' if point['confidence'] is None else ' ' + format(point['confidence'], '.2f')}"
             for point in row["knowledge_points"]
         ]
-        typer.echo(
-            f"{row['id']}: {row['subject'] or '?'}, {row['difficulty']['name']}: {', '.join(shown) or 'no point'}"
-        )
-    typer.echo(f"{len(rows)} questions tagged by {note}")
+        tell(f"{row['id']}: {row['subject'] or '?'}, {row['difficulty']['name']}: {', '.join(shown) or 'no point'}")
+    tell(f"{len(rows)} questions tagged by {note}")

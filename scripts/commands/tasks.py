@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 app = options.command()
 
 
-@app.command()
+@app.command(epilog=options.example("livek12 tasks cfe --data data/sample"))
 def tasks(
-    name: Annotated[str, typer.Argument(help="Only tasks whose name holds this, one by one.")] = "",
-    every: Annotated[bool, typer.Option("--all", help="All tasks, one by one.")] = False,
+    name: Annotated[str, typer.Argument(help="List only tasks whose name contains this, one by one.")] = "",
+    every: Annotated[bool, typer.Option("--all", help="List all tasks, one by one.")] = False,
     data: options.Data = "",
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON list of all tasks with all fields.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list of all tasks with all fields.")] = False,
 ) -> None:
-    """List the tasks and how many questions they ask: in the data set, else as their papers say."""
+    """List the tasks with their numbers of questions: counted in the data set, else as their articles say."""
     from livek12.tasks.registry import families
 
     census = None

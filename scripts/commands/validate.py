@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from livek12.core.progress import tell
 from livek12.scripts import options
 
 app = options.command()
 
 
-@app.command()
-def validate(folder: Annotated[Path, typer.Argument(help="A built data set.")]) -> None:
+@app.command(epilog=options.example("livek12 validate data/mine"))
+def validate(folder: Annotated[Path, typer.Argument(help="A built data set.")], as_json: options.Json = False) -> None:
     """Check a built data set."""
+    from livek12.core.progress import Progress
     from livek12.dataset_builders import validate as check
-    from livek12.scripts.progress import Progress
 
     with Progress("checking rows") as progress:
         problems = check(folder, progress.step)
-    for problem in problems:
-        typer.echo(problem)
+    if as_json:
+        typer.echo(json.dumps({"folder": str(folder), "problems": problems}, ensure_ascii=False, indent=1))
+    else:
+        for line in problems or [f"{folder}: no problems"]:
+            tell(line)
     if problems:
         raise typer.Exit(1)
-    typer.echo(f"{folder}: no problems")

@@ -9,11 +9,11 @@ from __future__ import annotations
 from livek12.core.records import Sampling
 from livek12.judges.base import NamedJudge
 from livek12.tasks.base import Modality, Task
-from livek12.tasks.families import Family
+from livek12.tasks.families import Family, TaskSet
 
 _PARTS: dict[str, tuple[Modality, int]] = {"text": ("text_only", 305), "multimodal": ("text_image", 144)}
 
-FAMILIES = tuple(
+_FAMILIES = tuple(
     Family(
         Task(
             name=f"cfe_{config}",
@@ -30,3 +30,5 @@ FAMILIES = tuple(
     )
     for config, (modality, questions) in _PARTS.items()
 )
+
+TASKS = TaskSet(_FAMILIES, month="2026-02")

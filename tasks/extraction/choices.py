@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from livek12.core.records import Question
-from livek12.judges.labels import labelled_option, read_labels
-from livek12.judges.text import normal_form
+from livek12.judges.rules.labels import labelled_option, read_labels
+from livek12.judges.rules.text import normal_form
 from livek12.tasks.extraction.choice_forms import (
     CORRECTED,
     DIGIT_FORMS,
@@ -30,7 +30,7 @@ from livek12.tasks.extraction.choice_forms import (
     WEAK,
 )
 from livek12.tasks.extraction.labelled import tabled_values
-from livek12.tasks.extraction.regions import Region, answer_tags, boxes, outside_of, tail
+from livek12.tasks.extraction.regions import TextRegion, answer_tags, boxes, outside_of, tail
 from livek12.tasks.extraction.remarks import (
     denied,
     doubted,
@@ -149,7 +149,7 @@ def cleaned_text(text: str, several: bool) -> str:
     run = listed or final_run(text, outside)
     if len(run) > 1 and all(read_labels(box.content) for box in run):
         together = "".join((", " if listed else text[a.end : b.start]) + b.content for a, b in pairwise(run))
-        outside[-len(run) :] = [Region(run[0].start, run[-1].end, run[0].content + " " + together)]
+        outside[-len(run) :] = [TextRegion(run[0].start, run[-1].end, run[0].content + " " + together)]
     pieces: list[str] = []
     tagged = {tag.start for tag in tags}
     position = 0
@@ -169,7 +169,7 @@ def _squeezed(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if not line.isspace() and line)
 
 
-def _listed(text: str, found: Sequence[Region]) -> list[Region]:
+def _listed(text: str, found: Sequence[TextRegion]) -> list[TextRegion]:
     """The last boxes where each holds one other letter and only numbers of a list stand between them."""
     run = list(found[-1:])
     for after, before in pairwise(reversed(found)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from livek12.core.records import Question
-from livek12.judges.labels import label_sequence
+from livek12.judges.rules.labels import label_sequence
 from livek12.tasks.extraction.choices import (
     Commitment,
     Found,

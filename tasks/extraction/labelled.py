@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from livek12.judges.rules.names import is_named, place_of
 
 _LABELS = (
     re.compile(r"(?<![A-Za-z0-9_}])[(（]\s*(\d{1,2})\s*[)）]"),
@@ -32,10 +34,8 @@ _LETTERS = [
     _ORDINALS,
 ]
 _ROMAN = "i ii iii iv v vi".split()
-_NAMED_LINE = re.compile(
-    r"^ ?(?:[-*•]|\d+[.)])? ?(?P<name>[^\n=:：]{1,120}?) ?[=:：] ?(?P<value>\S[^\n]{0,1000})$", re.MULTILINE
-)
-_NAME_MARKUP = re.compile(r"\\(?:text|mathrm|mathbf|left|right|[()\[\],;! ])|[\s${}*`\\]")
+_LIST_MARK = re.compile(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")
+MAX_LINE = 1200
 
 
 def labelled_parts(text: str, count: int) -> list[str]:
@@ -63,30 +63,43 @@ def _last_run(marks: Sequence[tuple[int, re.Match[str]]], count: int) -> list[re
 
 
 def named_values(text: str, names: Sequence[str]) -> list[str]:
-    """The value of the last line "name = value" of each name, "" where there is none; empty when none has one."""
-    wanted = {_plain(name): index for index, name in enumerate(names)}
-    values = [""] * len(names)
-    for match in _NAMED_LINE.finditer(text):
-        index = wanted.get(_plain(match["name"]))
-        if index is not None:
-            values[index] = match["value"].strip().rstrip("$").strip()
-    return values if any(values) else []
+    """The last line "name = value" of each name, "" where there is none; empty when none has one.
+
+    Lines beside them that bear other names are the values of what has none, if they are as many; else all go on, for
+    the judges to leave open.
+    """
+    found: dict[int, str] = {}
+    others: list[str] = []
+    for lines in _runs(text):
+        places = [place_of(line, names) for line in lines]
+        if set(places) - {None}:
+            others = [line for place, line in zip(places, lines, strict=True) if place is None]
+            found |= {place: line for place, line in zip(places, lines, strict=True) if place is not None}
+    if not found:
+        return []
+    missing = [place for place in range(len(names)) if place not in found]
+    if missing and others and len(others) != len(missing):
+        return [*found.values(), *others]
+    found |= dict(zip(missing, others or [""] * len(missing), strict=False))
+    return [found[place] for place in range(len(names))]
 
 
-def _plain(name: str) -> str:
-    return _NAME_MARKUP.sub("", name)
+def _runs(text: str) -> Iterator[list[str]]:
+    """The lines with names that only blank lines part from each other."""
+    run: list[str] = []
+    for line in text.split("\n"):
+        if named := _named_line(line):
+            run.append(named)
+        elif line.strip() and run:
+            yield run
+            run = []
+    yield run
 
 
-def by_name(values: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The values in the order of the names that stand before their equals signs; those without one keep their order."""
-    wanted = {_plain(name): index for index, name in enumerate(names)}
-    places = [wanted.get(_plain(value.partition("=")[0])) if "=" in value else None for value in values]
-    taken = [place for place in places if place is not None]
-    if not taken or len(set(taken)) < len(taken):
-        return list(values)
-    free = iter(index for index in range(len(names)) if index not in taken)
-    placed = {next(free) if place is None else place: value for place, value in zip(places, values, strict=True)}
-    return [placed[index] for index in range(len(names))]
+def _named_line(line: str) -> str:
+    """A line without list marks and bold type, if it has a name; else nothing."""
+    plain = _LIST_MARK.sub("", line).replace("**", "").strip()
+    return plain if len(plain) <= MAX_LINE and is_named(plain) else ""
 
 
 _ROW = re.compile(r"^ ?\|([^\n]*)\|[^\S\n]*$", re.MULTILINE)

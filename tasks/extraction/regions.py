@@ -30,7 +30,7 @@ _TAG = re.compile(r"<\s*(/?)\s*(?:final_)?answer\s*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Region:
+class TextRegion:
     """A committed piece of text, and where it begins and ends with its marks."""
 
     start: int
@@ -58,16 +58,16 @@ def tail(text: str, limit: int = 30_000) -> str:
     return _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", text[-limit:]))
 
 
-def boxes(text: str) -> list[Region]:
+def boxes(text: str) -> list[TextRegion]:
     r"""The contents of all \boxed{}, \fbox{} and \answer{}, outermost ones only, in order; unclosed ones are none."""
     if not _BOX_NAMES.search(text):
         return []
-    found: list[Region] = []
+    found: list[TextRegion] = []
     stack: list[tuple[int, int] | None] = []
     for match in _BOX.finditer(text):
         token = match[0]
         if match["bare"]:
-            found.append(Region(match.start(), match.end(), match["bare"]))
+            found.append(TextRegion(match.start(), match.end(), match["bare"]))
         elif len(token) > 2:
             stack.append((match.start(), match.end()))
         elif token == "{":
@@ -77,7 +77,7 @@ def boxes(text: str) -> list[Region]:
             if opened is not None:
                 while found and found[-1].start > opened[0]:
                     found.pop()
-                found.append(Region(opened[0], match.end(), text[opened[1] : match.start()].strip()))
+                found.append(TextRegion(opened[0], match.end(), text[opened[1] : match.start()].strip()))
     return [region for region in found if region.content and len(region.content) <= MAX_ANSWER]
 
 
@@ -89,25 +89,25 @@ def closed(text: str) -> str:
     return f"{text}</answer>"
 
 
-def answer_tags(text: str) -> list[Region]:
+def answer_tags(text: str) -> list[TextRegion]:
     """The contents of all <answer>…</answer>, and of "answer" in JSON, in order."""
-    found: list[Region] = []
+    found: list[TextRegion] = []
     opened: re.Match[str] | None = None
     for match in _TAG.finditer(text):
         if not match[1]:
             opened = match
         elif opened is not None:
-            found.append(Region(opened.start(), match.end(), text[opened.end() : match.start()].strip()))
+            found.append(TextRegion(opened.start(), match.end(), text[opened.end() : match.start()].strip()))
             opened = None
     found = sorted([*found, *outside_of(found, _json_answers(text))], key=lambda region: region.start)
     return [region for region in found if region.content]
 
 
-def _json_answers(text: str) -> list[Region]:
+def _json_answers(text: str) -> list[TextRegion]:
     """The values of the last keys "answer" in JSON; and of a text that is one object with a value for each number."""
     keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:]
     read = [(key.start(), _json_value(text, key.end())) for key in keys]
-    found = [Region(start, value.end, value.content) for start, value in read if value is not None]
+    found = [TextRegion(start, value.end, value.content) for start, value in read if value is not None]
     if not found and text.strip("`jsonJSON \n").startswith("{") and len(text) <= _MAX_OBJECT:
         start = text.index("{")
         value = _json_value(text, start)
@@ -115,10 +115,10 @@ def _json_answers(text: str) -> list[Region]:
     return found
 
 
-def _json_value(text: str, start: int) -> Region | None:
+def _json_value(text: str, start: int) -> TextRegion | None:
     """A string, a number, a truth value, a list of these or an object that numbers them, as one text."""
     if said := _JSON_STRING.match(text, start):
-        return Region(start, said.end(), _unescaped(said[1] if said[1] is not None else said[2]))
+        return TextRegion(start, said.end(), _unescaped(said[1] if said[1] is not None else said[2]))
     try:
         value, length = json.JSONDecoder().raw_decode(text[start : start + MAX_ANSWER])
     except (ValueError, RecursionError):
@@ -132,7 +132,7 @@ def _json_value(text: str, start: int) -> Region | None:
     if not pieces or not all(isinstance(piece, str | int | float) for piece in pieces):
         return None
     words = [piece if isinstance(piece, str) else json.dumps(piece) for piece in pieces]
-    return Region(start, start + length, "; ".join(words).strip())
+    return TextRegion(start, start + length, "; ".join(words).strip())
 
 
 def listed_in_json(text: str) -> str | None:
@@ -188,9 +188,9 @@ _OPEN_END = re.compile(
 )
 
 
-def outside_of(holders: Sequence[Region], found: Sequence[Region]) -> list[Region]:
+def outside_of(holders: Sequence[TextRegion], found: Sequence[TextRegion]) -> list[TextRegion]:
     """The regions that begin in none of the holders; both in the order of the text."""
-    kept: list[Region] = []
+    kept: list[TextRegion] = []
     index = 0
     for region in found:
         while index < len(holders) and holders[index].end <= region.start:

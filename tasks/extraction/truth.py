@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from livek12.judges.true_false import read_truth
+from livek12.judges.rules.true_false import read_truth
 from livek12.tasks.extraction.regions import answer_tags, boxes, tail
 from livek12.tasks.extraction.remarks import RETRACTION, retraction
 

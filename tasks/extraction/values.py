@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from livek12.core.records import Question
-from livek12.judges.notation import bare, to_latex
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
-from livek12.judges.units import read_unit
-from livek12.tasks.extraction.labelled import by_name, labelled_parts, named_values, tabled_values
-from livek12.tasks.extraction.regions import MAX_ANSWER, Region, answer_tags, boxes, listed_in_json, tail
+from livek12.judges.rules.notation import bare, to_latex
+from livek12.judges.rules.units import read_unit
+from livek12.tasks.extraction.labelled import labelled_parts, named_values, tabled_values
+from livek12.tasks.extraction.regions import MAX_ANSWER, TextRegion, answer_tags, boxes, listed_in_json, tail
 from livek12.tasks.extraction.remarks import denied, doubted, is_remark, retraction, settled, supposed
 from livek12.tasks.extraction.substance import says_nothing
 
@@ -79,8 +79,6 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
     count = part_count(question)
     names = [variable.name for variable in question.variables]
     found = _marked(text, count, blank_count(question) if count == 1 else 0)
-    if found[0] and len(names) == len(found[0]) > 1:
-        found = by_name(found[0], names), found[1]
     if not found[0] and names:
         found = named_values(tail(text), names), "named"
     if not found[0]:
@@ -135,7 +133,7 @@ def _tagged(content: str, count: int, blanks: int) -> list[str]:
     return [content]
 
 
-def _boxed(text: str, found: Sequence[Region], count: int, blanks: int) -> list[str]:
+def _boxed(text: str, found: Sequence[TextRegion], count: int, blanks: int) -> list[str]:
     """The contents of the boxes that answer `count` parts; of one part with several blanks, all of them."""
     contents = [box.content for box in found]
     if count == 1:
@@ -180,7 +178,7 @@ def _distinct(contents: Sequence[str]) -> list[str]:
     return [content for index, content in enumerate(contents) if index == 0 or contents[index - 1] != content]
 
 
-def final_run(text: str, found: Sequence[Region]) -> list[Region]:
+def final_run(text: str, found: Sequence[TextRegion]) -> list[TextRegion]:
     """The last box, with those before it that only a connector ("and", a comma, "y =") parts from it."""
     run = list(found[-1:])
     for after, before in pairwise(reversed(found)):

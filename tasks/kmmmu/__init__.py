@@ -13,9 +13,9 @@ from __future__ import annotations
 from livek12.core.records import Sampling
 from livek12.judges.base import NamedJudge
 from livek12.tasks.base import Task
-from livek12.tasks.families import Axis, Choice, Family
+from livek12.tasks.families import Axis, Choice, Family, TaskSet
 
-FAMILY = Family(
+_FAMILY = Family(
     Task(
         name="kmmmu",
         benchmark="kmmmu",
@@ -53,3 +53,5 @@ FAMILY = Family(
         **dict.fromkeys(("kmmmu_korean_specific", "kmmmu_korean_specific_text_only"), 299),
     },
 )
+
+TASKS = TaskSet((_FAMILY,), month="2026-04")

@@ -10,16 +10,18 @@ which also audit the reasoning (section 2.3).
 
 from __future__ import annotations
 
+from typing import get_args
+
 from livek12.core.records import Sampling
 from livek12.judges.base import NamedJudge
-from livek12.tasks.base import Task
-from livek12.tasks.families import Axis, Choice, Family
+from livek12.tasks.base import Modality, Task
+from livek12.tasks.families import Axis, Choice, Family, TaskSet
 
 _BUDGET = 32_768
 _SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
 _BUDGETS = tuple(tenth / 10 for tenth in range(1, 11))
 
-FAMILY = Family(
+_FAMILY = Family(
     Task(
         name="livek12",
         benchmark="livek12",
@@ -69,4 +71,10 @@ FAMILY = Family(
         }.items()
     }
     | {"livek12_en_2603": 1_487, "livek12_en_2605": 627},
+)
+
+TASKS = TaskSet(
+    (_FAMILY,),
+    month="2026-05",
+    whole=tuple(f"livek12_{modality}_{language}" for modality in get_args(Modality) for language in ("zh", "en")),
 )

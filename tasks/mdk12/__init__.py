@@ -12,7 +12,7 @@ from __future__ import annotations
 from livek12.core.records import Sampling
 from livek12.judges.base import NamedJudge
 from livek12.tasks.base import Task
-from livek12.tasks.families import Axis, Choice, Family
+from livek12.tasks.families import Axis, Choice, Family, TaskSet
 
 _SUBJECTS = ("math", "physics", "chemistry", "biology", "geography", "information_science")
 _DIFFICULTIES = ("easy", "medium", "hard")
@@ -23,9 +23,9 @@ _FORMS = {
     "true_false": ("true_false",),
     "open_ended": ("short_answer", "open_ended", "proof"),
 }
-"""The paper's five forms; its open-ended ones (calculations among them) are told apart further here."""
+"""The article's five forms; its open-ended ones (calculations among them) are told apart further here."""
 
-FAMILY = Family(
+_FAMILY = Family(
     Task(
         name="mdk12",
         benchmark="mdk12",
@@ -60,3 +60,5 @@ FAMILY = Family(
         **{f"mdk12_mini_{level}": 4_952 for level in _DIFFICULTIES},
     },
 )
+
+TASKS = TaskSet((_FAMILY,), month="2025")

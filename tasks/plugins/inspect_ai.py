@@ -10,13 +10,14 @@ from pathlib import Path
 from shlex import quote
 
 from livek12.core.errors import UserError
-from livek12.tasks.plugins.exam import Guide, require
+from livek12.core.extras import install
+from livek12.tasks.plugins.harness_task import Guide, require
 from livek12.tasks.plugins.yaml_tasks import example
 from livek12.tasks.registry import all_tasks
 
 PACKAGE, MINIMUM = "inspect-ai", "0.3.253"
 """The first version whose metrics may see every epoch of a sample and whose logs keep an unscored value as NaN."""
-INSTALL = "pip install 'livek12[inspect]'"
+INSTALL = install("inspect")
 FILE = "livek12_inspect.py"
 ANY = "exam"
 """The task that takes the name of another: for names that are not listed."""

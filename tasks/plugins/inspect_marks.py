@@ -4,7 +4,8 @@ Contract: an answer that nobody could decide has NaN as its value, and never 0. 
 sample and are those of `livek12 report` over the same answers: `accuracy` and `score` (100·ΣO/ΣV) at their worst, with
 `…_high` at their best where something is undecided; `variable_accuracy` where questions have variables; `pass@k` up
 to the number of epochs; ARL and Acc≤r for livek12, from the completion tokens that the model's endpoint counted (NaN
-as soon as one count is missing: none is invented). `ungraded`, `no_answer` and `truncated` are shares of the answers.
+as soon as one count is missing: none is invented). `ungraded`, `no_answer`, `truncated` and `truncated_unknown` (nobody
+says how it ended) are shares of the answers.
 """
 
 from __future__ import annotations
@@ -20,15 +21,14 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState
 
-from livek12.core.engines.common import clean
-from livek12.core.engines.thinking import Thinking
 from livek12.core.records import Image, Key, Question, Response, Verdict
 from livek12.core.scoring import Row
-from livek12.judges.bench import JudgeOptions, Judges
-from livek12.judges.grade import GradingConfig
+from livek12.core.text import clean
+from livek12.engines.thinking import Thinking
+from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.llm.spec import parse_judge
-from livek12.tasks.marking import audited, mark_response, needs_second_look, second_look
-from livek12.tasks.plugins.exam import Exam, open_exam
+from livek12.tasks import scorer as marking
+from livek12.tasks.plugins.harness_task import HarnessTask, open_task
 
 _FINISHED = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 _SCORED = {"id", "benchmark", "language", "subject", "question_type", "points", "variables", "answer"}
@@ -68,7 +68,7 @@ def model_name(model: str) -> str:
     return name or model
 
 
-class Marker:
+class InspectScorer:
     """Marks the answers to one exam as `livek12 run --judge` does. Any number of threads may use it.
 
     Args:
@@ -76,11 +76,9 @@ class Marker:
         judges: the rules, and the panel where there is one.
     """
 
-    def __init__(self, exam: Exam, judges: Judges) -> None:
-        self._exam, self._cascade = exam, judges.cascade
-        self._config = GradingConfig(partial_credit=exam.task.partial_credit)
-        self._settler = judges.settler(exam.task.judge, self._config)
-        self._auditor = judges.auditor(exam.task.judge)
+    def __init__(self, exam: HarnessTask, judges: Jury) -> None:
+        self._exam = exam
+        self._scorer = marking.Scorer.of(judges, exam.task.judge, exam.task.partial_credit)
         self.threads = max(_LEAST_THREADS, judges.threads)
 
     def response(self, output: ModelOutput, question: str, trial: int, model: str) -> Response:
@@ -94,17 +92,8 @@ class Marker:
     def mark(self, response: Response) -> Verdict:
         """The verdict of the rules, and of the panel on what they leave open."""
         document = self._exam.document(response.key.question_id)
-        question, settler, auditor = document.question, self._settler, self._auditor
-        verdict = mark_response(question, response, self._config, self._cascade)
-        if settler is None:
-            return verdict
-        authors = (response.model,)
         pages: tuple[Image, ...] = tuple(document.images) if self._exam.task.modality == "image_only" else ()
-        if needs_second_look(question, response, verdict, settler):
-            verdict = second_look(question, response, verdict, settler, authors, pages)
-        if auditor is not None and response.text.strip():
-            verdict = audited(question, response, verdict, auditor, authors, pages)
-        return verdict
+        return self._scorer.mark(document.question, response, (response.model,), pages)
 
     def score(self, output: ModelOutput, question: str, trial: int, model: str) -> Score:
         """The answer as Inspect keeps it."""
@@ -113,15 +102,15 @@ class Marker:
 
 
 @cache
-def open_marker(task: str, data: str, judge: str, audit: bool) -> Marker:
-    """The marker of a task; kept, with its judges, until the process ends.
+def open_scorer(task: str, data: str, judge: str, audit: bool) -> InspectScorer:
+    """The scorer of a task; kept, with its judges, until the process ends.
 
     Raises:
         UserError: no such data set, or judges that cannot be asked.
     """
-    judges = Judges(JudgeOptions(parse_judge(judge), audit=audit))
+    judges = Jury(JudgeOptions(parse_judge(judge), audit=audit))
     atexit.register(judges.__exit__, None)
-    return Marker(open_exam(task, data), judges)
+    return InspectScorer(open_task(task, data), judges)
 
 
 def _exam_marks(task: str, data: str = "", judge: str = "rules", audit: bool = True) -> Scorer:
@@ -129,10 +118,10 @@ def _exam_marks(task: str, data: str = "", judge: str = "rules", audit: bool = T
     limiters: list[CapacityLimiter] = []
 
     async def score(state: TaskState, target: Target) -> Score:
-        marker = open_marker(task, data, judge, audit)
+        scorer = open_scorer(task, data, judge, audit)
         if not limiters:
-            limiters.append(CapacityLimiter(marker.threads))
-        work = partial(marker.score, state.output, str(state.sample_id), state.epoch - 1, str(state.model))
+            limiters.append(CapacityLimiter(scorer.threads))
+        work = partial(scorer.score, state.output, str(state.sample_id), state.epoch - 1, str(state.model))
         scored: Score = await to_thread.run_sync(work, limiter=limiters[0])
         return scored
 
@@ -193,12 +182,13 @@ def totals(rows: Sequence[Row]) -> dict[str, float]:
     """All metrics over rows of one task; none over no rows."""
     from livek12.core.scoring.answers import tabulate
     from livek12.core.scoring.formulas import Term
+    from livek12.core.scoring.outcomes import Slim
     from livek12.core.scoring.schema import parameters_of
     from livek12.core.scoring.terms import task_terms
 
     if not rows:
         return {}
-    terms = task_terms(tabulate(rows), "paper", parameters_of("paper"))
+    terms = task_terms(tabulate(map(Slim(), rows)), "article", parameters_of("article"))
     names = _NAMES | {name: name for name in terms if _is_wanted(name, rows)}
     found: dict[str, float] = {}
     for ours, name in names.items():
@@ -214,6 +204,7 @@ def totals(rows: Sequence[Row]) -> dict[str, float]:
         "ungraded": [row.state == "ungraded" for row in rows],
         "no_answer": [row.state == "no_answer" for row in rows],
         "truncated": [row.response is not None and row.response.finish_reason == "length" for row in rows],
+        "truncated_unknown": [row.response is not None and row.response.finish_reason is None for row in rows],
     }
     return found | {name: sum(having) / len(rows) for name, having in shares.items()}
 

@@ -27,11 +27,11 @@ from inspect_ai.model import (
 from inspect_ai.solver import generate
 
 from livek12 import __version__
-from livek12.core.engines.common import one_line
-from livek12.core.engines.openai_format import data_url
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Sampling
-from livek12.tasks.plugins.exam import Document, Exam, open_exam
+from livek12.core.text import one_line
+from livek12.engines.openai_request import data_url
+from livek12.tasks.plugins.harness_task import Document, HarnessTask, open_task
 from livek12.tasks.plugins.inspect_ai import ANY, check_version
 from livek12.tasks.registry import all_tasks
 
@@ -48,7 +48,7 @@ def exam_task(
         name: our name of the task, listed or not.
         data: the data set; default the variable LIVEK12_DATA.
         judge: as `livek12 run --judge` takes it (a list where Inspect took it apart at its commas).
-        audit: whether judges also audit the reasoning, where the task's paper has them do so.
+        audit: whether judges also audit the reasoning, where the task's article has them do so.
         release: only questions of this release, of a benchmark that has some.
 
     Raises:
@@ -58,8 +58,8 @@ def exam_task(
     judges = ",".join(judge) if isinstance(judge, list) else str(judge)
     name = f"{name}_{release}" if release else name
     try:
-        exam = open_exam(name, place)
-        open_marker(name, place, judges, audit)
+        exam = open_task(name, place)
+        open_scorer(name, place, judges, audit)
         samples = [_sample(document) for document in exam.documents]
     except UserError as error:
         raise _one_line(error) from error
@@ -114,7 +114,7 @@ def _url_of(image: Image) -> str:
 
 
 def _config(sampling: Sampling) -> GenerateConfig:
-    """The paper's sampling. No seed: Inspect sends the same one with every epoch, and trials have to differ."""
+    """The article's sampling. No seed: Inspect sends the same one with every epoch, and trials have to differ."""
     return GenerateConfig(
         max_tokens=sampling.max_tokens,
         temperature=sampling.temperature,
@@ -124,7 +124,7 @@ def _config(sampling: Sampling) -> GenerateConfig:
     )
 
 
-def _versions(exam: Exam) -> dict[str, Any]:
+def _versions(exam: HarnessTask) -> dict[str, Any]:
     """What the log has to name, so that its marks can be made again."""
     return {
         "livek12_task": exam.task.name,
@@ -146,7 +146,7 @@ def _registered(name: str) -> Callable[..., Task]:
 
 
 check_version()
-from livek12.tasks.plugins.inspect_marks import exam_marks, open_marker  # noqa: E402 (needs a version that will do)
+from livek12.tasks.plugins.inspect_marks import exam_marks, open_scorer  # noqa: E402 (needs a version that will do)
 
 task(name=ANY)(exam_task)
 TASKS = {name: _registered(name) for name in all_tasks()}

@@ -19,13 +19,23 @@ from shlex import quote
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.extras import install
 from livek12.core.questions import NoConfig, data_files, iter_facts, open_card
 from livek12.tasks.base import Task
-from livek12.tasks.plugins.exam import DATA_VARIABLE, METRICS, Guide, harness_name, in_one_line, open_exam, require
+from livek12.tasks.plugins.harness_task import (
+    DATA_VARIABLE,
+    METRICS,
+    WHOLE,
+    Guide,
+    harness_name,
+    in_one_line,
+    open_task,
+    require,
+)
 from livek12.tasks.plugins.yaml_tasks import example, joined, tasks_in
 
 PACKAGE, FLOOR = "lighteval", "0.13"
-INSTALL = 'pip install "livek12[lighteval]"'
+INSTALL = install("lighteval", beside="torchvision")
 OFFLINE = (
     'python -c "import importlib.util as u, pathlib as p;'
     " p.Path(u.find_spec('lighteval').origin).with_name('tasks').joinpath('tasks/tinyBenchmarks.pkl').touch()\""
@@ -51,12 +61,13 @@ def guide(data: str, folder: Path) -> Guide:
         ),
         notes=(
             f"it needs an environment of its own (huggingface_hub < 1); where there is no network, once: {OFFLINE}",
-            "--save-details, for `livek12 import-responses out --from lighteval`; it logs no finish reason",
+            WHOLE,
+            "--save-details, for `livek12 import-responses out --from lighteval`",
             "pictures come behind the text (accelerate --vision-model) or not at all (endpoint litellm): for true order"
             " take Inspect, which is also what `lighteval eval` runs (0.13.0 passes no custom tasks to it)",
             "--vision-model ends with an error at a question without pictures: not for tasks that have both kinds",
             "the model's arguments set the sampling (generation_parameters={temperature:…}), a task cannot",
-            "the token budget is the paper's: less with max_length=… (prompt and answer; vision: generation_size=…)",
+            "the token budget is the article's: less with max_length=… (prompt and answer; vision: generation_size=…)",
             "an endpoint's request that lighteval gives up is logged as an empty answer, which reads no_answer here",
         ),
     )
@@ -113,14 +124,12 @@ def prompt_of(task: Task, data: str) -> Callable[[Mapping[str, Any], str], Any]:
 
     @in_one_line
     def livek12_prompt(row: Mapping[str, Any], name: str) -> Any:
-        from lighteval.tasks.requests import Doc
-
-        exam = open_exam(task.name, data)
+        exam = open_task(task.name, data)
         try:
             document = exam.document(row["id"])
         except UserError:  # withdrawn, or not of this task's questions
             return None
-        return Doc(
+        return _document_class()(
             query=document.text,
             choices=[document.target],
             gold_index=0,
@@ -130,6 +139,27 @@ def prompt_of(task: Task, data: str) -> Callable[[Mapping[str, Any], str], Any]:
         )
 
     return livek12_prompt
+
+
+@cache
+def _document_class() -> Any:
+    from lighteval.tasks.requests import Doc
+
+    class QuestionDoc(Doc):  # type: ignore[misc]
+        """lighteval's document of a question, by the question's id.
+
+        lighteval numbers the documents of each split from 0, and its cache knows an answer by that number alone.
+        """
+
+        @property
+        def id(self) -> str:
+            return str(self.specific["question_id"])
+
+        @id.setter
+        def id(self, number: str) -> None:
+            """Passes over lighteval's own number."""
+
+    return QuestionDoc
 
 
 def marks_of(task: Task, data: str) -> Any:
@@ -143,7 +173,7 @@ def marks_of(task: Task, data: str) -> Any:
 
         @in_one_line
         def compute(self, doc: Any, model_response: Any, **kwargs: Any) -> dict[str, Any]:
-            exam = open_exam(task.name, data)
+            exam = open_task(task.name, data)
             verdicts = [
                 exam.mark(doc.specific["question_id"], text, trial=trial)
                 for trial, text in enumerate(texts_of(model_response.text))

@@ -15,12 +15,12 @@ from shlex import quote
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.extras import install
 from livek12.core.questions import open_card
 from livek12.tasks.base import Task
-from livek12.tasks.plugins.exam import METRICS, PREFIX, Guide, harness_name, require
+from livek12.tasks.plugins.harness_task import METRICS, PREFIX, WHOLE, Guide, harness_name, require
 from livek12.tasks.plugins.lm_eval_calls import Part
 from livek12.tasks.plugins.yaml_tasks import (
-    DISJOINT,
     FILTER,
     Function,
     Kind,
@@ -31,14 +31,15 @@ from livek12.tasks.plugins.yaml_tasks import (
     tasks_in,
     write,
 )
+from livek12.tasks.registry import disjoint
 
 PACKAGE, FLOOR = "lm-eval", "0.4.12"
-INSTALL = "pip install 'livek12[lm-eval,transformers]'"
+INSTALL = install("lm-eval", "transformers", beside="torchvision")
 CALLS = "livek12.tasks.plugins.lm_eval_calls"
 
 
 @dataclass(frozen=True)
-class Entry:
+class TaskEntry:
     """A task, or one part of it, as lm-eval lists it."""
 
     task: Task
@@ -71,13 +72,13 @@ def guide(data: str, folder: Path) -> Guide:
     return Guide(path=str(folder), install=INSTALL, call=_call(_example(entries), folder), notes=_notes(place))
 
 
-def _example(entries: Sequence[Entry]) -> Entry:
+def _example(entries: Sequence[TaskEntry]) -> TaskEntry:
     """The first that one call can ask: of a task that comes in two parts, a part."""
     halved = {entry.task.name for entry in entries if entry.part}
     return next(entry for entry in entries if entry.part or entry.task.name not in halved)
 
 
-def _call(entry: Entry, folder: Path) -> str:
+def _call(entry: TaskEntry, folder: Path) -> str:
     model = "hf" if entry.kind == "text" else "hf-multimodal"
     return (
         f"lm_eval --model {model} --model_args pretrained=MODEL --tasks {entry.name}"
@@ -89,16 +90,17 @@ def _notes(place: str) -> tuple[str, ...]:
     return (
         f"questions come from {place or 'the data set that the variable LIVEK12_DATA names'}",
         "without --apply_chat_template the model is given the bare text",
-        "token budgets are the papers' (up to 32768); a model with a shorter context needs --gen_kwargs max_gen_toks=N",
+        "token budgets are the articles' (to 32768); a model with a shorter context needs --gen_kwargs max_gen_toks=N",
         "lm-eval decodes greedily unless --gen_kwargs says otherwise (temperature=0.6 top_p=0.95 do_sample=True)",
         "tasks with pictures need --model hf-multimodal or vllm-vlm (interleaved, which is their default); its models"
         " for endpoints put all pictures before the text: take Inspect there",
         "questions with and without pictures go into calls of their own (…_with_pictures, …_without_pictures)",
+        WHOLE,
         "for the full exam marks: livek12 import-responses OUT --from lm-eval --task TASK --data DATA --out RUN",
     )
 
 
-def _entries(place: str) -> Iterator[Entry]:
+def _entries(place: str) -> Iterator[TaskEntry]:
     """What a data set has questions for: each task, for each of its releases too, and its two parts if it has both.
 
     Args:
@@ -106,13 +108,13 @@ def _entries(place: str) -> Iterator[Entry]:
     """
     for task, asked in tasks_in(place):
         with_pictures = {bool(facts.images) for facts in asked} if place else {True, False}
-        yield Entry(task, kind_of(task, True in with_pictures))
+        yield TaskEntry(task, kind_of(task, True in with_pictures))
         if task.modality == "text_image" and len(with_pictures) == 2:
-            yield Entry(task, "figures", "with_pictures")
-            yield Entry(task, "text", "without_pictures")
+            yield TaskEntry(task, "figures", "with_pictures")
+            yield TaskEntry(task, "text", "without_pictures")
 
 
-def _yaml(entry: Entry, place: str) -> dict[str, Any]:
+def _yaml(entry: TaskEntry, place: str) -> dict[str, Any]:
     """One task as lm-eval wants it."""
     task = entry.task
     return {
@@ -142,10 +144,10 @@ def _yaml(entry: Entry, place: str) -> dict[str, Any]:
     }
 
 
-def _groups(entries: Sequence[Entry]) -> dict[str, dict[str, Any]]:
+def _groups(entries: Sequence[TaskEntry]) -> dict[str, dict[str, Any]]:
     """The suites of what is here; of a task that comes in two parts, the parts."""
     halved = {entry.task.name for entry in entries if entry.part}
-    whole = [entry for entry in entries if entry.task.name in DISJOINT]
+    whole = [entry for entry in entries if entry.task.name in disjoint()]
     return suites(
         {entry.name: (entry.task, entry.kind) for entry in whole if bool(entry.part) == (entry.task.name in halved)}
     )

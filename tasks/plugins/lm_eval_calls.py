@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from livek12.core.errors import UserError
 from livek12.core.questions import fingerprint
-from livek12.tasks.plugins.exam import METRICS, Document, Exam, one_line_errors, open_exam
+from livek12.tasks.plugins.harness_task import METRICS, Document, HarnessTask, one_line_errors, open_task
 
 if TYPE_CHECKING:
     import PIL.Image
 
 Part = Literal["", "with_pictures", "without_pictures"]
-_exams: dict[tuple[str, str], Exam] = {}
+_exams: dict[tuple[str, str], HarnessTask] = {}
 _shown: set[tuple[str, str, int]] = set()
 """Task, question and place of each picture that a model took."""
 
@@ -37,7 +37,7 @@ def dataset(livek12_task: str, livek12_data: str = "", livek12_part: Part = "", 
     import datasets
 
     with one_line_errors():
-        exam = open_exam(livek12_task, livek12_data)
+        exam = open_task(livek12_task, livek12_data)
         asked = [document for document in exam.documents if _in(document, livek12_part)]
         if not asked:
             raise UserError(f"{exam.data}: task {livek12_task} has no question {livek12_part.replace('_', ' ')}")
@@ -64,7 +64,7 @@ def _in(document: Document, part: Part) -> bool:
     return not part or bool(document.images) == (part == "with_pictures")
 
 
-class Pictures(Sequence["PIL.Image.Image"]):
+class CallPictures(Sequence["PIL.Image.Image"]):
     """The pictures of a document, in the order of their marks, each decoded (RGB) when it is taken, and not kept."""
 
     def __init__(self, document: Document, places: range) -> None:
@@ -77,11 +77,11 @@ class Pictures(Sequence["PIL.Image.Image"]):
     def __getitem__(self, index: int) -> PIL.Image.Image: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Pictures: ...
+    def __getitem__(self, index: slice) -> CallPictures: ...
 
-    def __getitem__(self, index: int | slice) -> PIL.Image.Image | Pictures:
+    def __getitem__(self, index: int | slice) -> PIL.Image.Image | CallPictures:
         if isinstance(index, slice):
-            return Pictures(self._document, self._places[index])
+            return CallPictures(self._document, self._places[index])
         with one_line_errors():
             picture = self._document.picture(self._places[index])
         _shown.add(_place(self._document, self._places[index]))
@@ -92,10 +92,10 @@ class Pictures(Sequence["PIL.Image.Image"]):
         return f"pictures: {' '.join(self._document.images[place].sha256 for place in self._places) or 'none'}"
 
 
-def pictures(doc: Mapping[str, Any]) -> Pictures:
+def pictures(doc: Mapping[str, Any]) -> CallPictures:
     """The pictures of a document (`doc_to_image`)."""
     document = _exam(doc).document(doc["id"])
-    return Pictures(document, range(len(document.images)))
+    return CallPictures(document, range(len(document.images)))
 
 
 def keep_all(resps: Sequence[Sequence[str]], docs: Sequence[Mapping[str, Any]]) -> Sequence[Sequence[str]]:
@@ -150,5 +150,5 @@ def _place(document: Document, place: int) -> tuple[str, str, int]:
     return document.request.key.task, document.id, place
 
 
-def _exam(doc: Mapping[str, Any]) -> Exam:
-    return _exams.get((doc["task"], doc["data_sha256"])) or open_exam(doc["task"])
+def _exam(doc: Mapping[str, Any]) -> HarnessTask:
+    return _exams.get((doc["task"], doc["data_sha256"])) or open_task(doc["task"])

@@ -20,13 +20,23 @@ from shlex import quote
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.extras import install
 from livek12.core.journal import write_atomically
 from livek12.core.questions import open_card
 from livek12.core.records import Verdict
 from livek12.tasks.base import Task
-from livek12.tasks.plugins.exam import METRICS, PREFIX, Exam, Guide, harness_name, in_one_line, open_exam, require
+from livek12.tasks.plugins.harness_task import (
+    METRICS,
+    PREFIX,
+    WHOLE,
+    Guide,
+    HarnessTask,
+    harness_name,
+    in_one_line,
+    open_task,
+    require,
+)
 from livek12.tasks.plugins.yaml_tasks import (
-    DISJOINT,
     FILTER,
     Function,
     generation,
@@ -37,9 +47,10 @@ from livek12.tasks.plugins.yaml_tasks import (
     tasks_in,
     write,
 )
+from livek12.tasks.registry import disjoint
 
 PACKAGE, FLOOR = "lmms_eval", "0.7"
-INSTALL = "pip install 'livek12[lmms-eval]'"
+INSTALL = install("lmms-eval")
 GAVE_UP = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED]")
 """How the texts begin that lmms-eval writes where it has no answer."""
 ID = "questions"
@@ -116,11 +127,11 @@ def count(ids: Sequence[str]) -> int:
     return len(ids)
 
 
-def _exam(row: Mapping[str, str]) -> Exam:
-    return open_exam(row["task"], row["data"])
+def _exam(row: Mapping[str, str]) -> HarnessTask:
+    return open_task(row["task"], row["data"])
 
 
-def _mark(exam: Exam, id: str, text: str, trial: int) -> Verdict:
+def _mark(exam: HarnessTask, id: str, text: str, trial: int) -> Verdict:
     if not text.startswith(GAVE_UP):
         return exam.mark(id, text, trial=trial)
     return exam.lost(id, text, trial)
@@ -149,7 +160,7 @@ def guide(data: str, folder: Path) -> Guide:
     kinds = {
         harness_name(task.name): (task, kind_of(task, any(facts.images for facts in asked)))
         for task, asked in found
-        if task.name in DISJOINT
+        if task.name in disjoint()
     }
     groups = suites(kinds) if place else {}
     write(folder, {**groups, **{name: _yaml(name, task, stubs[name]) for name, task in tasks.items()}})
@@ -205,11 +216,12 @@ def _call(name: str, folder: Path) -> str:
 def _notes(place: str) -> tuple[str, ...]:
     return (
         f"questions come from {place or 'the data set that the variable LIVEK12_DATA names'}",
-        "token budgets are the papers' (up to 32768); for less: --gen_kwargs max_new_tokens=N, and with --model vllm "
+        "token budgets are the articles' (up to 32768); for less: --gen_kwargs max_new_tokens=N, and with --model vllm "
         "--model_args max_new_tokens=N too, for it takes the larger of the two",
         "lmms-eval decodes greedily unless --gen_kwargs says otherwise (temperature=0.6,top_p=0.95)",
         "chat models see pictures where they stand in the text, simple ones (--force_simple) where they put them",
         "its caches (--use_cache, --cache_requests) do not see the data set: give each data set a cache of its own",
+        WHOLE,
         "for the full exam marks: livek12 import-responses OUT --from lmms-eval --task TASK --data DATA --out RUN "
         "(of a run with --log_samples, without --predict_only)",
     )

@@ -24,18 +24,28 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.engines.images import FORMATS
 from livek12.core.errors import UserError
+from livek12.core.extras import install
 from livek12.core.questions import open_card
 from livek12.core.records import Image
-from livek12.tasks.plugins.exam import DATA_VARIABLE, PREFIX, Document, Exam, Guide, harness_name, open_exam
+from livek12.engines.images import FORMATS
+from livek12.tasks.plugins.harness_task import (
+    DATA_VARIABLE,
+    PREFIX,
+    WHOLE,
+    Document,
+    Guide,
+    HarnessTask,
+    harness_name,
+    open_task,
+)
 from livek12.tasks.plugins.yaml_tasks import example, tasks_in
 from livek12.tasks.registry import all_tasks
 
 if TYPE_CHECKING:
     import PIL.Image
 
-INSTALL = 'pip install "livek12[vlmevalkit]"'
+INSTALL = install("vlmevalkit")
 DATASET = "livek12.tasks.plugins.vlmevalkit_dataset"
 FAILED = "Failed to obtain answer"
 """How the texts begin that the kit writes where it has no answer."""
@@ -61,7 +71,7 @@ def guide(data: str, folder: Path) -> Guide:
     if data:
         place, _ = open_card(data)
         for task in [task for task, _ in tasks_in(place) if task.name in all_tasks()]:
-            write_table(Exam(task, place), folder / f"{harness_name(task.name)}.tsv")
+            write_table(HarnessTask(task, place), folder / f"{harness_name(task.name)}.tsv")
     return Guide(
         path=str(folder) if data else __name__,
         install=INSTALL,
@@ -75,6 +85,7 @@ def guide(data: str, folder: Path) -> Guide:
             "decoding is the kit's (an endpoint: greedy, 32768 tokens): --temperature, --max-tokens; a task cannot",
             "the kit's API models send pictures as JPEG and scale small ones up, whatever the data set says",
             "predictions are written as TSV unless PRED_FORMAT says otherwise: cells of xlsx end at 32767 characters",
+            WHOLE,
             "for the full exam marks: livek12 import-responses out --from vlmevalkit --task TASK --data DATA --out RUN",
             f"without our package the kit reads the tables {f'in {folder}' if data else 'that --data writes'} (LMUData)"
             " under its own prompts and marks; it leaves out questions without a picture where others have one",
@@ -85,7 +96,7 @@ def guide(data: str, folder: Path) -> Guide:
 # The tables ----------------------------------------------------------------------------------------------------------
 
 
-def write_table(exam: Exam, file: Path) -> None:
+def write_table(exam: HarnessTask, file: Path) -> None:
     """Writes a task as one of the kit's TSV files: row by row, whole or not at all.
 
     Columns: index (from 0), question, A, B, … (options), answer, category, image, and our own `question_id`,
@@ -241,13 +252,13 @@ def launch(arguments: Sequence[str]) -> None:
     Raises:
         UserError: no kit is installed here, or it lacks what we need, or a data set cannot be asked.
     """
-    from livek12.core.engines.torch_builds import mend_torch_builds
+    from livek12.engines.torch_builds import mend_torch_builds
 
     if importlib.util.find_spec("vlmeval") is None:
         raise UserError(f"VLMEvalKit (vlmeval) is not installed in this environment; {INSTALL}")
     named = _named(arguments)
     for name in named:
-        open_exam(name)
+        open_task(name)
     mend_torch_builds()
     os.environ.setdefault("PRED_FORMAT", "tsv")
     register(named)

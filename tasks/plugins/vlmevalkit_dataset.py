@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vlmeval.dataset.image_base import ImageBaseDataset
 
 from livek12.core.journal import write_atomically
-from livek12.tasks.plugins.exam import METRICS, Document, Exam, harness_name, open_exam
+from livek12.tasks.plugins.harness_task import METRICS, Document, HarnessTask, harness_name, open_task
 from livek12.tasks.plugins.vlmevalkit import FAILED, ID, picture_bytes, predictions
 from livek12.tasks.registry import all_tasks
 
@@ -36,7 +36,7 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
         """One row a question, in asking order; no pictures, which `build_prompt` brings."""
         import pandas
 
-        self.exam: Exam = open_exam(dataset)
+        self.exam: HarnessTask = open_task(dataset)
         return pandas.DataFrame(
             {
                 "index": document.id,

@@ -59,15 +59,26 @@ def test_both_readings_by_hand() -> None:
 
 
 a, b, c, d = QUESTIONS
+NO_COUNT = "(1 answer states no token count)"
 CASES: list[tuple[str, dict[tuple[str, str], Row], Any, Any]] = [
     # name, rows that are otherwise, what is true at 0.1, what is cut at 0.1: (low, high) or a note
-    ("a count is missing under the limit", {("T@0.1", "b"): graded(b, tokens=None)}, "(1 missing)", (0.25, 0.25)),
-    ("a count is missing in the long run", {("T@1", "d"): graded(d, tokens=None)}, (0.5, 0.5), "(1 missing)"),
+    (
+        "a count is missing under the limit",
+        {("T@0.1", "b"): graded(b, tokens=None)},
+        NO_COUNT,
+        (0.25, 0.25),
+    ),
+    (
+        "a count is missing in the long run",
+        {("T@1", "d"): graded(d, tokens=None)},
+        (0.5, 0.5),
+        NO_COUNT,
+    ),
     (
         "counts are missing in wrong answers too",
         {("T@1", "c"): graded(c, 0, tokens=None), ("T@1", "d"): graded(d, tokens=None)},
         (0.5, 0.5),
-        "(2 missing)",
+        "(2 answers state no token count)",
     ),
     ("nobody could mark the cut answer", {("T@0.1", "b"): ungraded(b, tokens=3276)}, (0.25, 0.5), (0.25, 0.25)),
     ("nobody could mark a short answer", {("T@1", "a"): ungraded(a, tokens=1000)}, (0.5, 0.5), (0.0, 0.25)),

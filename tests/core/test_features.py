@@ -41,7 +41,10 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
 
 def records(kind: type[Record]) -> st.SearchStrategy[Any]:
     """Any record of a class."""
-    return st.builds(kind, **{name: values(field.annotation) for name, field in kind.model_fields.items()})
+    fields = {name: values(field.annotation) for name, field in kind.model_fields.items()}
+    if "benchmark" in fields:
+        fields["benchmark"] = st.from_regex(r"[a-z][a-z0-9_]{0,31}", fullmatch=True)
+    return st.builds(kind, **fields)
 
 
 def through_parquet(rows: list[Any]) -> list[dict[str, Any]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter, journal_files, read_journal, write_atomically
+from livek12.core.locks import is_held
 from livek12.core.records import Failure, Key
 
 
@@ -67,16 +70,31 @@ def test_living_writers_never_share_a_file(tmp_path: Path) -> None:
     assert sorted(ids(tmp_path)) == [1, 2]
 
 
-def test_a_damaged_line_is_told_and_passed_over(tmp_path: Path) -> None:
+def test_damaged_lines_are_told_file_by_file_and_passed_over(tmp_path: Path) -> None:
     with JournalWriter(tmp_path, "f") as writer:
         writer.append(record(1))
     with (tmp_path / "f-0.jsonl").open("ab") as file:
         file.write(b'{"key": 3}\n\xff\xfe\n')
     with JournalWriter(tmp_path, "f") as writer:
         writer.append(record(2))
+    (tmp_path / "f-1.jsonl").write_bytes(b'{"from": "the future"}\n' * 800)
     problems: list[str] = []
     assert [r.key.question_id for r in read_journal(tmp_path, "f", Failure, problems.append)] == ["1", "2"]
-    assert [problem.split(": ")[0].rpartition(":")[2] for problem in problems] == ["2", "3"]
+    assert len(problems) == 2 and all("\n" not in problem for problem in problems)
+    assert "f-0.jsonl:2: not a Failure record (key: Input should be" in problems[0]
+    assert problems[0].endswith("passed over, with 1 more of this file")
+    assert "f-1.jsonl:1: not a Failure record (" in problems[1]
+    assert problems[1].endswith("passed over, with 799 more of this file")
+
+
+def test_a_journal_of_which_no_line_can_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "f-0.jsonl").write_bytes(b'{"from": "the future"}\n' * 800)
+    problems: list[str] = []
+    with pytest.raises(UserError, match=r"f-0\.jsonl:1: not a Failure record \(.*another version"):
+        list(read_journal(tmp_path, "f", Failure, problems.append))
+    assert problems == []
+    (tmp_path / "f-0.jsonl").write_bytes(b'{"key": {"task": "t", "quest')  # the first record, torn by a kill
+    assert list(read_journal(tmp_path, "f", Failure)) == []
 
 
 def _append_for_ever(folder: str, start: int) -> None:
@@ -181,3 +199,38 @@ def test_a_full_disk_keeps_the_old_file(small_disk: Path) -> None:
         write_atomically(small_disk / "run.json", "new" * 10_000_000)
     assert (small_disk / "run.json").read_text() == "old"
     assert {path.name for path in small_disk.iterdir()} == {"run.json", "ballast"}
+
+
+WRITING = """
+import sys
+from pathlib import Path
+from livek12.core.journal import write_atomically
+for number in range(150):
+    write_atomically(Path(sys.argv[1]), sys.argv[2] * 2000)
+"""
+
+
+def test_processes_of_one_id_in_two_containers_write_one_file_whole(tmp_path: Path) -> None:
+    alone = ["unshare", "--pid", "--fork"]  # each child is process 1 of a namespace of its own, as in a container
+    if shutil.which("unshare") is None or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no process namespaces here")
+    file = tmp_path / "run.json"
+    file.write_text("a" * 2000)
+    children = [
+        subprocess.Popen([*alone, sys.executable, "-c", WRITING, str(file), sign], stderr=subprocess.PIPE, text=True)
+        for sign in "ab"
+    ]
+    while any(child.poll() is None for child in children):
+        assert file.read_text() in ("a" * 2000, "b" * 2000)
+    assert [child.communicate()[1] for child in children] == ["", ""]
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_a_file_on_a_disk_that_is_read_only_is_one_line(read_only: Callable[[Path], Path], tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("old")
+    folder = read_only(tmp_path)
+    with pytest.raises(UserError, match=r"run\.json: cannot be written \(Read-only file system\)"):
+        write_atomically(folder / "run.json", "new")
+    with pytest.raises(UserError, match=r"f-0\.jsonl: cannot be opened for writing \(Read-only file system\)"):
+        JournalWriter(folder, "f")
+    assert not is_held(folder / "run.json")

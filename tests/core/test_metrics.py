@@ -98,7 +98,7 @@ def test_what_is_not_given_is_not_invented(results: dict[str, Any]) -> None:
     found = results["points"]
     assert found["OCS"] == pytest.approx(100 * 16.5 / 19)
     assert (found["PES"], found["PES_note"]) == (None, "no process verdicts")
-    assert (found["ARL"], found["ARL_note"]) == (None, "not available (3 missing)")
+    assert (found["ARL"], found["ARL_note"]) == (None, "not available (3 answers state no token count)")
 
 
 def test_undecided_points_are_an_interval(results: dict[str, Any]) -> None:

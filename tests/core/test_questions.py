@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from livek12.core.questions import (
     join_pages,
     load_pages,
     load_questions,
+    paper_order,
     with_answers,
 )
 from livek12.core.records import Image, Question
@@ -26,6 +28,29 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sample") / "data"
     build("sample", "", folder)
     return folder
+
+
+def test_people_read_questions_by_paper_and_number() -> None:
+    read = [
+        ("p2", "1"), ("p2", "2"), ("p2", "10"), ("p2", "10(1)"), ("p2", "10(2)"), ("p2", "10(11)"), ("p2", "A1"),
+        ("p2", None), ("p10", "3"), ("p10", "9" * 40), ("p10", "一"), (None, "1"), (None, "2"), (None, None),
+    ]  # fmt: skip
+    asked = [
+        Question(
+            id=f"{paper}-{number}",
+            benchmark="livek12",
+            language="en",
+            subject="math",
+            question_type="proof",
+            question="?",
+            paper_id=paper,
+            number=number,
+        )
+        for paper, number in read
+    ]
+    for seed in range(20):
+        mixed = random.Random(seed).sample(asked, len(asked))
+        assert sorted(mixed, key=paper_order) == asked
 
 
 def by_id(questions: list[Question]) -> list[Question]:
@@ -81,7 +106,7 @@ def test_no_such_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: s
 def test_neither_a_folder_nor_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(UserError, match="org/none: no such folder, and not to be had from the Hub") as caught:
+    with pytest.raises(UserError, match="org/none: no such folder, and it cannot be fetched from the Hub") as caught:
         load_questions("org/none", ("default",), "livek12")
     assert "\n" not in str(caught.value)
 
@@ -93,7 +118,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=rf"{file.name}: damaged or not Parquet"):
         load_questions(tmp_path / "data", ("cfe_text",), "cfe")
     file.unlink()
-    with pytest.raises(UserError, match="no file of config cfe_text, split test"):
+    with pytest.raises(UserError, match=r"no file matches cfe_text/test-.*, which its card names"):
         load_questions(tmp_path / "data", ("cfe_text",), "cfe")
 
 

@@ -13,7 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.core.records import Image, Key, PartVerdict, Process, Question, Response, State, Variable, Verdict
+from livek12.core.records import (
+    Call,
+    Image,
+    Key,
+    PartVerdict,
+    Process,
+    Question,
+    Response,
+    State,
+    Variable,
+    Verdict,
+    Vote,
+)
 from livek12.core.scoring import Parameters, Row, compare, modality_delta, release_arl, score
 from tests.core.bootstrap import bootstrap_ratio
 
@@ -171,7 +183,7 @@ def test_release_arl_by_hand() -> None:
     assert compare(models, "release")["tasks"][TASK]["metrics"]["ARL"] == found
 
     models["one"][0] = graded(a, tokens=None)
-    assert release_arl(models)["two"]["note"] == "not available (1 missing)"
+    assert release_arl(models)["two"]["note"] == "not available (1 answer states no token count)"
     models["one"][0] = ended(a, "failed")
     assert release_arl(models)["two"]["low"] is None
     assert release_arl({"one": [graded(a)], "two": [graded(b)]})["one"]["note"] == "the models share no question"
@@ -195,7 +207,10 @@ def test_no_state_leaves_a_denominator() -> None:
         "ungraded": 1,
         "failed": 1,
         "unsupported": 1,
+        "truncated": 0,
+        "truncated_unknown": 3,
     }
+    assert task["ungraded"] == {"nobody": 0, "rules": 1, "models": 0}
     found = task["metrics"]
     assert task["points"] == 20
     assert bounds(found["mark"]) == pytest.approx((30, 75))  # 6 of 20; and 4 + 3 + 2 more
@@ -231,13 +246,32 @@ def test_being_right_at_immense_length_can_cost() -> None:
     assert bounds(found["ARL"]) == pytest.approx((1 + 0.15 * math.log(4096 / 1e7), 0))
 
 
+def test_who_left_an_answer_open_is_counted() -> None:
+    def left_open(id: str, **changes: Any) -> Row:
+        row = ungraded(question(id), parts="u")
+        assert row.verdict is not None
+        return replace(row, verdict=row.verdict.model_copy(update=changes))
+
+    voted = part("undecided").model_copy(update={"votes": [Vote(judge="m", decision="undecided")]})
+    rows = [
+        graded(question("g")),
+        left_open("n", judge="none"),
+        left_open("r"),
+        left_open("v", parts=[voted]),
+        left_open("c", calls=[Call(judge="m", prompt="p", problem="no reply")]),
+        ended(question("f"), "failed"),
+    ]
+    (task,) = score(rows, parameters=FAST)["tasks"].values()
+    assert task["ungraded"] == {"nobody": 1, "rules": 1, "models": 2}
+
+
 @pytest.mark.parametrize("missing", [None, 0])
 def test_a_missing_token_count_is_not_invented(missing: int | None) -> None:
     rows = [graded(question("a")), graded(question("b"), 0, tokens=missing), ended(question("c"), "failed")]
     found = metrics(rows)
     for name in ("ARL", "Acc≤0.1", "Acc≤1.0"):
         assert bounds(found[name]) == (None, None)
-        assert found[name]["note"] == "not available (1 missing)"
+        assert found[name]["note"] == "not available (1 answer states no token count)"
     assert bounds(found["accuracy"]) == pytest.approx((1 / 3, 2 / 3))
     (task,) = score(rows, parameters=FAST)["tasks"].values()
     assert task["tokens"]["completion"]["missing"] == (1 if missing is None else 0)
@@ -520,7 +554,7 @@ def test_rows_that_contradict_themselves_are_refused(rows: list[Row], message: s
 
 def test_an_unknown_profile_is_refused() -> None:
     profile: Any = "papers"
-    with pytest.raises(UserError, match="unknown profile 'papers': choose one of paper, release"):
+    with pytest.raises(UserError, match="unknown profile 'papers': choose one of article, release"):
         score([graded(question("a"))], profile)
 
 
@@ -552,11 +586,71 @@ def test_comparison_of_two_runs() -> None:
 
 
 def test_the_interval_of_a_difference_pairs_the_questions() -> None:
-    """Two runs with the same right answers differ by nothing, however unsure each is."""
-    rows = [graded(question(f"q{i}"), float(i % 2)) for i in range(10)]
+    """Two runs with the same right answers differ by nothing, however unsure each is, but for what 100 never showed."""
+    rows = [graded(question(f"q{i}"), float(i % 2)) for i in range(100)]
     (pair,) = compare({"a": rows, "b": rows})["tasks"][TASK]["pairs"]
-    assert pair["metrics"]["accuracy"]["difference"]["ci"] == [0, 0]
+    assert pair["metrics"]["accuracy"]["difference"]["ci"] == pytest.approx([-unseen(100), unseen(100)])
     assert pair["metrics"]["accuracy"]["test"]["p"] == 1
+
+
+def unseen(n: int) -> float:
+    """Wilson's upper end for 0 of n: z²/(n + z²)."""
+    return 1.959964**2 / (n + 1.959964**2)
+
+
+@pytest.mark.parametrize(
+    ("shares", "metric", "ci"),
+    [
+        ([0, 0, 0, 0], "accuracy", [0, unseen(4)]),
+        ([1, 1, 1, 1], "accuracy", [1 - unseen(4), 1]),
+        ([0, 0, 0, 0], "mark", [0, 100 * unseen(4)]),
+        ([1, 1], "mark", [100 - 100 * unseen(2), 100]),
+        ([0.5, 0.5, 0.5], "mark", [50 - 50 * unseen(3), 50 + 50 * unseen(3)]),
+        ([0.1, 0.1, 0.1], "mark", [10 - 10 * unseen(3), 10 + 90 * unseen(3)]),  # 0.1 adds up to a sum that is rounded
+        ([0, 0, 0, 0], "Acc≤0.5", [0, unseen(4)]),
+        ([0, 0, 0, 0], "pass@1", [0, unseen(4)]),
+        ([0, 0, 0, 0], "ARL", [0, unseen(4) * (1 + 0.15 * math.log(4096))]),  # at most an answer of one token
+        ([None] * 4, "accuracy", [0, 1]),
+        ([0, 0, None, None], "accuracy", [0, 1]),  # at worst all are wrong, at best half of them
+        ([1], "accuracy", None),  # one question has no spread to estimate
+    ],
+)
+def test_equal_values_have_wilsons_interval(shares: list[float | None], metric: str, ci: list[float] | None) -> None:
+    asked = [question(f"q{i}", points=3.0 + i) for i in range(len(shares))]
+    rows = [ended(q, "failed") if share is None else graded(q, share) for q, share in zip(asked, shares, strict=True)]
+    (task,) = score(rows)["tasks"].values()
+    found = task["metrics"][metric]["ci"]
+    assert found == (ci if ci is None else pytest.approx(ci, abs=1e-6))
+
+
+def test_a_difference_of_equal_values_is_as_unsure_as_both_sides() -> None:
+    def asked(id: str, korean: bool) -> Question:
+        return question(id, flags={"is_korean_specific": korean})
+
+    rows = [graded(asked(f"k{i}", True)) for i in range(2)] + [graded(asked(f"n{i}", False), 0.0) for i in range(3)]
+    (task,) = score(rows)["tasks"].values()
+    gap = task["deltas"]["accuracy/korean_specific/true-false"]
+    assert gap["ci"] == pytest.approx([1 - unseen(2) - unseen(3), 1])
+    # Where one side alone has no spread, its part comes on top of what resampling shows of the other.
+    mixed = [*rows, *(graded(asked(f"m{i}", False)) for i in range(3))]
+    (task,) = score(mixed)["tasks"].values()
+    low, high = task["deltas"]["accuracy/korean_specific/true-false"]["ci"]
+    assert low < -0.3  # resampling alone says 0 at least
+    assert 0.8 < high <= 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "ci"),
+    [
+        (0.0, 0.0, [-unseen(4), unseen(4)]),
+        (1.0, 1.0, [-unseen(4), unseen(4)]),
+        (1.0, 0.0, [-1, -1 + 2 * unseen(4)]),
+    ],
+)
+def test_runs_that_are_all_right_or_all_wrong_differ_by_no_certainty(a: float, b: float, ci: list[float]) -> None:
+    asked = [question(f"q{i}") for i in range(4)]
+    task = compare({name: [graded(q, share) for q in asked] for name, share in (("a", a), ("b", b))})["tasks"][TASK]
+    assert task["pairs"][0]["metrics"]["accuracy"]["difference"]["ci"] == pytest.approx(ci)
 
 
 def test_the_paired_test_says_what_it_left_out() -> None:
@@ -675,14 +769,14 @@ def test_paper_equations_force_the_overall_score_to_be_the_mean_of_its_halves(ro
 
 
 @settings(max_examples=60, deadline=None)
-@given(runs(complete=True), st.sampled_from(["paper", "release"]))
+@given(runs(complete=True), st.sampled_from(["article", "release"]))
 def test_nothing_undecided_leaves_no_interval(rows: list[Row], profile: Any) -> None:
     for name, found in metrics(rows, profile=profile, parameters=FAST).items():
         assert found["value"] is not None or (profile, name) == ("release", "ARL")
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.data(), runs(), st.sampled_from(["paper", "release"]))
+@given(st.data(), runs(), st.sampled_from(["article", "release"]))
 def test_bounds_hold_whatever_the_undecided_turns_out_to_be(data: st.DataObject, rows: list[Row], profile: Any) -> None:
     before = metrics(rows, profile=profile, parameters=FAST)
     after = metrics([complete(row, data.draw) for row in rows], profile=profile, parameters=FAST)
@@ -720,7 +814,7 @@ def test_groups_of_a_single_valued_axis_add_up(rows: list[Row]) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(runs(), st.sampled_from(["paper", "release"]))
+@given(runs(), st.sampled_from(["article", "release"]))
 def test_reports_are_json_and_intervals_are_in_order(rows: list[Row], profile: Any) -> None:
     report = score(rows, profile, FAST)
     assert json.loads(json.dumps(report, allow_nan=False)) == report

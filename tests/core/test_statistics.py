@@ -18,7 +18,8 @@ from livek12.core.statistics import (
     percentile_intervals,
     resample_counts,
     resampled_sums,
-    sign_flip_test,
+    sign_flip_tests,
+    unseen_interval,
     wilson_interval,
 )
 from tests.core.bootstrap import bootstrap_ratio
@@ -42,6 +43,22 @@ def test_wilson_interval(successes: int, n: int, low: float, high: float) -> Non
 def test_wilson_interval_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="0 successes of 0"):
         wilson_interval(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "n", "lowest", "highest", "low", "high"),
+    [
+        (0, 10, 0, 1, 0, 0.277533),  # Wilson's 0 of 10 and 10 of 10
+        (1, 10, 0, 1, 0.722467, 1),
+        (50, 10, 0, 100, 50 - 0.277533 * 50, 50 + 0.277533 * 50),
+        (0, 10, -1, 1, -0.277533, 0.277533),  # a difference: no question told the two apart
+        (0, 1, 0, 1, 0, 0.793450),  # z²/(1 + z²)
+    ],
+)
+def test_the_interval_of_values_that_are_all_equal(
+    value: float, n: int, lowest: float, highest: float, low: float, high: float
+) -> None:
+    assert unseen_interval(value, n, lowest, highest) == pytest.approx((low, high), abs=5e-5)
 
 
 def test_mean_and_sample_deviation() -> None:
@@ -156,23 +173,29 @@ def test_exact_mcnemar_of_many() -> None:
     assert mcnemar_exact(1450, 1550) == pytest.approx(exact, rel=1e-9)
 
 
+def flipped(*tests: list[float]) -> float | list[float]:
+    """The p of each list of differences; of one alone, that."""
+    found = sign_flip_tests(np.array(tests, dtype=np.float64).T)
+    return found[0] if len(tests) == 1 else found
+
+
 @given(st.lists(st.integers(-4, 4), max_size=7))
 def test_sign_flips_are_all_tried_for_few_differences(differences: list[int]) -> None:
     patterns = list(product([-1, 1], repeat=len(differences)))
     sums = [sum(s * d for s, d in zip(p, differences, strict=True)) for p in patterns]
     expected = sum(abs(s) >= abs(sum(differences)) for s in sums) / len(patterns)
-    assert sign_flip_test(differences) == pytest.approx(expected)
+    assert flipped(differences) == pytest.approx(expected)
 
 
 @given(st.integers(0, 6), st.integers(0, 6))
 def test_sign_flips_of_single_answers_are_mcnemar(only_a: int, only_b: int) -> None:
-    assert sign_flip_test([-1.0] * only_a + [1.0] * only_b) == pytest.approx(mcnemar_exact(only_a, only_b))
+    assert flipped([-1.0] * only_a + [1.0] * only_b) == pytest.approx(mcnemar_exact(only_a, only_b))
 
 
 def test_sampled_sign_flips_come_near_the_exact_test() -> None:
-    assert sign_flip_test([-1.0] * 18 + [1.0] * 32) == pytest.approx(mcnemar_exact(18, 32), abs=0.015)
-    assert sign_flip_test([1.0] * 100) == pytest.approx(1 / 10_000)
-    assert sign_flip_test([]) == sign_flip_test([0.0, 0.0]) == 1.0
+    assert flipped([-1.0] * 18 + [1.0] * 32) == pytest.approx(mcnemar_exact(18, 32), abs=0.015)
+    assert flipped([1.0] * 100) == pytest.approx(1 / 10_000)
+    assert flipped([]) == flipped([0.0, 0.0]) == 1.0
 
 
 def test_holm_adjustment() -> None:

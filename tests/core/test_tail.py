@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.core.journal import JournalWriter
+from livek12.core.journal import JournalWriter, Tail
 from livek12.core.records import Failure, Key
-from livek12.core.tail import Tail
 
 
 def failure(name: object) -> Failure:

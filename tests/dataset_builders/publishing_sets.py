@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.records import FlowStep, Image, Page, Question, Review, Source, Variable
-from livek12.dataset_builders.card import write_metadata
-from livek12.dataset_builders.layouts import LAYOUTS, PAGES, as_stored, split_of
-from livek12.dataset_builders.parquet import TableWriters
-from livek12.dataset_builders.statistics import Statistics
+from livek12.dataset_builders.base import PAGES
+from livek12.dataset_builders.registry import builder_of
+from livek12.dataset_builders.writing.card import write_metadata
+from livek12.dataset_builders.writing.layouts import as_stored, split_of
+from livek12.dataset_builders.writing.parquet import TableWriters
+from livek12.dataset_builders.writing.statistics import Statistics
 from tests.dataset_builders.pictures import picture
 
 
@@ -58,7 +60,7 @@ def page(number: int, release: str = "2605") -> Page:
 def make_set(folder: Path, questions: Iterable[Question], pages: Iterable[Page] = ()) -> Path:
     """Writes a livek12 data set as a build does."""
     folder.mkdir(parents=True)
-    layout, statistics, known = LAYOUTS["livek12"], Statistics(), set()
+    layout, statistics, known = builder_of("livek12").layout, Statistics(), set()
     with TableWriters(folder) as writers:
         for record in pages:
             writers.write(PAGES, split_of(record), record)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.records import Failure, Image, Key, Option, Process, Question, Response, Sampling, Verdict
-from livek12.core.run_folder import RunFolder, RunSpec, TaskSpec
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_spec import RunSpec, TaskSpec
 
 TASK = "kmmmu"
 

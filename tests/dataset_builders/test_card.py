@@ -12,11 +12,13 @@ import yaml
 
 from livek12.core.questions import read_card
 from livek12.core.records import Page, Question
-from livek12.dataset_builders import build, columns, sample, validate
+from livek12.dataset_builders import build, sample, validate
 from livek12.dataset_builders.base import Log
-from livek12.dataset_builders.card import CANARY, citations, metadata_problems, rewrite_metadata
-from livek12.dataset_builders.livek12 import read as read_livek12
-from livek12.dataset_builders.statistics import read_statistics
+from livek12.dataset_builders.benchmarks import livek12
+from livek12.dataset_builders.builder import read
+from livek12.dataset_builders.writing import columns
+from livek12.dataset_builders.writing.card import CANARY, citations, metadata_problems, rewrite_metadata
+from livek12.dataset_builders.writing.statistics import read_statistics
 from tests.conftest import ROOT
 
 
@@ -88,7 +90,7 @@ def test_licence_of_the_mix(tmp_path: Path, licences: list[str | None], expected
         for n, licence in enumerate(licences)
     ]
     (tmp_path / "rows.json").write_text(json.dumps(rows))
-    questions = [q for q in read_livek12(tmp_path / "rows.json", Log()) if isinstance(q, Question)]
+    questions = [q for q in read(livek12.BUILDER, tmp_path / "rows.json", Log()) if isinstance(q, Question)]
     assert [q.source.licence for q in questions] == licences
     build("livek12", str(tmp_path / "rows.json"), tmp_path / "out")
     found = front(tmp_path / "out")

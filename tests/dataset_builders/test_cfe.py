@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from livek12.core.records import IMAGE_MARK, FlowStep, Question
-from livek12.dataset_builders import cfe
 from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.benchmarks import cfe
+from livek12.dataset_builders.builder import read as read_source
 from tests.dataset_builders.pictures import HTML, huge_png, picture
 
 ROW: dict[str, Any] = {
@@ -39,12 +40,14 @@ def read(folder: Path, *rows: Any) -> tuple[list[Question], Log]:
     (folder.parent / "secret.png").write_bytes(picture())
     (folder / "CFE_mm.json").write_text(json.dumps(rows))
     log = Log()
-    return [record for record in cfe.read(folder, log) if isinstance(record, Question)], log
+    return [record for record in read_source(cfe.BUILDER, folder, log) if isinstance(record, Question)], log
 
 
 def test_the_release(shared_data: Path) -> None:
     log = Log()
-    found = [record for record in cfe.read(shared_data / "cfe_bench", log) if isinstance(record, Question)]
+    found = [
+        record for record in read_source(cfe.BUILDER, shared_data / "cfe_bench", log) if isinstance(record, Question)
+    ]
     text = [question for question in found if not question.images]
     multimodal = [question for question in found if question.images]
     assert (log.read, len(text), len(multimodal), log.skipped) == (449, 305, 144, [])

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from livek12.core.records import Image, Language, Option, Question
-from livek12.dataset_builders import cfe, livek12
 from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.benchmarks import cfe, livek12
+from livek12.dataset_builders.builder import read
 from livek12.dataset_builders.duplicates import CROWD, THRESHOLD, DuplicateIndex, finding, stem
 from livek12.dataset_builders.duplicates.shingling import shingles
 from tests.dataset_builders.pictures import picture
@@ -215,8 +216,8 @@ def test_figures_are_found_in_a_crowd_of_texts_that_only_point_at_them() -> None
 
 def real(shared_data: Path, name: str) -> list[Question]:
     log = Log()
-    reader = cfe.read if name == "cfe_bench" else livek12.read
-    return [record for record in reader(shared_data / name, log) if isinstance(record, Question)]
+    builder = cfe.BUILDER if name == "cfe_bench" else livek12.BUILDER
+    return [record for record in read(builder, shared_data / name, log) if isinstance(record, Question)]
 
 
 def reworded(text: str, seed: int) -> str:

@@ -151,6 +151,7 @@ def templates(count: int, copies: int) -> list[Stem]:
     return [made(id, "zh", text) for id, text in texts.items()]
 
 
+@pytest.mark.slow
 def test_the_work_grows_with_the_questions_not_with_their_square() -> None:
     """Twenty thousand questions of a hundred templates: a hundredth of a percent of all pairs is looked at."""
     looked = {}

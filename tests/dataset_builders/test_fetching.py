@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from livek12.dataset_builders import fetching
 from livek12.dataset_builders.base import BadRow, Log
-from livek12.dataset_builders.fetching import is_allowed
-from livek12.dataset_builders.images import ImageLoader
+from livek12.dataset_builders.reading import fetching
+from livek12.dataset_builders.reading.fetching import is_allowed
+from livek12.dataset_builders.reading.images import ImageLoader
 from tests.dataset_builders.pictures import BAD, HTML, picture
 
 PNG = picture()

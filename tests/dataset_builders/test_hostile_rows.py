@@ -12,10 +12,11 @@ from livek12.core.questions import load_questions
 from livek12.core.records import Question
 from livek12.dataset_builders import build, validate
 from livek12.dataset_builders.base import Log
-from livek12.dataset_builders.images import ImageLoader
-from livek12.dataset_builders.livek12 import read
-from livek12.dataset_builders.making import to_questions
-from livek12.dataset_builders.rows import Row
+from livek12.dataset_builders.benchmarks.livek12 import BUILDER
+from livek12.dataset_builders.builder import read
+from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.making import to_questions
+from livek12.dataset_builders.reading.rows import SourceRow
 from tests.dataset_builders.pictures import picture
 
 GOOD = {"id": "good", "set": "en_2603", "subject": "math", "question": "What is 1 + 1?", "answer": ["2"]}
@@ -57,7 +58,7 @@ def test_each_costs_a_line_with_its_id(tmp_path: Path) -> None:
 def test_points_of_other_parts_than_the_answers_are_left_empty(tmp_path: Path) -> None:
     rows = source(tmp_path, {**GOOD, "part_points": [1, 2, 3], "part_units": ["m", "s"]}, {**GOOD, "id": "b"})
     log = Log()
-    first, second = (record for record in read(rows, log) if isinstance(record, Question))
+    first, second = (record for record in read(BUILDER, rows, log) if isinstance(record, Question))
     assert (first.part_points, first.part_units, second.part_points) == ([], [], [])
     assert "rows.jsonl:1 (good): part_points has 3 entries for 1 answers: left empty" in log.notes
     assert "rows.jsonl:1 (good): part_units has 2 entries for 1 answers: left empty" in log.notes
@@ -68,7 +69,7 @@ def test_what_nobody_foresaw_costs_a_line_too(tmp_path: Path, error: Exception) 
     class Fails:
         loader = ImageLoader(tmp_path)
 
-        def __call__(self, row: Row, log: Log) -> Question:
+        def __call__(self, row: SourceRow, log: Log) -> Question:
             raise error
 
     log = Log()

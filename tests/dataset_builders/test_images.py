@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from livek12.dataset_builders.base import BadRow
-from livek12.dataset_builders.images import ImageLoader
-from livek12.dataset_builders.pictures import check_image
+from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.pictures import check_image
 from tests.dataset_builders.pictures import BAD, picture
 
 PNG = picture()

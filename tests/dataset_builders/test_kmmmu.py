@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from livek12.core.records import IMAGE_MARK, Question
-from livek12.dataset_builders import kmmmu
 from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.benchmarks import kmmmu
+from livek12.dataset_builders.builder import read as read_source
 from tests.dataset_builders.pictures import HTML, picture
 
 FIVE = "\n① 가속도\n② 속력\n③ 12 kg\n④ 힘\n⑤ 일"
@@ -28,7 +29,7 @@ def read(folder: Path, *rows: dict[str, Any], log: Log | None = None, name: str 
         writer = csv.DictWriter(stream, list(dict.fromkeys(key for row in rows for key in row)))
         writer.writeheader()
         writer.writerows(rows)
-    return [record for record in kmmmu.read(folder, log or Log()) if isinstance(record, Question)]
+    return [record for record in read_source(kmmmu.BUILDER, folder, log or Log()) if isinstance(record, Question)]
 
 
 def one(folder: Path, log: Log | None = None, **changes: Any) -> Question:
@@ -206,7 +207,7 @@ def test_further_columns(tmp_path: Path) -> None:
     }
     assert (question.subsets, question.points, question.part_units) == (["hard"], 3.0, ["kg"])
     assert (question.source.licence, question.review.state, question.review.by) == ("KOGL", "accepted", "kim")
-    assert log.notes == [f"{tmp_path.name}: columns with no place in a kmmmu question: mood"]
+    assert log.notes == [f"{tmp_path.name}: columns with no place in a question: mood"]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +256,7 @@ def test_options_in_a_column(tmp_path: Path, options: Any, answer: str, labels: 
     row = {"question": "Q\n① a ② b ③ c", "answer": answer, "options": options, "question_type": "객관식"}
     (tmp_path / "r.json").write_text(json.dumps([row]))
     log = Log()
-    (question,) = kmmmu.read(tmp_path, log)
+    (question,) = read_source(kmmmu.BUILDER, tmp_path, log)
     assert isinstance(question, Question)
     assert question.question == row["question"]
     assert ("".join(option.label for option in question.options), question.answer) == (labels, [key])
@@ -264,7 +265,7 @@ def test_options_in_a_column(tmp_path: Path, options: Any, answer: str, labels: 
 
 def test_rows_of_ones_own_are_unreviewed(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(json.dumps([{"question": "Q?", "answer": "1", "question_type": "short answer"}]))
-    (question,) = kmmmu.read(tmp_path, Log())
+    (question,) = read_source(kmmmu.BUILDER, tmp_path, Log())
     assert isinstance(question, Question)
     assert (question.review.state, question.review.by, question.source.licence) == ("unreviewed", None, None)
 
@@ -272,7 +273,7 @@ def test_rows_of_ones_own_are_unreviewed(tmp_path: Path) -> None:
 def test_korean_choice_sets(shared_data: Path) -> None:
     folder = shared_data / "click_korean"
     log = Log()
-    found = [record for record in kmmmu.read(folder, log) if isinstance(record, Question)]
+    found = [record for record in read_source(kmmmu.BUILDER, folder, log) if isinstance(record, Question)]
     assert (log.read, len(found), log.skipped, len(log.notes)) == (1995, 1995, [], 8)  # eight ids are there twice
     rows = [row for file in sorted(folder.rglob("*.json")) for row in json.loads(file.read_text())]
     for row, question in zip(rows, found, strict=True):

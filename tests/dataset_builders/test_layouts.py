@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.core.records import Benchmark, Flags, Image, Question
-from livek12.dataset_builders.layouts import LAYOUTS, Layout, merged, split_of
+from livek12.core.records import Flags, Image, Question
+from livek12.dataset_builders.builder import Layout
+from livek12.dataset_builders.registry import builder_of, builders
+from livek12.dataset_builders.writing.layouts import merged, split_of
 
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "images": st.sampled_from([[], [Image(path="a.png")]]),
@@ -26,13 +28,13 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 PAGES = {("p", 1), ("p", 2)}
 
 
-def question(benchmark: Benchmark, **fields: Any) -> Question:
+def question(benchmark: str, **fields: Any) -> Question:
     given: Mapping[str, Any] = {"language": "zh", "subject": "math", "question_type": "proof", "question": "?"}
     return Question(id="q", benchmark=benchmark, **{**given, **fields})
 
 
 def configs_of(asked: Question, layout: Layout | None = None) -> set[str]:
-    layout = layout or LAYOUTS[asked.benchmark]
+    layout = layout or builder_of(asked.benchmark).layout
     tables = set(layout.tables(asked, PAGES))
     return {config for config, parts in layout.configs.items() if tables & set(parts)}
 
@@ -59,16 +61,16 @@ def configs_of(asked: Question, layout: Layout | None = None) -> set[str]:
         ("mdk12", {"difficulty": "easy", "subsets": ["dynamic", "mini"]}, "dynamic"),
     ],
 )
-def test_configs_of_a_question(benchmark: Benchmark, fields: dict[str, Any], configs: str) -> None:
+def test_configs_of_a_question(benchmark: str, fields: dict[str, Any], configs: str) -> None:
     asked = question(benchmark, **fields)
     assert configs_of(asked) == set(configs.split())
     prefix = "" if benchmark == "livek12" else f"{benchmark}_"
-    assert configs_of(asked, merged()) == {prefix + config for config in configs.split()}
+    assert configs_of(asked, merged(builders())) == {prefix + config for config in configs.split()}
 
 
-@given(st.sampled_from(get_args(Benchmark)), st.fixed_dictionaries(FIELDS))
-def test_a_config_holds_a_question_once(benchmark: Benchmark, fields: dict[str, Any]) -> None:
-    for layout in (LAYOUTS[benchmark], merged(), merged([benchmark])):
+@given(st.sampled_from(list(builders())), st.fixed_dictionaries(FIELDS))
+def test_a_config_holds_a_question_once(benchmark: str, fields: dict[str, Any]) -> None:
+    for layout in (builder_of(benchmark).layout, merged(builders()), merged([benchmark])):
         tables = list(layout.tables(question(benchmark, **fields), PAGES))
         assert len(tables) == len(set(tables))
         for parts in layout.configs.values():
@@ -77,7 +79,7 @@ def test_a_config_holds_a_question_once(benchmark: Benchmark, fields: dict[str, 
 
 
 def test_configs_of_the_merged_data_set() -> None:
-    assert " ".join(merged().configs) == (
+    assert " ".join(merged(builders()).configs) == (
         "default text_only text_image image_only complex_layout rigorous_process long_horizon"
         " kmmmu_default kmmmu_hard kmmmu_korean_specific cfe_text cfe_multimodal"
         " mdk12_full mdk12_mini mdk12_easy mdk12_medium mdk12_hard mdk12_dynamic"
@@ -94,5 +96,5 @@ def test_configs_of_the_merged_data_set() -> None:
         ("kmmmu", "2603", "test"),
     ],
 )
-def test_splits(benchmark: Benchmark, release: str | None, split: str) -> None:
+def test_splits(benchmark: str, release: str | None, split: str) -> None:
     assert split_of(question(benchmark, release=release)) == split

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Page, Question
-from livek12.dataset_builders import livek12
 from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.benchmarks import livek12
+from livek12.dataset_builders.builder import read as read_source
 from tests.dataset_builders.pictures import HTML, picture
 
 ROW: dict[str, Any] = {
@@ -40,7 +41,7 @@ CHINESE = {
 
 def read(folder: Path, *rows: Any, name: str = "rows.json", log: Log | None = None) -> list[Question]:
     (folder / name).write_text(json.dumps(rows, ensure_ascii=False))
-    return [record for record in livek12.read(folder, log or Log()) if isinstance(record, Question)]
+    return [record for record in read_source(livek12.BUILDER, folder, log or Log()) if isinstance(record, Question)]
 
 
 def one(folder: Path, **changes: Any) -> Question:
@@ -241,7 +242,7 @@ def test_numbers_as_a_table_spells_them(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text(
         "id,question,page_numbers,part_points,year,number,taxonomy\nq,Find x.,\"[1, 2]\",2;3.5,2024,7,\"['a', 'b']\"\n"
     )
-    (question,) = livek12.read(tmp_path, Log())
+    (question,) = read_source(livek12.BUILDER, tmp_path, Log())
     assert isinstance(question, Question)
     assert (question.page_numbers, question.part_points, question.year) == ([1, 2], [2.0, 3.5], 2024)
     assert (question.number, question.taxonomy) == ("7", ["a", "b"])
@@ -353,7 +354,7 @@ def test_pages_beside_the_rows(tmp_path: Path) -> None:
     row = {**ROW, "paper_id": "p_1", "page_numbers": [1, 2], "number": 13}
     (tmp_path / "rows.json").write_text(json.dumps([row]))
     log = Log()
-    *pages, question = livek12.read(tmp_path, log)
+    *pages, question = read_source(livek12.BUILDER, tmp_path, log)
     assert [(p.paper_id, p.page_number) for p in pages if isinstance(p, Page)] == [("p_1", 1), ("p_1", 2), ("p_1", 10)]
     assert {(p.language, p.release) for p in pages if isinstance(p, Page)} == {("en", "2603")}
     assert isinstance(question, Question)
@@ -365,7 +366,7 @@ def test_pages_beside_the_rows(tmp_path: Path) -> None:
 def test_reviewed_paper(shared_data: Path) -> None:
     log = Log()
     source = shared_data / "gaokao2026_math" / "reviewed" / "2026-national-i-math.jsonl"
-    found = [record for record in livek12.read(source, log) if isinstance(record, Question)]
+    found = [record for record in read_source(livek12.BUILDER, source, log) if isinstance(record, Question)]
     assert (log.read, log.skipped, log.notes) == (19, [], [])
     assert sum(question.points or 0 for question in found) == 150
     assert [question.number for question in found] == [str(number) for number in range(1, 20)]
@@ -405,12 +406,12 @@ def test_real_questions_with_figures(shared_data: Path, tmp_path: Path) -> None:
     (tmp_path / "Data").symlink_to(data / "Data")
     (tmp_path / "rows.jsonl").write_text("\n".join(json.dumps(row) for row in upstream_rows(data)))
     log = Log()
-    outside = list(livek12.read(tmp_path / "rows.jsonl", log))
+    outside = list(read_source(livek12.BUILDER, tmp_path / "rows.jsonl", log))
     assert (outside, len(log.skipped)) == ([], 342)  # the link leads out of the folder
     (tmp_path / "Data").unlink()
     shutil.copytree(data / "Data", tmp_path / "Data")
     log = Log()
-    found = [q for q in livek12.read(tmp_path / "rows.jsonl", log) if isinstance(q, Question)]
+    found = [q for q in read_source(livek12.BUILDER, tmp_path / "rows.jsonl", log) if isinstance(q, Question)]
     assert (len(found), log.skipped, log.notes) == (342, [], [])
     assert sum(len(question.images) for question in found) == 519
     assert sum(question.points or 0 for question in found) == 400 + 1044 + 402 + 126

@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from livek12.core.records import IMAGE_MARK, Question
-from livek12.dataset_builders import mdk12
 from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.benchmarks import mdk12
+from livek12.dataset_builders.builder import read as read_source
 from tests.dataset_builders.pictures import BAD, HTML, picture
 
 NAME = "MSPH_single_answer_choice_multi_modal.tsv"
@@ -48,7 +49,7 @@ def read(folder: Path, *rows: dict[str, Any], name: str = NAME, log: Log | None 
         pq.write_table(pa.Table.from_pylist(list(rows)), file)
     else:
         file.write_text(json.dumps(rows, ensure_ascii=False))
-    return [record for record in mdk12.read(folder, log or Log()) if isinstance(record, Question)]
+    return [record for record in read_source(mdk12.BUILDER, folder, log or Log()) if isinstance(record, Question)]
 
 
 def one(folder: Path, name: str = NAME, log: Log | None = None, **changes: Any) -> Question:
@@ -218,13 +219,13 @@ def test_an_index_counts_within_its_file(tmp_path: Path) -> None:
     names = [NAME, NAME.replace("PH", "CH")]
     for name in names:
         read(tmp_path, ROW, name=name)
-    found = list(mdk12.read(tmp_path, log := Log()))
+    found = list(read_source(mdk12.BUILDER, tmp_path, log := Log()))
     assert sorted(q.id for q in found if isinstance(q, Question)) == sorted(f"{name[:-4]}_12" for name in names)
     assert log.notes == []
 
 
 def test_rows_of_ones_own_are_unreviewed(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(json.dumps([{"question": "Find x.", "answer": "1", "form": "calculation"}]))
-    (question,) = mdk12.read(tmp_path, Log())
+    (question,) = read_source(mdk12.BUILDER, tmp_path, Log())
     assert isinstance(question, Question)
     assert (question.review.state, question.id, question.taxonomy) == ("unreviewed", "r_0001", [])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from livek12.core.features import schema, to_row
 from livek12.core.records import Image, Page, Question, Record
-from livek12.dataset_builders import parquet
-from livek12.dataset_builders.parquet import TableWriters, leaves, to_batch
+from livek12.dataset_builders.writing import parquet
+from livek12.dataset_builders.writing.parquet import TableWriters, leaves, to_batch
 from tests.core.test_features import records
 
 

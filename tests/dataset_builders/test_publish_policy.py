@@ -11,11 +11,11 @@ from livek12.core.errors import UserError
 from livek12.core.questions import load_pages, load_questions
 from livek12.core.records import FlowStep, Variable
 from livek12.dataset_builders import validate
-from livek12.dataset_builders.held import Held, read_held
 from livek12.dataset_builders.publishing.answers import answered, newest_release, without_answers
 from livek12.dataset_builders.publishing.copying import copy_held, copy_public
 from livek12.dataset_builders.publishing.policy import judge_rows
 from livek12.dataset_builders.publishing.rights import read_rights
+from livek12.dataset_builders.writing.withheld import Withheld, read_withheld
 from tests.dataset_builders.publishing_sets import image, make_set, page, question
 
 NOBODY, REJECTED = "nobody reviewed it", "rejected in review"
@@ -137,10 +137,10 @@ def test_held_answers_are_nowhere_in_the_public_copy(tmp_path: Path) -> None:
     folder = make_set(tmp_path / "set", rows, [page(1), page(1, "2603")])
     ruling = judge_rows(folder, [])
     keys = ruling.releases["livek12"]["2605"]
-    copy_public(folder, tmp_path / "public", ruling, keys, Held("2605", "org/keys"))
+    copy_public(folder, tmp_path / "public", ruling, keys, Withheld("2605", "org/keys"))
     copy_held(folder, tmp_path / "answers", ruling, keys)
     assert validate(tmp_path / "public") == validate(tmp_path / "answers") == []
-    assert read_held(tmp_path / "public") == Held("2605", "org/keys")
+    assert read_withheld(tmp_path / "public") == Withheld("2605", "org/keys")
     assert "livek12 judge RUN --answers org/keys" in (tmp_path / "public" / "README.md").read_text()
     for config in ("default", "text_only", "image_only"):
         public = {q.id: q for q in load_questions(tmp_path / "public", [config], "livek12")}

@@ -12,8 +12,8 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.questions import load_questions, read_card
 from livek12.dataset_builders import build, validate
-from livek12.dataset_builders.card import read_withdrawn
-from livek12.dataset_builders.statistics import read_statistics
+from livek12.dataset_builders.writing.card import read_withdrawn
+from livek12.dataset_builders.writing.statistics import read_statistics
 from tests.dataset_builders.pictures import picture
 from tests.scripts.command import livek12
 
@@ -213,6 +213,15 @@ def test_withdrawing(old: Path, tmp_path: Path) -> None:
     assert read_withdrawn(tmp_path / "third") == read_withdrawn(tmp_path / "new")
 
 
+def test_a_reason_on_the_card_hides_nothing(old: Path, tmp_path: Path) -> None:
+    file = tmp_path / "withdraw.csv"
+    file.write_text("en_2603_math_0002,wrong\u202ethgir\U000e0041,2605\n")
+    build("livek12", "", tmp_path / "less", base=str(old), withdraw=file)
+    card = (tmp_path / "less" / "README.md").read_text()
+    assert r"wrong\[U+202E\]thgir\[U+E0041\]" in card
+    assert not {"\u202e", "\U000e0041"} & set(card)
+
+
 def test_withdrawing_alone_and_the_corrected_question(old: Path, tmp_path: Path) -> None:
     file = tmp_path / "withdraw.csv"
     file.write_text("en_2603_math_0001, misprint, 2605\n")
@@ -224,19 +233,16 @@ def test_withdrawing_alone_and_the_corrected_question(old: Path, tmp_path: Path)
     assert sorted(ids(tmp_path / "new")) == ["en_2603_math_0002", "en_2603_math_0003", "en_2605_math_0001"]
 
 
-def test_an_exam_does_not_ask_what_is_withdrawn(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from livek12.scripts.pipeline import load_exam
+def test_an_exam_does_not_ask_what_is_withdrawn(old: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    from livek12.evaluation.task_data import load_task_data
     from livek12.tasks.registry import get_task
 
     file = tmp_path / "withdraw.csv"
     file.write_text("en_2603_math_0001,misprint,2605\n")
     build("livek12", "", tmp_path / "less", base=str(old), withdraw=file)
-    exam = load_exam(str(tmp_path / "less"), [get_task("livek12_text_only")], None)
+    exam = load_task_data(str(tmp_path / "less"), [get_task("livek12_text_only")], None)
     assert [question.id for question in exam.questions["livek12_text_only"]] == ["en_2603_math_0003"]
-    said = capsys.readouterr().err
-    assert "livek12_text_only: 1 withdrawn questions are not asked (the first: en_2603_math_0001)" in " ".join(
-        said.split()
-    )
+    assert "livek12_text_only: 1 withdrawn questions are not asked (the first: en_2603_math_0001)" in caplog.messages
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders.base import Log, UniqueIds
-from livek12.dataset_builders.rows import read_rows
+from livek12.dataset_builders.reading.rows import read_rows
 
 ROWS = [{"id": "a", "text": "甲"}, {"id": "b", "text": "乙"}]
 
@@ -99,12 +99,12 @@ def test_no_such_source(tmp_path: Path, name: str) -> None:
 
 
 def test_a_hub_that_cannot_be_reached_is_one_line(tmp_path: Path) -> None:
-    code = "from livek12.dataset_builders.rows import hub_snapshot as h; h('org/name')"
+    code = "from livek12.dataset_builders.reading.rows import hub_snapshot as h; h('org/name')"
     environment = {**os.environ, "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert run.stderr.splitlines()[-1] == (
-        "livek12.core.errors.UserError: cannot fetch org/name from the Hub (it cannot be reached, and no copy is in"
-        " the cache); give --source a local copy"
+        "livek12.core.errors.UserError: cannot fetch org/name from the Hub (http://127.0.0.1:9 cannot be reached, and"
+        " no copy is in the cache); give --source a local copy"
     )
 
 

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Question
-from livek12.dataset_builders import livek12
 from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.benchmarks import livek12
+from livek12.dataset_builders.builder import read as read_source
 from tests.dataset_builders.pictures import picture
 
 
 def read(source: Path, log: Log | None = None) -> list[Question]:
-    return [record for record in livek12.read(source, log or Log()) if isinstance(record, Question)]
+    return [record for record in read_source(livek12.BUILDER, source, log or Log()) if isinstance(record, Question)]
 
 
 def entries(folder: Path) -> dict[str, dict[str, Any]]:

@@ -15,13 +15,8 @@ from hypothesis import strategies as st
 from livek12.core.questions import load_pages, load_questions
 from livek12.core.records import Image, Question
 from livek12.dataset_builders import build, sample, validate
-from livek12.dataset_builders.measures import Distribution, image_size
-from livek12.dataset_builders.statistics import (
-    Statistics,
-    differences,
-    read_statistics,
-    recount,
-)
+from livek12.dataset_builders.writing.measures import Distribution, image_size
+from livek12.dataset_builders.writing.statistics import Statistics, differences, read_statistics, recount
 from tests.dataset_builders.pictures import picture
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.core.records import Flags, Page, Question
 from livek12.dataset_builders.base import Log
-from livek12.dataset_builders.subsets import korean, mini, reviewed, sheet, status
-from livek12.dataset_builders.subsets.candidates import Standing, candidate, measure, text_sha256
-from livek12.dataset_builders.subsets.criteria import SUBSETS, Context, subset_named
-from livek12.dataset_builders.subsets.proposing import Wanted, _judged, _ranked
+from livek12.dataset_builders.proposals.subsets import korean, mini, reviewed, sheet, status
+from livek12.dataset_builders.proposals.subsets.candidates import Standing, candidate, measure, text_sha256
+from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS, CriteriaContext, subset_named
+from livek12.dataset_builders.proposals.subsets.proposing import Wanted, _judged, _ranked
 from tests.dataset_builders.subset_questions import picture, question
 
 FAR = "物体在水平面上做匀加速直线运动，其初速度大小未知，" * 8
@@ -29,7 +29,7 @@ VISUAL = question(
 def met(subset: str, asked: Question, others: list[Question] | None = None) -> set[str]:
     """The criteria that features find."""
     items = [candidate(q) for q in [asked, *(others or [])]]
-    context = Context(Standing.of(items))
+    context = CriteriaContext(Standing.of(items))
     found = {c.name: c.rule(items[0], context).met for c in SUBSETS[subset].criteria if c.rule}
     return {name for name, value in found.items() if value}
 
@@ -111,7 +111,7 @@ def test_long_horizon_compares_within_paper_and_subject() -> None:
 
 def test_what_is_not_stated_is_unknown_and_not_unmet() -> None:
     items = [candidate(question())]
-    context = Context(Standing.of(items))
+    context = CriteriaContext(Standing.of(items))
     unknown = {c.name for c in SUBSETS["rigorous_process"].criteria if c.rule and c.rule(items[0], context).met is None}
     assert unknown >= {"several_concepts", "lucky_in_runs", "long_derivation"}
     row = _judged(SUBSETS["rigorous_process"], items[0], context, None, "")
@@ -226,9 +226,9 @@ def test_mini_takes_an_unrated_question_only_for_a_point_nothing_else_has() -> N
 # --- the sheet ---
 
 
-def row(id: str = "q1", **fields: object) -> sheet.Row:
+def row(id: str = "q1", **fields: object) -> sheet.SheetRow:
     given: dict[str, object] = {"subset": "long_horizon", "state": "proposed", "id": id, "text_sha256": "t"}
-    return sheet.Row(**given | fields)  # type: ignore[arg-type]
+    return sheet.SheetRow(**given | fields)  # type: ignore[arg-type]
 
 
 def review(decision: str = "accept", by: str = "Kim", at: str = "2026-11-22", reason: str = "") -> dict[str, str]:
@@ -329,7 +329,7 @@ def test_a_reserve_moves_up_for_each_rejected_member(tmp_path: Path) -> None:
     rows = [row(f"q{n}", score=1 - n / 10, subject="math") for n in range(5)]
     wanted = Wanted("long_horizon", tmp_path, per_subject=2)
 
-    def states(old: list[sheet.Row]) -> dict[str, str]:
+    def states(old: list[sheet.SheetRow]) -> dict[str, str]:
         return {r.id: r.state for r in _ranked(SUBSETS["long_horizon"], rows, old, wanted)}
 
     assert states([]) == {"q0": "proposed", "q1": "proposed", "q2": "reserve", "q3": "reserve", "q4": "reserve"}
@@ -344,7 +344,9 @@ def test_a_reserve_moves_up_for_each_rejected_member(tmp_path: Path) -> None:
 # --- taking reviewed members in ---
 
 
-def taken(tmp_path: Path, rows: list[sheet.Row], *records: Page | Question) -> tuple[list[Page | Question], list[str]]:
+def taken(
+    tmp_path: Path, rows: list[sheet.SheetRow], *records: Page | Question
+) -> tuple[list[Page | Question], list[str]]:
     sheet.write(tmp_path / "s.csv", rows)
     log = Log()
     return list(reviewed.apply(iter(records), [tmp_path / "s.csv"], log)), log.notes
@@ -433,7 +435,7 @@ def test_a_member_of_several_subsets_and_of_upstream_is_named_once(tmp_path: Pat
 
 
 def test_agreement_of_two_reviewers() -> None:
-    def sheet_of(decisions: str) -> list[sheet.Row]:
+    def sheet_of(decisions: str) -> list[sheet.SheetRow]:
         words = {"a": "accept", "r": "reject", "-": ""}
         return [row(f"q{n}", review=review(words[d])) for n, d in enumerate(decisions)]
 

@@ -9,14 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.engines import Engine, Outcome, make_engine
-from livek12.core.engines.small_model import fetch_small_model, serve_gguf
 from livek12.core.errors import UserError
 from livek12.core.records import Question, Request
-from livek12.dataset_builders.subsets.annotation import Annotator, Opinion, build_request, parse, prompt_sha256
-from livek12.dataset_builders.subsets.criteria import SUBSETS
-from tests.core.engines.conftest import needs
+from livek12.dataset_builders.proposals.subsets.annotation import (
+    Annotation,
+    Annotator,
+    build_request,
+    parse,
+    prompt_sha256,
+)
+from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
+from livek12.engines import Engine, Outcome, make_engine
+from livek12.engines.small_model import fetch_small_model, serve_gguf
 from tests.dataset_builders.subset_questions import picture, question
+from tests.engines.conftest import needs
 
 SUBSET = SUBSETS["complex_layout"]
 NAMES = [criterion.name for criterion in SUBSET.criteria]
@@ -50,8 +56,8 @@ def recorded(tmp_path: Path, answers: dict[str, str], **arguments: int) -> Count
     return Counting(make_engine("replay", str(file)), **arguments)
 
 
-def opinions(engine: Counting, questions: list[Question], tmp_path: Path) -> dict[str, Opinion]:
-    return Annotator(engine, SUBSET, tmp_path / "sheet.csv", pytest.fail).opinions(questions, lambda: None)
+def opinions(engine: Counting, questions: list[Question], tmp_path: Path) -> dict[str, Annotation]:
+    return Annotator(engine, SUBSET, tmp_path / "sheet.csv").opinions(questions, lambda: None)
 
 
 def test_an_annotation_says_which_criteria_are_met() -> None:
@@ -121,7 +127,7 @@ def test_an_answer_that_cannot_be_read_is_not_annotated(tmp_path: Path) -> None:
     found = opinions(engine, [question("q1"), question("q2"), question("q3")], tmp_path)
     assert found["q1"].criteria == dict.fromkeys(NAMES, True)
     assert found["q2"].criteria is None
-    assert found["q2"].why.startswith("not annotated: no JSON object")
+    assert found["q2"].why.startswith("not annotated: the reply is not one JSON object")
     assert not found["q2"].failed
     assert found["q3"].criteria is None
     assert found["q3"].failed
@@ -171,16 +177,13 @@ def served() -> Iterator[str]:
         yield address
 
 
+@pytest.mark.slow
 def test_a_real_model_annotates_or_says_nothing(served: str, tmp_path: Path) -> None:
     """Plumbing only: whatever a small model says is an annotation of the exact form, or none."""
     engine = make_engine("openai", "small", {"base_url": served, "concurrency": "1", "images": "false"})
     questions = [question("text", language="en", question="Find x."), question("seen", images=[picture()])]
-    found = Annotator(engine, SUBSET, tmp_path / "s.csv", pytest.fail, max_tokens=48).opinions(questions, lambda: None)
+    found = Annotator(engine, SUBSET, tmp_path / "s.csv", max_tokens=48).opinions(questions, lambda: None)
     engine.close()
     assert "unsupported" in found["seen"].why
     assert found["text"].criteria is None or set(found["text"].criteria) == set(NAMES)
-    (line,) = (tmp_path / "s.annotations-0.jsonl").read_text().splitlines()
-    stored = json.loads(line)
-    assert stored["prompt_version"] == 1
-    assert stored["prompt_sha256"] == prompt_sha256(SUBSET)
-    assert stored["response"]["text"]
+    assert (tmp_path / "s.replies-1.sqlite").is_file()

@@ -14,10 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from livek12.core import lines
 from livek12.core.records import Question
-from livek12.dataset_builders import json_rows, lines, livek12
 from livek12.dataset_builders.base import Log
-from livek12.dataset_builders.rows import read_rows
+from livek12.dataset_builders.benchmarks import livek12
+from livek12.dataset_builders.builder import read as read_source
+from livek12.dataset_builders.reading import json_rows
+from livek12.dataset_builders.reading.rows import read_rows
 from tests.dataset_builders.pictures import picture
 
 PNG = picture()
@@ -105,7 +108,7 @@ def test_a_header_that_is_none(tmp_path: Path, header: bytes, said: str) -> None
 
 def test_lines_and_fields_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "MAX_LINE", 1000)
-    monkeypatch.setattr("livek12.dataset_builders.rows.MAX_LINE", 1000)
+    monkeypatch.setattr("livek12.dataset_builders.reading.rows.MAX_LINE", 1000)
     long = "x" * 3000
     (tmp_path / "r.csv").write_text(f'id,q\na,1\nlong,{long}\nb,2\nquoted,"{long[:900]}\n{long[:900]}"\nc,3\n')
     (tmp_path / "s.jsonl").write_text(
@@ -204,7 +207,7 @@ def test_images_in_every_form(tmp_path: Path, images: str, name: str) -> None:
             writer.writeheader()
             writer.writerow(row)
     log = Log()
-    (question,) = [record for record in livek12.read(tmp_path, log) if isinstance(record, Question)]
+    (question,) = [record for record in read_source(livek12.BUILDER, tmp_path, log) if isinstance(record, Question)]
     assert [image.bytes for image in question.images] == [PNG, picture(1)][: 2 if images[0] == "[" else 1]
     assert (question.answer, log.skipped) == (["3"], [])
 
@@ -214,6 +217,6 @@ def test_image_columns_of_parquet(tmp_path: Path, form: str) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
     value: Any = {"structs": {"bytes": PNG, "path": "x/a.png"}, "paths": "a.png", "bytes": PNG}[form]
     pq.write_table(pa.Table.from_pylist([{"id": "q", "question": "x", "images": [value]}]), tmp_path / "r.parquet")
-    (question,) = livek12.read(tmp_path, Log())
+    (question,) = read_source(livek12.BUILDER, tmp_path, Log())
     assert isinstance(question, Question)
     assert [image.bytes for image in question.images] == [PNG]

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.records import IMAGE_MARK, Image, Option
-from livek12.dataset_builders.latex import restore_commands, restore_newlines
-from livek12.dataset_builders.marks import place_marks, take_inline
-from livek12.dataset_builders.text import (
+from livek12.dataset_builders.reading.latex import restore_commands, restore_newlines
+from livek12.dataset_builders.reading.marks import place_marks, take_inline
+from livek12.dataset_builders.reading.text import (
     count_blanks,
     parse_list,
     split_blanks,

@@ -14,7 +14,7 @@ from livek12.core.errors import UserError
 from livek12.core.features import schema
 from livek12.core.records import Question
 from livek12.dataset_builders import validate
-from livek12.dataset_builders.soundness import problems
+from livek12.dataset_builders.reading.soundness import problems
 from tests.dataset_builders.pictures import BAD
 
 FILE = "text_image/zh_sample-00000-of-00001.parquet"

@@ -10,9 +10,9 @@ import yaml
 
 from livek12.core.records import Question, Source
 from livek12.dataset_builders import sample
-from livek12.dataset_builders.card import describe_configs, render_card
-from livek12.dataset_builders.sources import NAMES
-from livek12.dataset_builders.statistics import Statistics
+from livek12.dataset_builders.sources import names
+from livek12.dataset_builders.writing.card import describe_configs, render_card
+from livek12.dataset_builders.writing.statistics import Statistics
 from tests.conftest import ROOT
 
 HEADINGS = (
@@ -27,9 +27,10 @@ HEADINGS = (
     "Releases",
 )
 TEMPLATES = sorted(
-    file.name.split(".")[0]
-    for file in (ROOT / "hub_cards").glob("*.jinja")
-    if file.stem not in ("base.md", "citations.md")
+    [
+        *(file.name.split(".")[0] for file in (ROOT / "hub_cards").glob("*.jinja") if file.stem != "base.md"),
+        *(file.parent.name for file in (ROOT / "dataset_builders" / "benchmarks").glob("*/card.md.jinja")),
+    ]
 )
 
 
@@ -48,7 +49,7 @@ def some(benchmark: str) -> list[Question]:
 
 
 def test_every_data_set_has_a_template() -> None:
-    assert sorted(NAMES) == TEMPLATES
+    assert sorted(names()) == TEMPLATES
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

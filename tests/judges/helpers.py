@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from livek12.core.records import Key, Option, Question, Verdict
-from livek12.judges.base import Comparison, Decision
+from livek12.judges.base import AnswerComparison, Decision
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig, grade
 
@@ -12,7 +12,7 @@ KEY = Key(task="test", question_id="q")
 
 
 def decide(gold: str, answer: str, question_type: str = "short_answer", **fields: object) -> Decision:
-    return CASCADE.decide(Comparison(gold=gold, answer=answer, question_type=question_type, **fields))
+    return CASCADE.decide(AnswerComparison(gold=gold, answer=answer, question_type=question_type, **fields))
 
 
 def outcome(gold: str, answer: str, question_type: str = "short_answer", **fields: object) -> str:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from livek12.core.records import Variable
-from livek12.judges.base import Comparison, Decision, accept, reject, undecided
+from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, judge_version
 from tests.judges.helpers import mark, options, question
@@ -244,7 +244,7 @@ class Counting:
         self.decision = decision
         self.asked = 0
 
-    def decide(self, comparison: Comparison) -> Decision:
+    def decide(self, comparison: AnswerComparison) -> Decision:
         self.asked += 1
         return self.decision
 
@@ -252,16 +252,16 @@ class Counting:
 def test_the_first_stage_that_decides_has_the_word_and_equal_questions_are_asked_once() -> None:
     stages = [Counting(undecided("one", "why")), Counting(reject("two")), Counting(accept("three"))]
     cascade = Cascade(stages)
-    comparison = Comparison("a", "b", "short_answer")
+    comparison = AnswerComparison("a", "b", "short_answer")
     assert [cascade.decide(comparison).by for _ in range(3)] == ["two"] * 3
     assert [stage.asked for stage in stages] == [1, 1, 0]
-    assert cascade.decide(Comparison("a", "c", "short_answer")).decision == "reject"
+    assert cascade.decide(AnswerComparison("a", "c", "short_answer")).decision == "reject"
     assert stages[0].asked == 2
 
 
 def test_what_no_stage_decides_keeps_the_reasons() -> None:
     cascade = Cascade([Counting(undecided("one", "why")), Counting(undecided("one", ""))])
-    decision = cascade.decide(Comparison("a", "b", "short_answer"))
+    decision = cascade.decide(AnswerComparison("a", "b", "short_answer"))
     assert (decision.decision, decision.score, decision.reason) == ("undecided", None, "counting: why")
 
 
@@ -269,7 +269,7 @@ def test_memory_of_decisions_is_bounded() -> None:
     stage = Counting(accept("one"))
     cascade = Cascade([stage], remembered=2)
     for answer in "abca":
-        cascade.decide(Comparison("x", answer, "short_answer"))
+        cascade.decide(AnswerComparison("x", answer, "short_answer"))
     assert stage.asked == 4
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from livek12.core.records import Question, QuestionType
-from livek12.judges.base import Comparison
+from livek12.judges.base import AnswerComparison
 from livek12.tasks.extraction import extract
 from livek12.tasks.extraction.substance import spoken
 from tests.judges.helpers import CASCADE, mark, outcome
@@ -156,7 +156,7 @@ def test_no_blank_accepts_the_key_of_another(folder: Path) -> None:
         for gold in some
         for answer in some
         if re.sub(r"\\[a-z]+|\W", "", gold) != re.sub(r"\\[a-z]+|\W", "", answer)
-        and CASCADE.decide(Comparison(gold, answer, "fill_in_blank", language="zh")).decision == "accept"
+        and CASCADE.decide(AnswerComparison(gold, answer, "fill_in_blank", language="zh")).decision == "accept"
     ]
     assert accepted == []
 
@@ -184,7 +184,7 @@ def test_no_university_key_accepts_another(kind: str, variables: list[tuple[str,
     for seed in range(3):
         random.Random(seed).shuffle(shuffled)
         for gold, answer in zip(values, shuffled, strict=True):
-            comparison = Comparison(gold, answer, "short_answer", variable_type=kind)
+            comparison = AnswerComparison(gold, answer, "short_answer", variable_type=kind)
             if gold != answer and CASCADE.decide(comparison).decision == "accept":
                 accepted.append((gold, answer))
     assert accepted == []

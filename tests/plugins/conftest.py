@@ -12,11 +12,11 @@ from typing import Any
 import PIL.Image
 import pytest
 
-from livek12.core.engines.images import check_image
 from livek12.core.records import Request
 from livek12.dataset_builders import build
-from livek12.tasks.plugins.exam import Document
-from tests.core.engines.conftest import (  # noqa: F401  (fixtures: the small models that engines are tested with)
+from livek12.engines.images import check_image
+from livek12.tasks.plugins.harness_task import Document
+from tests.engines.conftest import (  # noqa: F401  (fixtures: the small models that engines are tested with)
     cache,
     served,
     small_gguf,

@@ -21,7 +21,7 @@ from typing import Any
 
 import PIL.Image
 
-from livek12.core.engines.torch_builds import mend_torch_builds
+from livek12.engines.torch_builds import mend_torch_builds
 
 mend_torch_builds()
 

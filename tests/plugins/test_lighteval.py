@@ -16,10 +16,10 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import IMAGE_MARK
-from livek12.scripts.imports.lighteval import rows
+from livek12.evaluation.imports.lighteval import rows
 from livek12.tasks.plugins import lighteval
-from livek12.tasks.plugins.exam import DATA_VARIABLE, open_exam
-from tests.core.engines.conftest import small_folder  # noqa: F401  (a fixture)
+from livek12.tasks.plugins.harness_task import DATA_VARIABLE, open_task
+from tests.engines.conftest import small_folder  # noqa: F401  (a fixture)
 from tests.plugins.conftest import Row, needs, parity_rows, planted_answers, rgb_sha256, write_rows
 from tests.scripts.command import livek12_here
 
@@ -78,7 +78,7 @@ def interleaved(messages: list[dict[str, Any]]) -> list[Row]:
 @pytest.mark.slow
 def test_texts_reach_the_model_as_ours_do(cfe_data: str, harness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = asked(cfe_data, "livek12_cfe_text", monkeypatch)
-    documents = open_exam("cfe_text", cfe_data).documents
+    documents = open_task("cfe_text", cfe_data).documents
     assert list(given) == [document.id for document in documents]
     for document in documents[:FIRST]:
         said = [(message["role"], "text", message["content"]) for message in given[document.id]]
@@ -100,7 +100,7 @@ def test_pictures_reach_the_model_in_the_order_of_their_marks(
 ) -> None:
     folder = request.getfixturevalue(data)
     given = asked(folder, lighteval.harness_name(task), monkeypatch)
-    documents = open_exam(task, folder).documents
+    documents = open_task(task, folder).documents
     assert set(given) == {document.id for document in documents}
     for document in documents[:FIRST]:
         assert interleaved(given[document.id]) == parity_rows(document.request)
@@ -115,15 +115,18 @@ def sat(data: str, task: str, answers: dict[str, str], folder: Path, monkeypatch
     from lighteval.models.dummy.dummy_model import DummyModel, DummyModelConfig
     from lighteval.models.model_output import ModelResponse
     from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
+    from lighteval.tasks.requests import SamplingMethod
+    from lighteval.utils.cache_management import cached
 
     class Recorded(DummyModel):  # type: ignore[misc]
+        @cached(SamplingMethod.GENERATIVE)  # as its real models have it
         def greedy_until(self, docs: list[Any]) -> list[Any]:
             return [ModelResponse(text=[answers[doc.specific["question_id"]]]) for doc in docs]
 
     monkeypatch.setenv(DATA_VARIABLE, data)
     tracker = EvaluationTracker(output_dir=str(folder), save_details=True)
     parameters = PipelineParameters(launcher_type=ParallelismManager.NONE, custom_tasks_directory=MODULE)
-    model = Recorded(DummyModelConfig(model_name="org/recorded", cache_dir=str(folder / "cache")))
+    model = Recorded(DummyModelConfig(model_name="org/recorded", cache_dir=str(folder.parent / "cache")))
     pipeline = Pipeline(tasks=task, pipeline_parameters=parameters, evaluation_tracker=tracker, model=model)
     pipeline.evaluate()
     pipeline.save_and_push_results()
@@ -139,7 +142,7 @@ def results_of(folder: Path, task: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_scores_of_recorded_answers_are_ours(cfe_data: str, harness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = open_exam("cfe_text", cfe_data).documents
+    documents = open_task("cfe_text", cfe_data).documents
     planted = planted_answers(documents)
     said = {row["question_id"]: row["response"] for row in planted}
     theirs = sat(cfe_data, "livek12_cfe_text", said, harness / "out", monkeypatch)
@@ -157,6 +160,19 @@ def test_scores_of_recorded_answers_are_ours(cfe_data: str, harness: Path, monke
     assert {(row["task"], row["trial"], row["model"]) for row in back} == {("cfe_text", 0, "org/recorded")}
     imported = report("lighteval", harness / "out", cfe_data, harness / "imported")
     assert imported["metrics"] == own["metrics"]
+
+
+@pytest.mark.slow
+def test_answers_to_a_data_set_of_several_splits_stay_apart(
+    sample_data: str, harness: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """lighteval numbers the documents of each split from 0; asked again, it answers from its cache."""
+    documents = open_task("livek12_text_only", sample_data).documents
+    said = {document.id: f"\\boxed{{{document.id}}}" for document in documents}
+    for folder, answers in (("first", said), ("again", dict.fromkeys(said, "not asked again"))):
+        sat(sample_data, "livek12_text_only", answers, harness / folder, monkeypatch)
+        back = list(rows(harness / folder, {"livek12_text_only"}))
+        assert {row["question_id"]: row["response"] for row in back} == said
 
 
 def report(source: str, file: Path, data: str, out: Path) -> dict[str, Any]:
@@ -226,15 +242,17 @@ def test_a_log_gives_every_answer_and_nothing_it_does_not_say(tmp_path: Path) ->
     log_of(tmp_path, [entry(["one", "two"], reasonings=["so", None]), entry([""], "q2"), entry(["x"], task="other")])
     same = {"task": "cfe_text", "model": "org/model"}
     assert list(rows(tmp_path, {"cfe_text"})) == [
-        {**same, "question_id": "q1", "trial": 0, "response": "one", "reasoning": "so"},
+        {**same, "question_id": "q1", "trial": 0, "response": "one", "reasoning": "so", "last_token": 2},
         {**same, "question_id": "q1", "trial": 1, "response": "two"},
-        {**same, "question_id": "q2", "trial": 0, "response": ""},
+        {**same, "question_id": "q2", "trial": 0, "response": "", "last_token": 2},
     ]
 
 
 def test_a_vision_model_logs_one_text(tmp_path: Path) -> None:
-    log = log_of(tmp_path, [entry("B", reasonings=["", ""])])
-    assert [row["response"] for row in rows(log, {"cfe_text"})] == ["B"]
+    one = entry("B", reasonings=["", ""])
+    one["model_response"]["output_tokens"] = [7, 8, 9]
+    log = log_of(tmp_path, [one])
+    assert [(row["response"], row["last_token"]) for row in rows(log, {"cfe_text"})] == [("B", 9)]
 
 
 def test_a_damaged_entry_costs_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

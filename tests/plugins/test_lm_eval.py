@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import yaml
 
-from livek12.core.engines.torch_builds import mend_torch_builds
 from livek12.core.errors import UserError
 from livek12.core.run_folder import RunFolder
-from livek12.scripts.imports import READERS, as_jsonl
-from livek12.scripts.imports.lm_eval import rows
+from livek12.engines.torch_builds import mend_torch_builds
+from livek12.evaluation.imports import READERS, as_jsonl
+from livek12.evaluation.imports.lm_eval import rows
 from livek12.tasks.plugins import lm_eval, lm_eval_calls
-from livek12.tasks.plugins.exam import METRICS, open_exam
+from livek12.tasks.plugins.harness_task import METRICS, open_task
 from tests.plugins.conftest import Row, needs, parity_rows, planted_answers, rgb_sha256, write_rows
 from tests.scripts.command import livek12_here
 
@@ -32,6 +32,8 @@ from lm_eval.api.model import LM  # noqa: E402
 from lm_eval.loggers import EvaluationTracker  # noqa: E402
 from lm_eval.models.hf_vlms import HFMultimodalLM  # noqa: E402
 from lm_eval.tasks import TaskManager  # noqa: E402
+
+pytestmark = pytest.mark.slow
 
 FIRST = 50
 STATED = {"accuracy": ("accuracy", "low"), "accuracy_high": ("accuracy", "high")}
@@ -132,7 +134,7 @@ _Plain.add_constructor("!function", lambda loader, node: str(node.value))
 
 
 def test_text_reaches_the_model_as_ours(cfe_data: str, tmp_path: Path) -> None:
-    exam = open_exam("cfe_text", cfe_data)
+    exam = open_task("cfe_text", cfe_data)
     _, model, _ = sat(cfe_data, tmp_path / "cfe", "livek12_cfe_text", {}, FIRST)
     assert model.given == {document.id: parity_rows(document.request) for document in exam.documents[:FIRST]}
     budget = exam.task.sampling.max_tokens
@@ -142,7 +144,7 @@ def test_text_reaches_the_model_as_ours(cfe_data: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["livek12_text_only_zh", "livek12_image_only", "livek12_kmmmu", "livek12_text_image"])
 def test_the_sample_reaches_the_model_as_ours(sample_data: str, tmp_path: Path, name: str) -> None:
-    exam = open_exam(name, sample_data)
+    exam = open_task(name, sample_data)
     _, model, _ = sat(sample_data, tmp_path / "sample", name, {}, FIRST)
     assert model.given == {document.id: parity_rows(document.request) for document in exam.documents[:FIRST]}
     assert any(kind == "image" for given in model.given.values() for _, kind, _ in given) != ("text_only" in name)
@@ -150,13 +152,13 @@ def test_the_sample_reaches_the_model_as_ours(sample_data: str, tmp_path: Path, 
 
 @pytest.mark.parametrize("name", ["livek12_text_only", "livek12_text_image"])
 def test_odd_texts_and_pictures_reach_the_model_as_ours(odd_data: str, tmp_path: Path, name: str) -> None:
-    exam = open_exam(name, odd_data)
+    exam = open_task(name, odd_data)
     _, model, _ = sat(odd_data, tmp_path / "odd", name, {})
     assert model.given == {document.id: parity_rows(document.request) for document in exam.documents}
 
 
 def test_figures_reach_the_model_as_ours(gaokao_mm_data: str, tmp_path: Path) -> None:
-    exam = open_exam("livek12_text_image", gaokao_mm_data)
+    exam = open_task("livek12_text_image", gaokao_mm_data)
     _, model, _ = sat(gaokao_mm_data, tmp_path / "gaokao", "livek12_text_image", {}, FIRST)
     assert model.given == {document.id: parity_rows(document.request) for document in exam.documents[:FIRST]}
     assert sum(kind == "image" for given in model.given.values() for _, kind, _ in given) >= FIRST
@@ -165,13 +167,13 @@ def test_figures_reach_the_model_as_ours(gaokao_mm_data: str, tmp_path: Path) ->
 @pytest.mark.parametrize(("name", "repeats"), [("livek12", 1), ("livek12_text_only", 3), ("livek12_cfe_text", 2)])
 def test_marks_and_imported_logs_equal_our_own(sample_data: str, tmp_path: Path, name: str, repeats: int) -> None:
     """The same answers by way of lm-eval, of its own log, and of a plain file: one set of marks."""
-    exam = open_exam(name, sample_data)
+    exam = open_task(name, sample_data)
     plain = planted_answers(exam.documents, repeats)
     said = {(row["question_id"], row["trial"]): row["response"] for row in plain}
     theirs, _, out = sat(sample_data, tmp_path / "yaml", name, said, repeats=repeats)
     answers = write_rows(tmp_path / "answers.jsonl", plain)
-    own = _imported(answers, "jsonl", exam.task.name, sample_data, tmp_path / "own", repeats)
-    back = _imported(out, "lm-eval", exam.task.name, sample_data, tmp_path / "back", repeats)
+    own = _imported(answers, "jsonl", exam.task.name, sample_data, tmp_path / "own")
+    back = _imported(out, "lm-eval", exam.task.name, sample_data, tmp_path / "back")
     assert back["metrics"] == own["metrics"]
     assert back["counts"] == own["counts"]
     for metric, (stated, end) in STATED.items():
@@ -189,7 +191,7 @@ def test_real_answers_get_the_same_marks(shared_data: Path, tmp_path: Path) -> N
     data = str(tmp_path / "data")
     assert livek12_here("build", "livek12", "--source", source, "--out", data).code == 0
     recorded = sorted((paper / "responses").glob("*.jsonl"))[0]
-    own = _imported(recorded, "jsonl", "livek12_text_only", data, tmp_path / "own", 1)
+    own = _imported(recorded, "jsonl", "livek12_text_only", data, tmp_path / "own")
     rows = RunFolder.open(tmp_path / "own").rows()
     said = {(row.question.id, 0): row.response.text for row in rows if row.response}
     theirs, _, _ = sat(data, tmp_path / "yaml", "livek12_text_only", said)
@@ -198,8 +200,8 @@ def test_real_answers_get_the_same_marks(shared_data: Path, tmp_path: Path) -> N
         assert theirs[f"{metric},all"] == pytest.approx(own["metrics"][stated][end]), metric
 
 
-def _imported(log: Path, source: str, task: str, data: str, out: Path, trials: int) -> dict[str, Any]:
-    how = ("--from", source, "--task", task, "--data", data, "--out", out, "--trials", trials)
+def _imported(log: Path, source: str, task: str, data: str, out: Path) -> dict[str, Any]:
+    how = ("--from", source, "--task", task, "--data", data, "--out", out)
     ended = livek12_here("import-responses", log, *how)
     assert ended.code in (0, 1), ended.err
     report: dict[str, Any] = json.loads((out / "report.json").read_text())["tasks"][task]
@@ -207,7 +209,7 @@ def _imported(log: Path, source: str, task: str, data: str, out: Path, trials: i
 
 
 def test_logs_hold_no_pictures(sample_data: str, tmp_path: Path) -> None:
-    exam = open_exam("livek12_image_only", sample_data)
+    exam = open_task("livek12_image_only", sample_data)
     _, _, out = sat(sample_data, tmp_path / "yaml", "livek12_image_only", {}, 4)
     (log,) = out.rglob("samples_*.jsonl")
     samples = [json.loads(line) for line in log.read_text().splitlines()]
@@ -322,7 +324,6 @@ def lm_eval_command(*args: str, cwd: Path, **environment: str) -> subprocess.Com
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=cwd, env=variables)
 
 
-@pytest.mark.slow
 def test_its_own_command_line_with_a_genuine_model(sample_data: str, served: str, tmp_path: Path) -> None:
     ended = livek12_here("plugins", "lm-eval", "--data", sample_data)
     model = f"model=SmolLM2-135M-Instruct,base_url={served}/chat/completions,num_concurrent=2"
@@ -333,14 +334,13 @@ def test_its_own_command_line_with_a_genuine_model(sample_data: str, served: str
     (results,) = tmp_path.glob("out/*/results_*.json")
     read = json.loads(results.read_text())
     assert read["results"]["livek12_cfe_text"]["sample_len"] == 4
-    assert read["versions"]["livek12_cfe_text"] == open_exam("cfe_text", sample_data).task.version
-    back = _imported(tmp_path / "out", "lm-eval", "cfe_text", sample_data, tmp_path / "run", 1)
+    assert read["versions"]["livek12_cfe_text"] == open_task("cfe_text", sample_data).task.version
+    back = _imported(tmp_path / "out", "lm-eval", "cfe_text", sample_data, tmp_path / "run")
     for metric, (stated, end) in STATED.items():
         assert read["results"]["livek12_cfe_text"][f"{metric},all"] == pytest.approx(back["metrics"][stated][end])
     assert [row["model"] for row in rows(tmp_path / "out", {"cfe_text"})] == ["SmolLM2-135M-Instruct"] * 4
 
 
-@pytest.mark.slow
 def test_a_data_set_that_was_moved_is_one_line(sample_data: str, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     moved.symlink_to(sample_data)

@@ -16,12 +16,14 @@ import pytest
 import yaml
 
 from livek12.core.errors import UserError
-from livek12.scripts.imports.lmms_eval import rows as imported
+from livek12.evaluation.imports.lmms_eval import rows as imported
 from livek12.tasks.plugins import lmms_eval as plugin
-from livek12.tasks.plugins.exam import Document, harness_name, open_exam, task_name
+from livek12.tasks.plugins.harness_task import Document, harness_name, open_task, task_name
 from livek12.tasks.registry import all_tasks
 from tests.plugins.conftest import Row, needs, parity_rows, planted_answers, write_rows
 from tests.scripts.command import ROOT, Ended, livek12_here
+
+pytestmark = pytest.mark.slow
 
 needs("lmms_eval")
 
@@ -74,13 +76,13 @@ class Sitting:
 
     def documents(self, task: str) -> list[Document]:
         """Those that were asked."""
-        return open_exam(task, self.places[task]).documents[:LIMIT]
+        return open_task(task, self.places[task]).documents[:LIMIT]
 
 
 def arguments(folder: Path, include: Path, places: dict[str, str], trials: int, limit: int = LIMIT) -> list[object]:
     """What puts recorded answers to all of the tasks, each from its own data set, before the recording model."""
     folder.mkdir()
-    answers = {task: answers_to(open_exam(task, data).documents[:limit], trials) for task, data in places.items()}
+    answers = {task: answers_to(open_task(task, data).documents[:limit], trials) for task, data in places.items()}
     rows = [{**row, "task": harness_name(task)} for task, of in answers.items() for row in of]
     file = write_rows(folder / "answers.jsonl", rows)
     return [
@@ -146,7 +148,6 @@ def simple(sittings: Sittings) -> Sitting:
     return sittings.simple
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", EXAMS)
 def test_what_reaches_a_chat_model_is_our_request(task: str, chat: Sitting) -> None:
     sampling = all_tasks()[task].sampling
@@ -157,7 +158,6 @@ def test_what_reaches_a_chat_model_is_our_request(task: str, chat: Sitting) -> N
     assert all(entry["asked"] == asked for entry in seen)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", EXAMS)
 def test_what_reaches_a_simple_model_is_our_request_with_marks(task: str, simple: Sitting) -> None:
     seen = [entry for entry in simple.seen if entry["task"] == harness_name(task)]
@@ -171,10 +171,9 @@ def marked(rows: list[Row]) -> list[Row]:
     return [("user", "text", text), *(row for row in rows if row[1] == "image")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", EXAMS)
 def test_marks_and_imported_log_equal_a_native_run(task: str, chat: Sitting, tmp_path: Path) -> None:
-    common = ("--task", task, "--data", chat.places[task], "--limit", LIMIT, "--trials", TRIALS)
+    common = ("--task", task, "--data", chat.places[task], "--limit", LIMIT)
     given = [row for row in answers_to(chat.documents(task), TRIALS) if row["response"] != LOST]
     native = report_of(tmp_path / "native", write_rows(tmp_path / "rows.jsonl", given), "--from", "jsonl", *common)
     theirs = report_of(tmp_path / "theirs", chat.folder / "out", "--from", "lmms-eval", *common)
@@ -211,19 +210,17 @@ def verdicts(run: Path) -> list[Any]:
     return sorted(kept, key=lambda row: json.dumps(row["key"]))
 
 
-@pytest.mark.slow
 def test_logs_hold_no_picture(chat: Sitting) -> None:
     for file in chat.folder.rglob("*_samples_*.jsonl"):
         text = file.read_text(encoding="utf-8")
         assert not re.search(r"base64|[A-Za-z0-9+/]{400}", text)
 
 
-@pytest.mark.slow
 def test_its_command_line_runs_the_sample(sample_data: str, tiny_qwen25_vl: Path, tmp_path: Path) -> None:
     needs("decord", "qwen_vl_utils")
     # Beside a CPU build of torch the index's torchvision needs mending before anything imports it.
     (tmp_path / "sitecustomize.py").write_text(
-        "from livek12.core.engines.torch_builds import mend_torch_builds\nmend_torch_builds()\n"
+        "from livek12.engines.torch_builds import mend_torch_builds\nmend_torch_builds()\n"
     )
     ended = livek12_here("plugins", "lmms-eval", "--data", sample_data, "--out", tmp_path / "tasks")
     tasks = ["livek12_image_only", "livek12_kmmmu", "livek12_cfe_text"]
@@ -287,7 +284,6 @@ def test_a_mistake_of_the_user_ends_the_run(
     assert said.startswith(says.replace("{cfe}", cfe_data)) and "\n" not in said
 
 
-@pytest.mark.slow
 def test_a_moved_data_set_ends_its_command_line_with_one_line(sittings: Sittings) -> None:
     assert sittings.ended.code == 1
     assert "Traceback" not in sittings.ended.err

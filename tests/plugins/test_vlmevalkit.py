@@ -23,9 +23,9 @@ import PIL.Image
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.scripts.imports.vlmevalkit import rows
+from livek12.evaluation.imports.vlmevalkit import rows
 from livek12.tasks.plugins import vlmevalkit
-from livek12.tasks.plugins.exam import DATA_VARIABLE, Exam, harness_name, open_exam
+from livek12.tasks.plugins.harness_task import DATA_VARIABLE, HarnessTask, harness_name, open_task
 from livek12.tasks.registry import get_task
 from tests.endpoint import oracle_at
 from tests.plugins.conftest import Row, parity_rows, planted_answers, rgb_sha256, write_rows
@@ -98,7 +98,7 @@ def built(task: str, data: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The data set of a task, as the kit builds it from its list of classes."""
     monkeypatch.setenv(DATA_VARIABLE, data)
     if INSTALLED:
-        from livek12.core.engines.torch_builds import mend_torch_builds
+        from livek12.engines.torch_builds import mend_torch_builds
 
         mend_torch_builds()
     vlmevalkit.register()
@@ -130,7 +130,7 @@ def test_messages_are_ours(
 ) -> None:
     folder = request.getfixturevalue(data)
     dataset = built(task, folder, monkeypatch)
-    documents = open_exam(task, folder).documents
+    documents = open_task(task, folder).documents
     assert list(dataset.data["question_id"]) == [document.id for document in documents]
     for number, document in enumerate(documents[:FIRST]):
         message = dataset.build_prompt(dataset.data.iloc[number])
@@ -165,7 +165,7 @@ def report(source: str, file: Path, data: str, out: Path) -> dict[str, Any]:
 
 def test_scores_of_recorded_answers_are_ours(sample_data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = built(TASK, sample_data, monkeypatch)
-    planted = planted_answers(open_exam(TASK, sample_data).documents)
+    planted = planted_answers(open_task(TASK, sample_data).documents)
     said = {row["question_id"]: row["response"] for row in planted}
     file = result_file(dataset, said, tmp_path / f"model_{TASK}.tsv")
     theirs = dataset.evaluate(str(file))
@@ -230,7 +230,7 @@ def test_run_py_ends_in_its_own_files(sample_data: str, tmp_path: Path, oracle: 
     ended = launched(sample_data, tmp_path, *call, *mode)
     assert ended.returncode == 0, ended.stderr[-3000:]
     (score,) = {file.resolve() for file in (tmp_path / "out").rglob(f"oracle_{task}_score.json")}
-    questions = open_exam(task, sample_data).documents
+    questions = open_task(task, sample_data).documents
     assert json.loads(score.read_text())["questions"] == len(questions)
     back = list(rows(tmp_path / "out", {task}))
     assert [row["question_id"] for row in back] == [document.id for document in questions]
@@ -269,8 +269,8 @@ def test_a_kit_that_lacks_something_is_one_line(
 # The tables ----------------------------------------------------------------------------------------------------------
 
 
-def table_of(task: str, data: str, folder: Path) -> tuple[Exam, list[dict[str, str]], Path]:
-    exam = Exam(get_task(task), data)
+def table_of(task: str, data: str, folder: Path) -> tuple[HarnessTask, list[dict[str, str]], Path]:
+    exam = HarnessTask(get_task(task), data)
     file = folder / f"{harness_name(task)}.tsv"
     vlmevalkit.write_table(exam, file)
     csv.field_size_limit(2**31 - 1)

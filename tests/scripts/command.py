@@ -10,6 +10,7 @@ import sys
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "livek12.scripts.cli"]
@@ -51,10 +52,12 @@ def livek12(*args: object, cwd: Path | None = None, **environment: str) -> Ended
 
 def livek12_here(*args: object) -> Ended:
     """Runs a command to its end in this very process: quicker, where nothing hangs on the process."""
+    from livek12.core import progress
     from livek12.scripts import cli
 
     out, err = io.StringIO(), io.StringIO()
     before, sys.argv = sys.argv, ["livek12", *map(str, args)]
+    quiet = progress.quiet
     code: int = 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -66,4 +69,19 @@ def livek12_here(*args: object) -> Ended:
             code = 1
         finally:
             sys.argv = before
+            progress.quiet = quiet
     return Ended(code, out.getvalue(), err.getvalue())
+
+
+def leaf(args: list[str]) -> tuple[Any, Any, list[str]]:
+    """The subcommand that a line calls, the context above it, and the arguments that it gets."""
+    import typer
+
+    from livek12.scripts.cli import app
+
+    command: Any = typer.main.get_command(app)
+    context = None
+    while hasattr(command, "resolve_command") and (context is None or args):
+        context = command.make_context(command.name, [], parent=context, resilient_parsing=True)
+        _, command, args = command.resolve_command(context, args)
+    return command, context, args

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -13,6 +17,8 @@ import pytest
 from livek12.core.run_folder import RunFolder
 from tests.endpoint import oracle_at, serving
 from tests.scripts.command import Ended, livek12
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +72,7 @@ def edited(sample: Path, folder: Path, config: str, change: Callable[[list[dict[
         (("--engine", "transformers", "--model", "{here}", "--engine-args", ""), "{here}"),
         (("--engine", "replay", "--model", "{here}", "--engine-args", ""), "{here}"),
         (("--judge", "oracle"), "never itself nor its family"),
-        (("--profile", "mine"), "--profile 'mine': choose one of paper, release"),
+        (("--profile", "mine"), "unknown profile 'mine': choose one of article, release"),
         (("--out", "/proc/nowhere"), "/proc/nowhere: cannot be made"),
     ],
 )
@@ -188,6 +194,7 @@ def test_an_endpoint_that_answers_rubbish_leaves_failed_records(
     assert ended.code in (1, 2)
     if ended.code == 1:
         assert set(states(tmp_path / "run").values()) == {"failed"}
+        assert [line for line in ended.warnings if "6 more of the kind 'failed'" in line] == ended.warnings[-1:]
         mark = json.loads((tmp_path / "run" / "report.json").read_text())["tasks"]["livek12_text_only_en"]["metrics"]
         assert (mark["mark"]["low"], mark["mark"]["high"]) == (0, 100)
     else:
@@ -224,3 +231,98 @@ def test_the_key_of_an_endpoint_is_never_written_down(sample: Path, oracle: str,
     assert ended.code == 0 and secret not in ended.err + ended.out
     assert RunFolder.open(tmp_path / "run").spec().engine_args["base_url"] == oracle
     assert not [file for file in (tmp_path / "run").iterdir() if secret in file.read_text()]
+
+
+@pytest.mark.parametrize(
+    "body", ['{"hello": "world"}', "[1, 2]", "null", "<html>log in</html>", '{"id": "org/x", "sha": 7}']
+)
+def test_what_is_no_hub_is_called_that(body: str, sample: Path, tmp_path: Path) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode() * (self.command != "HEAD"))
+
+        do_HEAD = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Says nothing on stderr."""
+
+    script = (
+        "import contextlib, sys\n"
+        "from livek12.scripts import cli\n"
+        "for line in sys.argv[1:]:\n"
+        "    sys.argv = ['livek12', *line.split()]\n"
+        "    with contextlib.suppress(SystemExit):\n"
+        "        cli.main()\n"
+    )
+    lines = (
+        "tasks --data org/x",
+        f"build livek12 --source hub --out {tmp_path}/a",
+        f"build sample --base org/x --out {tmp_path}/b",
+        f"dedup {sample} --against org/x --out {tmp_path}/c.jsonl",
+        f"publish {sample} --repo org/x",
+        f"publish {sample} --repo org/x --dry-run",
+    )
+    with serving(Other) as url:
+        hub = {"HF_ENDPOINT": url, "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": "hf_x", "HF_HOME": str(tmp_path / "home")}
+        environment = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"} | hub
+        done = subprocess.run(
+            [sys.executable, "-c", script, *lines], capture_output=True, text=True, check=True, env=environment
+        )
+    assert "Traceback" not in done.stderr, done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert len(errors) == len(lines)
+    assert not [line for line in errors if f"what answers at {url} is no Hub" not in line], errors
+
+
+def test_a_full_folder_for_temporary_files_is_not_laid_at_the_door_of_out(
+    sample: Path, small_disk: Path, tmp_path: Path
+) -> None:
+    (small_disk / "ballast").unlink()
+    with (small_disk / "ballast").open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
+        while ballast.write(bytes(4096)):
+            """Until the disk is full."""
+    with (small_disk / "ballast").open("r+b") as ballast:
+        ballast.truncate((small_disk / "ballast").stat().st_size - 8192)
+    for args in (
+        ("build", "livek12", "--source", sample, "--out", tmp_path / "data"),
+        ("dedup", sample, "--against", sample, "--out", tmp_path / "pairs.jsonl"),
+        ("tag", "--measure", "--labels", sample),
+    ):
+        ended = livek12(*args, TMPDIR=str(small_disk))
+        assert ended.code == 2, ended
+        (line,) = ended.errors
+        assert f"temporary files cannot be written in {small_disk} (No space left on device)" in line
+    assert not (tmp_path / "data").exists()
+
+
+def test_what_is_wrong_is_found_before_a_model_is_loaded(sample: Path, tmp_path: Path) -> None:
+    """There is no such model: who loaded it first would say so."""
+    how = ("--model", tmp_path / "no model", "--engine", "transformers")
+    for args, said in (
+        (("translate", tmp_path / "nowhere", *how, "--out", tmp_path / "out"), "is neither an ingested folder nor"),
+        (("translate", sample, *how, "--to", "xx", "--out", tmp_path / "out"), "--to 'xx': choose en"),
+        (("tag", sample, "--flows", *how), "proposed in the drafts of an ingested folder"),
+        (("ingest", tmp_path / "none.pdf", "--parser", "m@transformers", "--out", tmp_path / "out"), "no such file"),
+    ):
+        (line,) = livek12(*args).errors
+        assert said in line
+
+
+def test_papers_of_which_none_can_be_read_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "text.pdf").write_text("hello")
+    ended = livek12("ingest", tmp_path / "text.pdf", "--out", tmp_path / "out")
+    assert ended.code == 1
+    assert "no paper was ingested" in ended.err
+    assert "review" not in ended.out + ended.err
+
+
+def test_recorded_answers_are_read_and_not_asked_for(sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text('{"question_id": "en_sample_math_0001", "response": "A"}\n')
+    args = ("--task", "livek12_text_only_en", "--data", sample, "--out", tmp_path / "run")
+    ended = livek12("import-responses", tmp_path / "one.jsonl", *args)
+    assert ended.code == 1
+    assert "reading answers: 11/11" in ended.err and "10 answers are not in what was recorded" in ended.err
+    assert "ask" not in ended.err

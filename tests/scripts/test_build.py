@@ -19,9 +19,9 @@ import pytest
 from livek12.core.questions import load_questions, read_card
 from livek12.core.records import Question
 from livek12.dataset_builders import build
-from livek12.dataset_builders.subsets.candidates import text_sha256
-from livek12.dataset_builders.subsets.sheet import COLUMNS
-from livek12.dataset_builders.workspace import workspace
+from livek12.dataset_builders.proposals.subsets.candidates import text_sha256
+from livek12.dataset_builders.proposals.subsets.sheet import COLUMNS
+from livek12.dataset_builders.writing.workspace import workspace
 from tests.dataset_builders.pictures import picture
 from tests.scripts.command import COMMAND, livek12
 
@@ -113,7 +113,7 @@ def test_sources_may_be_mixed(sources: Path, tmp_path: Path) -> None:
         (["all", "--source", "cfe=nowhere"], "nowhere: no such file or folder"),
         (["cfe", "--source", "a", "--source", "b"], "takes one --source, not 2"),
         (["sample", "--source", "a"], "leave --source out"),
-        (["math"], "unknown benchmark 'math': there is a builder for sample, livek12, kmmmu, cfe, mdk12, all"),
+        (["math"], "unknown benchmark 'math': there is a builder for livek12, kmmmu, cfe, mdk12, sample, all"),
         (["livek12", "--source", ".", "--subsets", "none.csv"], "none.csv"),
     ],
 )

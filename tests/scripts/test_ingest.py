@@ -73,6 +73,18 @@ def test_wrong_use_is_one_line(tmp_path: Path, args: list[str], problem: str) ->
     assert len(done.errors) == 1 and problem in done.errors[0]
 
 
+def test_a_file_name_that_reorders_text_is_shown_as_it_is(tmp_path: Path) -> None:
+    odd = tmp_path / "exam\u202efdp.pdf"
+    odd.write_bytes((PAPERS / "mdk12.pdf").read_bytes())
+    bad = tmp_path / "bad\u2066.pdf"
+    bad.write_bytes(b"")
+    done = livek12("ingest", odd, bad, "--out", tmp_path / "out")
+    assert "exam[U+202E]fdp.pdf: " in done.out
+    assert "bad[U+2066].pdf" in done.err
+    assert not {"\u202e", "\u2066"} & set(done.out + done.err)
+    assert not {"\u202e", "\u2066"} & set((tmp_path / "out" / "report.html").read_text())
+
+
 def test_the_report_shows_a_paper_and_runs_nothing_of_it(tmp_path: Path) -> None:
     typst = pytest.importorskip("typst")
     source = tmp_path / "p.typ"

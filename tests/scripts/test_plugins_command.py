@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
 import re
@@ -14,11 +15,11 @@ import pytest
 from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.tasks.plugins import HARNESSES
-from livek12.tasks.plugins.exam import harness_name, open_exam, require
+from livek12.tasks.plugins.harness_task import harness_name, open_task, require
 from tests.plugins.conftest import needs, planted_answers, sample_data, write_rows  # noqa: F401  (a fixture)
-from tests.scripts.command import livek12, livek12_here
+from tests.scripts.command import ROOT, livek12, livek12_here
 
-INSTALL = "pip install 'livek12[lm-eval]'"
+INSTALL = "pip install '.[lm-eval]' in the clone of livek12"
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_the_call_can_be_copied(sample_data: str, tmp_path: Path) -> None:  # no
 def test_a_locale_without_utf8_is_no_traceback(sample_data: str, tmp_path: Path, name: str) -> None:  # noqa: F811
     """What a run ends with can be printed, dashes and all; an argument that cannot be read is one line."""
     (tmp_path / name).symlink_to(sample_data)
-    answers = write_rows(tmp_path / "rows.jsonl", planted_answers(open_exam("kmmmu", sample_data).documents))
+    answers = write_rows(tmp_path / "rows.jsonl", planted_answers(open_task("kmmmu", sample_data).documents))
     locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     how = ("--task", "kmmmu", "--data", tmp_path / name, "--out", tmp_path / "run")
     ended = livek12("import-responses", answers, *how, **locale)
@@ -135,3 +136,36 @@ def test_a_missing_or_old_harness_is_one_line(package: str, floor: str, message:
     with pytest.raises(UserError, match=message.replace("[", r"\[")):
         require(package, floor, INSTALL)
     assert require("pytest", "7", INSTALL)
+
+
+TITLES = {
+    "lm-eval": "lm-evaluation-harness",
+    "lmms-eval": "lmms-eval",
+    "inspect": "Inspect",
+    "lighteval": "lighteval",
+    "vlmevalkit": "VLMEvalKit",
+}
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_the_page_installs_and_imports_each_harness(harness: str) -> None:
+    """`scripts/test_harnesses.sh` takes the install line from the page, and tries it."""
+    page = (ROOT / "docs" / "harnesses.md").read_text()
+    section = page.split(f"\n## {TITLES[harness]}\n")[1].split("\n## ")[0]
+    line = next(line for line in section.splitlines() if line.startswith("pip install "))
+    extras = re.search(r"'\.\[([\w,-]+)\]'", line)
+    assert extras and harness in extras[1].split(",")
+    assert "<" in wanted(harness)[0], "a version that nobody tried"
+    assert f"--from {harness} " in section
+
+
+def wanted(extra: str) -> list[str]:
+    """What an extra asks for."""
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    return settings["options.extras_require"][extra].split("\n")[1:]
+
+
+def test_extras_hold_what_the_documented_calls_import() -> None:
+    assert any(one.startswith("openai>=") for one in wanted("inspect"))  # openai-api/… endpoints
+    assert any(one.startswith("lighteval[litellm]") for one in wanted("lighteval"))  # endpoint litellm

@@ -19,6 +19,7 @@ from tests.scripts.command import livek12
 TASKS = "livek12_text_only_en,livek12_image_only_en,kmmmu,cfe_text,mdk12"
 LOAD = """
 from datasets import load_dataset
+
 result = {}
 for config in [*CONFIGS, None]:
     whole = load_dataset("org/livek12", config)

@@ -14,6 +14,8 @@ import pytest
 from tests.hub import READER, STRANGER, WRITER, Hub
 from tests.hub_client import Client
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:

@@ -6,14 +6,14 @@ import json
 import socket
 from pathlib import Path
 
-from livek12.dataset_builders.review.store import Store
+from livek12.dataset_builders.review.store import ReviewStore
 from tests.dataset_builders.review.folders import make_folder
 from tests.scripts.command import livek12_here
 
 
 def test_status_counts_states_and_agreement(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "papers")
-    with Store(folder) as store:
+    with ReviewStore(folder) as store:
         for by in ("ann", "bob"):
             store.act(by, "accept", "alpha-q1", {})
         store.act("bob", "reject", "beta-q2", {"text": "no"})
@@ -31,7 +31,7 @@ def test_status_counts_states_and_agreement(tmp_path: Path) -> None:
 
 def test_export_says_what_is_left_out(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "papers")
-    with Store(folder) as store:
+    with ReviewStore(folder) as store:
         store.act("ann", "accept", "alpha-q1", {})
         for number in (1, 3):
             store.act("ann", "reject", f"beta-q{number}", {"text": "key missing"})
@@ -40,6 +40,17 @@ def test_export_says_what_is_left_out(tmp_path: Path) -> None:
     assert "1 accepted questions of alpha" in ended.out
     assert "left out: 2 rejected, 0 in conflict, 5 open" in ended.out
     assert "rejected 2: key missing" in ended.out
+
+
+def test_a_reason_that_reorders_or_hides_text_is_shown_as_it_is(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    with ReviewStore(folder) as store:
+        store.act("ann", "accept", "alpha-q1", {})
+        store.act("ann", "reject", "beta-q1", {"text": "no\u202eyek\U000e0041\x1b[2J"})
+    said = livek12_here("review", folder, "--export", tmp_path / "out").out
+    assert "rejected 1: no[U+202E]yek[U+E0041][U+001B][2J" in said
+    told = json.loads(livek12_here("review", folder, "--export", tmp_path / "out", "--json").out)
+    assert list(told["reasons"]) == ["no\u202eyek\U000e0041\x1b[2J"], "a program gets the text itself"
 
 
 def test_wrong_use_is_one_line(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from livek12.core.questions import load_questions
 from livek12.core.records import IMAGE_MARK, Question
 from livek12.dataset_builders.base import Log
-from livek12.dataset_builders.subsets import reviewed
-from livek12.dataset_builders.subsets.criteria import SUBSETS
+from livek12.dataset_builders.proposals.subsets import reviewed
+from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
 from tests.dataset_builders.subset_questions import make_run
 from tests.scripts.command import Ended
 from tests.scripts.command import livek12_here as livek12
@@ -177,7 +177,7 @@ def test_an_annotator_adds_what_features_cannot_see(sample: Path, tmp_path: Path
     assert found[asked[0]]["state"] == "proposed"
     assert "annotator" in found[asked[0]]["criteria"]
     assert found[asked[0]]["annotator"] == "'=it is 太極"
-    assert found[asked[1]]["annotator"].startswith("not annotated: not an object")
+    assert found[asked[1]]["annotator"].startswith("not annotated: the reply is no object")
     assert found[asked[2]]["annotator"].startswith("not annotated: failed")
     assert "prompt 1 " in found[asked[0]]["made_by"]
 

@@ -12,11 +12,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from livek12.core.prompts import PromptFile
 from livek12.core.records import Key, Question, Request
 from livek12.dataset_builders import build
 from livek12.tasks.base import Task
 from livek12.tasks.loading import pages_for, questions_of
-from livek12.tasks.prompt_files import PromptFile
 from livek12.tasks.prompting import Pages, build_request
 from livek12.tasks.registry import get_task
 

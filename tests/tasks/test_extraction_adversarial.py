@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from livek12.core.records import Question
-from livek12.judges.labels import labelled_option, read_labels
-from livek12.judges.true_false import read_truth
+from livek12.judges.rules.labels import labelled_option, read_labels
+from livek12.judges.rules.true_false import read_truth
 from livek12.tasks.extraction import extract
 from tests.judges.helpers import options, question
 from tests.tasks import extraction_cases as cases

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from livek12.scripts import bench_extraction as bench
+bench = pytest.importorskip("livek12.scripts.bench.extraction", reason="it is not in the wheel")
+pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 # Lowest agreement, and how many rows may hold another value than the known one, or an accepted wrong one.

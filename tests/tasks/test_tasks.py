@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
+from livek12.core.prompts import parse_prompt
 from livek12.core.records import IMAGE_MARK, Image, Key, Option, Question, Response
 from livek12.core.scoring import Parameters, Row, score
 from livek12.core.scoring.formulas import RATIOS
@@ -22,11 +23,10 @@ from livek12.judges.grade import GradingConfig
 from livek12.tasks.census import Census
 from livek12.tasks.families import Family
 from livek12.tasks.loading import pinned, questions_of
-from livek12.tasks.marking import mark_response
-from livek12.tasks.plugins.exam import harness_name, task_name
-from livek12.tasks.prompt_files import parse
+from livek12.tasks.plugins.harness_task import harness_name, task_name
 from livek12.tasks.prompting import build_request
 from livek12.tasks.registry import all_tasks, families, find_task, get_task
+from livek12.tasks.scorer import mark_response
 from tests.scripts.command import livek12_here
 from tests.tasks.golden_messages import FOLDER, golden
 
@@ -293,7 +293,7 @@ def test_prompts_are_as_written_down(sample: str) -> None:
 
 def test_a_prompt_file_says_its_version() -> None:
     with pytest.raises(UserError, match=r"prompt x/en.txt: begins with no head"):
-        parse("x/en.txt", "Answer this.\n{question}\n")
+        parse_prompt("x/en.txt", "Answer this.\n{question}\n")
     prompts = [file for task in all_tasks().values() for file in task.prompt_files.values()]
     assert len({file.sha256 for file in prompts}) == len({file.name for file in prompts}) == len([*FOLDER.iterdir()])
     assert all(file.version >= 1 and file.source and not file.text.startswith("-") for file in prompts)

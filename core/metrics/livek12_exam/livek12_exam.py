@@ -18,7 +18,7 @@ OPTIONAL = ("correct", "tokens", "cie", "lae", "dre")
 DESCRIPTION = """\
 Marks of an exam: accuracy, OCS (points in per cent; also as "mark"), PES and OES (with the reasoning process),
 ARL (accuracy weighted by response length) and Acc<=r (accuracy within r of the token budget), after
-LiveK12Bench. Profile "paper" follows its equations, "release" its authors' code."""
+LiveK12Bench. Profile "article" follows its equations, "release" its authors' code."""
 
 INPUTS = """\
 predictions: points awarded to each answer; None where undecided.
@@ -26,7 +26,7 @@ references: points of each question.
 correct: whether each answer is fully correct; default: where all points are awarded.
 tokens: completion tokens of each answer, thinking included; needed for ARL and Acc<=r.
 cie, lae, dre: presence (0 to 1) of each process error type; needed, all three, for PES and OES.
-profile: "paper" (default) or "release".
+profile: "article" (default) or "release".
 
 Returns each metric by name: a number, or None where it is undecided (then "<name>_low" and "<name>_high" are
 its bounds) or cannot be had (then "<name>_note" says why)."""
@@ -63,7 +63,7 @@ class Livek12Exam(evaluate.Metric):  # type: ignore[misc]
         super().add(prediction=prediction, reference=reference, **(dict.fromkeys(OPTIONAL) | columns))
 
     def _compute(
-        self, predictions: Any, references: Any, profile: Profile = "paper", **columns: list[Any]
+        self, predictions: Any, references: Any, profile: Profile = "article", **columns: list[Any]
     ) -> dict[str, float | str | None]:
         audits = zip(columns["cie"], columns["lae"], columns["dre"], strict=True)
         scores = exam_scores(

@@ -1,30 +1,41 @@
 /* The review page: a queue, the paper's page with boxes, the question as it reads, its fields.
    Contract: texts are set as text; the only HTML set is `html.*` of the server, which escapes. Every action goes through
-   `send`, is kept in the browser until the server has stored it, and shows as done only then. */
-import { DECIDED, KEYS, MARK, REASONS, SIDES, TYPES, clamp, counted, h, percent, raw, shifted, textsOf, uid, withoutMark, words } from "./parts.js";
+   `send`, is kept in the browser until the server has stored it, and shows as done only then. A field that cannot be
+   stored stays as it was typed, says why, and keeps nothing else from being stored. */
+import { DECIDED, KEYS, MARK, REASONS, SIDES, TYPES, clamp, counted, h, isBroken, percent, raw, shifted, showing, textsOf, uid, withoutMark, words } from "./parts.js";
 
-let root, by = "", info = null, queue = [], q = null, id = "";
+let by = "", info = null, queue = [], q = null, id = "";
 let filter = { paper: "", state: "todo", doubt: "", order: "unsure" };
 let scale = 2, drawing = "", chosen = null, cursor = null, dialog = null;
 let opening = "", later = [];
-let waiting = [], busy = false, group = "", lost = false, timer = 0;
+let waiting = [], busy = false, group = "", lost = "", timer = 0;
+const refused = {}; // by question and field: what was typed, and why it cannot be stored
+const KEPT_ALIVE = 15_000; // signs of a request that may outlive the page; browsers allow it 64 KiB
 
 // ---------------------------------------------------------------- small things
-const $ = selector => root.querySelector(selector);
-const fill = (selector, ...children) => $(selector).replaceChildren(...children.flat().filter(Boolean));
-const inField = () => { const node = root.activeElement; return node && /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName) ? node : null; };
+const $ = selector => document.querySelector(selector);
+const fill = (selector, ...children) => $(selector).replaceChildren(...h("div", {}, ...children).childNodes);
+const inField = () => { const node = document.activeElement; return node && /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName) ? node : null; };
 
 async function ask(path, body) {
-  const answer = await fetch("review/" + path, body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json", "X-Livek12": "review" }, body: JSON.stringify(body), keepalive: true });
+  const text = JSON.stringify(body);
+  const answer = await fetch("review/" + path, body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json", "X-Livek12": "review" }, body: text, keepalive: text.length < KEPT_ALIVE });
   const said = answer.headers.get("content-type")?.includes("json") ? await answer.json() : { error: await answer.text() };
-  if (!answer.ok) throw Object.assign(new Error(said.error || answer.statusText), { refused: answer.status < 500 });
+  const { status } = answer;
+  if (!answer.ok) throw Object.assign(new Error(said.error || answer.statusText), { status, field: said.field, refused: status < 500 && status !== 401 });
   return said;
 }
 
+/* Why nothing can be stored for now; all is kept and sent again. */
+function trouble(error) {
+  if (error.status === 401) return "the server was started anew: open the address that it printed; all is kept here until then";
+  return error.status ? `${error.message.trim()}; all is kept here and sent again` : "the server is gone: all is kept here and sent when it is back";
+}
+
 function toast(text, bad) {
-  root.querySelectorAll(".toast").forEach(node => node.remove());
+  document.querySelectorAll(".toast").forEach(node => node.remove());
   const node = h("div", { class: "toast" + (bad ? " bad" : ""), role: "status" }, text);
-  root.append(node);
+  document.body.append(node);
   setTimeout(() => node.remove(), bad ? 6000 : 2200);
 }
 
@@ -51,7 +62,7 @@ async function work() {
   action.sent = true;
   try {
     const said = await ask("act", { by, id: action.id, kind: action.kind, draft: action.draft, said: action.said });
-    lost = false;
+    lost = "";
     waiting.shift();
     keep();
     queue = said.whole ? said.queue : queue.map(row => said.queue.find(one => one.id === row.id) || row);
@@ -61,13 +72,13 @@ async function work() {
     showHead(); showRail();
   } catch (error) {
     if (error.refused) {
-      waiting.shift();
+      if (!withoutField(action, error)) waiting.shift();
       keep();
       opening = ""; later = [];
       toast(error.message, true);
-      if (action.kind === "edit" && (action.said.boxes || action.said.figures)) await open(id, true);
+      if (action.kind === "edit" && (action.said.boxes || action.said.figures) && !error.field) await open(id, true);
     } else {
-      lost = true;
+      lost = trouble(error);
       setTimeout(work, 800);
     }
   }
@@ -76,10 +87,23 @@ async function work() {
   if (waiting.length && !lost) work();
 }
 
+/* Takes the field that cannot be stored out of an edit; whether anything is left of it to be stored. */
+function withoutField(action, error) {
+  const { fields, boxes, figures } = action.kind === "edit" ? action.said : {};
+  if (!fields || !(error.field in fields)) return false;
+  refused[action.draft] = { ...refused[action.draft], [error.field]: { value: fields[error.field], why: error.message.slice(error.message.indexOf(": ") + 2) } };
+  delete fields[error.field];
+  if (q && action.draft === id) showProblems();
+  return Object.keys(fields).length > 0 || !!boxes || !!figures;
+}
+
+const refusedHere = () => Object.entries(refused[id] || {});
+const withRefused = form => ({ ...form, ...Object.fromEntries(refusedHere().map(([name, { value }]) => [name, value])) });
+
 function showSaved() {
   const node = $(".saved");
   node.className = "saved" + (lost ? " off" : "");
-  node.textContent = lost ? "the server is gone: all is kept here and sent when it is back" : waiting.length ? "saving …" : "all is stored";
+  node.replaceChildren(h("span", {}, lost || (waiting.length ? "saving …" : "all is stored")));
 }
 
 // ---------------------------------------------------------------- the queue
@@ -139,17 +163,18 @@ async function open(next, anew) {
   opening = next;
   let found;
   try { found = await ask(`question/${encodeURIComponent(next)}?by=${encodeURIComponent(by)}`); }
-  catch (error) { opening = ""; later = []; toast(error.refused ? error.message : "the server does not answer", true); if (error.refused) await reload(); return; }
+  catch (error) { opening = ""; later = []; toast(error.refused ? error.message : trouble(error), true); if (error.refused) await reload(); return; }
   if (opening !== next) return;
   const before = q && q.paper;
   opening = ""; q = found; id = next;
+  q.form = withRefused(q.form);
   draw(""); chosen = null; cursor = null; group = "";
   location.hash = encodeURIComponent(id);
-  root.host.lang = q.language;
+  document.documentElement.lang = q.language;
   if (before !== q.paper) showPages();
   if (scale !== 1) { scale = fitting(); rescale(); }
   showBoxes(); showRead(); showForm(); showFoot(); showRail();
-  for (const part of [".read", ".form"]) $(part).scrollTop = 0;
+  for (const part of [".app", ".work", ".read", ".form"]) $(part).scrollTop = 0;
   toBox();
   replay();
 }
@@ -159,7 +184,7 @@ const replay = () => later.splice(0).forEach(event => pressed(event, true));
 function refreshed(found) {
   const typing = inField() && $(".form").contains(inField());
   const mine = q.form, figures = q.figures.length;
-  q = found;
+  q = { ...found, form: withRefused(found.form) };
   if (typing || waiting.some(one => one.draft === id && one.kind === "edit")) {
     q.form = mine;
     showProblems();
@@ -178,6 +203,7 @@ function showDone() {
 
 function edit(fields, more) {
   if (!q) return;
+  for (const name of Object.keys(fields)) delete refused[id]?.[name];
   Object.assign(q.form, fields);
   group = group || uid();
   send("edit", id, { fields, group, ...more });
@@ -239,7 +265,7 @@ const field = (label, name, node) => h("label", { class: "field", "data-of": nam
 function listField(name, legend, labelled) {
   const items = labelled || q.form[name].length ? q.form[name] : [""];
   const set = (place, change) => edit({ [name]: items.map((item, i) => i === place ? change((q.form[name][i]) ?? item) : q.form[name][i] ?? item) });
-  const again = focus => { showForm(); const nodes = root.querySelectorAll(`[data-list=${name}] textarea, [data-list=${name}] input.key`); nodes[clamp(focus, 0, nodes.length - 1)]?.focus(); };
+  const again = focus => { showForm(); const nodes = document.querySelectorAll(`[data-list=${name}] textarea, [data-list=${name}] input.key`); nodes[clamp(focus, 0, nodes.length - 1)]?.focus(); };
   const add = () => { const label = labelled && items.length ? String.fromCodePoint(items[items.length - 1].label.codePointAt(0) + 1) : "A"; edit({ [name]: [...q.form[name], labelled ? { label, text: "" } : ""] }); again(items.length); };
   const drop = place => { edit({ [name]: q.form[name].filter((_, i) => i !== place) }); again(place); };
   const rows = items.map((item, place) => labelled
@@ -262,7 +288,7 @@ function showForm() {
     h("div", { class: "row three" }, field("Subject", "subject", bound("subject")), field("Difficulty", "difficulty", bound("difficulty")), field("Section", "section", bound("section"))),
     q.markdown && h("details", {}, h("summary", {}, "as extracted"), h("pre", {}, q.markdown)));
   showThumbs(); showProblems();
-  root.querySelectorAll(".form textarea").forEach(fit);
+  document.querySelectorAll(".form textarea").forEach(fit);
 }
 
 function showThumbs() {
@@ -271,8 +297,8 @@ function showThumbs() {
 }
 
 function showProblems() {
-  root.querySelectorAll(".form [data-of]").forEach(node => {
-    const problem = q.problems[node.dataset.of] || "";
+  document.querySelectorAll(".form [data-of]").forEach(node => {
+    const problem = refused[id]?.[node.dataset.of]?.why || q.problems[node.dataset.of] || "";
     node.querySelector("em").textContent = problem;
     node.querySelectorAll("input, textarea, select").forEach(input => input.classList.toggle("bad", !!problem));
   });
@@ -309,7 +335,7 @@ function showPages() {
 
 function sized(event) {
   const { naturalWidth: width, naturalHeight: height } = event.target, ratio = `${width} / ${height}`;
-  const pages = root.querySelectorAll(".page"), first = !$(".pages").dataset.sized;
+  const pages = document.querySelectorAll(".page"), first = !$(".pages").dataset.sized;
   if (!first && event.target.parentNode.style.aspectRatio === ratio) return;
   (first ? pages : [event.target.parentNode]).forEach(page => { page.style.aspectRatio = ratio; });
   $(".pages").dataset.sized = "1";
@@ -319,11 +345,11 @@ function sized(event) {
 const rescale = () => { $(".pages").style.width = percent(scale); };
 
 function showBoxes() {
-  root.querySelectorAll(".box").forEach(node => { if (node.closest(".page")) node.remove(); });
+  document.querySelectorAll(".box").forEach(node => { if (node.closest(".page")) node.remove(); });
   if (!q) return;
   fill(".tools .title", q.paper_title || q.paper);
   const put = (box, kind, place, text, attributes) => {
-    const page = root.querySelector(`.page[data-page="${box.page}"]`);
+    const page = document.querySelector(`.page[data-page="${box.page}"]`);
     if (!page) return null;
     const node = h("div", { class: `box ${kind}`, ...attributes }, h("span", { class: "tag" }, text));
     lay(node, box);
@@ -347,8 +373,8 @@ function lay(node, box) {
 
 function choose(kind, place) {
   chosen = { kind, place };
-  root.querySelectorAll(".box[data-kind]").forEach(node => node.classList.toggle("chosen", node.dataset.kind === kind && +node.dataset.place === place));
-  root.querySelectorAll(".thumb").forEach((node, i) => node.classList.toggle("chosen", kind === "figure" && i === place));
+  document.querySelectorAll(".box[data-kind]").forEach(node => node.classList.toggle("chosen", node.dataset.kind === kind && +node.dataset.place === place));
+  document.querySelectorAll(".thumb").forEach((node, i) => node.classList.toggle("chosen", kind === "figure" && i === place));
 }
 
 const boxOf = one => one.kind === "figure" ? q.figures[one.place]?.box : q.boxes[one.place];
@@ -367,7 +393,7 @@ let drag = null;
 function grab(event, kind, place) {
   if (drawing || event.button) return;
   event.preventDefault();
-  root.activeElement?.blur();
+  document.activeElement?.blur();
   choose(kind, place);
   const node = event.currentTarget, page = node.parentNode.getBoundingClientRect(), from = { ...boxOf(chosen) };
   drag = { node, page, from, box: from, side: event.target.dataset.side || "", x: event.clientX, y: event.clientY };
@@ -387,7 +413,7 @@ function grab(event, kind, place) {
 function draw(kind) {
   drawing = !q || drawing === kind ? "" : kind;
   $(".scroll").classList.toggle("drawing", !!drawing);
-  root.querySelectorAll("[data-draw]").forEach(node => node.classList.toggle("on", node.dataset.draw === drawing));
+  document.querySelectorAll("[data-draw]").forEach(node => node.classList.toggle("on", node.dataset.draw === drawing));
 }
 
 function startDrawing(event) {
@@ -430,7 +456,7 @@ function nudge(event) {
 function toBox(box) {
   if (!q) return;
   box = box || q.boxes[0] || { page: q.page, left: 0, right: 1, top: 0, bottom: 1 };
-  const page = root.querySelector(`.page[data-page="${box.page}"]`), view = $(".scroll");
+  const page = document.querySelector(`.page[data-page="${box.page}"]`), view = $(".scroll");
   if (!page) return;
   const height = (box.bottom - box.top) * page.offsetHeight;
   view.scrollTop = page.offsetTop + box.top * page.offsetHeight - Math.max(34, (view.clientHeight - height) / 2);
@@ -450,9 +476,10 @@ function zoomToBox() { if (q) zoom(scale === 1 ? fitting() : 1); }
 // ---------------------------------------------------------------- decisions
 function act(kind, said = {}, on) {
   if (!q || opening) return;
+  if (kind === "accept" && refusedHere().length) return toast(refusedHere().map(([name, { why }]) => `${words(name)}: ${why}`).join("; "), true);
   const now = id, next = on ? following() : "";
   group = "";
-  root.activeElement?.blur();
+  document.activeElement?.blur();
   if (on) opening = now;
   send(kind, now, said, async answer => {
     if (on) await open(next);
@@ -491,7 +518,7 @@ function go() {
 }
 
 function split() {
-  const node = cursor && root.contains(cursor.node) ? cursor : null;
+  const node = cursor && document.contains(cursor.node) ? cursor : null;
   if (!q || !node) return toast("put the cursor where the second question begins (E), then split", true);
   const option = node.node.dataset.option === undefined ? null : +node.node.dataset.option;
   act("split", { option, offset: [...node.node.value.slice(0, node.at)].length });
@@ -500,7 +527,7 @@ const merge = way => act("merge", { with: way });
 
 function rename() {
   const box = h("input", { value: by, maxlength: 40 });
-  box.addEventListener("keydown", async event => { if (event.key === "Enter" && !event.isComposing && box.value.trim()) { if (waiting.length) return toast("one moment: not everything is stored yet", true); by = box.value.trim(); sessionStorage.setItem("livek12-reviewer", by); close(); await reload(); await open(id || following(), true); } });
+  box.addEventListener("keydown", async event => { if (event.key === "Enter" && !event.isComposing && box.value.trim()) { if (waiting.length) return toast("one moment: not everything is stored yet", true); if (isBroken(box.value)) return toast("the name holds half a character: delete it", true); by = box.value.trim(); sessionStorage.setItem("livek12-reviewer", by); close(); await reload(); await open(id || following(), true); } });
   const pairs = info.agreement.map(one => h("tr", {}, h("td", {}, `${one.a} and ${one.b}`), h("td", {}, `${one.same} of ${one.n}`), h("td", {}, one.kappa == null ? "not defined" : one.kappa.toFixed(2)), h("td", {}, `${one.same_answer} of ${one.both_accepted}`), h("td", {}, one.answer_kappa == null ? "not defined" : one.answer_kappa.toFixed(2))));
   show([h("h3", {}, "Who is reviewing"), box, h("p", {}, "Every reviewer has a copy of every question; nobody is told what others decided before deciding."),
     pairs.length ? h("table", {}, h("tr", {}, ["", "decided alike", "κ", "same answer", "κ"].map(text => h("th", {}, text))), pairs) : null], box, true);
@@ -511,14 +538,14 @@ const help = () => show([h("h3", {}, "Keys"), h("dl", { class: "keyslist" }, KEY
 function show(children, focus, wide) {
   close();
   dialog = h("div", { class: "veil", onpointerdown: event => event.target === dialog && close() }, h("div", { class: "dialog" + (wide ? " wide" : ""), role: "dialog", tabindex: -1 }, children));
-  root.append(dialog);
+  document.body.append(dialog);
   (focus || dialog.firstChild).focus();
   focus?.select?.();
 }
 function close() { dialog?.remove(); dialog = null; }
 
 function showFoot() {
-  root.querySelectorAll("footer .act").forEach(node => { node.disabled = !q && !node.dataset.always; });
+  document.querySelectorAll("footer .act").forEach(node => { node.disabled = !q && !node.dataset.always; });
   $("[data-act=accept]").title = q ? Object.values(q.problems).join("; ") : "";
   $("[data-act=reopen]").hidden = !q || q.mine === "open";
 }
@@ -556,18 +583,16 @@ function choice(state) {
 // ---------------------------------------------------------------- beginning
 async function reload() {
   info = await ask(`queue?by=${encodeURIComponent(by)}`);
+  showing(info.unseen);
   by = info.reviewer;
   queue = info.queue;
   showHead(); showRail();
 }
 
 function build() {
-  const over = document.createElement("div"); // over gradio's own containers, out of reach of its styles
-  document.body.append(over);
-  root = over.attachShadow({ mode: "open" });
   const button = (act_, text, key, go_, more = {}) => h("button", { class: "act", "data-act": act_, onclick: go_, ...more }, text, key && h("kbd", {}, key));
   const choose_ = name => h("select", { name, "aria-label": name, onchange: event => { filter[name] = event.target.value; event.target.blur(); if (name === "state") choice(filter.state); else { const rows = visible(); showRail(); if (!rows.some(row => row.id === id) && rows[0]) open(rows[0].id); } } });
-  root.append(h("link", { rel: "stylesheet", href: "review/static/review.css" }), h("div", { class: "app" },
+  document.body.append(h("div", { class: "app" },
     h("header", {}, h("span", { class: "brand" }), h("div", { class: "filters" }, ["paper", "state", "doubt", "order"].map(choose_)), h("div", { class: "progress" }), h("button", { class: "who", title: "change your name, see the agreement", onclick: rename }), h("button", { class: "mini", onclick: help, title: "keys" }, "?")),
     h("nav", { class: "rail", "aria-label": "queue" }),
     h("section", { class: "sheet", "aria-label": "page" }, h("div", { class: "tools" }, h("span", { class: "title" }), h("button", { "data-draw": "box", onclick: () => draw("box") }, "box ", h("kbd", {}, "B")), h("button", { "data-draw": "figure", onclick: () => draw("figure") }, "figure ", h("kbd", {}, "F")), h("button", { onclick: () => zoom(scale / 1.2), title: "smaller" }, "−"), h("button", { onclick: zoomToBox }, "zoom ", h("kbd", {}, "Z")), h("button", { onclick: () => zoom(scale * 1.2), title: "larger" }, "+")),
@@ -576,9 +601,9 @@ function build() {
     h("footer", {}, button("accept", "Accept", "A", accept, { class: "act yes" }), button("reject", "Reject", "R", reject, { class: "act no" }), button("reopen", "Open again", "O", () => act("reopen")), button("edit", "Edit", "E", () => $(".form textarea")?.focus()),
       button("split", "Split", "S", split), button("merge", "Merge with next", "M", () => merge("next")), button("comment", "Comment", "C", comment), h("span", { class: "gap" }), h("span", { class: "saved", role: "status" }),
       button("undo", "Undo", "U", () => undo("undo"), { "data-always": "1" }), button("previous", "Previous", "K", () => step(-1)), button("next", "Next", "J", () => step(1)))));
-  root.addEventListener("focusout", event => { if (event.target.closest?.(".form")) group = ""; });
-  root.addEventListener("keyup", remember); root.addEventListener("pointerup", remember);
-  root.addEventListener("input", event => { if (event.target.tagName === "TEXTAREA") fit(event.target); remember(); });
+  document.addEventListener("focusout", event => { if (event.target.closest?.(".form")) group = ""; });
+  document.addEventListener("keyup", remember); document.addEventListener("pointerup", remember);
+  document.addEventListener("input", event => { if (event.target.tagName === "TEXTAREA") fit(event.target); remember(); });
   document.addEventListener("keydown", pressed);
   window.addEventListener("beforeunload", event => { if (lost && waiting.length) event.preventDefault(); else work(); });
 }
@@ -589,6 +614,7 @@ async function begin() {
   for (;;) {
     try { await reload(); break; } catch (error) { if (error.refused) return toast(error.message, true); await new Promise(done => setTimeout(done, 800)); }
   }
+  document.title = `review · ${info.folder}`;
   fill(".brand", h("small", {}, "review "), info.folder);
   try { waiting = JSON.parse(localStorage.getItem(store()) || "[]").map(one => ({ ...one, sent: true })); } catch { waiting = []; }
   if (waiting.length) { await work(); await reload(); }
@@ -598,6 +624,4 @@ async function begin() {
   await open(queue.some(row => row.id === wanted) ? wanted : first ? first.id : "");
 }
 
-const find = () => document.getElementById("livek12-review");
-if (find()) begin();
-else new MutationObserver((_, observer) => { if (find()) { observer.disconnect(); begin(); } }).observe(document.documentElement, { childList: true, subtree: true });
+begin();

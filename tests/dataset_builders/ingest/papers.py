@@ -12,7 +12,7 @@ from livek12.core.records import Image, Language
 from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.extract import extract_pages
-from livek12.dataset_builders.ingest.paper import Key, Options, read_paper
+from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
 from livek12.dataset_builders.ingest.segment import Body, segment
 from livek12.dataset_builders.ingest.stream import Stream, flatten
 
@@ -37,9 +37,11 @@ def both(left: PageBlocks, right: PageBlocks) -> PageBlocks:
     return left.model_copy(update={"blocks": [*left.blocks, *right.blocks]})
 
 
-def read(*pages: PageBlocks, key: Key | None = None, options: Options | None = None) -> IngestedPaper:
+def read(*pages: PageBlocks, key: AnswerKey | None = None, options: Options | None = None) -> IngestedPaper:
     """The paper that pages make."""
-    paper, _ = read_paper(Path("paper.pdf"), pages, "paper", "0" * 64, options or Options(), None, key or Key(), None)
+    paper, _ = read_paper(
+        Path("paper.pdf"), pages, "paper", "0" * 64, options or Options(), None, key or AnswerKey(), None
+    )
     return paper
 
 
@@ -60,7 +62,7 @@ def paper_of(
 ) -> IngestedPaper:
     """A PDF, as a paper with its key."""
     options = Options(language=language)
-    found = Key.read(key) if key else Key()
+    found = AnswerKey.read(key) if key else AnswerKey()
     pages = pages_of(file, numbers)
     return read_paper(file, pages, file.stem, "0" * 64, options, None, found, None)[0]
 

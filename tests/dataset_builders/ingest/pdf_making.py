@@ -18,6 +18,12 @@ def typeset(body: str, path: Path, *, language: str = "en", setup: str = "") -> 
     return path
 
 
+def needs_ocr(*more: str) -> None:
+    """Skips the test where pictures of pages cannot be looked at: OpenCV, or what `more` names, does not load."""
+    for module in ("cv2", *more):
+        pytest.importorskip(module, exc_type=ImportError)
+
+
 def scanned(pdf: Path, path: Path, *, degrees: float = 0.0, turn: int = 0, dpi: int = 150) -> Path:
     """The paper as a scanner would give it: pictures only, askew, grey, with noise."""
     numpy = pytest.importorskip("numpy")

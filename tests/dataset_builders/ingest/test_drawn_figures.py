@@ -15,7 +15,7 @@ from livek12.core.records import Language
 from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.extract import extract_pages
 from tests.dataset_builders.ingest.papers import paper_of
-from tests.dataset_builders.ingest.pdf_making import distance, scanned, typeset
+from tests.dataset_builders.ingest.pdf_making import distance, needs_ocr, scanned, typeset
 
 SETUP = """
 #set page(paper: "a4", margin: 2cm)
@@ -238,12 +238,15 @@ def shared(box: Box, place: dict[str, float]) -> float:
     return common / (areas - common)
 
 
-CASES = [(name, False) for name in DRAWN] + [(name, True) for name in ("circuit", "optics", "apparatus", "graph")]
+SCANS = ("circuit", "optics", "apparatus", "graph")
+SCANNED = [pytest.param(name, True, id=f"{name} scan", marks=pytest.mark.slow) for name in SCANS]
 
 
-@pytest.mark.parametrize(("name", "scan"), CASES, ids=[f"{name}{' scan' * scan}" for name, scan in CASES])
+@pytest.mark.parametrize(("name", "scan"), [*(pytest.param(name, False, id=name) for name in DRAWN), *SCANNED])
 def test_a_drawn_figure_is_one_figure_with_its_labels_and_caption(made: Set, name: str, scan: bool) -> None:
     drawn = DRAWN[name]
+    if scan:
+        needs_ocr("rapidocr")
     pdf, place = made(name, scan)
     first, second = paper_of(pdf).drafts
     (figure,) = first.figures

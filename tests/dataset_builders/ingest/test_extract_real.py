@@ -15,6 +15,8 @@ from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.extract import extract_pages
 from tests.dataset_builders.ingest.pdf_making import distance
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).resolve().parents[3] / "dataset_builders" / "sample" / "papers"
 PRIVATE = re.compile("[\ue000-\uf8ff\ufffd]")
 

@@ -16,7 +16,9 @@ from livek12.core.records import Language
 from livek12.dataset_builders.ingest import ocr, scan
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.extract import extract_pages
-from tests.dataset_builders.ingest.pdf_making import distance, scanned, typeset
+from tests.dataset_builders.ingest.pdf_making import distance, needs_ocr, scanned, typeset
+
+pytestmark = pytest.mark.slow
 
 CHINESE = """
 #set page(height: 13cm)
@@ -54,7 +56,7 @@ def has_korean() -> bool:
 
 @pytest.mark.parametrize(("degrees", "turn"), [(1.5, 0), (-2.0, 90)])
 def test_a_scan_that_lies_askew_is_read(tmp_path: Path, degrees: float, turn: int) -> None:
-    pytest.importorskip("rapidocr")
+    needs_ocr("rapidocr")
     if turn and not shutil.which("tesseract"):
         pytest.skip("pages are turned upright by tesseract")
     pdf = scanned(typeset(CHINESE, tmp_path / "a.pdf", language="zh"), tmp_path / "b.pdf", degrees=degrees, turn=turn)
@@ -73,6 +75,7 @@ def test_a_scan_that_lies_askew_is_read(tmp_path: Path, degrees: float, turn: in
 
 
 def test_korean_is_read_without_being_told(tmp_path: Path) -> None:
+    needs_ocr()
     if not has_korean():
         pytest.skip("tesseract with Korean is not installed")
     pdf = scanned(typeset(KOREAN, tmp_path / "a.pdf", language="ko"), tmp_path / "b.pdf", degrees=1.0, dpi=200)
@@ -90,7 +93,7 @@ def test_a_missing_tesseract_is_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("angle", [-4.0, -1.5, -0.3, 0.0, 0.7, 3.0])
 @pytest.mark.parametrize(("language", "body"), [("zh", CHINESE), ("ko", KOREAN)])
 def test_the_angle_is_found(tmp_path: Path, angle: float, language: Language, body: str) -> None:
-    pytest.importorskip("cv2")
+    needs_ocr()
     import pypdfium2
 
     pdf = scanned(typeset(body, tmp_path / "a.pdf", language=language), tmp_path / "b.pdf", degrees=angle, dpi=100)
@@ -113,7 +116,7 @@ FORMULAS = """
 
 
 def test_raised_and_lowered_letters_and_small_fractions_of_a_scan(tmp_path: Path) -> None:
-    pytest.importorskip("rapidocr")
+    needs_ocr("rapidocr")
     pdf = scanned(typeset(FORMULAS, tmp_path / "a.pdf", language="zh"), tmp_path / "b.pdf", degrees=0.6, dpi=200)
     (page,) = extract_pages(pdf, language="zh")
     read = flow(page)
@@ -125,7 +128,7 @@ def test_raised_and_lowered_letters_and_small_fractions_of_a_scan(tmp_path: Path
 
 
 def test_a_ruled_grid_of_a_scan_is_a_table(tmp_path: Path) -> None:
-    pytest.importorskip("rapidocr")
+    needs_ocr("rapidocr")
     cells = ", ".join(f"[{cell}]" for cell in ("Liquid", "Mass", "Volume", "W", "20", "25", "X", "30", "20"))
     body = (
         f"#set page(height: 8cm)\n1. The table shows three liquids.\n\n#table(columns: 3, {cells})\n\nWhich is densest?"

@@ -10,11 +10,12 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Question
-from livek12.dataset_builders import livek12 as reader
 from livek12.dataset_builders import sample
 from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.benchmarks import livek12 as reader
+from livek12.dataset_builders.builder import read as read_source
 from livek12.dataset_builders.ingest.folder import Folder, rows
-from livek12.dataset_builders.ingest.paper import Options, Outcome, ingest
+from livek12.dataset_builders.ingest.paper import IngestOutcome, Options, ingest
 from tests.dataset_builders.ingest.papers import bare, distance, page, read
 
 PAPERS = Path(sample.__file__).parent / "papers"
@@ -34,7 +35,7 @@ def key_of(group: str, folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def ingested(tmp_path_factory: pytest.TempPathFactory) -> Any:
     @cache
-    def made(group: str) -> tuple[Path, Outcome]:
+    def made(group: str) -> tuple[Path, IngestOutcome]:
         folder = tmp_path_factory.mktemp(group)
         pdf = PAPERS / f"{sample.PAPERS[group]}.pdf"
         return folder / "out", ingest(
@@ -50,7 +51,7 @@ def test_the_sample_papers_give_the_sample_data_set(ingested: Any, group: str) -
     out, outcome = ingested(group)
     assert not outcome.failed and not outcome.papers[0].unmatched
     log = Log()
-    questions = {q.number: q for q in reader.read(out, log) if isinstance(q, Question)}
+    questions = {q.number: q for q in read_source(reader.BUILDER, out, log) if isinstance(q, Question)}
     gold = {q.number: q for q in sample.load(group)}
     assert list(questions) == list(gold) and not log.skipped
     for number, want in gold.items():
@@ -72,7 +73,7 @@ def test_the_sample_papers_give_the_sample_data_set(ingested: Any, group: str) -
 def test_choices_keep_their_keys(ingested: Any) -> None:
     for group in ("livek12_zh", "livek12_en", "kmmmu"):
         out, _ = ingested(group)
-        questions = {q.number: q for q in reader.read(out, Log()) if isinstance(q, Question)}
+        questions = {q.number: q for q in read_source(reader.BUILDER, out, Log()) if isinstance(q, Question)}
         for want in sample.load(group):
             if want.options:
                 got = questions[want.number]
@@ -150,6 +151,6 @@ def test_hostile_text_is_text(tmp_path: Path) -> None:
     assert row["options"][0]["text"] == "\\input{/etc/passwd}"
     (tmp_path / "q.jsonl").write_text(json.dumps(row) + "\n")
     log = Log()
-    (question,) = reader.read(tmp_path, log)
+    (question,) = read_source(reader.BUILDER, tmp_path, log)
     assert isinstance(question, Question) and not question.images and not log.skipped and not log.notes
     assert "<image>" not in question.question and "![" not in question.question

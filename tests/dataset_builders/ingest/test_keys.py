@@ -6,7 +6,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest import keys, matching
-from livek12.dataset_builders.ingest.paper import Key
+from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.stream import flatten
 from tests.dataset_builders.ingest.papers import by_number, page, read
 
@@ -79,10 +79,10 @@ def test_topics_below_a_question_are_its_knowledge_points() -> None:
     assert (draft.question, draft.knowledge_points, draft.answer) == ("则 a=____", ["集合的运算", "补集"], ["3"])
 
 
-def csv(folder: Path, text: str) -> Key:
+def csv(folder: Path, text: str) -> AnswerKey:
     file = folder / "key.csv"
     file.write_text(text, encoding="utf-8")
-    return Key.read(file)
+    return AnswerKey.read(file)
 
 
 def test_a_csv_with_missing_doubled_and_foreign_numbers(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_csv_that_is_no_key_is_one_line(tmp_path: Path, text: str, problem: st
 )
 def test_a_csv_as_spreadsheets_save_it(tmp_path: Path, text: str, encoding: str) -> None:
     (tmp_path / "key.csv").write_bytes(text.encode(encoding))
-    found = Key.read(tmp_path / "key.csv").entries
+    found = AnswerKey.read(tmp_path / "key.csv").entries
     assert [(entry.number, entry.answer, entry.points) for entry in found] == [(1, "A", 4), (2, "AC", 6)]
 
 
@@ -139,7 +139,7 @@ def test_a_csv_without_names_of_columns_is_numbers_and_answers(tmp_path: Path) -
 def test_a_csv_in_no_known_encoding_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "key.csv").write_bytes(bytes(range(128, 256)) * 3)
     with pytest.raises(UserError, match="save it as UTF-8"):
-        Key.read(tmp_path / "key.csv")
+        AnswerKey.read(tmp_path / "key.csv")
 
 
 def test_points_of_paper_and_key_that_differ_are_a_doubt(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_key_of_another_subject_is_refused(tmp_path: Path) -> None:
     table = page("( 물리학Ⅰ )과목", "번호 정답 배점", "1 ③ 2")
     found = keys.entries_of_pages([table], "k.pdf")
     paper = read(
-        page("과학탐구 영역(화학 I)", "1. 값은?", "① 1 ② 2 ③ 3 ④ 4 ⑤ 5", top=0.05), key=Key(found, [], "k.pdf")
+        page("과학탐구 영역(화학 I)", "1. 값은?", "① 1 ② 2 ③ 3 ④ 4 ⑤ 5", top=0.05), key=AnswerKey(found, [], "k.pdf")
     )
     assert paper.drafts[0].answer == []
     assert paper.unmatched == ["k.pdf is a key for physics, not for this paper; none of it was taken"]

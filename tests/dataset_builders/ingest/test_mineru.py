@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("pypdfium2")
 
@@ -156,6 +158,47 @@ def test_damaged_output_is_one_line(tmp_path: Path, paper: Path, layout: object)
     folder = folder_of(tmp_path, "middle_json.json", layout)
     with pytest.raises(UserError, match=r"middle_json\.json"):
         list(mineru.read(folder, paper))
+
+
+def test_an_archive_that_is_encrypted_says_so(tmp_path: Path, paper: Path) -> None:
+    archive = zipped(folder_of(tmp_path, "middle_json.json", NEW))
+    data = bytearray(archive.read_bytes())
+    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(signature)
+        while at >= 0:
+            data[at + flags] |= 1
+            at = data.find(signature, at + 4)
+    archive.write_bytes(data)
+    with pytest.raises(UserError, match=r"out\.zip: .*middle_json\.json in it is encrypted; unpack it"):
+        list(mineru.read(archive, paper))
+
+
+def test_a_picture_that_is_broken_in_the_archive_is_not_left_out(tmp_path: Path, paper: Path) -> None:
+    archive = zipped(folder_of(tmp_path, "middle_json.json", NEW))
+    data = bytearray(archive.read_bytes())
+    at = data.find(b"IHDR", data.find(b"images/fig.png"))
+    data[at + 8] ^= 0xFF
+    archive.write_bytes(data)
+    with pytest.raises(UserError, match=r"out\.zip: images/fig\.png in it is damaged \(Bad CRC"):
+        list(mineru.read(archive, paper))
+
+
+@given(cut=st.integers(0, 10_000), place=st.integers(0, 10_000), change=st.integers(1, 255), packed=st.booleans())
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_broken_archive_is_one_line(tmp_path: Path, cut: int, place: int, change: int, packed: bool) -> None:
+    archive = tmp_path / "made.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as made:
+        made.writestr("out/middle_json.json", json.dumps(NEW))
+        made.writestr("out/images/fig.png", picture())
+    data = bytearray(archive.read_bytes())
+    data[place % len(data)] ^= change
+    archive.write_bytes(data[: len(data) - cut % len(data)] if cut % 3 == 0 else data)
+    try:
+        with mineru._Output(archive) as output:
+            output.pages()
+            output.bytes("out/images/fig.png", 1000)
+    except UserError as error:
+        assert "made.zip" in str(error) and "\n" not in str(error)
 
 
 def test_nothing_there_is_one_line(tmp_path: Path, paper: Path) -> None:

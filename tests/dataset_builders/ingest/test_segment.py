@@ -310,6 +310,7 @@ def test_gaokao_beijing(shared_data: Path) -> None:
     assert statistics.mean(far) < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["physics-1", "chemistry-1"])
 def test_csat_sciences_with_their_key(shared_data: Path, name: str) -> None:
     folder = shared_data / "csat2026"
@@ -323,6 +324,7 @@ def test_csat_sciences_with_their_key(shared_data: Path, name: str) -> None:
     assert not [doubt for draft in found.drafts for doubt in draft.doubts if doubt.kind in ("answer", "points")]
 
 
+@pytest.mark.slow
 def test_csat_math_with_its_electives(shared_data: Path) -> None:
     folder = shared_data / "csat2026"
     found = paper_of(folder / "papers/math.pdf", folder / "keys/math.pdf", range(1, 21))

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from livek12.core.engines.small_model import fetch_small_model, serve_gguf
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.template_parse import Parser, instructions
 from livek12.dataset_builders.ingest.templates import load_template, shipped
+from livek12.engines.small_model import fetch_small_model, serve_gguf
 from tests.dataset_builders.ingest.papers import page, read
+from tests.engines.scripted_server import Script, good, serving
 
 OWN = """
 name: weekly
@@ -133,6 +134,18 @@ def test_a_reply_that_is_no_parse_is_said(tmp_path: Path, reply: str) -> None:
 def test_a_parser_that_cannot_be_is_one_line(spec: str) -> None:
     with pytest.raises(UserError, match="--parser"):
         Parser(spec)
+
+
+def test_a_paper_is_not_parsed_twice_by_one_model(tmp_path: Path) -> None:
+    before = read(page("一、单选题", "1．甲是", "A．1 B．2 C．3 D．4")).drafts
+    script = Script(lambda text, n: good(json.dumps({**GOOD, "number": "2"})))
+    found = []
+    with serving(script) as url:
+        for _ in range(2):
+            parser = Parser(f"m@openai:base_url={url},concurrency=1", tmp_path)
+            found.append(parser.check(before, load_template("gaokao")))
+            parser.close()
+    assert found[0] == found[1] and len(script.seen) == 1
 
 
 @pytest.mark.slow

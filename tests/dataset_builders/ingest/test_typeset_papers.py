@@ -9,7 +9,7 @@ import pytest
 
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
-from livek12.dataset_builders.ingest.paper import Key
+from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import distance, paper_of
 from tests.dataset_builders.ingest.pdf_making import typeset
 
@@ -185,5 +185,5 @@ def test_a_key_on_a_turned_page(tmp_path: Path, turn: int) -> None:
     document[0].set_rotation(turn)
     document.save(str(tmp_path / "turned.pdf"))
     document.close()
-    found = Key.read(tmp_path / "turned.pdf").entries
+    found = AnswerKey.read(tmp_path / "turned.pdf").entries
     assert [(entry.number, entry.answer, entry.points) for entry in found] == [(1, "③", 2), (2, "②", 3), (3, "④", 2)]

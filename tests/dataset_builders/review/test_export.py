@@ -12,7 +12,7 @@ from livek12.core.errors import UserError
 from livek12.core.questions import load_questions
 from livek12.dataset_builders import build
 from livek12.dataset_builders.review.export import export
-from livek12.dataset_builders.review.store import Store
+from livek12.dataset_builders.review.store import ReviewStore
 from tests.dataset_builders.review.folders import make_folder
 
 WILD = "<script>alert(1)</script> $\\href{javascript:x}{x}$ \\input{/etc/passwd}"
@@ -22,7 +22,7 @@ RED = {"page": 1, "left": 0.5, "top": 180 / 560, "right": 0.75, "bottom": 260 / 
 
 def test_only_what_was_accepted_is_exported_and_builds(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "papers", question=WILD)
-    with Store(folder) as store:
+    with ReviewStore(folder) as store:
         store.act(
             "ann", "edit", "alpha-q1", {"fields": {"points": "7", "answer": [" C "], "knowledge_points": "sums; 数列"}}
         )
@@ -54,7 +54,7 @@ def test_only_what_was_accepted_is_exported_and_builds(tmp_path: Path) -> None:
 
 def test_an_export_replaces_an_export_and_nothing_else(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "papers")
-    with Store(folder) as store:
+    with ReviewStore(folder) as store:
         with pytest.raises(UserError, match="nothing is accepted"):
             export(store, tmp_path / "out")
         store.act("ann", "accept", "alpha-q1", {})

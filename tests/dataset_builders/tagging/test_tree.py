@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.tagging.tree import MAX_LAYERS, ROUTE, load_tree, parse_tree, tree_of
+from livek12.dataset_builders.proposals.tagging.tree import MAX_LAYERS, ROUTE, load_tree, parse_tree, tree_of
 
 
 def test_the_shipped_tree_is_sound() -> None:

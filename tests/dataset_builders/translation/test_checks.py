@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from livek12.dataset_builders.translation.checks import FIGURE, formula, problems
+from livek12.dataset_builders.proposals.translation.checks import FIGURE, formula, problems
 
 SOURCE = (
     "已知函数$f(x)=\\dfrac{1}{2}x^{2}+3$，$\\text{若 }x>0$，甲、乙两点A、B相距 12 米，速度为1.5m/s．\n"
@@ -162,6 +162,7 @@ def test_any_texts_are_compared_without_an_error(source: str, target: str) -> No
     assert isinstance(problems(source, target), list)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile", ["$" * 9000, "\\{" * 4000, "{" * 9000, "(" * 9000, "[[figure-" * 1000, "一" * 9000, "9" * 9000]
 )

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.engines import make_engine
 from livek12.core.errors import UserError
 from livek12.core.records import IMAGE_MARK, Image, Option
 from livek12.dataset_builders.building import build
 from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper
 from livek12.dataset_builders.ingest.folder import Folder
-from livek12.dataset_builders.translation.folders import Report, new_id, translate_data
-from livek12.dataset_builders.translation.glossary import read_glossary, terms_in
-from livek12.dataset_builders.translation.translator import instructions
-from tests.core.engines.conftest import cache, served, small_gguf  # noqa: F401
-from tests.core.engines.scripted_server import Reply, Script, good, serving
+from livek12.dataset_builders.proposals.translation.folders import TranslationReport, new_id, translate_data
+from livek12.dataset_builders.proposals.translation.glossary import read_glossary, terms_in
+from livek12.dataset_builders.proposals.translation.translator import instructions
+from livek12.engines import make_engine
 from tests.dataset_builders.pictures import picture as png
+from tests.engines.conftest import cache, served, small_gguf  # noqa: F401
+from tests.engines.scripted_server import Reply, Script, good, serving
 from tests.scripts.command import livek12_here
 
 QUESTION = f"如图{IMAGE_MARK}，质量为3kg的物体以$v=2\\text{{m/s}}$运动，则动量为____．"
@@ -59,7 +59,7 @@ def ingested(root: Path, *drafts: Draft) -> Path:
 
 def translated(
     data: Path, out: Path, reply: Callable[[str, int], Reply], retries: int = 2
-) -> tuple[Report, list[Draft], Script]:
+) -> tuple[TranslationReport, list[Draft], Script]:
     """Runs a translation against a server whose replies the test writes: `reply(the text, how often asked)`."""
     asked: dict[str, int] = {}
 
@@ -72,7 +72,7 @@ def translated(
     with serving(script) as url:
         engine = make_engine("openai", "m", {"base_url": url, "concurrency": 1})
         try:
-            report = translate_data(data, out, engine, retries=retries, warn=pytest.fail)
+            report = translate_data(data, out, lambda: engine, retries=retries)
         finally:
             engine.close()
     return report, [one for paper in Folder(out).papers() for one in paper.drafts], script

@@ -7,24 +7,24 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from livek12.core.records import Key, Question, Response, Sampling, Verdict
+from livek12.core.store import Store
 from livek12.judges.base import NamedJudge
-from livek12.judges.cache import Store
 from livek12.judges.grade import GradingConfig
 from livek12.judges.llm.client import JudgeModel, JudgeSpec
 from livek12.judges.llm.panel import Panel
-from livek12.judges.llm.settle import Settler
+from livek12.judges.llm.panel_scorer import PanelScorer
 from livek12.judges.llm.spec import PanelSpec
-from livek12.tasks.marking import mark_response, needs_second_look, second_look
+from livek12.tasks.scorer import Scorer
 from tests.judges.helpers import CASCADE
 
-ARGS = {"timeout": "0.5", "max_retries": "1", "backoff": "0.01"}
+ARGS = {"timeout": "300", "max_retries": "1", "backoff": "0.01"}
 
 
 @contextlib.contextmanager
-def settler(
+def panel_scorer(
     address: str, names: str = "alpha", method: str = "count", size: int | None = None, store: Store | None = None,
     max_tokens: int = 4096, **rules: object,
-) -> Iterator[Settler]:  # fmt: skip
+) -> Iterator[PanelScorer]:  # fmt: skip
     """A panel of these judges (separated by spaces), all at one address."""
     sampling = Sampling(temperature=0.0, max_tokens=max_tokens)
     specs = tuple(JudgeSpec(name, "openai", {"base_url": address, **ARGS}, sampling=sampling) for name in names.split())
@@ -32,17 +32,14 @@ def settler(
     with ThreadPoolExecutor(16) as threads:
         panel = Panel(PanelSpec(judges=specs, **rules), models, threads)
         try:
-            yield Settler(panel, NamedJudge(method, size), GradingConfig(), CASCADE)
+            yield PanelScorer(panel, NamedJudge(method, size), GradingConfig(), CASCADE)
         finally:
             for model in models:
                 model.close()
 
 
-def marked(asked: Question, text: str, by: Settler, author: str = "", finish: str = "stop") -> Verdict:
+def marked(asked: Question, text: str, by: PanelScorer, author: str = "", finish: str = "stop") -> Verdict:
     """The verdict that a run would store: the rules, then the panel where something is open."""
     key = Key(task="t", question_id=asked.id)
     response = Response(key=key, text=text, finish_reason=finish, engine="replay", model=author)
-    verdict = mark_response(asked, response, by.config, by.cascade)
-    if not needs_second_look(asked, response, verdict, by):
-        return verdict
-    return second_look(asked, response, verdict, by, [author] if author else [])
+    return Scorer(by.config, by.cascade, by).mark(asked, response, [author] if author else [])

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from livek12.core.records import Key, Question, Verdict
+from livek12.core.replies import Unreadable
 from livek12.core.scoring import Row, score
+from livek12.engines.asking import ATTEMPTS
 from livek12.judges.llm.audit import PROMPT, Auditor, Critique, is_quoted
 from livek12.judges.llm.case import Case
-from livek12.judges.llm.client import ATTEMPTS, JudgeModel, JudgeSpec
-from livek12.judges.llm.forms import Unreadable
+from livek12.judges.llm.client import JudgeModel, JudgeSpec
 from livek12.judges.llm.panel import Panel
 from livek12.judges.llm.spec import PanelSpec
 

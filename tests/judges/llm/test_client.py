@@ -9,29 +9,30 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.engines.base import Outcome
 from livek12.core.records import Key, Request, Response, Sampling
-from livek12.judges.cache import VOTES, Store
-from livek12.judges.llm.client import ATTEMPTS, Answer, JudgeModel, JudgeSpec, Prices
+from livek12.core.store import VOTES, Store
+from livek12.engines.asking import ATTEMPTS
+from livek12.engines.base import Outcome
+from livek12.judges.llm.client import Answer, JudgeModel, JudgeSpec, Prices
 from livek12.judges.llm.forms import Checked, TruthLine, Whole
-from livek12.judges.llm.prompts import Block, load_prompt
-from tests.core.engines.scripted_server import Reply, error, serving
+from livek12.judges.llm.prompts import Fenced, load_prompt
+from tests.engines.scripted_server import Reply, error, serving
 from tests.judges.llm.judge_server import JudgeScript, says
 
 GOOD = {"reason": "r", "correct": True}
 
 
-def judge(address: str, store: Store | None = None, **fields: object) -> JudgeModel:
-    args = {"base_url": address, "timeout": "0.5", "max_retries": "1", "backoff": "0.01"}
+def judge(address: str, store: Store | None = None, timeout: float = 300, **fields: object) -> JudgeModel:
+    args = {"base_url": address, "timeout": str(timeout), "max_retries": "1", "backoff": "0.01"}
     return JudgeModel(JudgeSpec("judge", "openai", args, **fields), store)
 
 
 def ask(model: JudgeModel, name: str = "q", response: str = "2", trial: int = 0) -> Answer[Checked]:
     values = {
-        "question": Block("QUESTION", f"«{name}» 1 + 1?"),
-        "reference": Block("REFERENCE ANSWER", "2"),
-        "solution": Block("REFERENCE SOLUTION", "(none)"),
-        "response": Block("RESPONSE", response),
+        "question": Fenced("QUESTION", f"«{name}» 1 + 1?"),
+        "reference": Fenced("REFERENCE ANSWER", "2"),
+        "solution": Fenced("REFERENCE SOLUTION", "(none)"),
+        "response": Fenced("RESPONSE", response),
     }
     return model.ask(Key(task="cfe_l2l", question_id=name), load_prompt("cfe_l2l"), values, Whole(), trial)
 
@@ -61,7 +62,7 @@ def test_rubbish_for_ever_ends_after_the_last_attempt_with_the_reason() -> None:
 )
 def test_an_endpoint_without_a_reply_is_lost_not_wrong(reply: Reply) -> None:
     with serving(JudgeScript(lambda question, before, body: reply)) as address:
-        model = judge(address)
+        model = judge(address, timeout=0.5 if reply.wait else 300)
         answers = [ask(model, f"q{n}") for n in range(2)]
     for answer in answers:
         assert answer.value is None
@@ -162,8 +163,12 @@ def test_an_engine_for_one_thread_is_given_what_waits_together() -> None:
     model = JudgeModel(JudgeSpec("m", "vllm"), engine=engine)
 
     def verdict(name: int) -> bool | None:
-        block = Block("QUESTION", f"«{name}»")
-        values = {"question": block, "reference": Block("GOLD ANSWER", "1"), "response": Block("RESPONSE", "1")}
+        block = Fenced("QUESTION", f"«{name}»")
+        values = {
+            "question": block,
+            "reference": Fenced("GOLD ANSWER", "1"),
+            "response": Fenced("RESPONSE", "1"),
+        }
         key = Key(task="kmmmu_p1", question_id=str(name))
         answer = model.ask(key, load_prompt("kmmmu_p1"), values, TruthLine())
         return answer.value.correct if answer.value else None

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from livek12.core.replies import Unreadable
 from livek12.judges.llm.forms import (
     Counted,
     FinalLine,
     Form,
     Marks,
     TruthLine,
-    Unreadable,
     Values,
     Variables,
     Whole,

@@ -10,10 +10,10 @@ from livek12.core.errors import UserError
 from livek12.judges.llm.methods import PartVote
 from livek12.judges.llm.panel import add_up
 from livek12.judges.llm.spec import Rule
-from tests.core.engines.helpers import picture
-from tests.core.engines.scripted_server import Reply, error, serving
+from tests.engines.helpers import picture
+from tests.engines.scripted_server import Reply, error, serving
 from tests.judges.helpers import question
-from tests.judges.llm.helpers import marked, settler
+from tests.judges.llm.helpers import marked, panel_scorer
 from tests.judges.llm.judge_server import JudgeScript, counted, says, text_of
 
 ESSAY = question("open_ended", id="e", question="«e» Why is the sky blue?", answer=["Rayleigh scattering"], points=6.0)
@@ -54,7 +54,7 @@ def test_what_votes_add_up_to(rule: Rule, scores: list[float], decision: str, sc
 
 def test_three_votes_are_kept_with_what_they_cost() -> None:
     script = voting(alpha=True, beta=True, gamma=False)
-    with serving(script) as address, settler(address, "alpha beta gamma", spread=None) as panel:
+    with serving(script) as address, panel_scorer(address, "alpha beta gamma", spread=None) as panel:
         verdict = marked(ESSAY, "Because of scattering.", panel)
     (part,) = verdict.parts
     assert (verdict.state, verdict.correct, part.decided_by) == ("graded", True, "panel")
@@ -75,7 +75,7 @@ def test_the_draw_follows_the_question_and_uses_the_whole_pool() -> None:
     draws = []
     with serving(script) as address:
         for _ in range(2):
-            with settler(address, "alpha beta gamma delta", size=3) as panel:
+            with panel_scorer(address, "alpha beta gamma delta", size=3) as panel:
                 drawn = [
                     frozenset(
                         v.judge for v in marked(ESSAY.model_copy(update={"id": f"e{n}"}), "So.", panel).parts[0].votes
@@ -102,7 +102,7 @@ def test_the_draw_follows_the_question_and_uses_the_whole_pool() -> None:
 )
 def test_never_the_model_under_test_nor_its_family(author: str, judges: list[str]) -> None:
     script = JudgeScript(lambda name, before, body: says(counted(True)))
-    with serving(script) as address, settler(address, "Qwen3-8B Qwen3-VL gpt-x") as panel:
+    with serving(script) as address, panel_scorer(address, "Qwen3-8B Qwen3-VL gpt-x") as panel:
         verdict = marked(ESSAY, "So.", panel, author)
     assert sorted(vote.judge for vote in verdict.parts[0].votes) == judges
 
@@ -110,13 +110,13 @@ def test_never_the_model_under_test_nor_its_family(author: str, judges: list[str
 def test_a_family_may_be_allowed_and_declared_but_never_the_model_itself() -> None:
     script = JudgeScript(lambda name, before, body: says(counted(True)))
     with serving(script) as address:
-        with settler(address, "qwen3-8b qwen3-32b", exclude_family=False) as panel:
+        with panel_scorer(address, "qwen3-8b qwen3-32b", exclude_family=False) as panel:
             verdict = marked(ESSAY, "So.", panel, "Qwen3-8B-AWQ")
         assert [vote.judge for vote in verdict.parts[0].votes] == ["qwen3-32b"]
-        with settler(address, "qwen3-8b gpt-x", families={"mine": "qwen"}) as panel:
+        with panel_scorer(address, "qwen3-8b gpt-x", families={"mine": "qwen"}) as panel:
             verdict = marked(ESSAY, "So.", panel, "mine")
         assert [vote.judge for vote in verdict.parts[0].votes] == ["gpt-x"]
-        with settler(address, "qwen3-8b") as panel:
+        with panel_scorer(address, "qwen3-8b") as panel:
             with pytest.raises(UserError, match="never itself nor its family"):
                 panel.panel.check(["Qwen3-8B"], None)
             assert marked(ESSAY, "So.", panel, "Qwen3-8B").state == "ungraded"
@@ -124,7 +124,7 @@ def test_a_family_may_be_allowed_and_declared_but_never_the_model_itself() -> No
 
 def test_unknown_families_are_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
     script = JudgeScript(lambda name, before, body: says(counted(True)))
-    with serving(script) as address, settler(address, "alpha gpt-x") as panel:
+    with serving(script) as address, panel_scorer(address, "alpha gpt-x") as panel:
         for _ in range(3):
             marked(ESSAY, "So.", panel, "mystery")
     warned = [record.getMessage() for record in caplog.records if "family of" in record.getMessage()]
@@ -133,7 +133,7 @@ def test_unknown_families_are_warned_of_once(caplog: pytest.LogCaptureFixture) -
 
 def test_below_the_quorum_nothing_is_decided_and_the_reason_names_each_failure() -> None:
     script = voting(alpha=True, beta=error(500, "overloaded"), gamma=says("I will not say."))
-    with serving(script) as address, settler(address, "alpha beta gamma") as panel:
+    with serving(script) as address, panel_scorer(address, "alpha beta gamma") as panel:
         verdict = marked(ESSAY, "So.", panel)
     assert (verdict.state, verdict.points, verdict.correct) == ("ungraded", None, None)
     assert (verdict.low, verdict.high) == (0.0, 6.0)
@@ -144,7 +144,7 @@ def test_below_the_quorum_nothing_is_decided_and_the_reason_names_each_failure()
 def test_votes_far_apart_are_judged_again_by_those_not_drawn() -> None:
     script = voting(alpha=True, beta=True, gamma=False, delta=False, epsilon=False)
     rules = {"size": 3, "spread": 0.5, "extra": 2, "rule": "majority"}
-    with serving(script) as address, settler(address, "alpha beta gamma delta epsilon", **rules) as panel:
+    with serving(script) as address, panel_scorer(address, "alpha beta gamma delta epsilon", **rules) as panel:
         verdict = marked(ESSAY, "So.", panel)
     assert asked_judges(script) == ["alpha", "beta", "delta", "epsilon", "gamma"]
     assert verdict.correct is False
@@ -153,7 +153,7 @@ def test_votes_far_apart_are_judged_again_by_those_not_drawn() -> None:
 
 def test_where_all_are_drawn_they_are_asked_anew_with_another_seed() -> None:
     script = voting(alpha=[True, False], beta=[False, False])
-    with serving(script) as address, settler(address, "alpha beta", spread=0.5, extra=2) as panel:
+    with serving(script) as address, panel_scorer(address, "alpha beta", spread=0.5, extra=2) as panel:
         verdict = marked(ESSAY, "So.", panel)
     assert asked_judges(script) == ["alpha", "alpha", "beta", "beta"]
     assert len({seen.body["seed"] for seen in script.seen}) == 2
@@ -165,7 +165,7 @@ def test_only_what_the_rules_left_open_is_asked() -> None:
     blanks = question(
         "fill_in_blank", question="«b» x = ____, because ____ .", answer=["4", "the sum of the squares is fixed"]
     )
-    with serving(script) as address, settler(address) as panel:
+    with serving(script) as address, panel_scorer(address) as panel:
         verdict = marked(blanks, r"\boxed{4} \boxed{squares add up to a constant}", panel)
         assert marked(question("single_choice", answer=["A"]), r"\boxed{A}", panel).calls == []
     assert [part.decided_by for part in verdict.parts] == ["number", "llm"]
@@ -181,7 +181,7 @@ def test_open_questions_are_read_sub_question_by_sub_question_with_their_points(
         "open_ended", question="«o» (1) (2) (3)", answer=["a", "b", "c"], part_points=[2, 4, 6], points=12.0,
         solution="The reference solution says so.",
     )  # fmt: skip
-    with serving(script) as address, settler(address) as panel:
+    with serving(script) as address, panel_scorer(address) as panel:
         verdict = marked(asked, "A long answer.", panel)
     assert verdict.points == 8.0
     assert verdict.correct is False
@@ -190,7 +190,7 @@ def test_open_questions_are_read_sub_question_by_sub_question_with_their_points(
 
 def test_a_count_by_the_judge_itself_is_worth_its_share() -> None:
     script = JudgeScript(lambda name, before, body: says(counted(True, False, True, True)))
-    with serving(script) as address, settler(address) as panel:
+    with serving(script) as address, panel_scorer(address) as panel:
         assert marked(ESSAY, "Because.", panel).points == pytest.approx(4.5)
 
 
@@ -198,7 +198,7 @@ def test_a_response_without_an_answer_for_the_rules_is_read_unless_it_was_cut_sh
     script = JudgeScript(lambda name, before, body: says(counted(False)))
     asked = question("fill_in_blank", question="«n» x = ____", answer=["4"])
     prose = "Let us think.\n\nWe could square both sides.\n\nThen the claim would follow in a moment."
-    with serving(script) as address, settler(address) as panel:
+    with serving(script) as address, panel_scorer(address) as panel:
         assert marked(asked, prose, panel).state == "graded"
         assert marked(asked, prose, panel, finish="length").state == "no_answer"
         assert marked(asked, "<think>it is 4", panel).state == "no_answer"
@@ -209,12 +209,12 @@ def test_judges_see_the_pictures_and_not_the_thinking() -> None:
     script = JudgeScript(lambda name, before, body: says(counted(True)))
     asked = ESSAY.model_copy(update={"question": "«p» See <image>", "images": [picture("red")]})
     with serving(script) as address:
-        with settler(address) as panel:
+        with panel_scorer(address) as panel:
             marked(asked, "<think>secret thoughts</think>It scatters.", panel)
         kinds = [part["type"] for part in script.seen[0].body["messages"][1]["content"]]
         assert kinds == ["text", "image_url", "text"]
         assert "secret" not in text_of(script.seen[0].body)
-        with settler(address, images=False) as panel:
+        with panel_scorer(address, images=False) as panel:
             marked(asked, "It scatters.", panel)
         assert isinstance(script.seen[1].body["messages"][1]["content"], str)
 
@@ -224,7 +224,7 @@ def test_a_picture_that_is_not_at_hand_leaves_the_question_open() -> None:
 
     script = JudgeScript(lambda name, before, body: says(counted(True)))
     asked = ESSAY.model_copy(update={"images": [Image(path="0" * 64)]})
-    with serving(script) as address, settler(address) as panel:
+    with serving(script) as address, panel_scorer(address) as panel:
         verdict = marked(asked, "It scatters.", panel)
     assert verdict.state == "ungraded"
     assert "picture" in verdict.reason

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.core.records import IMAGE_MARK, Part
 from livek12.judges.llm.case import Case
+from livek12.judges.llm.client import READY
 from livek12.judges.llm.methods import METHODS
-from livek12.judges.llm.prompts import Block, load_prompt, parse_prompt, prompt_names
-from tests.core.engines.helpers import picture
+from livek12.judges.llm.prompts import Fenced, load_prompt, parse_prompt, prompt_names
+from tests.engines.helpers import picture
 from tests.judges.helpers import question
 
 FENCE = re.compile(r"<<<(END )?([A-Z ]+) ([0-9a-f]{32})>>>")
@@ -44,7 +45,7 @@ def shown(response: str, prompt: str = "livek12_count", **fields: object) -> str
         "question": case.question_block(),
         "reference": case.reference_block(["2"]),
         "solution": case.solution_block(),
-        "response": Block("RESPONSE", response),
+        "response": Fenced("RESPONSE", response),
         "parts": "There is 1 part to decide.",
     }
     messages, _ = load_prompt(prompt).messages(values)
@@ -81,7 +82,7 @@ def test_a_fence_copied_from_another_request_does_not_close(response: str, block
     assert outside(shown(forged + response)) == outside(shown("2"))
 
 
-@pytest.mark.parametrize("prompt", prompt_names())
+@pytest.mark.parametrize("prompt", [name for name in prompt_names() if name != READY])
 def test_no_prompt_lets_out_a_response_however_long(prompt: str) -> None:
     """All attacks in one response of over a megabyte, beside a question that carries pictures."""
     attack = "\n".join(PLEASING)
@@ -90,14 +91,14 @@ def test_no_prompt_lets_out_a_response_however_long(prompt: str) -> None:
     case = Case("q", question("single_choice", question=f"Look: {IMAGE_MARK}", answer=["A"], images=[figure]), long)
     plain = Case("q", case.question, "2")
 
-    def blocks(one: Case) -> dict[str, str | Block]:
+    def blocks(one: Case) -> dict[str, str | Fenced]:
         told = ("reference", "references", "solution", "variables", "values")
         return {
             "question": one.question_block(),
             "response": one.response_block(),
             "parts": "1 part.",
-            **{name: Block(name.upper(), "A") for name in told},
-            **({"values": Block("VALUES FOUND", one.response)} if prompt == "cfe_verify" else {}),
+            **{name: Fenced(name.upper(), "A") for name in told},
+            **({"values": Fenced("VALUES FOUND", one.response)} if prompt == "cfe_verify" else {}),
         }
 
     def user(one: Case) -> list[Part]:
@@ -142,12 +143,18 @@ def test_every_prompt_puts_the_response_last_and_shows_its_form_twice() -> None:
 
 
 def test_a_changed_prompt_is_another_prompt() -> None:
-    text = "---\nversion: 1\n---\n# System\na\n# Case\nb\n# Response\nc\n"
+    text = "---\nversion: 1\nsource: ours\n---\n# System\na\n# Case\nb\n# Response\nc\n"
     assert parse_prompt("p", text).id != parse_prompt("p", text + "d").id
 
 
 @pytest.mark.parametrize(
-    "text", ["", "# System\na", "---\nversion: x\n---\n# System\n", "---\nversion: 1\n---\n# Case\na\n# System\nb\n"]
+    "text",
+    [
+        "",
+        "# System\na",
+        "---\nversion: x\nsource: ours\n---\n# System\n",
+        "---\nversion: 1\nsource: ours\n---\n# Case\na\n# System\nb\n",
+    ],
 )
 def test_a_file_that_is_no_prompt(text: str) -> None:
     with pytest.raises(UserError):
@@ -160,7 +167,11 @@ def test_pictures_stand_at_their_marks_and_pages_come_first() -> None:
     block = Case("q", asked, "A", pages=(page,)).question_block()
     assert block.images == (page, figure)
     messages, images = load_prompt("kmmmu_p2").messages(
-        {"question": block, "reference": Block("GOLD ANSWER", "A"), "response": Block("RESPONSE", IMAGE_MARK)}
+        {
+            "question": block,
+            "reference": Fenced("GOLD ANSWER", "A"),
+            "response": Fenced("RESPONSE", IMAGE_MARK),
+        }
     )
     assert [part.image for part in messages[1].content if part.type == "image"] == [page.sha256, figure.sha256]
     assert set(images) == {page.sha256, figure.sha256}

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from livek12.core.records import Question, Variable
-from livek12.judges.llm.client import ATTEMPTS, JudgeModel, JudgeSpec
+from livek12.engines.asking import ATTEMPTS
+from livek12.judges.llm.client import JudgeModel, JudgeSpec
 from livek12.judges.llm.panel import Panel
 from livek12.judges.llm.spec import PanelSpec
-from tests.core.engines.scripted_server import Reply, serving
+from tests.engines.scripted_server import Reply, serving
 from tests.judges.helpers import CASCADE, question
-from tests.judges.llm.helpers import marked, settler
+from tests.judges.llm.helpers import marked, panel_scorer
 from tests.judges.llm.judge_server import JudgeScript, says, text_of
 
 FALL: Question = question(
@@ -50,7 +51,7 @@ def scripted(extraction: object, verification: object = None) -> JudgeScript:
 
 def test_rules_decide_what_was_extracted_and_the_judge_verifies_the_rest() -> None:
     script = scripted(values(v="19.6", h=r"g t^2 / 2", why="the pull of the Earth"), checks(why=True))
-    with serving(script) as address, settler(address, method="s2s") as panel:
+    with serving(script) as address, panel_scorer(address, method="s2s") as panel:
         verdict = marked(FALL, PROSE, panel)
     assert [part.decision for part in verdict.parts] == ["accept"] * 3
     assert [part.answer for part in verdict.parts] == ["19.6", "g t^2 / 2", "the pull of the Earth"]
@@ -65,7 +66,7 @@ def test_rules_decide_what_was_extracted_and_the_judge_verifies_the_rest() -> No
 
 def test_a_value_that_is_not_there_is_wrong_and_one_that_differs_too() -> None:
     script = scripted(values(v="20.5", h=None, why=None))
-    with serving(script) as address, settler(address, method="s2s") as panel:
+    with serving(script) as address, panel_scorer(address, method="s2s") as panel:
         verdict = marked(FALL, PROSE, panel)
     assert [part.decision for part in verdict.parts] == ["reject"] * 3
     assert verdict.state == "graded"
@@ -77,7 +78,7 @@ def test_a_value_that_is_not_there_is_wrong_and_one_that_differs_too() -> None:
 )
 def test_a_failed_extraction_is_ungraded_never_dropped_and_never_wrong(extraction: object) -> None:
     script = scripted(extraction)
-    with serving(script) as address, settler(address, method="s2s") as panel:
+    with serving(script) as address, panel_scorer(address, method="s2s") as panel:
         verdict = marked(FALL, PROSE, panel)
     assert (verdict.state, verdict.correct, verdict.low, verdict.high) == ("ungraded", None, 0.0, 1.0)
     assert [part.decision for part in verdict.parts] == ["undecided"] * 3
@@ -87,7 +88,7 @@ def test_a_failed_extraction_is_ungraded_never_dropped_and_never_wrong(extractio
 
 def test_a_failed_verification_leaves_only_its_variables_open() -> None:
     script = scripted(values(v="19.6", h=r"g t^2 / 2", why="the pull of the Earth"), "hm")
-    with serving(script) as address, settler(address, method="s2s") as panel:
+    with serving(script) as address, panel_scorer(address, method="s2s") as panel:
         verdict = marked(FALL, PROSE, panel)
     assert [part.decision for part in verdict.parts] == ["accept", "accept", "undecided"]
     assert (verdict.state, verdict.low) == ("ungraded", pytest.approx(2 / 3))
@@ -104,7 +105,7 @@ def test_the_other_protocols_mark_the_same_response(method: str) -> None:
     }
     with (
         serving(JudgeScript(lambda name, before, body: says(said[method]))) as address,
-        settler(address, method=method) as panel,
+        panel_scorer(address, method=method) as panel,
     ):
         verdict = marked(FALL, PROSE, panel)
     assert (verdict.state, verdict.correct) == ("graded", True)
@@ -115,7 +116,7 @@ def test_recorded_replies_judge_like_a_model(tmp_path: Path) -> None:
 
     from livek12.judges.base import NamedJudge
     from livek12.judges.grade import GradingConfig
-    from livek12.judges.llm.settle import Settler
+    from livek12.judges.llm.panel_scorer import PanelScorer
 
     rows = [
         {"task": "cfe_extract", "question_id": "fall", "trial": 0, "response": "not JSON"},
@@ -128,7 +129,7 @@ def test_recorded_replies_judge_like_a_model(tmp_path: Path) -> None:
     spec = PanelSpec(judges=(JudgeSpec(str(file), "replay"),))
     with ThreadPoolExecutor(2) as threads:
         panel = Panel(spec, [JudgeModel(judge) for judge in spec.judges], threads)
-        verdict = marked(FALL, PROSE, Settler(panel, NamedJudge("s2s"), GradingConfig(), CASCADE))
+        verdict = marked(FALL, PROSE, PanelScorer(panel, NamedJudge("s2s"), GradingConfig(), CASCADE))
     assert [part.decision for part in verdict.parts] == ["accept", "reject", "accept"]
     assert [call.problem != "" for call in verdict.calls] == [True, False, False]
     assert verdict.calls[1].completion_tokens == 30
@@ -137,16 +138,14 @@ def test_recorded_replies_judge_like_a_model(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_genuine_small_model_goes_through_all_of_it(served: str, tmp_path: Path) -> None:
     """Its marks mean nothing; that every request is counted, remembered and either read or open does."""
-    from livek12.judges.cache import VOTES, Store
+    from livek12.core.store import VOTES, Store
 
     asked = FALL.model_copy(
         update={"question": "A ball falls for 2 s. How fast is it?", "variables": FALL.variables[:1]}
     )
     found = []
     for _ in range(2):
-        with settler(served, "SmolLM2-135M-Instruct", "s2s", store=Store(VOTES, tmp_path), max_tokens=50) as panel:
-            for judge in panel.panel.eligible(()):
-                judge.spec.engine_args.update({"timeout": "120"})  # type: ignore[attr-defined]
+        with panel_scorer(served, "SmolLM2-135M-Instruct", "s2s", store=Store(VOTES, tmp_path), max_tokens=50) as panel:
             verdict = marked(
                 asked, "It is falling.\n\nIts speed is near twenty, I should say, or so.\n\nThat is it.", panel
             )

@@ -78,6 +78,7 @@ def test_a_panel_in_a_file(tmp_path: Path) -> None:
         (("prompt: 1.25, ", ""), "price needs"),
         (("engine: vllm", "engine: vlm"), "choose one of"),
         (("max_tokens: 9000", "max_token: 9000"), "sampling"),
+        (("max_tokens: 9000", "system_prompt: Be strict"), "no other system_prompt"),
         (("families: {my-model: qwen}", "families: [a]"), "families"),
         (("engine: openai", "engine: [openai"), "is not YAML"),
     ],

@@ -1,0 +1,169 @@
+"""Which benchmarks there are: folders of this package, installed packages, and folders that the user names.
+
+Contract: a benchmark has a name and up to two sides that know nothing of each other: `tasks` (what is asked) and
+`builder` (how its data set is built). Inside, they are packages of two rooms, found by their folders. Outside, they
+are the modules `tasks` and `builder` of one package: one that an installed distribution names in the entry-point group
+`livek12.benchmarks` (NAME = PACKAGE), or a folder NAME given by `--include` (the variable LIVEK12_INCLUDE, which child
+processes inherit). What is named there is the user's own code and is imported; nothing that a data set or a run folder
+says is. Two benchmarks of one name are an error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Literal, get_args
+
+from livek12.core.errors import UserError
+
+GROUP = "livek12.benchmarks"
+VARIABLE = "LIVEK12_INCLUDE"
+INCLUDED = "livek12.core.included"
+RESERVED = ("sample", "all")
+"""Data sets that hold several benchmarks."""
+Side = Literal["tasks", "builder"]
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Where a benchmark was found.
+
+    Attributes:
+        name: as tasks, data sets and the command line call it.
+        place: for people: the folder or the distribution.
+        package: the package whose modules are its sides.
+    """
+
+    name: str
+    place: str
+    package: str
+
+
+def include(folders: Collection[Path]) -> None:
+    """Adds the folders of benchmarks to those that this process and its children know.
+
+    Raises:
+        UserError: there is no such folder, or it holds no side of a benchmark.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise UserError(f"--include {folder}: no such folder; name the folder of a benchmark")
+        if not {file.stem for file in folder.iterdir()} & {*get_args(Side)}:
+            raise UserError(f"--include {folder}: holds neither tasks.py nor builder.py; name a benchmark's folder")
+        _check_name(folder.resolve().name, str(folder))
+        if os.pathsep in str(folder.resolve()):
+            raise UserError(f"--include {folder}: its path holds {os.pathsep!r}, which parts folders; move it")
+    known = dict.fromkeys([*included(), *(folder.resolve() for folder in folders)])
+    os.environ[VARIABLE] = os.pathsep.join(map(str, known))
+
+
+def named() -> str:
+    """The value of LIVEK12_INCLUDE: while it is the same, so are the benchmarks."""
+    return os.environ.get(VARIABLE, "")
+
+
+def included() -> list[Path]:
+    """The folders named by `--include` and LIVEK12_INCLUDE."""
+    return [Path(place).resolve() for place in named().split(os.pathsep) if place]
+
+
+def include_flags() -> list[str]:
+    """The arguments that make another `livek12` know the same folders."""
+    return [word for folder in included() for word in ("--include", str(folder))]
+
+
+def sides(side: Side, room: str, marker: str) -> dict[str, ModuleType]:
+    """One side of every benchmark that has it, by name: those inside first.
+
+    Args:
+        side: the module of a package outside.
+        room: the package whose packages are that side of the benchmarks inside.
+        marker: what each of these holds, and no other package of the room does.
+
+    Raises:
+        UserError: two benchmarks have one name, or one outside cannot be imported.
+    """
+    return _sides(side, room, marker, named())
+
+
+@cache
+def _sides(side: Side, room: str, marker: str, named: str) -> dict[str, ModuleType]:
+    found = {name: importlib.import_module(f"{room}.{name}") for name in _inside(room, marker)}
+    for benchmark in _outside(included(), tuple(found)):
+        if module := _imported(benchmark, side):
+            found[benchmark.name] = module
+    return found
+
+
+def _outside(folders: Iterable[Path], inside: Iterable[str]) -> list[Benchmark]:
+    """The benchmarks that do not lie in this package; nothing is imported.
+
+    Args:
+        folders: those that are named.
+        inside: names that are taken.
+
+    Raises:
+        UserError: one has no possible name, or one that is taken.
+    """
+    taken = dict.fromkeys(inside, "livek12 itself") | dict.fromkeys(RESERVED, "the data set of that name")
+    found = []
+    for benchmark in (*_installed(), *(Benchmark(f.name, str(f), f"{INCLUDED}.{f.name}") for f in folders)):
+        _check_name(benchmark.name, benchmark.place)
+        if benchmark.name in taken:
+            raise UserError(
+                f"two benchmarks are called {benchmark.name}: {taken[benchmark.name]} and {benchmark.place};"
+                " rename one or leave it out"
+            )
+        taken[benchmark.name] = benchmark.place
+        found.append(benchmark)
+    return found
+
+
+def _check_name(name: str, place: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UserError(
+            f"benchmark {name!r} ({place}): a name is a small letter and then up to 31 small letters, digits and _;"
+            " rename it"
+        )
+
+
+def _inside(room: str, marker: str) -> list[str]:
+    paths = [Path(path) for path in importlib.import_module(room).__path__]
+    names = [found.name for found in pkgutil.iter_modules(map(str, paths)) if found.ispkg]
+    return [name for name in names if any((path / name / marker).exists() for path in paths)]
+
+
+def _installed() -> Iterator[Benchmark]:
+    from importlib.metadata import entry_points
+
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        yield Benchmark(entry.name, f"the installed {entry.dist.name if entry.dist else entry.value}", entry.module)
+
+
+def _imported(benchmark: Benchmark, side: Side) -> ModuleType | None:
+    """One side of a benchmark outside; None where it has none.
+
+    Raises:
+        UserError: it cannot be imported.
+    """
+    name = f"{benchmark.package}.{side}"
+    try:
+        if benchmark.package.startswith(INCLUDED):
+            importlib.import_module(INCLUDED).add(Path(benchmark.place))
+        return importlib.import_module(name) if importlib.util.find_spec(name) else None
+    except UserError:
+        raise
+    except Exception as error:  # whatever code outside raises
+        raise UserError(
+            f"benchmark {benchmark.name} ({benchmark.place}): {side} cannot be imported"
+            f" ({type(error).__name__}: {error}); mend it or leave it out"
+        ) from error

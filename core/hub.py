@@ -1,0 +1,84 @@
+"""Data sets of the Hub: fetching one, and saying in words why it cannot be had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from livek12.core.text import one_line, public
+
+_NETWORK = ("httpx", "httpcore", "requests", "urllib3", "aiohttp")
+
+
+class NotFetched(Exception):
+    """A data set that the Hub did not give; the message says why, on one line."""
+
+
+def fetch(name: str, revision: str | None = None, patterns: list[str] | None = None) -> Path:
+    """The folder of a data set of the Hub, or of its copy in the Hub's cache.
+
+    Args:
+        name: ORG/NAME.
+        revision: a branch, tag or commit; default the newest.
+        patterns: only files that match one of these.
+
+    Raises:
+        NotFetched: it is not there, or cannot be reached.
+    """
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, repo_type="dataset", revision=revision, allow_patterns=patterns))
+    except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
+        raise NotFetched(reason(error)) from None
+
+
+def reason(error: BaseException) -> str:
+    """Why a call of the Hub's client failed, on one line."""
+    cause = root(error)
+    kind = type(cause).__name__
+    if kind == "OfflineModeIsEnabled":
+        return "HF_HUB_OFFLINE is set, and no copy is in the cache"
+    if kind == "RepositoryNotFoundError":
+        return "it has no such data set, or none that the token may see"
+    if kind == "RevisionNotFoundError":
+        return "it has the data set, and not this revision"
+    if is_network(cause):
+        return f"{endpoint()} cannot be reached, and no copy is in the cache"
+    if is_no_hub(cause):
+        return no_hub()
+    return one_line(getattr(cause, "server_message", None) or cause, 160)
+
+
+def root(error: BaseException) -> BaseException:
+    """The Hub's or the network's own error under what the client wrapped around it."""
+    while error.__cause__ is not None and getattr(error, "response", None) is None:
+        error = error.__cause__
+    return error
+
+
+def is_network(cause: BaseException) -> bool:
+    """Whether nothing was answered at all."""
+    if getattr(cause, "response", None) is not None:
+        return False
+    return isinstance(cause, ConnectionError | TimeoutError) or type(cause).__module__.startswith(_NETWORK)
+
+
+def is_no_hub(cause: BaseException) -> bool:
+    """Whether something was answered that the client could not make sense of."""
+    named = type(cause).__module__.startswith("huggingface_hub")
+    return not named and isinstance(cause, KeyError | IndexError | TypeError | ValueError | AttributeError)
+
+
+def no_hub() -> str:
+    """What to say of such an answer."""
+    return (
+        f"what answers at {endpoint()} is no Hub, or something stands before it (a login page, a proxy): check the"
+        " network and HF_ENDPOINT"
+    )
+
+
+def endpoint() -> str:
+    """The Hub's address, as the environment had it when the client was imported."""
+    from huggingface_hub import constants
+
+    return public(constants.ENDPOINT)

@@ -1,0 +1,42 @@
+"""The folders that `--include` names, as packages: FOLDER/NAME is `livek12.core.included.NAME` (see `core.benchmarks`).
+
+A name of its own keeps them apart from installed packages, and any process that inherits the variable can import them:
+those that build rows beside the main one unpickle functions of a benchmark by this name. Nothing is searched for: what
+lies beside such a folder is never imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+from livek12.core.benchmarks import included
+
+__path__ = []
+
+
+def add(folder: Path) -> None:
+    """Makes a folder a subpackage of this one; what its `__init__.py` raises is raised here."""
+    name = f"{__name__}.{folder.name}"
+    if name in sys.modules:
+        return
+    spec: ModuleSpec | None = ModuleSpec(name, None, is_package=True)
+    if (folder / "__init__.py").is_file():
+        spec = importlib.util.spec_from_file_location(name, folder / "__init__.py")
+    assert spec is not None
+    spec.submodule_search_locations = [str(folder)]
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        if spec.loader is not None:
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+
+
+for _folder in included():
+    with contextlib.suppress(Exception):  # whoever asks for this one is told
+        add(_folder)

@@ -1,0 +1,92 @@
+"""Files that one process has for its own, by locks that end with it.
+
+Contract: a lock lasts until all who have the file open close it; so a forked child lets go of what its parent holds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from livek12.core.errors import UserError
+
+_OWN: set[int] = set()
+"""What this process has open for its own; a forked child does not keep it."""
+
+
+def is_held(file: Path) -> bool:
+    """Whether a living process holds the file by its lock.
+
+    A shared lock: a holder's is exclusive and refuses it, but two who look at once must not take each other for one.
+    It takes no right to write.
+
+    Raises:
+        OSError: the file cannot be opened, or its file system has no locks.
+    """
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def open_own(path: Path) -> int:
+    """Opens a file to read and append; forked children let go of it, for a lock lasts until all have closed it."""
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    _OWN.add(fd)
+    return fd
+
+
+def owns(fd: int) -> bool:
+    """Whether this process has the file open for its own; a forked child does not."""
+    return fd in _OWN
+
+
+def close_own(fd: int) -> None:
+    """Closes such a file; in a forked child it is closed already."""
+    if fd in _OWN:
+        _OWN.discard(fd)
+        os.close(fd)
+
+
+def _forget_own() -> None:
+    while _OWN:
+        os.close(_OWN.pop())
+
+
+def lock_own(path: Path, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> int | None:
+    """Opens a file (see `open_own`) and locks it.
+
+    Args:
+        path: the file; made where it is missing.
+        how: as `flock` takes it.
+
+    Returns:
+        The open file, whose lock lasts until it is closed; None where another holds it and `how` does not wait.
+
+    Raises:
+        UserError: the file cannot be opened, or its file system has no locks.
+    """
+    try:
+        fd = open_own(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be opened for writing ({error.strerror}); use another folder") from error
+    try:
+        fcntl.flock(fd, how)
+    except BlockingIOError:
+        close_own(fd)
+        return None
+    except OSError as error:
+        close_own(fd)
+        raise UserError(f"{path}: this file system has no locks ({error.strerror}); use another folder") from error
+    return fd
+
+
+os.register_at_fork(after_in_child=_forget_own)

@@ -1,0 +1,357 @@
+"""A supervised child process, and a pool of them: what crashes, hangs or takes too much costs one request.
+
+Contract: a child is a fresh interpreter that runs a function of a module at the other end of a connection. It never
+imports the main module of its caller, so that a script needs no guard, and it is no fork of a process with threads. It
+leads a session of its own: a Ctrl-C is for the parent, and what it has started ends with it. It ends when its parent
+ends, even when that is killed, whatever thread has started it. (A signal at the parent's death, which Linux could send,
+comes with the end of that thread.) What libraries print there goes to standard error or is kept for the message about
+its end; the connection carries nothing but messages.
+
+Not pebble or loky: with them a worker that is killed while it waits breaks the whole pool, a busy one outlives its
+parent, the caller's main module is imported again, and results come back as pickles.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import IO, Any, Final, Self, TypeAlias
+
+from livek12.core.text import one_line
+
+Link: TypeAlias = "Connection[Any, Any]"
+WATCH_SECONDS: Final = 2.0
+"""How often each end looks whether the other still lives, should a third process hold the connection open."""
+_BOOT: Final = (
+    "import sys; from multiprocessing.connection import Connection; link = Connection(int(sys.argv[1])); "
+    "sys.path[:] = link.recv(); from livek12.core.process import _begin; _begin(link)"
+)
+_log = logging.getLogger(__name__)
+
+
+class Ended(Exception):
+    """A child is gone; says how in words."""
+
+
+class NotStarted(Ended):
+    """A child was gone before it was ready."""
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class ChildProcess:
+    """The near end of a child.
+
+    Args:
+        work: called there as `work(link, *given)`; a function of a module. It leaves the link open.
+        given: pickled.
+        quiet: what it prints is not shown; its last line is told when it ends. Otherwise it goes to standard error.
+        memory_bytes: limit of its address space; None for none.
+        environment: variables that it has besides those of its parent.
+
+    Attributes:
+        pid: its id, and that of its session.
+        ready: whether a message has come from it.
+    """
+
+    def __init__(
+        self,
+        work: Callable[..., None],
+        *given: object,
+        quiet: bool,
+        memory_bytes: int | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        task = pickle.dumps((work, given))
+        ours, theirs = socket.socketpair()
+        self._link: Link = Connection(ours.detach())
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _BOOT, str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE if quiet else None,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+        self.ready = False
+        self._limit: float | None = None
+        self._killed = False
+        self._last_line = ""
+        self._hearing: threading.Thread | None = None
+        if self._process.stderr is not None:
+            self._hearing = threading.Thread(target=self._hear, args=(self._process.stderr,), daemon=True)
+            self._hearing.start()
+        for first in (pickle.dumps(sys.path), pickle.dumps((os.getpid(), memory_bytes)), task):
+            self.send(first)
+
+    def send(self, message: bytes) -> None:
+        """Writes a message; into the void when the child is gone, which `receive` then tells."""
+        with suppress(OSError):
+            self._link.send_bytes(message)
+
+    def receive(self, seconds: float | None = None) -> bytes:
+        """The next message.
+
+        Args:
+            seconds: by the clock; None for as long as the child lives.
+
+        Raises:
+            TimeoutError: nothing came in time; the child may still live.
+            Ended: the child is gone.
+        """
+        until = float("inf") if seconds is None else time.monotonic() + seconds
+        try:
+            while not self._link.poll(max(0.0, min(WATCH_SECONDS, until - time.monotonic()))):
+                if self.returncode is not None and not self._link.poll():
+                    raise EOFError
+                if time.monotonic() >= until:
+                    raise TimeoutError
+            self._limit_reading(seconds)
+            message = self._link.recv_bytes()
+        except TimeoutError:
+            raise
+        except (EOFError, OSError):
+            raise Ended(self.ending()) from None
+        self.ready = True
+        return message
+
+    def _limit_reading(self, seconds: float | None) -> None:
+        """For a child that stops in the middle of a message."""
+        if seconds != self._limit:
+            ours = socket.socket(fileno=self._link.fileno())
+            limit = 0 if seconds is None else int(seconds) + 1
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", limit, 0))
+            ours.detach()
+            self._limit = seconds
+
+    @property
+    def returncode(self) -> int | None:
+        """The code it has ended with, negative for a signal; None while it lives."""
+        return self._process.poll()
+
+    def ending(self) -> str:
+        """How it has ended, in words; it is killed if it has not."""
+        self.wait(WATCH_SECONDS)
+        self.kill()
+        if self._hearing is not None:
+            self._hearing.join(WATCH_SECONDS)  # what it has started may hold its output open
+        return ending(self._process.returncode, self._last_line)
+
+    def wait(self, seconds: float) -> None:
+        """Waits for it to end of itself, so long at most."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+
+    def kill(self) -> None:
+        """Ends it with all that it has started in its session. The link stays: another thread may be waiting at it."""
+        if self._killed:  # later on the id may be another's
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+        self._killed = True
+
+    def _hear(self, noise: IO[bytes]) -> None:
+        with noise:
+            while line := noise.readline(4096):
+                if text := one_line(line.decode(errors="replace"), 200):
+                    self._last_line = text
+                    _log.debug("%d: %s", self.pid, text)
+
+
+def ending(code: int, last_line: str) -> str:
+    """How a process has ended, in words."""
+    if code == -signal.SIGKILL:
+        return "its process was killed (SIGKILL: by somebody, or by the system when memory ran out)"
+    try:
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+    except ValueError:
+        how = f"by signal {-code}"
+    return f"its process ended {how}" + (f": {last_line}" if last_line else "")
+
+
+class ProcessPool:
+    """A bounded number of children, each serving one request at a time; `ask` may be called from any thread.
+
+    Children start when they are first needed. One that ends, or does not reply in time, costs its request and is
+    replaced. Use as a context manager, or call `close`.
+
+    Args:
+        work: what each child runs: it takes its requests from `requests(link)` and sends one reply to each.
+        given: to `work`.
+        size: the most children at a time.
+        quiet: see `ChildProcess`.
+        wall_seconds: by the clock, for one request or the start of a child; None for no limit.
+        memory_bytes: address space of each child; None for no limit.
+    """
+
+    def __init__(
+        self,
+        work: Callable[..., None],
+        *given: object,
+        size: int,
+        quiet: bool,
+        wall_seconds: float | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
+        self.size = size
+        self.wall_seconds = wall_seconds
+        self._start = partial(ChildProcess, work, *given, quiet=quiet, memory_bytes=memory_bytes)
+        self._free = threading.Semaphore(size)
+        self._lock = threading.Lock()
+        self._idle: list[ChildProcess] = []
+        self._all: set[ChildProcess] = set()
+        self._owner = os.getpid()
+
+    def ask(self, request: bytes) -> bytes:
+        """The reply of a child.
+
+        Raises:
+            NotStarted: it ended before it could take a request.
+            Ended: it ended over the request, or was killed because its reply did not come in time.
+        """
+        self._after_fork()
+        with self._free:
+            child = self._take()
+            try:
+                reply = self._exchange(child, request)
+            except BaseException as error:
+                self._drop(child, replace=isinstance(error, Ended) and child.ready)
+                raise
+            with self._lock:
+                if child in self._all:
+                    self._idle.append(child)
+            return reply
+
+    def pids(self) -> list[int]:
+        """The ids of the children that there are."""
+        with self._lock:
+            return [child.pid for child in self._all]
+
+    def close(self) -> None:
+        """Ends all children; the pool may be used again."""
+        self._after_fork()
+        with self._lock:
+            children, self._idle, self._all = self._all, [], set()
+        for child in children:
+            child.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _after_fork(self) -> None:
+        """In a fork the children are its parent's, and so are the threads that hold the locks."""
+        if self._owner != os.getpid():
+            self._free, self._lock = threading.Semaphore(self.size), threading.Lock()
+            self._owner, self._idle, self._all = os.getpid(), [], set()
+
+    def _exchange(self, child: ChildProcess, request: bytes) -> bytes:
+        try:
+            if not child.ready:
+                child.receive(self.wall_seconds)
+            child.send(request)
+            return child.receive(self.wall_seconds)
+        except (TimeoutError, Ended) as error:
+            how = str(error) or f"it was silent for {self.wall_seconds:g} s"
+            raise (Ended if child.ready else NotStarted)(how) from None
+
+    def _take(self) -> ChildProcess:
+        with self._lock:
+            while self._idle:
+                child = self._idle.pop()
+                if child.returncode is None:
+                    return child
+                self._all.discard(child)
+                child.kill()
+            child = self._start()
+            self._all.add(child)
+            return child
+
+    def _drop(self, child: ChildProcess, *, replace: bool) -> None:
+        """Ends a child; starts another at once if asked, so that the next request does not wait for all of it."""
+        child.kill()
+        with self._lock:
+            was_here = child in self._all  # else the pool was closed meanwhile
+            self._all.discard(child)
+            if replace and was_here and len(self._all) < self.size:
+                self._idle.append(self._start())
+                self._all.add(self._idle[-1])
+
+
+# ---- in the child ----
+
+
+def requests(link: Link) -> Iterator[bytes]:
+    """Tells a pool that its child is ready; then what it asks, one request after the other."""
+    link.send_bytes(b"")
+    while True:
+        yield link.recv_bytes()
+
+
+def limit_time(seconds: float) -> None:
+    """Ends this process by SIGPROF after so much more time of a processor, whatever it is doing; 0 for no limit."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _begin(link: Link) -> None:
+    """Runs what the parent sends."""
+    parent, memory_bytes = link.recv()
+    os.set_inheritable(link.fileno(), False)
+    os.dup2(2, 1)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    threading.Thread(target=_end_with, args=(parent, link), daemon=True, name="parent").start()
+    if memory_bytes is not None:
+        _limit_memory(memory_bytes)
+    work, given = link.recv()
+    try:
+        work(link, *given)
+    except (EOFError, ConnectionError):
+        if not _is_left(link.fileno(), 0):
+            raise
+        os.killpg(0, signal.SIGKILL)
+
+
+def _end_with(parent: int, link: Link) -> None:
+    """Ends this session with the parent, which is gone when the link is closed; a fork of it may hold that open."""
+    end = link.fileno()
+    while os.getppid() == parent and not _is_left(end, WATCH_SECONDS):
+        pass
+    os.killpg(0, signal.SIGKILL)
+
+
+def _is_left(end: int, seconds: float) -> bool:
+    """Whether the other end of a connection is closed, or is so within the time; messages do not count."""
+    hang_up = select.poll()
+    hang_up.register(end, 0)
+    return bool(hang_up.poll(1000 * seconds))
+
+
+def _limit_memory(limit: int) -> None:
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,0 +1,157 @@
+"""What a person sees while work goes on: a bar on a terminal, a line now and then elsewhere; all on stderr.
+
+Of several launched processes the first alone shows progress; each says its own warnings.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import TypeVar
+
+import typer
+
+from livek12.core.ranks import this_rank
+from livek12.core.visible import visible
+
+_EVERY_SECONDS = 10.0
+_PATIENCE_SECONDS = 3.0
+_SHOWN_WARNINGS = 5
+quiet = False
+"""Whether nothing but warnings is to be said."""
+_warned: dict[str, int] = {}
+_said: set[str] = set()
+T = TypeVar("T")
+
+
+class Progress:
+    """Counts steps of one piece of work, of `total` where that is known. Use as a context manager.
+
+    Args:
+        what: the work.
+        total: how many steps there are.
+        done: how many of them are done already.
+        more: says something else of how far it is, for steps that take long.
+        patient: whether nothing is said of work that lasts a few seconds only.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        total: int | None = None,
+        done: int = 0,
+        more: Callable[[], str] = lambda: "",
+        patient: bool = False,
+    ) -> None:
+        self._more = more
+        self._what, self._total, self._done, self._before = what, total, done, done
+        self._began = self._told = time.monotonic()
+        self._silent_until = self._began + (_PATIENCE_SECONDS if patient else 0.0)
+        self._bar = None
+        self._quiet = quiet or not this_rank().first
+        if sys.stderr is not None and sys.stderr.isatty() and not self._quiet:  # a service may have none
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+            from rich.progress import Progress as Bar
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+            self._bar = Bar(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True))
+            self._task = self._bar.add_task(what, total=total, completed=done)
+
+    def step(self) -> None:
+        """One more is done."""
+        self._done += 1
+        self.beat()
+
+    def beat(self) -> None:
+        """It still goes on, though no step is done."""
+        now = time.monotonic()
+        if now < self._silent_until:
+            return
+        if self._bar is not None:
+            self._bar.start()  # once it has begun, this does nothing
+            self._bar.update(self._task, completed=self._done, description=self._what + self._more())
+        elif now - self._told > _EVERY_SECONDS:
+            self._told = now
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._quiet:
+            return
+        seconds = time.monotonic() - self._began
+        of = "" if self._total is None else f"/{self._total}"
+        print(f"{self._what}: {self._done}{of} after {seconds:.0f} s{self._more()}", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Progress:
+        if self._bar is not None and time.monotonic() >= self._silent_until:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        elif time.monotonic() < self._silent_until:
+            return
+        elif value is None or self._done > self._before:  # what was refused before it began has no progress
+            self._tell()
+
+
+def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+    """The items; where taking them all lasts longer than a few seconds, says how far it is."""
+    with Progress(what, total, patient=True) as progress:
+        for item in items:
+            yield item
+            progress.step()
+
+
+def say(line: str) -> None:
+    """One line on stderr about what is being done."""
+    if not quiet and this_rank().first:
+        print(visible(" ".join(line.split())), file=sys.stderr, flush=True)
+
+
+def tell(line: str, err: bool = False) -> None:
+    """A line of a command's result, for people: what it hides is shown."""
+    typer.echo(visible(line), err=err)
+
+
+def show_log() -> None:
+    """From now on, what the package logs as a warning is said like any other."""
+    import logging
+
+    class Saying(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            warn(record.getMessage())
+
+    logging.getLogger("livek12").addHandler(Saying(logging.WARNING))
+
+
+def warn(line: str, kind: str = "") -> None:
+    """One line on stderr, once; of each kind the first few, and how many more there were when the command ends."""
+    if line in _said:
+        return
+    _warned[kind] = _warned.get(kind, 0) + 1
+    if not kind or _warned[kind] <= _SHOWN_WARNINGS:
+        _said.add(line)  # only what is shown: a million failures must not be held
+        print(f"warning: {visible(' '.join(line.split()))}", file=sys.stderr, flush=True)
+    elif _warned[kind] == _SHOWN_WARNINGS + 1:
+        print(f"warning: more of the kind {kind!r} are only counted", file=sys.stderr, flush=True)
+
+
+def tell_counts() -> None:
+    """At the end of a command: of each kind of which not all was shown, how many more there were."""
+    for kind, count in _warned.items():
+        if kind and count > _SHOWN_WARNINGS:
+            more = count - _SHOWN_WARNINGS
+            print(f"warning: {more} more of the kind {kind!r}; each stands in what was written", file=sys.stderr)
+    _warned.clear()

@@ -1,0 +1,90 @@
+"""Prompt files, and the fence around data in a prompt: for whoever words a request to a model.
+
+Contract: a prompt is a file. Its head, between two lines `---`, names its `version` and the `source` of its rules; the
+rest is the text, with a place in braces for each value. The hash is that of the whole file. Values are filled in once
+and never looked at again, so that nothing in them is a place or an instruction to us. Data from outside stands between
+two lines with a marker that is made from the data by hash and occurs in none of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from itertools import count
+
+from livek12.core.errors import UserError
+
+FOLDER = "prompts"
+_HEAD = re.compile(r"---\nversion: (\d+)\nsource: (.+)\n---\n")
+_PLACE = re.compile(r"\{(\w+)\}")
+_CONTROL = re.compile(r"<(?=[|｜/]?[\w▁:|｜-]{1,60}[|｜]?>)|\[(?=/?[A-Z_]{2,24}\])|◁(?=/?\w+▷)")
+"""What a chat template may take for its own: <|im_end|>, </s>, <start_of_turn>, [INST], ◁think▷."""
+
+
+@dataclass(frozen=True)
+class PromptFile:
+    """One prompt file.
+
+    Attributes:
+        name: "livek12/en.image_only.txt".
+        version: goes up with every change of the file that has been in a release.
+        source: where its rules come from.
+        text: what follows the head.
+        sha256: of the whole file.
+    """
+
+    name: str
+    version: int
+    source: str
+    text: str
+    sha256: str
+
+    def filled(self, values: Mapping[str, str]) -> str:
+        """The text with a value at each place.
+
+        Raises:
+            KeyError: a place has no value.
+        """
+        return _PLACE.sub(lambda match: values[match[1]], self.text)
+
+
+def parse_prompt(name: str, text: str) -> PromptFile:
+    """A prompt from the text of its file.
+
+    Raises:
+        UserError: the text has no head.
+    """
+    head = _HEAD.match(text)
+    if head is None:
+        raise UserError(f"prompt {name}: begins with no head (---, version: N, source: …, ---)")
+    return PromptFile(name, int(head[1]), head[2], text[head.end() :], hashlib.sha256(text.encode()).hexdigest())
+
+
+@cache
+def load_prompt(package: str, file: str) -> PromptFile:
+    """The prompt `prompts/FILE` of a package."""
+    text = resources.files(package).joinpath(FOLDER, file).read_text(encoding="utf-8")
+    return parse_prompt(file, text)
+
+
+def fenced(text: str) -> tuple[str, str]:
+    """A line that the text cannot hold, because it is made from it, and the text between two of them."""
+    fence = marker(lambda salt: text + "\0" * salt, [text], 16)
+    line = f"=== {fence} ==="
+    return line, f"{line}\n{text}\n{line}"
+
+
+def marker(of: Callable[[int], str], texts: Iterable[str], digits: int) -> str:
+    """The first of the hashes of `of(0)`, `of(1)`, … that occurs in none of the texts, as so many hex digits."""
+    known = list(texts)
+    hashes = (hashlib.sha256(of(salt).encode("utf-8", "replace")).hexdigest()[:digits] for salt in count())
+    return next(found for found in hashes if not any(found in text for text in known))
+
+
+def harmless(text: str) -> str:
+    """The text with a space inside whatever a chat template might take for a control token."""
+    return _CONTROL.sub(lambda match: match[0] + " ", text)

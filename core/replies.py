@@ -1,0 +1,120 @@
+"""The strict reading of a model's JSON: whoever asks a model reads its reply with this.
+
+Contract: nothing is evaluated, mended, guessed or taken from half an answer. A reply is one JSON object, bare or in one
+code fence; "False" is no truth value, a field given twice is one too many, and so is whatever stands beside the object.
+What is not in its form raises `Unreadable` with the end of a sentence that begins with "the reply".
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from livek12.core.text import one_line
+
+Json = dict[str, Any]
+MAX_REPLY = 200_000
+"""A longer reply, in characters, is not read."""
+_FENCE = "```"
+
+
+class Unreadable(ValueError):
+    """A reply that is not in its form; the message says why on one line."""
+
+
+def parse_object(text: str) -> Json:
+    """The one JSON object that a reply is, bare or in one code fence.
+
+    Raises:
+        Unreadable: anything else, a field given twice, or a number that JSON does not know.
+    """
+    if len(text) > MAX_REPLY:
+        raise Unreadable(f"is {len(text)} characters long")
+    try:
+        value = json.loads(_bare(text), object_pairs_hook=_once, parse_constant=_no_number)
+    except Unreadable:
+        raise
+    except (ValueError, RecursionError):
+        raise Unreadable(f"is not one JSON object: {glimpse(text)}") from None
+    if not isinstance(value, dict):
+        raise Unreadable(f"is no object but {glimpse(json.dumps(value))}")
+    return value
+
+
+def _bare(text: str) -> str:
+    """What stands in the code fence around the whole, else the text."""
+    bare = text.strip()
+    if len(bare) < 2 * len(_FENCE) or not (bare.startswith(_FENCE) and bare.endswith(_FENCE)):
+        return bare
+    inside = bare[len(_FENCE) : -len(_FENCE)]
+    return inside[4:] if inside[:4].lower() == "json" else inside
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Json:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Unreadable(f"gives a field twice: {glimpse(str([name for name, _ in pairs]))}")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise Unreadable(f"holds {name}")
+
+
+def object_schema(**properties: Json) -> Json:
+    """The JSON schema of an object with exactly these fields, in this order."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def fields_of(value: Any, *names: str) -> Json:
+    """An object that has exactly these fields."""
+    found = an_object(value, "an entry")
+    if set(found) != set(names):
+        raise Unreadable(f"has the fields {one_line(sorted(found), 100)} instead of {sorted(names)}")
+    return found
+
+
+def an_object(value: Any, what: str) -> Json:
+    """The value, which must be an object."""
+    if not isinstance(value, dict):
+        raise Unreadable(f"gives for {what} no object but {glimpse(json.dumps(value))}")
+    return value
+
+
+def a_list(value: Any, what: str) -> list[Any]:
+    """The value, which must be a list."""
+    if not isinstance(value, list):
+        raise Unreadable(f"gives for {what} no list but {glimpse(json.dumps(value))}")
+    return value
+
+
+def a_text(value: Any, what: str) -> str:
+    """The value, which must be a text."""
+    if not isinstance(value, str):
+        raise Unreadable(f"gives for {what} no text but {glimpse(json.dumps(value))}")
+    return value
+
+
+def a_bool(value: Any, what: str) -> bool:
+    """The value, which must be true or false; the texts "true" and "False" are neither."""
+    if not isinstance(value, bool):
+        raise Unreadable(f"gives for {what} neither true nor false but {glimpse(json.dumps(value))}")
+    return value
+
+
+def a_count(value: Any, what: str) -> int:
+    """The value, which must be a whole number from 0."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Unreadable(f"gives for {what} no count but {glimpse(json.dumps(value))}")
+    return value
+
+
+def glimpse(text: str) -> str:
+    """The beginning of a text, quoted on one line, for a message."""
+    line = " ".join(text.split())
+    return repr(line if len(line) <= 100 else line[:99] + "…")

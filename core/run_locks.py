@@ -1,0 +1,102 @@
+"""Who may use a folder for a run, and who is at work in it.
+
+Contract: a run folder is new, empty, or holds what runs leave and nothing else. Whoever settles which run it holds, or
+writes run.json, does so while it alone holds `.lock`, and only for a moment. Whoever works in it holds `.in-use`,
+together with all others who do the same run: as long as one of them lives, the folder is not given to another run. Both
+locks end with their process, so that a kill leaves nothing to clear away.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.core.journal import journal_files
+from livek12.core.locks import close_own, lock_own
+
+_LOCK, _IN_USE = ".lock", ".in-use"
+_LEFT = (
+    *("questions.jsonl", "responses-*.jsonl", "failures-*.jsonl", "verdicts-*.jsonl", "sessions-*.jsonl"),
+    *("imported.jsonl", "log.txt"),  # of `import-responses` and of a sweep, which are there before the run is
+    *(_LOCK, _IN_USE, ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
+)
+"""What a command that was killed may leave in a folder that has no run.json yet."""
+
+
+def check_out(path: Path) -> None:
+    """Refuses to make a run of a folder that is something else.
+
+    Raises:
+        UserError: it is a file, cannot be read, or holds other things than a run.
+    """
+    try:
+        found = sorted(file.name for file in path.iterdir())
+    except FileNotFoundError:
+        return
+    except NotADirectoryError as error:
+        if not path.exists():
+            return  # below a file; who makes it is told
+        raise UserError(f"{path}: is a file; give --out a folder") from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); choose another --out") from error
+    if "run.json" in found:
+        return
+    if foreign := [name for name in found if not any(fnmatch(name, pattern) for pattern in _LEFT)]:
+        raise UserError(
+            f"{path}: is no run folder, and not empty (it holds {foreign[0]!r}); give --out a new or an empty folder"
+        )
+    if has_responses(path):
+        raise UserError(f"{path}: holds responses, but no run.json says of what; put it back, or choose a new --out")
+
+
+def make_folder(path: Path) -> None:
+    """Makes the folder where it is missing.
+
+    Raises:
+        UserError: it may not be used (see `check_out`), or cannot be made.
+    """
+    check_out(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be made ({error.strerror}); choose another --out") from error
+
+
+def has_responses(path: Path) -> bool:
+    """Whether anything of a response is stored."""
+    return any(file.stat().st_size for file in journal_files(path, "responses"))
+
+
+@contextmanager
+def settling(path: Path) -> Iterator[None]:
+    """Nobody else settles anything about the folder meanwhile.
+
+    Raises:
+        UserError: the folder cannot be written, or has no locks.
+    """
+    fd = lock_own(path / _LOCK, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if fd is not None:
+            close_own(fd)
+
+
+def take_part(path: Path) -> int:
+    """Joins those who do the folder's run, until the file that is returned is closed; to be called while `settling`."""
+    fd = lock_own(path / _IN_USE, fcntl.LOCK_SH)
+    assert fd is not None, "nobody holds it alone but who settles"
+    return fd
+
+
+def in_use(path: Path) -> bool:
+    """Whether somebody does the folder's run; to be called while `settling`."""
+    fd = lock_own(path / _IN_USE)
+    if fd is None:
+        return True
+    close_own(fd)
+    return False

@@ -1,0 +1,206 @@
+"""What was decided or said before, on disk, so that equal inputs are decided once across runs and processes.
+
+Contract: a store maps a text (hashed) to a text; any number of threads and processes may use it at once; a value that
+was put is there for all, also after `kill -9`. It holds at most `limit` entries: the oldest go first. A store that is
+damaged, of another layout, or on a disk that is full or read-only costs nothing but what it remembered: it is made
+anew, or done without, and no caller ever sees an error. The folder is LIVEK12_CACHE, else `livek12` in the user's
+cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+LAYOUT = 1
+DECISIONS = "decisions"
+"""The store of what the rules decided."""
+VOTES = "votes"
+"""The store of what judge models replied."""
+LIMIT = 1_000_000
+"""The most entries of a store, unless told otherwise."""
+BUSY_SECONDS = 5.0
+DAMAGED = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_SCHEMA,
+    sqlite3.SQLITE_ERROR,  # other tables or columns than ours
+    sqlite3.SQLITE_IOERR,  # a file that was cut short
+)
+WAITING = 200
+"""Values that are not urgent are written so many at a time (or after a second)."""
+
+
+def cache_folder() -> Path:
+    """Where stores lie: LIVEK12_CACHE, else the user's cache folder."""
+    own = os.environ.get("LIVEK12_CACHE")
+    if own:
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "livek12"
+
+
+class Store:
+    """One file of remembered values.
+
+    Args:
+        name: of the file.
+        folder: where it lies; default `cache_folder()`.
+        limit: the most entries it keeps; default `LIMIT`.
+    """
+
+    def __init__(self, name: str, folder: Path | None = None, limit: int = LIMIT) -> None:
+        self.path = (folder or cache_folder()) / f"{name}-{LAYOUT}.sqlite"
+        self.limit = limit
+        self._lock = threading.RLock()
+        self._waiting: dict[bytes, str] = {}
+        self._written = time.monotonic()
+        self._db: sqlite3.Connection | None = None
+        self._opened = False
+        self._since_prune = 0
+
+    def get(self, key: str) -> str | None:
+        """The value of a key; None where nothing is known (or the store cannot be read)."""
+        digest = _digest(key)
+        with self._lock:
+            if digest in self._waiting:
+                return self._waiting[digest]
+            row = self._run("SELECT value FROM known WHERE key = ?", (digest,))
+        return row[0] if row and isinstance(row[0], str) else None
+
+    def put(self, key: str, value: str, urgent: bool = True) -> None:
+        """Remembers a value.
+
+        Args:
+            key: what it is the value of.
+            value: any text.
+            urgent: write at once (what was paid for); otherwise it may wait for a second or for company.
+        """
+        with self._lock:
+            self._waiting[_digest(key)] = value
+            if urgent or len(self._waiting) >= WAITING or time.monotonic() - self._written > 1.0:
+                self.flush()
+
+    def flush(self) -> None:
+        """Writes what waits."""
+        with self._lock:
+            rows, self._waiting = list(self._waiting.items()), {}
+            self._written = time.monotonic()
+            if not rows:
+                return
+            now = int(time.time())
+            many = [(key, value, now) for key, value in rows]
+            if self._write(many):
+                self._since_prune += len(rows)
+                if self._since_prune > self.limit // 20:
+                    self._prune()
+
+    def close(self) -> None:
+        """Writes what waits and lets the file go; the store may be used again."""
+        with self._lock:
+            self.flush()
+            if self._db is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.close()
+            self._db, self._opened = None, False
+
+    def __len__(self) -> int:
+        with self._lock:
+            self.flush()
+            row = self._run("SELECT count(*) FROM known", ())
+        return int(str(row[0])) if row else 0
+
+    def _run(self, statement: str, values: tuple[object, ...]) -> tuple[object, ...] | None:
+        for _ in range(2):
+            db = self._connection()
+            if db is None:
+                return None
+            try:
+                found: tuple[object, ...] | None = db.execute(statement, values).fetchone()
+                return found
+            except sqlite3.Error as error:
+                self._mend(error)
+        return None
+
+    def _write(self, rows: list[tuple[bytes, str, int]]) -> bool:
+        for _ in range(2):
+            db = self._connection()
+            if db is None:
+                return False
+            try:
+                with db:
+                    db.executemany("INSERT OR REPLACE INTO known (key, value, at) VALUES (?, ?, ?)", rows)
+                return True
+            except sqlite3.Error as error:
+                self._mend(error)
+        return False
+
+    def _prune(self) -> None:
+        """Drops the oldest entries beyond the limit."""
+        self._since_prune = 0
+        db = self._connection()
+        if db is None:
+            return
+        try:
+            with db:
+                db.execute(
+                    "DELETE FROM known WHERE rowid <= (SELECT rowid FROM known ORDER BY rowid DESC LIMIT 1 OFFSET ?)",
+                    (self.limit,),
+                )
+        except sqlite3.Error as error:
+            self._mend(error)
+
+    def _connection(self) -> sqlite3.Connection | None:
+        if not self._opened:
+            self._opened = True
+            try:
+                self._db = _open(self.path)
+            except (sqlite3.DatabaseError, OSError) as error:
+                self._mend(error)
+        return self._db
+
+    def _mend(self, error: Exception) -> None:
+        """A damaged file is made anew once; a busy one is left alone; after any other trouble it is done without."""
+        code = getattr(error, "sqlite_errorcode", None)
+        if isinstance(code, int) and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return
+        if self._db is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.close()
+        self._db = None
+        try:
+            if not isinstance(code, int) or code & 0xFF not in DAMAGED:
+                raise error
+            for file in (self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))):
+                file.unlink(missing_ok=True)
+            self._db = _open(self.path)
+            _log.warning("%s was damaged (%s) and is begun anew", self.path, error)
+        except (sqlite3.Error, OSError) as trouble:
+            _log.warning("%s cannot be used (%s): nothing is remembered", self.path, trouble)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Autocommit off only inside `with db`; one connection is shared by threads under the store's lock.
+    db = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = OFF")  # a kill loses nothing; a power cut costs at most the file
+        db.execute("CREATE TABLE IF NOT EXISTS known (key BLOB PRIMARY KEY, value TEXT NOT NULL, at INTEGER NOT NULL)")
+        db.execute("SELECT key, value, at FROM known LIMIT 1").fetchone()
+        db.commit()
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "replace")).digest()

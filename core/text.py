@@ -1,0 +1,50 @@
+"""Texts on one line, texts folded for comparison, and addresses without what is secret in them."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
+"""Numbers in circles, which label options and statements in Chinese and Korean."""
+_NARROW: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+
+
+def narrow(text: str) -> str:
+    """Full-width ASCII (Ａ, （, ！) as plain ASCII; nothing else is changed."""
+    return text.translate(_NARROW)
+
+
+def folded(text: str) -> str:
+    """Compatible forms (NFKC: full width, ligatures, ①) unified, and case folded."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def squeezed(text: str) -> str:
+    """Compatible forms unified and all white space taken out: equal for two printings of one text."""
+    return "".join(unicodedata.normalize("NFKC", text).split())
+
+
+def one_line(error: object, limit: int = 300) -> str:
+    """What went wrong on a single line of at most `limit` characters; an exception without words names its type."""
+    text = " ".join(clean(str(error)).split())
+    if isinstance(error, BaseException) and not text:
+        text = type(error).__name__
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def public(address: str) -> str:
+    """An address without what may be secret in it: user and password, query and fragment; "…" for what is none."""
+    try:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            return "…"
+    except ValueError:  # brackets or a port that are none: a password with a slash in it looks like that
+        return "…"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def clean(text: str) -> str:
+    """Lone surrogates, which JSON can spell and UTF-8 cannot, become question marks."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,162 @@
+"""Reads CFE-Bench: university questions with typed answer variables and reasoning flows.
+
+Contract: the source is the release's folder (JSON files of rows, the images they name, PROVENANCE.csv where
+there is one) or one of its files. `answer` holds the values of the variables, in their order; steps keep the
+order of the file, whatever their step_id says. The release is licensed as a whole, but does not license what it took
+from pages that state no licence: each row has the licence its own source states, by PROVENANCE.csv, or none.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from livek12.core.records import Attributes, FlowStep, Question, Variable
+from livek12.dataset_builders.base import BadRow, Log, PageKey
+from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
+from livek12.dataset_builders.reading.fields import as_text, points_of, review_of, source_of, units_of
+from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.latex import restore_commands
+from livek12.dataset_builders.reading.marks import place_marks
+from livek12.dataset_builders.reading.rows import SourceRow
+from livek12.dataset_builders.reading.text import parse_list, parse_object
+
+_VARIABLE_TYPES = get_args(Variable.model_fields["type"].annotation)
+_NO_LICENCE = "no licence stated"
+UPSTREAM = "analogyai/CFE_Benchmark"
+PROVENANCE, SOURCES = "PROVENANCE.csv", "SOURCES.csv"
+_PUBLISHED_ID = re.compile(r"[0-9a-f]{64}")
+_PUBLISHED_KEYS = {"question", "answer", "short_answer_value", "short_answer_type", "reasoning_flow"}
+Provenance = Mapping[tuple[str, str], Mapping[str, str]]
+
+
+def question(row: SourceRow, beside: Beside, log: Log) -> Question:
+    """The question of a row.
+
+    Raises:
+        BadRow: it is none.
+    """
+    return _question(row, beside.read, beside.images, log)
+
+
+def _question(row: SourceRow, provenance: Provenance, loader: ImageLoader, log: Log) -> Question:
+    data = row.data
+    text, refs = _body(data, "question")
+    if not text and not refs:
+        raise BadRow("it has no question")
+    solution, solution_refs = _body(data, "answer")
+    folder = row.file.parent
+    text, _, images, change = place_marks(text, [], [loader.load(ref, folder) for ref in refs])
+    solution_images = [loader.load(ref, folder) for ref in solution_refs]
+    solution, _, solution_images, solution_change = place_marks(solution, [], solution_images)
+    for what in filter(None, (change, solution_change and f"solution: {solution_change}")):
+        log.note(row.where, row.id, what)
+    variables = _variables(data, row, log)
+    origin = provenance.get(("mm" if images else "text", row.id), {})
+    topic = origin.get("topic") or None
+    return Question(
+        id=row.id,
+        benchmark="cfe",
+        language="en",
+        subject=(topic or "").lower(),
+        question_type="short_answer",
+        question_type_raw=origin.get("question_type") or None,
+        question=text,
+        images=images,
+        answer=[variable.value for variable in variables],
+        solution=solution or None,
+        solution_images=solution_images,
+        variables=variables,
+        reasoning_flow=_flow(data, row, log),
+        attributes=Attributes(topic=topic),
+        part_units=units_of(data),
+        points=points_of(data, "points", "point_value"),
+        review=review_of(data, UPSTREAM if _is_published(row) else None),
+        source=source_of({"source_url": origin.get("source_url"), **data}, _licence(origin)),
+    )
+
+
+def _is_published(row: SourceRow) -> bool:
+    return bool(_PUBLISHED_ID.fullmatch(row.id)) and row.data.keys() >= _PUBLISHED_KEYS
+
+
+def _licence(origin: Mapping[str, str]) -> str | None:
+    stated = origin.get("license")
+    return None if stated in ("", _NO_LICENCE) else stated
+
+
+def _body(data: Mapping[str, Any], key: str) -> tuple[str, list[Any]]:
+    """Text and image references of `question` or `answer`, which are {text, images}."""
+    body = parse_object(data.get(key))
+    if body is None or body == "":
+        return "", []
+    if not isinstance(body, Mapping) or not isinstance(body.get("text") or "", str):
+        raise BadRow(f"{key} is not {{text, images}}")
+    return _as_text(body.get("text")).strip(), parse_list(body.get("images"))
+
+
+def _as_text(value: object) -> str:
+    """A value of the release as a text, with its LaTeX mended: a third of the rows went through an unescaping."""
+    return restore_commands(as_text(value))
+
+
+def _variables(data: Mapping[str, Any], row: SourceRow, log: Log) -> list[Variable]:
+    values = [_as_text(value) for value in parse_list(data.get("short_answer_value"))]
+    columns = {}
+    for part in ("variable", "description", "type"):
+        column = parse_list(data.get(f"short_answer_{part}"))
+        if column and len(column) != len(values):
+            raise BadRow(f"short_answer_{part} has {len(column)} entries for {len(values)} values")
+        columns[part] = [_as_text(entry) for entry in column] or [""] * len(values)
+    columns["type"] = [kind.strip().lower() for kind in columns["type"]]
+    unknown = {kind for kind in columns["type"] if kind and kind not in _VARIABLE_TYPES}
+    if unknown:
+        log.note(row.where, row.id, f"short_answer_type {', '.join(sorted(unknown))} is not known: taken as other")
+    return [
+        Variable(
+            name=name,
+            description=description,
+            type=kind if kind in _VARIABLE_TYPES else "other",
+            value=value,
+        )
+        for value, name, description, kind in zip(values, *columns.values(), strict=True)
+    ]
+
+
+def _flow(data: Mapping[str, Any], row: SourceRow, log: Log) -> list[FlowStep]:
+    steps = parse_list(data.get("reasoning_flow"))
+    if not all(isinstance(step, Mapping) for step in steps):
+        raise BadRow("reasoning_flow is not a list of steps")
+    counts = Counter(str(step["step_id"]) for step in steps if "step_id" in step)
+    repeated = [step_id for step_id, count in counts.items() if count > 1]
+    if repeated:
+        log.note(row.where, row.id, f"step_id {', '.join(repeated)} is repeated: steps stay in the file's order")
+    return [FlowStep(step=_as_text(step.get("step")), answer=_as_text(step.get("verifiable_answer"))) for step in steps]
+
+
+def _provenance(root: Path, log: Log) -> Provenance:
+    """The rows of PROVENANCE.csv by subset ("text", "mm") and id; empty where the source has none."""
+    file = root / PROVENANCE
+    if not file.is_file():
+        log.note(file.name, None, "not beside the rows: topics, addresses and licences stay empty")
+        return {}
+    with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
+        return {(entry.get("subset") or "", entry.get("id") or ""): entry for entry in csv.DictReader(lines)}
+
+
+def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
+    yield "multimodal" if question.images else "text"
+
+
+BUILDER = Builder(
+    question,
+    Layout(own_tables("text", "multimodal"), _tables, whole=("text", "multimodal")),
+    hub=UPSTREAM,
+    month="2026-02",
+    beside=_provenance,
+    other_files=(PROVENANCE, SOURCES),
+)

@@ -1,0 +1,260 @@
+"""Reads kmmmu questions: the published table, rows with more labels, and Korean choice sets.
+
+Contract: a choice set holds {id, paragraph, question, choices, answer}. Options are taken out of the text only where
+they are certain, and the key names their labels only where it can mean nothing else; otherwise both stay as the source
+spells them, and the log says so. Labels are 1, 2, 3, ... for options that are numbered in any way, else A, ㄱ or 가 as
+they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from livek12.core.question_types import CHOICE, FREE, kind_of, settle
+from livek12.core.records import CHOICE_TYPES, Attributes, Flags, Language, Option, Question
+from livek12.dataset_builders.base import BadRow, Log, PageKey
+from livek12.dataset_builders.benchmarks.kmmmu.korean_keys import chosen, label_only, plain_label
+from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
+from livek12.dataset_builders.reading.fields import (
+    LANGUAGES,
+    Data,
+    Origin,
+    numbers_of,
+    pieces_of,
+    points_of,
+    review_of,
+    source_of,
+    stated,
+    text_of,
+    texts_of,
+    truth_of,
+    units_of,
+    whole_of,
+)
+from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.latex import restore
+from livek12.dataset_builders.reading.marks import place_marks, take_inline
+from livek12.dataset_builders.reading.rows import SourceRow
+from livek12.dataset_builders.reading.text import (
+    count_blanks,
+    parse_list,
+    parse_object,
+    split_blanks,
+    split_options,
+    split_parts,
+    unlabelled,
+)
+
+UPSTREAM, LICENCE = "HAERAE-HUB/KMMMU", "CC BY-NC 4.0"
+CLICK = "rladmstn1714/CLIcK"
+ALIASES = {
+    "image_link": "images",
+    **dict.fromkeys(("image_links", "image", "image_path", "image_paths", "image_url", "image_urls"), "images"),
+    **dict.fromkeys(("korean_specific", "korea_specific", "is_korea_specific"), "is_korean_specific"),
+    **dict.fromkeys(("is_hard", "hard_subset"), "hard"),
+    **dict.fromkeys(("score", "point_value", "point"), "points"),
+    **dict.fromkeys(("exam_name", "source_exam", "test_name"), "exam"),
+    **dict.fromkeys(("exam_year",), "year"),
+    **dict.fromkeys(("macro_category", "macro"), "macro_subject"),
+    **dict.fromkeys(("task_type", "cognitive_task"), "task"),
+    **dict.fromkeys(("modality", "image_type", "visual_type"), "visual_modality"),
+    **dict.fromkeys(("choices",), "options"),
+    **dict.fromkeys(("explanation", "rationale"), "solution"),
+    **dict.fromkeys(("subset",), "subsets"),
+}
+"""Other names of a column, in lower case with underscores."""
+_READ = {
+    *("id", "paragraph", "question", "answer", "question_type", "language", "subject", "category", "number"),
+    *("difficulty", "topic", "knowledge_points", "taxonomy", "part_points", "part_units", "unit", "review", "source"),
+    *("source_url", "url", "licence", "license", "upstream_id", "release", "paper_id", "page_numbers", "removed_in"),
+    *ALIASES.values(),
+}
+_NUMBERED = re.compile(r"\s*[(（]?\s*[①⑴1A]")
+"""How numbered options begin; (가) and ㄱ in them name what the question is about."""
+_PUBLISHED = {"question", "answer", "question_type", "image_link"}
+_CLICK = {"id", "paragraph", "question", "choices", "answer"}
+
+
+def question(row: SourceRow, beside: Beside, log: Log) -> Question:
+    """The question of a row.
+
+    Raises:
+        BadRow: it is none.
+    """
+    data = _named(row.data)
+    log.unread.update(data.keys() - _READ)
+    return _question(data, row, _origin(row, beside.licence), beside.images, log)
+
+
+def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, log: Log) -> Question:
+    parts = [restore(text_of(data, key)) for key in ("paragraph", "question")]
+    text, refs = take_inline("\n\n".join(part for part in parts if part), parse_list(data.get("images")))
+    images = [loader.load(ref, row.file.parent) for ref in refs]
+    if not (text or images):
+        raise BadRow("it has no question")
+    raw_type = text_of(data, "question_type") or None
+    listed, are_bare = _listed(data.get("options"))
+    kind = kind_of(raw_type) or (CHOICE if listed else None)
+    key = [restore(entry) for entry in texts_of(data, "answer")]
+    if kind == "multiple_choice" and len(key) == 1 and re.fullmatch(r"[1-9]{2,9}", key[0]):
+        key = list(key[0])  # several of at most nine
+    options = listed
+    if not listed and kind in (None, CHOICE, *CHOICE_TYPES):
+        text, options = _options(text, key)
+    labels = [chosen(entry, options, unlabelled=bool(listed) and are_bare) for entry in key] if options else []
+    if kind is None:
+        kind = CHOICE if options and any(labels) else FREE
+        log.note(row.where, row.id, f"question_type {raw_type!r} is not known: taken as {kind}")
+    question_type = settle(kind, several=sum(len(found or ()) for found in labels) > 1, has_key=bool(key))
+    if question_type in CHOICE_TYPES:
+        answer = _choice_key(key, labels, options)
+        if options and answer == key and not all(labels):
+            log.note(row.where, row.id, f"the key {', '.join(key)!r} names no option for certain: it stays as it is")
+    else:
+        answer = _free_key(text, key, question_type)
+    text, options, images, change = place_marks(text, options, images)
+    if change:
+        log.note(row.where, row.id, change)
+    return Question(
+        id=row.id,
+        benchmark="kmmmu",
+        release=text_of(data, "release") or None,
+        language=_language(data),
+        subject=text_of(data, "subject", "category") or _click_subject(row),
+        question_type=question_type,
+        question_type_raw=raw_type,
+        question=text,
+        options=options,
+        images=images,
+        paper_id=text_of(data, "paper_id") or None,
+        page_numbers=numbers_of(data, "page_numbers"),
+        number=text_of(data, "number") or None,
+        answer=answer,
+        part_points=numbers_of(data, "part_points"),
+        part_units=units_of(data),
+        solution=restore(text_of(data, "solution")) or None,
+        points=points_of(data, "points"),
+        knowledge_points=pieces_of(data, "knowledge_points"),
+        taxonomy=texts_of(data, "taxonomy"),
+        difficulty=text_of(data, "difficulty") or None,
+        year=whole_of(data, "year"),
+        subsets=_subsets(data, row, log),
+        flags=Flags(is_korean_specific=_truth(data, "is_korean_specific", row, log)),
+        attributes=Attributes(
+            macro_subject=text_of(data, "macro_subject") or None,
+            task=text_of(data, "task") or None,
+            visual_modality=text_of(data, "visual_modality") or None,
+            topic=text_of(data, "topic") or None,
+        ),
+        exam=text_of(data, "exam") or None,
+        removed_in=text_of(data, "removed_in") or None,
+        review=review_of(data, origin.published_by),
+        source=source_of(data, origin.licence),
+    )
+
+
+def _named(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with the usual names of its columns; of two that mean the same, the first that holds something."""
+    named: dict[str, Any] = {}
+    for key, value in data.items():
+        name = re.sub(r"[\s-]+", "_", str(key).strip().lower())
+        name = ALIASES.get(name, name)
+        if stated(named, name) is None:
+            named[name] = value
+    return named
+
+
+def _origin(row: SourceRow, licence: str | None) -> Origin:
+    """Who published rows of this form; the set without pictures was published in folders that may state a licence."""
+    if row.data.keys() >= _PUBLISHED and re.search(r"객관식|주관식|서술형", str(row.data["question_type"])):
+        return Origin(UPSTREAM, LICENCE)
+    return Origin(CLICK, licence) if row.data.keys() == _CLICK else Origin()
+
+
+def _options(text: str, key: Sequence[str]) -> tuple[str, list[Option]]:
+    """The options in a text; a key that is no label must be the text of one of them."""
+    names = set().union(*map(label_only, key)) if key and all(map(label_only, key)) else set()
+    guesses = [*([names] if names else []), *({label} for label in "A1ㄱ가")] if key else [set[str]()]
+    for guess in guesses:
+        stem, found = split_options(text, guess)
+        options = [Option(label=plain_label(option.label), text=option.text) for option in found]
+        if options and (guess is names or not key or any(chosen(entry, options) for entry in key)):
+            return stem, options
+    return text, []
+
+
+def _listed(given: object) -> tuple[list[Option], bool]:
+    """Options in a column of their own, and whether they came without labels.
+
+    They are a list of texts (with labels in them or not), of {label, text}, or an object of label → text.
+    """
+    value = parse_object(given)
+    if isinstance(value, Mapping):
+        return [Option(label=plain_label(str(label)), text=str(text)) for label, text in value.items() if text], False
+    texts = parse_list(value)
+    if texts and all(isinstance(text, Mapping) and {"label", "text"} <= text.keys() for text in texts):
+        return [Option(label=plain_label(str(text["label"])), text=str(text["text"])) for text in texts], False
+    if not all(isinstance(text, str | int | float) for text in texts):
+        raise BadRow("options holds something that is not a text")
+    written = [restore(str(text)) for text in texts]
+    bare = unlabelled(written) if written and _NUMBERED.match(written[0]) else written
+    return [Option(label=str(place), text=text) for place, text in enumerate(bare, start=1)], bare == written
+
+
+def _choice_key(key: list[str], labels: list[list[str] | None], options: Sequence[Option]) -> list[str]:
+    """The labels as one entry where each is one character; several entries with one label each are one set."""
+    if not key or not options or not all(labels):
+        return key
+    named = [label for entry in labels for label in entry or ()]
+    if len(set(named)) < len(named) or max(map(len, named)) > 1 < len(named):
+        return key
+    order = [option.label for option in options]
+    return ["".join(sorted(named, key=order.index))]
+
+
+def _free_key(text: str, key: list[str], question_type: str) -> list[str]:
+    if len(key) != 1:
+        return unlabelled(key)
+    if question_type == "fill_in_blank":
+        return split_blanks(key[0], count_blanks(text))
+    return split_parts(text, key[0]) if question_type == "short_answer" else key
+
+
+def _subsets(data: Data, row: SourceRow, log: Log) -> list[str]:
+    subsets = pieces_of(data, "subsets")
+    return [*subsets, "hard"] if _truth(data, "hard", row, log) and "hard" not in subsets else subsets
+
+
+def _truth(data: Data, key: str, row: SourceRow, log: Log) -> bool | None:
+    value = stated(data, key)
+    truth = None if value is None else truth_of(value)
+    if value is not None and truth is None:
+        log.note(row.where, row.id, f"{key} {value!r} is neither yes nor no: left empty")
+    return truth
+
+
+def _language(data: Data) -> Language:
+    given = text_of(data, "language").lower() or "ko"
+    if given not in LANGUAGES:
+        raise BadRow(f"language {given!r} is none of ko, en, zh")
+    return LANGUAGES[given]
+
+
+def _click_subject(row: SourceRow) -> str:
+    """The subject that the file of a choice set is named for (Economy_KIIP → economy)."""
+    return row.file.stem.split("_")[0].lower() if row.data.keys() == _CLICK else ""
+
+
+def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
+    yield "default"
+    if "hard" in question.subsets:
+        yield "hard"
+    if question.flags.is_korean_specific:
+        yield "korean_specific"
+
+
+BUILDER = Builder(
+    question, Layout(own_tables("default", "hard", "korean_specific"), _tables), hub=UPSTREAM, month="2026-04"
+)

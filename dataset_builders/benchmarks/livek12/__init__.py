@@ -1,0 +1,288 @@
+"""Reads livek12 questions from local files, in both key languages of upstream and from reviewed papers.
+
+Contract: pages lie in `pages/` beside the rows (files PAPER_N.png). What a row lacks stays empty. A row without any
+question, with a wrong type or with a bad image is left out with one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from livek12.core.question_types import CHOICE, FREE, kind_of, settle
+from livek12.core.records import CHOICE_TYPES, Language, Option, Page, Question
+from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
+from livek12.dataset_builders.benchmarks.livek12 import gaokao, reviewed
+from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
+from livek12.dataset_builders.reading.fields import (
+    Data,
+    Origin,
+    numbers_of,
+    pieces_of,
+    points_of,
+    review_of,
+    source_of,
+    text_of,
+    texts_of,
+    units_of,
+)
+from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.latex import restore
+from livek12.dataset_builders.reading.marks import place_marks, take_inline
+from livek12.dataset_builders.reading.rows import SourceRow, read_rows
+from livek12.dataset_builders.reading.text import (
+    count_blanks,
+    has_parts,
+    parse_list,
+    plain_width,
+    split_blanks,
+    split_options,
+    split_parts,
+    trim_part,
+    unlabelled,
+)
+
+KEYS = {
+    "题型": "question_type",
+    "分值": "point_value",
+    "题目": "question",
+    "答案": "answer",
+    "解答": "solution",
+    "图像": "images",
+    "考点": "knowledge_points",
+    "学科": "subject",
+}
+"""Chinese keys of older local files, and the English ones that replaced them."""
+SUBJECTS = {"数学": "math", "物理": "physics", "化学": "chemistry", "生物": "biology", "mathematics": "math"}
+_SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
+SUBSETS = {"long_reason": "long_horizon"}
+UPSTREAM, LICENCE = "Shawn-wxh/livek12bench", "CC BY-NC 4.0"
+"""Who published livek12, and what they state of its licence."""
+_KNOWN_SUBJECTS = {*SUBJECTS.values()}
+_LANGUAGE_RELEASE = re.compile(r"(?:^|[^A-Za-z])(zh|en|ko)[_-](\d{4})(?!\d)")
+_PUBLISHED_ID = re.compile(r"(?:zh|en)_(\d{4})_[a-z]+_\d+")
+_PASSED_ON = ("paper_id", "year", "exam", "difficulty", "translation_of", "removed_in")
+"""Keys that mean here what they mean in `Question`."""
+_READ = {
+    *("id", "set", "subject", "question_type", "point_value", "question", "answer", "solution", "images"),
+    *("subset", "knowledge_points", "language", "number", "licence", "license", "source", "source_url", "url"),
+    *("upstream_id", "review", "options", "unit", "part_units", "part_points", "page_numbers", "taxonomy", *_PASSED_ON),
+}
+_CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-j](?:[\s,，、;；.()（）\[\]]*[A-Ja-j])*[\s.。)）\]]*")
+_LONGEST_NAME = 32
+
+
+def question(row: SourceRow, beside: Beside, log: Log) -> Question:
+    """The question of a row.
+
+    Raises:
+        BadRow: it is none.
+    """
+    data, origin = _upstream(row), _origin(row, beside.licence)
+    log.unread.update(data.keys() - _READ)
+    return _question(data, row, origin, beside.pages, beside.images, log)
+
+
+def pages(source: Path, files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
+    """The pages of a source, each with the language and release of a row of its paper."""
+    if not files:
+        return
+    papers: dict[str, tuple[Language, str | None]] = {}
+    for row in read_rows(source, Log()):
+        data = _upstream(row)
+        if isinstance(paper := data.get("paper_id"), str) and paper not in papers:
+            with suppress(BadRow):  # said when the question is read
+                papers[paper] = _language_release(data, row)
+    for (paper, number), file in files.items():
+        language, release = papers.get(paper, (None, None))
+        try:
+            image = loader.load(file.name, file.parent)
+        except BadRow as error:
+            log.skip(f"pages/{file.name}", None, error)
+            continue
+        yield Page(paper_id=paper, page_number=number, image=image, language=language, release=release)
+
+
+def _question(
+    data: Data, row: SourceRow, origin: Origin, pages: Collection[PageKey], loader: ImageLoader, log: Log
+) -> Question:
+    id = str(data["id"]) if data.get("id") and "id" not in row.data else row.id
+    language, release = _language_release(data, row)
+    raw_type = _text(data, "question_type") or None
+    text, refs = take_inline(restore(_text(data, "question")), parse_list(data.get("images")))
+    images = [loader.load(ref, row.file.parent) for ref in refs]
+    page_numbers, number = numbers_of(data, "page_numbers"), text_of(data, "number")
+    if not (text or images):
+        _check_on_pages(text_of(data, "paper_id"), page_numbers, number, pages)
+    answer = unlabelled([restore(entry) for entry in texts_of(data, "answer")])
+    letters = [_letters(entry) for entry in answer]
+    kind = gaokao.kind(row) if gaokao.matches(row) else kind_of(raw_type)
+    options = _stated_options(data)
+    if not options and kind in (None, CHOICE, *CHOICE_TYPES):
+        text, options = split_options(text, set("".join(letters)) if all(letters) else set(answer))
+    if kind is None:
+        kind = CHOICE if options and any(letters) else FREE
+        log.note(row.where, id, f"question_type {raw_type!r} is not known: taken as {kind}")
+    if kind in (CHOICE, "multiple_choice") and _one_set(kind, letters) and not has_parts(text, options, len(letters)):
+        letters = ["".join(letters)]
+    question_type = settle(kind, several=any(len(entry) > 1 for entry in letters), has_key=bool(answer))
+    if question_type in CHOICE_TYPES and all(letters):
+        answer = letters
+    elif question_type == "fill_in_blank" and len(answer) == 1:
+        answer = split_blanks(answer[0], count_blanks(text))
+    elif question_type == "short_answer" and len(answer) == 1:
+        answer = split_parts(text, answer[0])
+    if len(answer) > 1:
+        answer = [trim_part(entry) or entry for entry in answer]
+    text, options, images, change = place_marks(text, options, images)
+    if change:
+        log.note(row.where, id, change)
+    return Question(
+        **{name: data[name] for name in _PASSED_ON if data.get(name) not in (None, "")},
+        id=id,
+        benchmark="livek12",
+        release=release,
+        language=language,
+        subject=_subject(data, row),
+        question_type=question_type,
+        question_type_raw=raw_type,
+        question=text,
+        options=options,
+        images=images,
+        page_numbers=page_numbers,
+        number=number or None,
+        answer=answer,
+        part_points=numbers_of(data, "part_points"),
+        part_units=units_of(data),
+        solution=restore(_text(data, "solution")) or None,
+        points=points_of(data, "point_value"),
+        knowledge_points=pieces_of(data, "knowledge_points"),
+        taxonomy=texts_of(data, "taxonomy"),
+        subsets=[SUBSETS.get(name, name) for name in pieces_of(data, "subset")],
+        review=review_of(data, origin.published_by),
+        source=source_of(data, origin.licence),
+    )
+
+
+def _stated_options(data: Data) -> list[Option]:
+    """The options of a row that has them apart from its question, as ingested papers do."""
+    given = data.get("options") or []
+    rows = given if isinstance(given, list) else [given]
+    if not all(isinstance(item, Mapping) and {"label", "text"} <= item.keys() for item in rows):
+        raise BadRow("options is a list of {label, text}")
+    return [Option(label=str(item["label"]), text=restore(str(item["text"]))) for item in rows]
+
+
+def _check_on_pages(paper: str, page_numbers: list[Any], number: str, pages: Collection[PageKey]) -> None:
+    """A question without text and figures is on the pages of its paper, or it is none."""
+    if not (paper and page_numbers and number):
+        raise BadRow("it has no question")
+    missing = [str(page) for page in page_numbers if not str(page).isdigit() or (paper, int(page)) not in pages]
+    if missing:
+        raise BadRow(f"it has no question: no text, no images, and no image of page {', '.join(missing)} of {paper}")
+
+
+def _upstream(row: SourceRow) -> dict[str, Any]:
+    """The row in upstream's English keys."""
+    if reviewed.matches(row.data):
+        return reviewed.to_upstream(row.data)
+    if gaokao.matches(row):
+        return gaokao.to_upstream(row)
+    return {KEYS.get(key, key): value for key, value in row.data.items()}
+
+
+def _origin(row: SourceRow, stated: str | None) -> Origin:
+    """Who published the row and what they state of its licence, where its form tells.
+
+    Args:
+        row: the row as found.
+        stated: the licence stated beside the rows, for forms that were published in folders with one.
+    """
+    if gaokao.matches(row):
+        return Origin(gaokao.published_by(row), stated)
+    published = _PUBLISHED_ID.fullmatch(str(row.data.get("id") or ""))
+    if published and str(row.data.get("set") or "") == published[1]:
+        return Origin(UPSTREAM, LICENCE)
+    return Origin()
+
+
+def _language_release(data: Data, row: SourceRow) -> tuple[Language, str | None]:
+    """From the row's own words, else its set, id or file name; the language else from the keys or the script.
+
+    Raises:
+        BadRow: a language that is none of ours, or a set that is no name.
+    """
+    set_name = str(data.get("set") or "").strip()
+    named = [_LANGUAGE_RELEASE.search(text) for text in (set_name, str(data.get("id") or ""), row.file.stem)]
+    language, release = next(((m[1], m[2]) for m in named if m), (None, None))
+    if set_name and not named[0]:
+        release = set_name
+    language = data.get("language") or language or _language_of(str(data.get("question")), row)
+    if language not in get_args(Language) or len(release or "") > _LONGEST_NAME:
+        raise BadRow(f"language {language!r} or set {set_name!r} cannot be: zh, en or ko, and a short name")
+    return cast(Language, language), release
+
+
+def _language_of(text: str, row: SourceRow) -> Language:
+    if re.search(r"[가-힣]", text):
+        return "ko"
+    return "zh" if row.data.keys() & KEYS.keys() or re.search(r"[一-鿿]", text) else "en"
+
+
+def _subject(data: Data, row: SourceRow) -> str:
+    if stated := _text(data, "subject").strip().lower():
+        return SUBJECTS.get(stated, stated)
+    for text in (str(data.get("id") or ""), row.file.stem):
+        for token in re.split(r"[\W\d_]+", text.lower()):
+            if (subject := SUBJECTS.get(token, token)) in _KNOWN_SUBJECTS:
+                return subject
+    return ""
+
+
+def _letters(entry: str) -> str:
+    """The letters of an entry of a choice key, however it is written ("ACD", "A, C", "(b)"); else nothing."""
+    entry = plain_width(entry)
+    return "".join(re.findall(r"[A-Za-z]", entry)).upper() if _CHOICE_KEY.fullmatch(entry) else ""
+
+
+def _one_set(kind: str, letters: list[str]) -> bool:
+    """Whether the entries of a choice key can be the letters of one answer.
+
+    No letter comes twice, and each entry is one letter unless the type itself says that several are right.
+    """
+    joined = "".join(letters)
+    singles = kind == "multiple_choice" or all(len(entry) == 1 for entry in letters)
+    return len(letters) > 1 and all(letters) and singles and len({*joined}) == len(joined)
+
+
+def _text(data: Data, key: str) -> str:
+    value = data.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadRow(f"{key} is {type(value).__name__}, not a text")
+    return value.strip()
+
+
+def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
+    if question.images or question.question or question.options:  # else only its pages ask it
+        yield "text_image" if question.images else "text_only"
+    if not not_from_pages(question, pages):
+        yield IMAGE_ONLY
+    yield from (subset for subset in _SUBSETS if subset in question.subsets)
+
+
+BUILDER = Builder(
+    question,
+    Layout(
+        {"default": ("text_only", "text_image"), **own_tables("text_only", "text_image", IMAGE_ONLY, *_SUBSETS)},
+        _tables,
+        split=by_release,
+    ),
+    hub=UPSTREAM,
+    month="2026-05",
+    pages=pages,
+)

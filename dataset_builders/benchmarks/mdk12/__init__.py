@@ -1,0 +1,282 @@
+"""Reads mdk12 questions: the published tables, one file a subject, stage, form and modality, or rows of their columns.
+
+Contract: subject, stage and form come from the row's columns, else from the file's name (MSPH_fill_in_the_blank_
+multi_modal: middle school, physics); the language from the row's text. A key stays as it is spelled, except that the
+letters of a choice become one entry and the key of several blanks one entry each. No row is left out for its key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from livek12.core.question_types import CHOICE, FREE, kind_of, settle
+from livek12.core.records import CHOICE_TYPES, Attributes, Language, Option, Question
+from livek12.dataset_builders.base import DIFFICULTIES, BadRow, Log, PageKey
+from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
+from livek12.dataset_builders.reading.fields import (
+    LANGUAGES,
+    Data,
+    Origin,
+    numbers_of,
+    pieces_of,
+    points_of,
+    review_of,
+    source_of,
+    stated,
+    text_of,
+    texts_of,
+    units_of,
+    whole_of,
+)
+from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.latex import restore
+from livek12.dataset_builders.reading.marks import place_marks, take_inline
+from livek12.dataset_builders.reading.rows import SourceRow
+from livek12.dataset_builders.reading.text import (
+    count_blanks,
+    parse_list,
+    parse_object,
+    plain_width,
+    split_blanks,
+    split_options,
+    split_parts,
+    unlabelled,
+)
+
+UPSTREAM = "IntJudge/MDK12"
+LETTERS = "ABCDEFGHIJ"
+STAGES = {
+    "GS": "primary school",
+    "PS": "primary school",
+    "MS": "middle school",
+    "JS": "middle school",
+    "HS": "high school",
+}
+SUBJECTS = {
+    **dict.fromkeys(("ma", "math", "mathematics", "maths", "数学"), "math"),
+    **dict.fromkeys(("ph", "physics", "physical", "物理"), "physics"),
+    **dict.fromkeys(("ch", "chemistry", "chemical", "化学"), "chemistry"),
+    **dict.fromkeys(("bi", "biology", "biological", "生物", "生物学"), "biology"),
+    **dict.fromkeys(("ge", "geography", "geographical", "地理"), "geography"),
+    **dict.fromkeys(
+        ("in", "is", "it", "information", "information science", "information technology", "信息技术", "信息科技"),
+        "information_science",
+    ),
+}
+"""Names of the subjects; two letters as in the names of the files."""
+LEVELS = {
+    **dict.fromkeys(("easy", "simple", "low", "简单", "容易", "较易", "易", "基础"), "easy"),
+    **dict.fromkeys(("medium", "moderate", "mid", "middle", "normal", "中等", "适中", "一般", "中"), "medium"),
+    **dict.fromkeys(("hard", "difficult", "high", "困难", "较难", "难", "偏难"), "hard"),
+}
+LAYERS = (
+    ("subject", "discipline"),
+    ("grade_level", "grade"),
+    ("subfield",),
+    ("curriculum",),
+    ("topic",),
+    ("knowledge",),
+)
+"""The columns of the six layers of the taxonomy, from the discipline to the knowledge point."""
+_FORM = re.compile(
+    r"(?:.*?(?:^|_)(?P<code>[GPMJH]S[A-Z]{2})_)?(?P<form>[a-z_]+?)_(?P<modality>multi|single)_?modal", re.IGNORECASE
+)
+_PUBLISHED = {"index", "question", "category"}
+_READ = {
+    *("id", "index", "question", "answer", "category", "image", "images", "image_path", "analysis", "solution", "year"),
+    *("difficulty_level", "difficulty", "language", "form", "question_type", "stage", "options", "points", "score"),
+    *("part_points", "part_units", "unit", "knowledge_points", "knowledge_point", "taxonomy", "exam", "number"),
+    *("paper_id", "page_numbers", "subset", "subsets", "release", "removed_in", "review", "source", "source_url"),
+    *("url", "licence", "license", "upstream_id", *LETTERS, *(name for layer in LAYERS for name in layer)),
+}
+_DYNAMIC = "dynamic"
+_PATH = re.compile(r"->|→|＞|>|›|»|\\|/{1,2}|--|—")
+_CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-j](?:[\s,，、;；.()（）\[\]和与]*[A-Ja-j])*[\s.。)）\]]*")
+
+
+def question(row: SourceRow, beside: Beside, log: Log) -> Question:
+    """The question of a row.
+
+    Raises:
+        BadRow: it is none.
+    """
+    log.unread.update(row.data.keys() - _READ)
+    return _question(row, beside.images, log)
+
+
+def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
+    data, name = row.data, _FORM.match(row.file.stem)
+    id = row.id
+    given = [ref for ref in parse_list(stated(data, "image", "images", "image_path")) if ref is not None]
+    text, refs = take_inline(restore(text_of(data, "question")), given)
+    images = [loader.load(ref, row.file.parent) for ref in refs]
+    if not (text or images):
+        raise BadRow("it has no question")
+    if name and name["modality"].lower() == "multi" and not images:
+        log.note(row.where, id, "it stands among questions with images and has none")
+    raw_type = _raw_type(data, name)
+    options = _columns(data) or _listed(data)
+    key = [restore(entry) for entry in texts_of(data, "answer")]
+    letters = ["".join(re.findall(r"[A-Za-z]", plain_width(entry))).upper() for entry in key if _is_choice_key(entry)]
+    kind = kind_of(raw_type) or (CHOICE if options and letters else None)
+    if not options and kind in (CHOICE, *CHOICE_TYPES):
+        text, options = split_options(text, set("".join(letters)))
+    if kind is None:
+        kind = FREE
+        log.note(row.where, id, f"form {raw_type!r} is not known: taken as {kind}")
+    question_type = settle(kind, several=len("".join(letters)) > 1, has_key=bool(key))
+    answer = _answer(key, letters, text, question_type)
+    language = _language(data, text, options)
+    text, options, images, change = place_marks(text, options, images)
+    if change:
+        log.note(row.where, id, change)
+    taxonomy, points = _taxonomy(data, name)
+    return Question(
+        id=id,
+        benchmark="mdk12",
+        release=text_of(data, "release") or None,
+        language=language,
+        subject=_subject(data, name),
+        question_type=question_type,
+        question_type_raw=raw_type,
+        question=text,
+        options=options,
+        images=images,
+        paper_id=text_of(data, "paper_id") or None,
+        page_numbers=numbers_of(data, "page_numbers"),
+        number=text_of(data, "number") or None,
+        answer=answer,
+        part_points=numbers_of(data, "part_points"),
+        part_units=units_of(data),
+        solution=restore(text_of(data, "analysis", "solution")) or None,
+        points=points_of(data, "points", "score"),
+        knowledge_points=points,
+        taxonomy=taxonomy,
+        difficulty=_difficulty(data),
+        year=_year(data, row, id, log),
+        subsets=_subsets(data, row),
+        attributes=Attributes(topic=text_of(data, "topic") or None),
+        exam=text_of(data, "exam") or None,
+        removed_in=text_of(data, "removed_in") or None,
+        review=review_of(data, _origin(row).published_by),
+        source=source_of({"upstream_id": stated(data, "index"), **data}, None),
+    )
+
+
+def _origin(row: SourceRow) -> Origin:
+    """Who published a row: the name of its file is theirs, and so are the columns that are never empty."""
+    published = row.data.keys() >= _PUBLISHED and _FORM.match(row.file.stem)
+    return Origin(UPSTREAM if published else None)
+
+
+def _raw_type(data: Data, name: re.Match[str] | None) -> str | None:
+    """The form in the row's words or the file's; `category` where it names one."""
+    category = text_of(data, "category")
+    own = text_of(data, "question_type", "form") or (category if kind_of(category) else "")
+    return own or (name["form"].lower() if name else "") or category or None
+
+
+def _subject(data: Data, name: re.Match[str] | None) -> str:
+    for given in (text_of(data, "subject", "discipline"), text_of(data, "category")):
+        if given.lower() in SUBJECTS:
+            return SUBJECTS[given.lower()]
+    code = SUBJECTS.get(name["code"][2:].lower(), "") if name and name["code"] else ""
+    return code or text_of(data, "subject", "discipline").lower()
+
+
+def _taxonomy(data: Data, name: re.Match[str] | None) -> tuple[list[str], list[str]]:
+    """The path from the discipline to the knowledge point, as far as the row tells it, and the knowledge points."""
+    knowledge = pieces_of(data, "knowledge_points", "knowledge_point", "knowledge")
+    paths = [[piece.strip() for piece in _PATH.split(entry) if piece.strip()] for entry in knowledge]
+    own = texts_of(data, "taxonomy")
+    if not own and paths and len(paths[0]) > 2:
+        own = paths[0]
+    points = list(
+        dict.fromkeys(path[-1] if len(path) > 2 else entry for path, entry in zip(paths, knowledge, strict=True))
+    )
+    if own:
+        return own, points
+    stage = STAGES.get(name["code"][:2].upper(), "") if name and name["code"] else ""
+    layers = [text_of(data, *layer) for layer in LAYERS[:-1]]
+    layers = [layers[0] or _subject(data, name), layers[1] or text_of(data, "stage") or stage, *layers[2:]]
+    layers = [*layers, *points[:1]] if all(layers) else layers
+    return layers[: next((place for place, layer in enumerate(layers) if not layer), len(layers))], points
+
+
+def _columns(data: Data) -> list[Option]:
+    """The options in the columns A, B, C, ... as far as they go without a gap."""
+    texts = [restore(text_of(data, letter)) for letter in LETTERS]
+    count = next((place for place, text in enumerate(texts) if not text), len(texts))
+    return [Option(label=label, text=text) for label, text in zip(LETTERS[:count], texts, strict=False)]
+
+
+def _listed(data: Data) -> list[Option]:
+    given = parse_object(data.get("options"))
+    if isinstance(given, Mapping):
+        return [Option(label=str(label), text=str(text)) for label, text in given.items() if text]
+    return [Option(label=label, text=text) for label, text in zip(LETTERS, texts_of(data, "options"), strict=False)]
+
+
+def _is_choice_key(entry: str) -> bool:
+    return bool(_CHOICE_KEY.fullmatch(plain_width(entry)))
+
+
+def _answer(key: list[str], letters: list[str], text: str, question_type: str) -> list[str]:
+    if question_type in CHOICE_TYPES:
+        joined = "".join(letters)
+        certain = key and len(letters) == len(key) and len({*joined}) == len(joined)
+        return ["".join(sorted(joined))] if certain else key
+    if len(key) != 1:
+        return unlabelled(key)
+    if question_type == "fill_in_blank":
+        return split_blanks(key[0], count_blanks(text))
+    return split_parts(text, key[0]) if question_type == "short_answer" else key
+
+
+def _difficulty(data: Data) -> str | None:
+    given = text_of(data, "difficulty_level", "difficulty")
+    return LEVELS.get(given.lower(), given) or None
+
+
+def _language(data: Data, text: str, options: list[Option]) -> Language:
+    """The row's own, else by the script of its text: Chinese where it has any Chinese character."""
+    given = text_of(data, "language").lower()
+    if given:
+        if given not in LANGUAGES:
+            raise BadRow(f"language {given!r} is none of zh, en, ko")
+        return LANGUAGES[given]
+    written = " ".join([text, *(option.text for option in options)]) or text_of(data, "analysis", "solution")
+    return "zh" if re.search(r"[一-鿿]", written) else "en"
+
+
+def _year(data: Data, row: SourceRow, id: str, log: Log) -> int | None:
+    """The year; what names none ("2019-2020") is said and left empty."""
+    try:
+        return whole_of(data, "year")
+    except BadRow as error:
+        log.note(row.where, id, f"{error}: left empty")
+        return None
+
+
+def _subsets(data: Data, row: SourceRow) -> list[str]:
+    named = [name.lower() for name in pieces_of(data, "subsets", "subset")]
+    own = [word for word in ("mini", "dynamic") if word in re.split(r"[\W_]+", row.file.stem.lower())]
+    return list(dict.fromkeys([*named, *own]))
+
+
+def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
+    if _DYNAMIC in question.subsets:  # a variant of another question, which `full` has
+        yield _DYNAMIC
+        return
+    yield question.difficulty if question.difficulty in DIFFICULTIES else "unrated"
+    if "mini" in question.subsets:
+        yield "mini"
+
+
+BUILDER = Builder(
+    question,
+    Layout({"full": (*DIFFICULTIES, "unrated"), **own_tables("mini", *DIFFICULTIES, _DYNAMIC)}, _tables),
+    hub=UPSTREAM,
+    month="2025",
+)

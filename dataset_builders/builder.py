@@ -1,0 +1,131 @@
+"""What a benchmark exports to have its data set built, and how its sources are read.
+
+Contract: the module `builder` of a benchmark (inside: its package in `dataset_builders.benchmarks`) exports a `Builder`
+as `BUILDER`. Beside the module lie `card.md.jinja`, which extends `base.md.jinja` of `hub_cards` and fills its blocks,
+and `citation.bib` where there is something to cite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from livek12.core.records import Page, Question
+from livek12.dataset_builders.base import Log, PageKey, Records
+from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.licences import stated_licence
+from livek12.dataset_builders.reading.making import to_questions
+from livek12.dataset_builders.reading.pictures import find_pages
+from livek12.dataset_builders.reading.rows import SourceRow, source_root
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the questions of a data set are spread over tables, and which tables make a config.
+
+    A config is one table or several that share no question, whose rows it has one table after the other.
+
+    Attributes:
+        configs: the tables of each config, the default config first.
+        tables: the tables a question goes into, given the pages the data set holds.
+        split: the split of a question: a name `datasets` accepts.
+        whole: the configs that together hold every question once; default: the first.
+    """
+
+    configs: Mapping[str, tuple[str, ...]]
+    tables: Callable[[Question, Collection[PageKey]], Iterable[str]]
+    split: Callable[[Question], str] = lambda question: "test"
+    whole: tuple[str, ...] = ()
+
+    @property
+    def every_question(self) -> tuple[str, ...]:
+        """The configs that together hold every question once."""
+        return self.whole or tuple(self.configs)[:1]
+
+
+def own_tables(*configs: str) -> dict[str, tuple[str, ...]]:
+    """Configs of one table each, which has the config's name."""
+    return {config: (config,) for config in configs}
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What stands beside the rows of a source.
+
+    Attributes:
+        images: loads the pictures that rows refer to; nothing outside the source's folder is read.
+        pages: the page images, by paper and number; none where the benchmark has no pages.
+        licence: what a licence or README file there states.
+        read: what `Builder.beside` read.
+    """
+
+    images: ImageLoader
+    pages: Collection[PageKey] = frozenset()
+    licence: str | None = None
+    read: Any = None
+
+
+@dataclass(frozen=True)
+class Builder:
+    """How the data set of a benchmark is made.
+
+    Attributes:
+        question: the question of a row; raises `BadRow` where it is none, and gives None for a row that is to hold none
+            (a head). A function of a module, for large sources are read by several processes.
+        layout: the configs and splits.
+        hub: where its data is published, ORG/NAME; "" where `--source hub` has nothing to fetch.
+        month: when its article appeared, YYYY-MM as far as it is known; newer benchmarks come first.
+        subsets: names of the subsets that can be proposed for its questions, beside those for any benchmark.
+        pages: the page images of a source, from its files by paper and number; None where it has none.
+        beside: reads, once a source, what else the rows need; can be pickled.
+        other_files: names of files that hold no rows of questions.
+    """
+
+    question: Callable[[SourceRow, Beside, Log], Question | None]
+    layout: Layout
+    hub: str = ""
+    month: str = ""
+    subsets: tuple[str, ...] = ()
+    pages: Callable[[Path, Mapping[PageKey, Path], ImageLoader, Log], Iterator[Page]] | None = None
+    beside: Callable[[Path, Log], Any] | None = None
+    other_files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the question of a row, given what stands beside all of them."""
+
+    question: Callable[[SourceRow, Beside, Log], Question | None]
+    beside: Beside
+
+    @property
+    def loader(self) -> ImageLoader:
+        return self.beside.images
+
+    def __call__(self, row: SourceRow, log: Log) -> Question | None:
+        return self.question(row, self.beside, log)
+
+
+def read(builder: Builder, source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
+    """The pages, then the questions of a source: a file of rows (see `rows.SUFFIXES`), or a folder of them.
+
+    Args:
+        builder: of the benchmark.
+        source: the file or folder to read.
+        log: takes a line for each row that is left out.
+        hosts: the only hosts that images may be fetched from, as HOST or HOST:PORT.
+
+    Raises:
+        UserError: the source is not there or holds no rows.
+    """
+    root = source_root(source)
+    loader, pages = ImageLoader(root, hosts), find_pages(root) if builder.pages else {}
+    known = builder.beside(root, log) if builder.beside else None
+    if builder.pages:
+        yield from builder.pages(source, pages, loader, log)
+    make = _Maker(builder.question, Beside(loader, frozenset(pages), stated_licence(root), known))
+    yield from to_questions(source, make, log, other_files=builder.other_files)
+    if log.unread:
+        log.note(source.name, None, f"columns with no place in a question: {', '.join(sorted(log.unread))}")

@@ -1,0 +1,148 @@
+"""`report.html` of ingested papers: what was found, matched, doubted and missed, with every question as it was read.
+
+Contract: everything that comes from a paper is escaped or comes from `markup`; the page runs no script and asks
+nothing of a network: its pictures are files beside it, whose names are checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from livek12.core.journal import write_atomically
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.reading.pictures import find_pages
+from livek12.report.html import csp_hash, environment, read_template
+from livek12.report.markup import clean, render, render_answer
+
+UNSURE = 0.5
+"""Questions less certain than this are called uncertain."""
+_MISSING = re.compile(r"questions? (\d+)(?: to (\d+))?.* not found$")
+_NAME = re.compile(r"[\w.-]{1,200}")
+
+
+def write_report(root: Path, papers: Sequence[IngestedPaper], failed: Sequence[str] = ()) -> Path:
+    """Writes `root/report.html`.
+
+    Args:
+        root: the folder of the papers.
+        papers: those in it.
+        failed: one line for each PDF of the last call that could not be used.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    pages = find_pages(root)
+    style = read_template("ingest.css")
+    page = (
+        environment()
+        .get_template("ingest.html.j2")
+        .render(
+            papers=[_paper(paper, pages) for paper in papers],
+            failed=list(failed),
+            totals=_totals(papers),
+            style=Markup(style),
+            style_hash=csp_hash(style),
+        )
+    )
+    target = root / "report.html"
+    write_atomically(target, page.encode("utf-8", "replace").decode())
+    return target
+
+
+def counts(paper: IngestedPaper) -> dict[str, int]:
+    """How many of a paper's questions were found, have a key, are uncertain; and how many numbers do not match."""
+    return {
+        "found": len(paper.drafts),
+        "matched": sum(bool(draft.answer or draft.solution) for draft in paper.drafts),
+        "uncertain": sum(draft.confidence < UNSURE for draft in paper.drafts),
+        "missing": sum(_missing(line) for line in paper.unmatched),
+    }
+
+
+def _missing(line: str) -> int:
+    """How many numbers a line says were not found."""
+    found = _MISSING.match(line)
+    return int(found[2] or found[1]) - int(found[1]) + 1 if found else 0
+
+
+def _totals(papers: Sequence[IngestedPaper]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for paper in papers:
+        total.update(counts(paper))
+    return {name: total[name] for name in ("found", "matched", "uncertain", "missing")}
+
+
+def _paper(paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str, Any]:
+    boxes: dict[int, list[dict[str, Any]]] = {}
+    for place, draft in enumerate(paper.drafts):
+        for box in draft.boxes:
+            view = {
+                "x": round(box.left * 1000),
+                "y": round(box.top * 1000),
+                "width": round((box.right - box.left) * 1000),
+                "height": round((box.bottom - box.top) * 1000),
+                "number": draft.number,
+                "anchor": f"{paper.paper_id}-{place}",
+                "unsure": draft.confidence < UNSURE,
+            }
+            boxes.setdefault(box.page, []).append(view)
+    return {
+        "id": paper.paper_id,
+        "title": paper.title or paper.paper_id,
+        "source": paper.source,
+        "facts": [
+            fact for fact in (paper.language, paper.subject, f"{paper.pages} pages", paper.release or "") if fact
+        ],
+        "read": f"template {paper.template}, parsed by {paper.parsed_by}",
+        "counts": counts(paper),
+        "unmatched": paper.unmatched,
+        "notes": paper.notes,
+        "questions": [_question(paper, draft, place) for place, draft in enumerate(paper.drafts)],
+        "pages": [
+            {"number": number, "file": _link("pages", file.name), "boxes": boxes.get(number, [])}
+            for (name, number), file in pages.items()
+            if name == paper.paper_id
+        ],
+    }
+
+
+def _question(paper: IngestedPaper, draft: Draft, place: int) -> dict[str, Any]:
+    pictures = [_picture(figure.name, figure.caption) for figure in draft.figures]
+    cut = draft.question.count("<image>")
+    used = pictures[:cut]
+    rest = iter(pictures[cut:])
+    options = []
+    for option in draft.options:
+        own = [picture for _, picture in zip(range(option.text.count("<image>")), rest, strict=False)]
+        options.append({"label": option.label, "text": render(option.text, own)})
+    return {
+        "anchor": f"{paper.paper_id}-{place}",
+        "number": f"{draft.elective} {draft.number}".strip(),
+        "type": draft.question_type.replace("_", " "),
+        "printed_type": draft.question_type_raw,
+        "points": f"{draft.points:g}" if draft.points is not None else "",
+        "section": draft.section,
+        "text": render(draft.question, used),
+        "options": options,
+        "answer": [render_answer(answer) for answer in draft.answer],
+        "answer_from": draft.answer_from,
+        "solution": render(draft.solution) if draft.solution else "",
+        "doubts": [{"kind": doubt.kind, "text": doubt.text} for doubt in draft.doubts],
+        "unsure": draft.confidence < UNSURE,
+        "pages": ", ".join(map(str, draft.page_numbers)),
+    }
+
+
+def _picture(name: str, caption: str) -> Markup:
+    return Markup('<img src="{}" alt="{}" loading="lazy">').format(_link("images", name), clean(caption) or "figure")
+
+
+def _link(folder: str, name: str) -> str:
+    return f"{folder}/{quote(name)}" if _NAME.fullmatch(name) else ""

@@ -1,0 +1,1 @@
+"""What a program proposes and a person reviews: tags, subsets, translations."""

@@ -1,0 +1,298 @@
+"""Makes the proposals of a subset and writes them to the sheet.
+
+Contract: the same data, runs, annotations and reviews give the same file. Accepted members count towards a quota
+before others and rejected ones not at all, so that a reserve moves up for each that is rejected.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.core.questions import iter_questions, read_card
+from livek12.core.records import BenchmarkName, Question
+from livek12.dataset_builders.proposals.subsets import mini, pictures, runs, sheet
+from livek12.dataset_builders.proposals.subsets.annotation import MAX_TOKENS, Annotation, Annotator
+from livek12.dataset_builders.proposals.subsets.candidates import Candidate, Standing, candidate
+from livek12.dataset_builders.proposals.subsets.criteria import (
+    RULES_VERSION,
+    SUBSETS,
+    CriteriaContext,
+    Finding,
+    Subset,
+    subset_named,
+)
+from livek12.dataset_builders.registry import builder_of
+from livek12.engines.base import Engine
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to propose, and from what.
+
+    Attributes:
+        name: of the subset.
+        data: a built data set.
+        benchmark: whose questions; only where the subset does not say.
+        runs: run folders: baselines, a cascade in its order, or runs with images.
+        without_images: run folders of the same questions asked without their images.
+        engine: makes the annotator's engine, which stays the caller's to close; None for no annotator.
+        max_tokens: budget of an annotation.
+        per_subject: the quota; None for the subset's own.
+        confidence: share of the trials that must be right to count as solved.
+        share: size of a sample.
+        seed: of the draws.
+        everything: also write questions that are not proposed.
+        pictures: also write the pictures of the rows, beside the sheet.
+    """
+
+    name: str
+    data: Path
+    benchmark: BenchmarkName | None = None
+    runs: Sequence[Path] = ()
+    without_images: Sequence[Path] = ()
+    engine: Callable[[], Engine] | None = None
+    max_tokens: int = MAX_TOKENS
+    per_subject: int | None = None
+    confidence: float = 1.0
+    share: float = 0.1
+    seed: int = 0
+    everything: bool = False
+    pictures: bool = False
+
+
+@dataclass
+class ProposalReport:
+    """What came of it.
+
+    Attributes:
+        rows: of the subset, as they stand in the sheet.
+        questions: how many were looked at.
+        lines: for the person: notes on the sample, the runs or the annotator.
+        failed: requests to the annotator that failed; the same command sends them again.
+    """
+
+    rows: list[sheet.SheetRow]
+    questions: int
+    lines: list[str] = field(default_factory=list)
+    failed: int = 0
+
+
+Begin = Callable[[int], Callable[[], None]]
+"""Told how many questions the annotator gets; gives what to call after each."""
+
+
+def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: None) -> ProposalReport:
+    """Writes the proposals to the sheet; reviews that stand in it are kept.
+
+    Args:
+        wanted: what to propose.
+        file: the sheet; made, or brought up to date.
+        begin: starts a progress bar for the annotator.
+
+    Raises:
+        UserError: what is wanted does not fit together, something cannot be read, or the sheet cannot be written.
+    """
+    subset = subset_named(wanted.name)
+    _check(subset, wanted)
+    old = sheet.read(file) if file.exists() else []
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{file.parent}: cannot be made ({error.strerror}); choose another --out") from None
+    report = _proposals(subset, wanted, file, old, begin)
+    if wanted.pictures:
+        report.rows = _illustrated(report.rows, whole_set(wanted.data, _benchmark(subset, wanted)), file)
+    report.rows = sheet.merged(report.rows, [row for row in old if row.subset == subset.name])
+    others = [row for row in old if row.subset != subset.name]
+    place = {name: number for number, name in enumerate(SUBSETS)}
+    sheet.write(file, sorted([*others, *report.rows], key=lambda row: place.get(row.subset, len(place))))
+    return report
+
+
+def whole_set(data: Path, benchmark: BenchmarkName) -> Iterator[Question]:
+    """Every question of a benchmark in a built data set, one at a time.
+
+    Raises:
+        UserError: there is no such data set, or it holds no question of the benchmark.
+    """
+    configs = read_card(data)
+    found = False
+    for config in builder_of(benchmark).layout.every_question:
+        names = [name for name in (f"{benchmark}_{config}", config) if name in configs]
+        if names:
+            yield from iter_questions(data, names, benchmark)
+            found = True
+    if not found:
+        raise UserError(f"{data} has no {benchmark} questions; it has the configs {', '.join(configs)}")
+
+
+def _check(subset: Subset, wanted: Wanted) -> None:
+    if wanted.benchmark and not subset.takes(wanted.benchmark):
+        raise UserError(f"{subset.name} is a subset of {subset.benchmark}, not of {wanted.benchmark}")
+    _benchmark(subset, wanted)
+    if subset.by == "runs" and not wanted.runs:
+        raise UserError(f"{subset.name} is decided by runs: name them with --runs")
+    if (subset.name == "image_dependent") != bool(wanted.without_images):
+        raise UserError("--without-images names the runs without images of image_dependent, which needs them")
+    if wanted.engine and subset.by != "features":
+        raise UserError(f"{subset.name} is decided by {subset.by}: it takes no --model")
+    if not 0 < wanted.confidence <= 1 or not 0 < wanted.share <= 1:
+        raise UserError("--confidence and --share are shares: above 0 and at most 1")
+
+
+def _benchmark(subset: Subset, wanted: Wanted) -> BenchmarkName:
+    benchmark = wanted.benchmark or subset.benchmark
+    if benchmark is None:
+        raise UserError(f"{subset.name} is for any benchmark: say which with --benchmark")
+    return benchmark
+
+
+def _illustrated(rows: Sequence[sheet.SheetRow], questions: Iterator[Question], file: Path) -> list[sheet.SheetRow]:
+    files = pictures.write(questions, {row.id for row in rows}, file)
+    return [replace(row, shown={**row.shown, "pictures": files.get(row.id, "")}) for row in rows]
+
+
+def _proposals(
+    subset: Subset, wanted: Wanted, file: Path, old: Sequence[sheet.SheetRow], begin: Begin
+) -> ProposalReport:
+    benchmark = _benchmark(subset, wanted)
+    if subset.by == "sample":
+        return _sampled(subset, wanted, benchmark)
+    items = [candidate(question) for question in whole_set(wanted.data, benchmark)]
+    answers = runs.read_runs(wanted.runs)
+    if subset.by == "runs":
+        return _decided(subset, wanted, items, answers)
+    opinions: Mapping[str, Annotation] = {}
+    made_by = ""
+    if wanted.engine:
+        admitted = {item.id for item in items if subset.admits(item)}
+        asked = (question for question in whole_set(wanted.data, benchmark) if question.id in admitted)
+        annotator = Annotator(wanted.engine(), subset, file, wanted.max_tokens)
+        opinions, made_by = annotator.opinions(asked, begin(len(admitted))), annotator.made_by
+    context = CriteriaContext(Standing.of(items), runs.long_answers(items, answers), runs.lucky(items, answers))
+    rows = [_judged(subset, item, context, opinions.get(item.id), made_by) for item in items]
+    ranked = _ranked(subset, rows, old, wanted)
+    report = ProposalReport([row for row in ranked if wanted.everything or row.state != "out"], len(items))
+    if wanted.engine:
+        silent = [opinion for opinion in opinions.values() if opinion.criteria is None]
+        report.failed = sum(opinion.failed for opinion in silent)
+        report.lines.append(f"annotator {made_by}: {len(opinions) - len(silent)} annotated, {len(silent)} not")
+        reasons = Counter(opinion.why for opinion in silent)
+        report.lines += [f"  {count} not: {why}" for why, count in reasons.most_common(3)]
+    return report
+
+
+def _judged(
+    subset: Subset, item: Candidate, context: CriteriaContext, opinion: Annotation | None, made_by: str
+) -> sheet.SheetRow:
+    """A question against the criteria, by features and by the annotator; each counts half where both can tell."""
+    said = opinion.criteria if opinion and opinion.criteria else {}
+    met, unknown, evidence, score = [], [], [], 0.0
+    for criterion in subset.criteria:
+        finding = criterion.rule(item, context) if criterion.rule else Finding(None, "")
+        strength = finding.strength if finding.met else 0.0
+        views = {"features": strength} if finding.met is not None else {}
+        if criterion.name in said:
+            views["annotator"] = float(said[criterion.name])
+        if yes := [who for who, view in views.items() if view]:
+            met.append(f"{criterion.name} ({' + '.join(yes)})")
+            score += criterion.weight * sum(views.values()) / len(views)
+        if not views:
+            unknown.append(criterion.name)
+        if finding.met:
+            evidence.append(f"{criterion.name}: {finding.why}")
+    enough = subset.admits(item) and len(met) >= subset.least
+    return _row(
+        subset,
+        item,
+        "proposed" if enough else "out",
+        score / sum(criterion.weight for criterion in subset.criteria),
+        criteria="; ".join(met),
+        unknown="; ".join(unknown),
+        evidence="\n".join(evidence),
+        annotator=opinion.why if opinion else "",
+        made_by="; ".join(filter(None, [f"rules {RULES_VERSION}", made_by])),
+    )
+
+
+def _row(subset: Subset, item: Candidate, state: str, score: float | None, **shown: str) -> sheet.SheetRow:
+    shown = {"question": item.excerpt, "features": sheet.features_cell(item.features)} | shown
+    return sheet.SheetRow(
+        subset=subset.name,
+        state=state,
+        id=item.id,
+        text_sha256=item.text_sha256,
+        score=score,
+        language=item.language,
+        subject=item.subject,
+        shown=shown,
+    )
+
+
+def _ranked(
+    subset: Subset, rows: Sequence[sheet.SheetRow], old: Sequence[sheet.SheetRow], wanted: Wanted
+) -> list[sheet.SheetRow]:
+    """By language and subject, best first; what is over the quota of its subject is a reserve."""
+    quota = wanted.per_subject or subset.per_subject
+    verdicts = {row.key: row.verdict[0] for row in old}
+    # What is accepted stays, even if it would not be proposed any more, and takes its place in the quota.
+    rows = [replace(row, state="kept") if row.state == "out" and verdicts.get(row.key) else row for row in rows]
+    order = sorted(
+        rows,
+        key=lambda row: (
+            row.language,
+            row.subject,
+            verdicts.get(row.key) is not True,
+            -round(row.score or 0, 6),
+            mini.seeded_hash(row.id, wanted.seed),
+        ),
+    )
+    filled: Counter[tuple[str, str]] = Counter()
+    ranked = []
+    for row in order:
+        counts = row.state != "out" and verdicts.get(row.key) is not False
+        filled[row.language, row.subject] += counts
+        over = quota is not None and counts and filled[row.language, row.subject] > quota
+        ranked.append(replace(row, state="reserve") if over and row.state == "proposed" else row)
+    return sorted(ranked, key=lambda row: sheet.STATES.index(row.state))
+
+
+def _decided(
+    subset: Subset, wanted: Wanted, items: Sequence[Candidate], answers: Sequence[runs.RunAnswers]
+) -> ProposalReport:
+    blind = runs.read_runs(wanted.without_images)
+
+    def outcome(item: Candidate) -> runs.Outcome:
+        if subset.name == "hard":
+            return runs.hard(item, answers)
+        if subset.name == "adversarial":
+            return runs.adversarial(item, answers, wanted.confidence)
+        return runs.image_dependent(item, answers, blind, wanted.confidence)
+
+    made_by = f"rules {RULES_VERSION}"
+    rows = []
+    for item in items:
+        state, why = outcome(item)
+        if wanted.everything or state != "out":
+            rows.append(_row(subset, item, state, None, evidence=why, made_by=made_by))
+    rows.sort(key=lambda row: (sheet.STATES.index(row.state), row.language, row.subject, row.id))
+    return ProposalReport(rows, len(items), runs.ablation(items, answers, blind))
+
+
+def _sampled(subset: Subset, wanted: Wanted, benchmark: BenchmarkName) -> ProposalReport:
+    items = [
+        mini.Item(question.id, question.difficulty, frozenset(question.knowledge_points))
+        for question in whole_set(wanted.data, benchmark)
+    ]
+    drawn = mini.sample(items, wanted.share, wanted.seed)
+    made_by = f"rules {RULES_VERSION}, share {wanted.share:g}, seed {wanted.seed}"
+    rows = [
+        _row(subset, candidate(question), "proposed", None, evidence=drawn.picked[question.id], made_by=made_by)
+        for question in whole_set(wanted.data, benchmark)
+        if question.id in drawn.picked
+    ]
+    return ProposalReport(rows, len(items), drawn.notes)

@@ -1,0 +1,225 @@
+"""Subsets that runs decide: kmmmu's hard set, adversarial filtering, image dependence.
+
+Contract: an answer is right or wrong only when it is graded (or there is no answer, which is wrong); a question that
+is ungraded, failed, unsupported, not asked, or asked in other words is open, and whatever depends on it undecided.
+Sources: KMMMU section 4.1 (hard: wrong by all baselines), B.3 (adversarial filtering), 7.1 and CFE-Bench section 3.1
+(image dependence).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from livek12.core.errors import UserError
+from livek12.core.run_folder import RunFolder
+from livek12.core.scoring import Row
+from livek12.dataset_builders.proposals.subsets.candidates import Candidate, text_sha256
+
+Outcome = tuple[Literal["proposed", "undecided", "out"], str]
+"""What becomes of a question, and why."""
+_LONG = 0.75
+
+
+@dataclass
+class Tally:
+    """The answers of one run to one question, all trials together."""
+
+    right: int = 0
+    wrong: int = 0
+    open: int = 0
+    why_open: str = ""
+
+    @property
+    def trials(self) -> int:
+        """How many answers there should be."""
+        return self.right + self.wrong + self.open
+
+    def solved(self, confidence: float) -> bool | None:
+        """Whether at least this share of the trials is right; None while open answers could decide it."""
+        if self.trials and self.right >= confidence * self.trials:
+            return True
+        return None if not self.trials or self.right + self.open >= confidence * self.trials else False
+
+    def __str__(self) -> str:
+        parts = [f"right {self.right} of {self.trials}"] if self.trials else ["no answer on record"]
+        return ", ".join(parts + ([f"open {self.open}: {self.why_open}"] if self.open else []))
+
+
+@dataclass
+class RunAnswers:
+    """What one run says of each question, by id.
+
+    Attributes:
+        texts: the hash of the text that was asked.
+        tokens: mean completion tokens, where every answer has a count.
+        audited: questions with an answer whose process was audited.
+        lucky: right answers whose process audit found errors.
+    """
+
+    name: str
+    model: str
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, float] = field(default_factory=dict)
+    audited: set[str] = field(default_factory=set)
+    lucky: dict[str, int] = field(default_factory=dict)
+
+    def asked(self, item: Candidate) -> bool:
+        """Whether the run asked this question, in these words."""
+        return self.texts.get(item.id) == item.text_sha256
+
+    def tally(self, item: Candidate) -> Tally:
+        """The answers to a question; open where the run did not ask it, or asked other words."""
+        if item.id not in self.texts:
+            return Tally(open=1, why_open="not asked")
+        if not self.asked(item):
+            return Tally(open=1, why_open="another text was asked")
+        return self.tallies[item.id]
+
+
+def read_runs(paths: Sequence[Path]) -> list[RunAnswers]:
+    """The answers of run folders.
+
+    Raises:
+        UserError: one is no run folder, or is named twice.
+    """
+    if len({path.resolve() for path in paths}) != len(paths):
+        raise UserError("a run is named twice: it would count as two baselines")
+    return [_read(path) for path in paths]
+
+
+def hard(item: Candidate, runs: Sequence[RunAnswers]) -> Outcome:
+    """Wrong by all runs in all trials; one right answer is enough to be out, one open answer to be undecided."""
+    tallies = [(run, run.tally(item)) for run in runs]
+    evidence = _evidence(tallies)
+    if any(tally.right for _, tally in tallies):
+        return "out", evidence
+    return ("undecided" if any(tally.open for _, tally in tallies) else "proposed"), evidence
+
+
+def adversarial(item: Candidate, cascade: Sequence[RunAnswers], confidence: float) -> Outcome:
+    """Kept where no model of the cascade is right in at least `confidence` of its trials.
+
+    A question that an earlier stage took out need not have been asked later.
+    """
+    tallies = [(run, run.tally(item)) for run in cascade]
+    solved = [(run, tally) for run, tally in tallies if tally.solved(confidence)]
+    if solved:
+        return "out", f"taken out by {_evidence(solved[:1])}"
+    undecided = any(tally.solved(confidence) is None for _, tally in tallies)
+    return ("undecided" if undecided else "proposed"), _evidence(tallies)
+
+
+def image_dependent(
+    item: Candidate, seeing: Sequence[RunAnswers], blind: Sequence[RunAnswers], confidence: float
+) -> Outcome:
+    """Dependent where some model is right with the images, and none of the named ones without.
+
+    Right is at least `confidence` of the trials. Where no model is right either way, the runs show nothing.
+    """
+    if not item.features["images"]:
+        return "out", "it has no image"
+    with_images = [(run, run.tally(item)) for run in seeing]
+    without = [(run, run.tally(item)) for run in blind]
+    evidence = f"with images: {_evidence(with_images)}; without: {_evidence(without)}"
+    blind_answers = [tally.solved(confidence) for _, tally in without]
+    if any(blind_answers):
+        return "out", f"answered without its images; {evidence}"
+    seen = any(tally.solved(confidence) for _, tally in with_images)
+    if seen and None not in blind_answers:
+        return "proposed", evidence
+    return "undecided", evidence if seen or None in blind_answers else f"no model is right with its images; {evidence}"
+
+
+def ablation(items: Sequence[Candidate], seeing: Sequence[RunAnswers], blind: Sequence[RunAnswers]) -> list[str]:
+    """Accuracy with and without images for each model that has both (KMMMU Table 9), as intervals while any is open."""
+    lines = []
+    pictured = [item for item in items if item.features["images"]]
+    for run in seeing if pictured else ():
+        for other in (other for other in blind if other.model == run.model):
+            shares = " ".join(f"{how} {_share(pictured, which)}" for how, which in (("with", run), ("without", other)))
+            lines.append(f"{run.model}: {shares} images, {len(pictured)} questions")
+    return lines
+
+
+def long_answers(items: Iterable[Candidate], runs: Sequence[RunAnswers]) -> dict[str, tuple[bool, str]]:
+    """Whether at least half of the runs that tell spend a top quarter of their tokens on a question, and which.
+
+    A run tells of a question where every answer to it has a token count.
+    """
+    longest = {run.name: _longest(run) for run in runs}
+    found = {}
+    for item in items:
+        told = [run for run in runs if longest[run.name] and item.id in run.tokens and run.asked(item)]
+        over = [run for run in told if item.id in longest[run.name]]
+        if told:
+            why = "; ".join(f"{run.name}: {run.tokens[item.id]:.0f} tokens" for run in over)
+            found[item.id] = (2 * len(over) >= len(told), why)
+    return found
+
+
+def lucky(items: Iterable[Candidate], runs: Sequence[RunAnswers]) -> dict[str, tuple[bool, str]]:
+    """Whether some run answers a question rightly with errors in its reasoning; only where answers were audited."""
+    found = {}
+    for item in items:
+        if told := [run for run in runs if item.id in run.audited and run.asked(item)]:
+            seen = [run for run in told if item.id in run.lucky]
+            why = "; ".join(f"{run.name}: {run.lucky[item.id]} right with process errors" for run in seen)
+            found[item.id] = (bool(seen), why)
+    return found
+
+
+def _read(path: Path) -> RunAnswers:
+    folder = RunFolder.open(path)
+    answers = RunAnswers(str(path), folder.spec().model)
+    tokens: dict[str, list[int | None]] = {}
+    for row in folder.rows():
+        id = row.question.id
+        answers.texts[id] = text_sha256(row.question)
+        _count(answers.tallies.setdefault(id, Tally()), row)
+        tokens.setdefault(id, []).append(row.response.completion_tokens if row.response else None)
+        process = row.verdict.process if row.verdict else None
+        if process is not None:
+            answers.audited.add(id)
+            if row.verdict and row.verdict.correct and process.cie + process.lae + process.dre > 0:
+                answers.lucky[id] = answers.lucky.get(id, 0) + 1
+    for id, counts in tokens.items():
+        known = [count for count in counts if count is not None]
+        if len(known) == len(counts):
+            answers.tokens[id] = sum(known) / len(known)
+    return answers
+
+
+def _count(tally: Tally, row: Row) -> None:
+    correct = row.verdict.correct if row.verdict and row.state in ("graded", "no_answer") else None
+    if correct is None:
+        tally.open += 1
+        tally.why_open = tally.why_open or row.state
+    elif correct:
+        tally.right += 1
+    else:
+        tally.wrong += 1
+
+
+def _longest(run: RunAnswers) -> set[str]:
+    if len(run.tokens) < 4:
+        return set()
+    ordered = sorted(run.tokens.values())
+    limit = ordered[math.floor(_LONG * (len(ordered) - 1))]
+    return {id for id, count in run.tokens.items() if count >= limit and count > ordered[(len(ordered) - 1) // 2]}
+
+
+def _evidence(tallies: Iterable[tuple[RunAnswers, Tally]]) -> str:
+    return "; ".join(f"{run.name} ({run.model}): {tally}" for run, tally in tallies)
+
+
+def _share(items: Sequence[Candidate], run: RunAnswers) -> str:
+    """Right answers in per cent; an interval as long as answers are open."""
+    tallies = [run.tally(item) for item in items]
+    low = 100 * math.fsum(tally.right / tally.trials for tally in tallies) / len(tallies)
+    high = 100 * math.fsum((tally.right + tally.open) / tally.trials for tally in tallies) / len(tallies)
+    return f"{low:.1f} %" if low == high else f"{low:.1f} to {high:.1f} %"

@@ -1,0 +1,82 @@
+"""How far the review of a sheet has come, and how far two reviewers agree.
+
+Contract: only decisions with a name and a date count. Agreement is over the proposals that both decided; Cohen's κ
+does not exist where both gave one and the same decision throughout.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from livek12.core.agreement import cohen_kappa
+from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
+from livek12.dataset_builders.proposals.subsets.sheet import SheetRow
+
+
+@dataclass(frozen=True)
+class ReviewerPair:
+    """Two reviewers on one subset.
+
+    Attributes:
+        both: proposals that both decided.
+        agreed: of these, decided alike.
+        accepted: of these, accepted by both.
+        kappa: Cohen's κ; None where it does not exist.
+        disputed: ids they decided differently.
+        only_one: proposals that only one of them decided.
+    """
+
+    subset: str
+    both: int
+    agreed: int
+    accepted: int
+    kappa: float | None
+    disputed: list[str]
+    only_one: int
+
+
+def counts(rows: Sequence[SheetRow]) -> dict[str, Counter[str]]:
+    """Rows by subset, and there by state, decision, subject and what keeps a decision from counting."""
+    found: dict[str, Counter[str]] = {}
+    for row in (row for row in rows if row.subset in SUBSETS):
+        verdict, problem = row.verdict
+        decision = "does not count" if problem else {True: "accepted", False: "rejected", None: "open"}[verdict]
+        tally = found.setdefault(row.subset, Counter())
+        tally[row.state] += 1
+        tally[decision] += 1
+        if verdict:
+            tally[f"accepted {row.language} {row.subject}".rstrip()] += 1
+    return found
+
+
+def problems(rows: Sequence[SheetRow]) -> list[str]:
+    """Rows of unknown subsets and decisions that do not count, one line each."""
+    unknown = ((row, f"there is no subset {row.subset!r}") for row in rows if row.subset not in SUBSETS)
+    unsound = ((row, problem) for row in rows if row.subset in SUBSETS and (problem := row.verdict[1]))
+    return [f"line {row.line} ({row.id}): {problem}" for row, problem in (*unknown, *unsound)]
+
+
+def agreement(first: Sequence[SheetRow], second: Sequence[SheetRow]) -> list[ReviewerPair]:
+    """How two reviewers of the same proposals agree, subset by subset."""
+    a, b = _decisions(first), _decisions(second)
+    return [_pair(subset, a, b) for subset in sorted({key[0] for key in (*a, *b)})]
+
+
+def _pair(subset: str, a: dict[tuple[str, str, str], bool], b: dict[tuple[str, str, str], bool]) -> ReviewerPair:
+    shared = sorted(key for key in a.keys() & b.keys() if key[0] == subset)
+    ours, theirs = [a[key] for key in shared], [b[key] for key in shared]
+    return ReviewerPair(
+        subset=subset,
+        both=len(shared),
+        agreed=sum(x == y for x, y in zip(ours, theirs, strict=True)),
+        accepted=sum(x and y for x, y in zip(ours, theirs, strict=True)),
+        kappa=cohen_kappa(ours, theirs),
+        disputed=[key[1] for key in shared if a[key] != b[key]],
+        only_one=sum(key[0] == subset for key in a.keys() ^ b.keys()),
+    )
+
+
+def _decisions(rows: Sequence[SheetRow]) -> dict[tuple[str, str, str], bool]:
+    return {row.key: verdict for row in rows if (verdict := row.verdict[0]) is not None}

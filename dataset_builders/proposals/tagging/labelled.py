@@ -1,0 +1,190 @@
+"""Questions to be tagged, and labelled ones to learn from: from built data sets, ingested folders and files of rows.
+
+Contract: reading is lenient about where a row keeps its labels and strict about what counts as one: a text. Rows
+without labels are counted, not guessed. Splits never part near-duplicates (see `groups`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.questions import CARD, PAGES_CONFIG, data_files, read_card, read_records
+from livek12.core.records import IMAGE_MARK, Image, Language, Option, Question
+from livek12.dataset_builders.base import BadRow, Log
+from livek12.dataset_builders.duplicates import Library, find_pairs, stem
+from livek12.dataset_builders.reading.fields import stated, text_of, texts_of
+from livek12.dataset_builders.reading.rows import SourceRow, read_rows
+
+MAX_TEXT = 6000
+"""Characters of a question that count for its tags."""
+_LABELS = ("knowledge_points", "knowledge_point_routes", "考点", "taxonomy")
+_STEMS = ("question", "problem", "题目", "stem")
+_OPTIONS = ("options", "answer_option_list", "choices")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question as far as tags go.
+
+    Attributes:
+        id: of the question.
+        text: stem and options.
+        labels: its knowledge points or routes, where it has some.
+        subject: "" where it states none.
+        difficulty: "" where it states none.
+        images: its pictures, for models that see.
+        points: None where it states none.
+        kind: its question type, "" where it states none.
+    """
+
+    id: str
+    text: str
+    language: Language = "zh"
+    labels: tuple[str, ...] = ()
+    subject: str = ""
+    difficulty: str = ""
+    images: tuple[Image, ...] = ()
+    points: float | None = None
+    kind: str = ""
+
+
+def text_with(question: str, options: Sequence[Option]) -> str:
+    """Stem and options as one text, without image marks."""
+    pieces = [question, *(f"{option.label}. {option.text}" for option in options)]
+    return "\n".join(pieces).replace(IMAGE_MARK, " ")[:MAX_TEXT]
+
+
+def item_of(question: Question) -> Item:
+    """A question of a data set."""
+    return Item(
+        id=question.id,
+        text=text_with(question.question, question.options),
+        language=question.language,
+        labels=tuple(question.knowledge_points),
+        subject=question.subject,
+        difficulty=question.difficulty or "",
+        images=tuple(question.images),
+        points=question.points,
+        kind=question.question_type,
+    )
+
+
+def read_items(data: Path, problems: list[str]) -> Iterator[Item]:
+    """The questions of a built data set (a folder with a card), or of a file or folder of rows.
+
+    Args:
+        data: where they are.
+        problems: gets a line for each row that is none.
+
+    Raises:
+        UserError: nothing there can be read.
+    """
+    if data.is_dir() and (data / CARD).is_file():
+        yield from _built(data)
+        return
+    log = Log()
+    for row in read_rows(data, log):
+        try:
+            yield _item(row)
+        except BadRow as error:
+            log.skip(row.where, None, error)
+    problems += log.skipped
+
+
+def groups(items: Sequence[Item]) -> list[int]:
+    """The group of each question: near-duplicates, by MinHash of their texts, are in one, however they chain."""
+    library, leader = Library(), list(range(len(items)))
+    library.add_stems([stem(_bare(item, str(place))) for place, item in enumerate(items)])
+
+    def first(place: int) -> int:
+        while leader[place] != place:
+            place = leader[place]
+        return place
+
+    for one, other, *_ in find_pairs(library):
+        leader[first(one)] = first(other)
+    return [first(place) for place in range(len(items))]
+
+
+def folds(items: Sequence[Item], count: int) -> list[int]:
+    """The fold of each question, 0 to count - 1: groups in the order of a hash of their first text, dealt in turn."""
+    import hashlib
+
+    found = groups(items)
+    names = {group: hashlib.sha256(items[group].text.encode("utf-8", "replace")).hexdigest() for group in set(found)}
+    place = {group: number % count for number, group in enumerate(sorted(names, key=lambda g: (names[g], g)))}
+    return [place[group] for group in found]
+
+
+def _built(data: Path) -> Iterator[Item]:
+    seen: set[str] = set()
+    for config, splits in read_card(data).items():
+        if config == PAGES_CONFIG:
+            continue
+        for patterns in splits.values():
+            for file in data_files(data, patterns):
+                for question in read_records(Question, file):
+                    if question.id not in seen:
+                        seen.add(question.id)
+                        yield item_of(question)
+
+
+def _item(row: SourceRow) -> Item:
+    data = row.data
+    text = text_of(data, *_STEMS)
+    if not text:
+        raise BadRow(f"it has no question (looked for {', '.join(_STEMS)})")
+    options = list(_options(stated(data, *_OPTIONS)))
+    labels = dict.fromkeys(label for key in _LABELS for label in texts_of(data, key))
+    id = text_of(data, "id", "qid", "question_id") or row.id
+    language = text_of(data, "language")
+    return Item(
+        id=id,
+        text=text_with(text, options),
+        language="en" if language == "en" else "ko" if language == "ko" else "zh",
+        labels=tuple(labels),
+        subject=text_of(data, "subject", "学科"),
+        difficulty=text_of(data, "difficulty", "difficulty_level"),
+        kind=text_of(data, "question_type", "qtype", "题型"),
+    )
+
+
+def _options(value: Any) -> Iterator[Option]:
+    """Options in any of the usual forms: texts, {label, text}, or a list of such lists."""
+    for number, entry in enumerate(value if isinstance(value, list) else []):
+        one = entry[0] if isinstance(entry, list) and entry else entry
+        label = chr(ord("A") + number % 26)
+        if isinstance(one, dict):
+            texts = [one.get(name) for name in ("text", "content", "value")]
+            yield Option(
+                label=str(one.get("label") or one.get("aoVal") or label), text=str(next(filter(None, texts), ""))
+            )
+        elif isinstance(one, str):
+            yield Option(label=label, text=one)
+
+
+def _bare(item: Item, id: str) -> Question:
+    return Question(
+        id=id,
+        benchmark="livek12",
+        language=item.language,
+        subject=item.subject,
+        question_type="open_ended",
+        question=item.text,
+    )
+
+
+def need_labels(items: Sequence[Item], where: str) -> list[Item]:
+    """Those of the questions that have labels.
+
+    Raises:
+        UserError: none has.
+    """
+    with_labels = [item for item in items if item.labels]
+    if not with_labels:
+        raise UserError(f"{where}: no question has labels ({', '.join(_LABELS)}); give --labels data that has")
+    return with_labels

@@ -1,0 +1,150 @@
+"""How good the proposals are: on labelled questions that were held out, beside what takes no learning.
+
+Contract: one fifth of the questions is held out, in groups of near-duplicates, so that none is on both sides. Points
+that only held-out questions are labelled with stay in the truth: nobody can propose them, and everybody misses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from livek12.dataset_builders.proposals.tagging.classifier import Classifier, train, truths, untrained
+from livek12.dataset_builders.proposals.tagging.difficulty import train as train_difficulty
+from livek12.dataset_builders.proposals.tagging.features import Encoder, Step
+from livek12.dataset_builders.proposals.tagging.labelled import Item, folds
+from livek12.dataset_builders.proposals.tagging.tree import Tree
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FOLDS = 5
+KEPT = 0.3
+"""Of the three best points, those this confident are proposed, and the best in any case."""
+BINS = 10
+
+
+def measure(tree: Tree, encoder: Encoder, items: Sequence[Item], step: Step = lambda: None) -> dict[str, Any]:
+    """Figures of majority, names and the classifier on held-out questions, and of difficulty where it is labelled.
+
+    Raises:
+        UserError: too few questions have labels of the tree.
+    """
+    import numpy as np
+
+    fold = folds(items, FOLDS)
+    used = [item for item, number in zip(items, fold, strict=True) if number]
+    held = [item for item, number in zip(items, fold, strict=True) if not number]
+    classifier, _ = train(tree, encoder, used, step)
+    truth, _ = truths(tree, held)
+    held = [item for item, row in zip(held, truth, strict=True) if row.any()]
+    truth = truth[truth.any(axis=1)]
+    learned, _ = truths(tree, used)
+    common = np.tile(learned.sum(axis=0), (len(held), 1))
+    found = {
+        "trained_on": int(learned.any(axis=1).sum()),
+        "held_out": len(held),
+        "points": int(learned.any(axis=0).sum()),
+        "unseen": round(float((~(truth * learned.any(axis=0)).any(axis=1)).mean()), 3) if held else None,
+        "majority": figures(common, truth, tree),
+        "names": figures(untrained(tree, None).scores(held), truth, tree),
+        encoder.name: trained_figures(classifier, held, truth, step),
+    }
+    if rows := _difficulty(encoder, used, held):
+        found["difficulty"] = rows
+    return found
+
+
+def trained_figures(
+    classifier: Classifier, held: Sequence[Item], truth: NDArray[np.float32], step: Step = lambda: None
+) -> dict[str, Any]:
+    """`figures`, and what the confidences are worth."""
+    import numpy as np
+
+    scores = classifier.scores(held, step)
+    found = figures(scores, truth, classifier.tree)
+    if classifier.calibration:
+        sure = np.vectorize(classifier.calibration, otypes=[float])(np.sort(scores, axis=1)[:, ::-1][:, :3])
+        found |= figures(scores, truth, classifier.tree, sure)
+        best = scores.argmax(axis=1)
+        found["calibration"] = calibration(sure[:, 0], truth[np.arange(len(held)), best] > 0)
+    return found
+
+
+def figures(
+    scores: NDArray[np.float32], truth: NDArray[np.float32], tree: Tree, sure: NDArray[np.float64] | None = None
+) -> dict[str, Any]:
+    """Metrics of scored points against the labels.
+
+    Args:
+        scores: shape (questions, points).
+        truth: 0 or 1, as many.
+        tree: of the points.
+        sure: confidences of the three best, shape (questions, 3); None keeps the best alone.
+
+    Returns:
+        top1, top3: share of questions with a label among the best one or three; unit: whose best point lies in the same
+        unit (node above) as a label; f1: micro-averaged over what is proposed.
+    """
+    import numpy as np
+
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :3]
+    hits = np.take_along_axis(truth, best, axis=1) > 0
+    hits &= np.take_along_axis(scores, best, axis=1) > 0
+    kept = np.ones_like(hits) if sure is None else sure >= KEPT
+    kept[:, 1:] &= sure is not None
+    kept[:, 0] = True
+    units = [_unit(tree, place) for place in range(len(tree.points))]
+    same = [
+        units[row[0]] in {units[place] for place in np.flatnonzero(gold)} for row, gold in zip(best, truth, strict=True)
+    ]
+    right = float((hits & kept).sum())
+    return {
+        "top1": _share(hits[:, 0]),
+        "top3": _share(hits.any(axis=1)),
+        "unit": _share(np.array(same)),
+        "f1": round(2 * right / max(1.0, float(kept.sum()) + float(truth.sum())), 3),
+    }
+
+
+def calibration(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> dict[str, Any]:
+    """Expected calibration error (in bins of equally many), and the share right among the sure and the unsure half."""
+    import numpy as np
+
+    bins = [piece for piece in np.array_split(np.argsort(sure, kind="stable"), BINS) if len(piece)]
+    gaps = [abs(float(sure[piece].mean()) - float(right[piece].mean())) * len(piece) for piece in bins]
+    halves = np.array_split(np.argsort(-sure, kind="stable"), 2)
+    return {
+        "error": round(sum(gaps) / max(1, len(sure)), 3),
+        "stated": round(float(sure.mean()), 3),
+        "right": _share(right),
+        "right_where_sure": _share(right[halves[0]]),
+        "right_where_unsure": _share(right[halves[1]]),
+    }
+
+
+def _difficulty(encoder: Encoder, used: Sequence[Item], held: Sequence[Item]) -> dict[str, Any] | None:
+    model = train_difficulty(encoder, used)
+    held = [item for item in held if item.difficulty]
+    if model is None or not held:
+        return None
+    common = max(model.levels, key=lambda level: sum(item.difficulty == level for item in used))
+    told = model(held)
+    return {
+        "held_out": len(held),
+        "majority": round(sum(item.difficulty == common for item in held) / len(held), 3),
+        encoder.name: round(
+            sum(item.difficulty == level.name for item, level in zip(held, told, strict=True)) / len(held), 3
+        ),
+        "used": model.better,
+    }
+
+
+def _unit(tree: Tree, place: int) -> str:
+    point = tree.points[place]
+    return "->".join(next(iter(names.values())) for names in point.path) or point.name()
+
+
+def _share(hits: NDArray[np.bool_]) -> float:
+    return round(float(hits.mean()), 3) if len(hits) else 0.0

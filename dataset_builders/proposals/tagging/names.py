@@ -1,0 +1,98 @@
+"""Points and subjects that a text names: by the words of the tree, with nothing learned.
+
+Contract: a score is the weight of the tree's words found in the text: rare words (that few points share) and long ones
+weigh more; 0 where none is found. It has no scale of its own: what it is worth is measured, or said to be unmeasured.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from livek12.dataset_builders.proposals.tagging.tree import Point, Tree
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_JOINTS = re.compile(r"[、,，()（）/]|与|和|及其|的")
+_LATIN = re.compile(r"[a-z]")
+
+
+class Names:
+    """The words of a tree.
+
+    Args:
+        tree: whose points are looked for.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        from math import log2
+
+        self.tree = tree
+        words = [_words(point) for point in tree.points]
+        shared = Counter(word for own in words for word in own)
+        self._words = [
+            {word: log2(1 + len(tree.points) / shared[word]) * (1 + log2(min(len(word), 8))) for word in own}
+            for own in words
+        ]
+        self._all = {word: _pattern(word) for word in shared}
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Scores, shape (texts, points)."""
+        import numpy as np
+
+        scores: NDArray[np.float32] = np.zeros((len(texts), len(self._words)), dtype=np.float32)
+        for row, text in zip(scores, texts, strict=True):
+            bare = _bare(text)
+            here = {word for word, pattern in self._all.items() if _found(word, pattern, bare)}
+            for place, own in enumerate(self._words):
+                row[place] = sum(own[word] for word in own.keys() & here)
+        return scores
+
+    def subjects(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Scores of the tree's subjects, shape (texts, subjects): what their points' words weigh, each word once."""
+        import numpy as np
+
+        subjects = self.tree.subjects
+        weights: list[dict[str, float]] = [{} for _ in subjects]
+        for point, own in zip(self.tree.points, self._words, strict=True):
+            weights[subjects.index(point.subject)].update(own)
+        shared = Counter(word for own in weights for word in own)
+        scores: NDArray[np.float32] = np.zeros((len(texts), len(subjects)), dtype=np.float32)
+        for row, text in zip(scores, texts, strict=True):
+            bare = _bare(text)
+            here = {word for word, pattern in self._all.items() if _found(word, pattern, bare)}
+            for place, own in enumerate(weights):
+                row[place] = sum(weight / shared[word] ** 2 for word in here if (weight := own.get(word, 0.0)))
+        return scores
+
+
+def _words(point: Point) -> list[str]:
+    """The point's terms, its names, and the pieces of a name that are words of their own (two characters or more)."""
+    whole = [*point.terms, *point.names.values()]
+    pieces = [piece for name in point.names.values() for piece in _JOINTS.split(name)]
+    long = (piece for piece in pieces if len(piece.strip()) > (3 if piece.isascii() else 1))
+    return list(dict.fromkeys(word for name in (*whole, *long) if (word := _bare(name))))
+
+
+def _bare(text: str) -> str:
+    """A text as words are looked for in it: plain width, lower case, no spaces between what is not Latin."""
+    flat = unicodedata.normalize("NFKC", text).lower().replace("$", " ")
+    flat = re.sub(r"\\(?:mathrm|text|rm|mathbf)\s*\{([^{}]*)\}", r"\1", flat)
+    return re.sub(r"(?<![a-z])\s+|\s+(?![a-z])", "", flat).strip()
+
+
+def _pattern(word: str) -> re.Pattern[str] | None:
+    r"""Latin words stand alone: `\sin` is not in `\sinh`, "ph" not in "graph"."""
+    if not _LATIN.search(word):
+        return None
+    before = r"(?<![a-z\\])" if _LATIN.match(word) else ""
+    return re.compile(before + re.escape(word) + (r"(?![a-z])" if word[-1].isascii() and word[-1].isalpha() else ""))
+
+
+def _found(word: str, pattern: re.Pattern[str] | None, text: str) -> bool:
+    return bool(pattern.search(text)) if pattern else word in text

@@ -1,0 +1,218 @@
+"""Puts proposals where a person reviews them: in the drafts of an ingested folder, or in rows.
+
+Contract: what a draft states already stays as it is, also what a reviewer wrote: proposals fill empty fields only, each
+with a doubt of kind "tags" that says who proposed it, how sure it is, and how that is known. Proposing again replaces
+what was proposed and not what was stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from livek12.core.records import FlowStep, Variable
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.drafts import Doubt, Draft, IngestedPaper
+from livek12.dataset_builders.ingest.folder import Folder
+from livek12.dataset_builders.proposals.tagging.classifier import Proposed
+from livek12.dataset_builders.proposals.tagging.difficulty import Difficulty, Level, rule_of_thumb
+from livek12.dataset_builders.proposals.tagging.features import Step
+from livek12.dataset_builders.proposals.tagging.labelled import Item, text_with
+from livek12.dataset_builders.proposals.tagging.measure import KEPT
+from livek12.dataset_builders.proposals.tagging.names import Names
+
+UNMEASURED = 0.9
+"""How sure a doubt is about what nothing could be measured on: marked, but no reason to review one question before
+another, for it stands on all alike."""
+SUBJECT_MARGIN = 1.5
+"""A subject is proposed where its words weigh so many times those of the next."""
+TAGS = ("knowledge_points", "difficulty", "subject")
+PROPOSED = "proposed"
+"""What the doubt on a proposal begins with: so it is known for one when proposing again."""
+
+
+class Proposer(Protocol):
+    """Proposes knowledge points: `Classifier`, or a trained model."""
+
+    @property
+    def made_by(self) -> str:
+        """What it is."""
+        ...
+
+    def propose(self, items: Sequence[Item], most: int = 3, step: Step = lambda: None) -> list[list[Proposed]]:
+        """The best points of each question, best first."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tags:
+    """What is proposed for one question.
+
+    Attributes:
+        points: the best, best first.
+        subject: "" where none stands out.
+        difficulty: a level.
+    """
+
+    id: str
+    points: Sequence[Proposed]
+    subject: str
+    difficulty: Level
+
+    def row(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "id": self.id,
+            "subject": self.subject or None,
+            "knowledge_points": [point.model_dump() for point in self.points],
+            "difficulty": self.difficulty.model_dump(),
+        }
+
+
+def tags_of(
+    items: Sequence[Item],
+    proposer: Proposer,
+    names: Names,
+    difficulty: Difficulty | None,
+    step: Step = lambda: None,
+) -> list[Tags]:
+    """Proposals for questions.
+
+    Args:
+        items: the questions.
+        proposer: of knowledge points.
+        names: words of the tree that has the subjects.
+        difficulty: None for the rule of thumb.
+        step: called once a question.
+    """
+    points = proposer.propose(items, step=step)
+    levels = difficulty(items) if difficulty else [rule_of_thumb(item) for item in items]
+    subjects = subjects_of(items, names)
+    return [
+        Tags(item.id, best, subject, level)
+        for item, best, subject, level in zip(items, points, subjects, levels, strict=True)
+    ]
+
+
+def subjects_of(items: Sequence[Item], names: Names) -> list[str]:
+    """The subject whose words each question holds; "" where none stands out."""
+    found, scores = [], names.subjects([item.text for item in items])
+    for row in scores:
+        best, *others = sorted(row, reverse=True)
+        clear = best > 0 and best >= SUBJECT_MARGIN * max(others, default=0)
+        found.append(names.tree.subjects[int(row.argmax())] if clear else "")
+    return found
+
+
+def kept(points: Sequence[Proposed]) -> list[Proposed]:
+    """What is proposed of the best points: the first, and those that are sure enough."""
+    return [point for place, point in enumerate(points) if not place or (point.confidence or 0) >= KEPT]
+
+
+def draft_item(paper: IngestedPaper, draft: Draft) -> Item:
+    """A draft as a question to be tagged."""
+    return Item(
+        id=draft.id,
+        text=text_with(draft.question, draft.options),
+        language=draft.language,
+        subject=draft.subject or paper.subject,
+        points=draft.points,
+        kind=draft.question_type,
+    )
+
+
+def tag_folder(
+    root: Path, make: Callable[[list[Item]], list[Tags]], by: str, threshold: float
+) -> list[tuple[Draft, Tags]]:
+    """Tags the drafts of an ingested folder, paper by paper.
+
+    Args:
+        root: the folder.
+        make: gives the proposals.
+        by: who makes them, for the doubts.
+        threshold: below this confidence a proposal is doubted.
+
+    Raises:
+        UserError: the folder is damaged or cannot be written.
+    """
+    folder, done = Folder(root), []
+    for paper in folder.papers():
+        tagged = []
+        for draft, tags in zip(paper.drafts, make([draft_item(paper, draft) for draft in paper.drafts]), strict=True):
+            new = with_tags(cleared(draft, TAGS), paper, tags, by, threshold)
+            tagged.append(new)
+            done.append((new, tags))
+        folder.save(paper.model_copy(update={"drafts": tagged}), {})
+    return done
+
+
+def cleared(draft: Draft, fields: Sequence[str]) -> Draft:
+    """The draft without what was proposed for these fields before, where nobody changed it since."""
+    empty: dict[str, Any] = {}
+    doubts = []
+    for doubt in draft.doubts:
+        field = next(
+            (name for name in fields if doubt.kind == "tags" and doubt.text.startswith(f"{PROPOSED} {name}: ")), ""
+        )
+        if not field:
+            doubts.append(doubt)
+        elif doubt.text.startswith(_said(field, getattr(draft, field))):
+            empty[field] = _FIELDS[field]
+    return draft.model_copy(update={**empty, "doubts": doubts})
+
+
+def put(draft: Draft, field: str, value: Any, who: str, confidence: float | None, threshold: float) -> Draft:
+    """The draft with a proposal in a field, if that is empty, and a doubt that says so.
+
+    Args:
+        draft: the question.
+        field: one of those that are proposed.
+        value: what is proposed.
+        who: proposes it.
+        confidence: measured, or None.
+        threshold: at this confidence the doubt is no reason to review the question before others.
+    """
+    if getattr(draft, field) or not value:
+        return draft
+    known = "unmeasured" if confidence is None else f"right {confidence:.0%} of the time on held-out questions"
+    sure = UNMEASURED if confidence is None else 1.0 if confidence >= threshold else confidence
+    doubt = Doubt(kind="tags", text=f"{_said(field, value)}{who}, {known})", confidence=sure)
+    return draft.model_copy(update={field: value, "doubts": [*draft.doubts, doubt]})
+
+
+def with_tags(draft: Draft, paper: IngestedPaper, tags: Tags, by: str, threshold: float) -> Draft:
+    """The draft with proposals in its empty fields."""
+    points = kept(tags.points)
+    if points:
+        names = [point.name for point in points]
+        draft = put(draft, "knowledge_points", names, by, points[0].confidence, threshold)
+    if not paper.subject:
+        draft = put(draft, "subject", tags.subject, "words of the tree", None, threshold)
+    level = tags.difficulty
+    who = "rule of thumb by points, type and length" if level.confidence is None else by
+    return put(draft, "difficulty", level.name, who, level.confidence, threshold)
+
+
+def _said(field: str, value: Any) -> str:
+    """How the doubt on a proposal begins: it tells whether the field still holds what was proposed."""
+    if isinstance(value, list):
+        value = "; ".join(_shown(entry) for entry in value)
+    return f"{PROPOSED} {field}: {one_line(value or '', 400)} ("
+
+
+def _shown(entry: Any) -> str:
+    if isinstance(entry, Variable):
+        return f"{entry.name} = {entry.value} [{entry.type}]"
+    return f"{entry.step} → {entry.answer}" if isinstance(entry, FlowStep) else str(entry)
+
+
+_FIELDS: dict[str, Any] = {
+    "knowledge_points": [],
+    "difficulty": None,
+    "subject": "",
+    "variables": [],
+    "reasoning_flow": [],
+}
+"""What may be proposed, and what it is while it is empty."""

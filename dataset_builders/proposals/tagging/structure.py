@@ -1,0 +1,223 @@
+"""Proposes answer variables and reasoning flows in the drafts of an ingested folder (CFE-Bench, sections 3.2 and 5.1).
+
+Contract: variables come from the key by rules, or from a model; flows from a model alone. What a model says is bounded,
+and counts only where every value and every step's answer stands in the key or the solution; otherwise nothing of that
+kind is taken from it, with one line. All of it is for review: it fills empty fields, with a doubt that says who
+proposed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from livek12.core.parts import text_message
+from livek12.core.prompts import fenced, load_prompt
+from livek12.core.records import FlowStep, Key, Request, Sampling, Variable
+from livek12.core.replies import Unreadable, object_schema, parse_object
+from livek12.core.store import Store
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.folder import STATE, Folder
+from livek12.dataset_builders.proposals.tagging.proposals import cleared, put
+from livek12.dataset_builders.proposals.tagging.variables import MOST, occurs, variables_of
+from livek12.engines.asking import REPLIES, Asker
+from livek12.engines.base import Engine
+
+TASK = "tags/structure"
+MOST_STEPS = 30
+LONGEST_NAME, LONGEST_VALUE, LONGEST_TEXT = 80, 300, 600
+MAX_SHOWN = 12_000
+MAX_TOKENS = 4096
+_TYPES = ("numeric", "formula", "other")
+
+
+@dataclass
+class StructureReport:
+    """What was proposed.
+
+    Attributes:
+        variables, flows: questions that got some.
+        failed: requests without a reply; the same command sends them again.
+        problems: a line for each reply that counts for nothing.
+    """
+
+    variables: int = 0
+    flows: int = 0
+    failed: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a model said of one question, as far as it counts."""
+
+    variables: list[Variable]
+    flow: list[FlowStep]
+
+
+def propose_structure(
+    root: Path,
+    engine: Engine | None,
+    *,
+    variables: bool = True,
+    flows: bool = False,
+    step: Callable[[], None] = lambda: None,
+) -> StructureReport:
+    """Proposes in all drafts of a folder.
+
+    Args:
+        root: the ingested folder.
+        engine: the model; None for the rules, which know no flows.
+        variables: whether to propose variables.
+        flows: whether to propose flows.
+        step: called once a question.
+
+    Raises:
+        UserError: the folder is damaged or cannot be written, or the engine cannot run.
+    """
+    folder, report = Folder(root), StructureReport()
+    asker = Asker(engine, Store(REPLIES, root / STATE)) if engine else None
+    for paper in folder.papers():
+        fields = [name for name, wanted in (("variables", variables), ("reasoning_flow", flows)) if wanted]
+        drafts = [cleared(draft, fields) for draft in paper.drafts]
+        said = _asked(drafts, asker, report) if asker else {}
+        done = []
+        for draft in drafts:
+            done.append(_with(draft, said.get(draft.id), engine, variables, flows, report))
+            step()
+        folder.save(paper.model_copy(update={"drafts": done}), {})
+    return report
+
+
+def read_reply(text: str, draft: Draft) -> tuple[Said, list[str]]:
+    """What a reply says that counts, and what is wrong with the rest.
+
+    Raises:
+        Unreadable: it is not the object asked for.
+    """
+    said = parse_object(text)
+    if not said.keys() <= {"variables", "steps"}:
+        raise Unreadable("has fields that were not asked for")
+    known = [*draft.answer, draft.solution or ""]
+    faults: list[str] = []
+    variables, flow = _variables(said.get("variables"), known, faults), _flow(said.get("steps"), known, faults)
+    return Said(variables, flow), faults
+
+
+def build_request(draft: Draft) -> Request:
+    """What a model is asked about a question."""
+    options = "\n".join(f"{option.label}. {option.text}" for option in draft.options)
+    pieces = (
+        f"Question:\n{draft.question}\n{options}",
+        f"Key:\n{' | '.join(draft.answer)}",
+        f"Solution:\n{draft.solution}",
+    )
+    _, text = fenced("\n\n".join(pieces)[:MAX_SHOWN])
+    told = load_prompt("livek12.dataset_builders.proposals.tagging", "structure.txt")
+    return Request(
+        key=Key(task=TASK, question_id=draft.id),
+        messages=[text_message("system", told.text.strip()), text_message("user", text)],
+        sampling=Sampling(temperature=0.0, max_tokens=min(MAX_TOKENS, 800 + len(text))),
+        answer_schema=_SCHEMA,
+    )
+
+
+def _asked(drafts: list[Draft], asker: Asker, report: StructureReport) -> dict[str, Said]:
+    by_id = {draft.id: draft for draft in drafts if draft.answer or draft.solution}
+    found = {}
+    with closing(asker):
+        for reply in asker.replies(
+            map(build_request, by_id.values()), lambda key, text: read_reply(text, by_id[key.question_id])
+        ):
+            id = reply.key.question_id
+            report.failed += reply.failed
+            if reply.value is None:
+                report.problems.append(f"{id}: nothing is taken from it: {reply.problem}")
+                continue
+            found[id], faults = reply.value
+            report.problems += [f"{id}: {fault}" for fault in faults]
+    return found
+
+
+def _with(
+    draft: Draft, said: Said | None, engine: Engine | None, variables: bool, flows: bool, report: StructureReport
+) -> Draft:
+    new = draft
+    if variables:
+        rules = variables_of(draft.question_type, draft.answer)
+        value, who = (
+            (said.variables, engine.model) if said and said.variables and engine else (rules, "rules, from the key")
+        )
+        new = put(new, "variables", value, who, None, 1.0)
+        report.variables += new is not draft
+    if flows and said and engine:
+        before = new
+        new = put(new, "reasoning_flow", said.flow, engine.model, None, 1.0)
+        report.flows += new is not before
+    return new
+
+
+def _variables(value: object, known: list[str], faults: list[str]) -> list[Variable]:
+    found: list[Variable] = []
+    for entry in _entries(value, "variables", MOST, faults):
+        name, kind = _text(entry, "name", LONGEST_NAME), _text(entry, "type", LONGEST_NAME)
+        told = _text(entry, "value", LONGEST_VALUE)
+        if not name or not told or kind not in _TYPES:
+            faults.append("variables: one lacks a name, a value or a type, or is too long")
+            return []
+        if not occurs(told, *known):
+            faults.append(f"variables: {one_line(told, 60)!r} stands neither in the key nor in the solution")
+            return []
+        description = _text(entry, "description", LONGEST_TEXT)
+        found.append(Variable.model_validate({"name": name, "description": description, "type": kind, "value": told}))
+    if len({variable.name for variable in found}) != len(found):
+        faults.append("variables: a name is there twice")
+        return []
+    return found
+
+
+def _flow(value: object, known: list[str], faults: list[str]) -> list[FlowStep]:
+    found = []
+    for entry in _entries(value, "steps", MOST_STEPS, faults):
+        step, answer = _text(entry, "step", LONGEST_TEXT), _text(entry, "answer", LONGEST_VALUE)
+        if not step or not answer:
+            faults.append("steps: one lacks its question or its answer, or is too long")
+            return []
+        if not occurs(answer, *known):
+            faults.append(f"steps: {one_line(answer, 60)!r} stands neither in the key nor in the solution")
+            return []
+        found.append(FlowStep(step=step, answer=answer))
+    return found
+
+
+def _entries(value: object, name: str, most: int, faults: list[str]) -> Iterator[Mapping[str, Any]]:
+    if value is None:
+        return
+    if not isinstance(value, list) or len(value) > most or not all(isinstance(entry, dict) for entry in value):
+        faults.append(f"{name}: no list of at most {most} objects")
+        return
+    yield from value
+
+
+def _text(entry: Mapping[str, Any], key: str, longest: int) -> str:
+    """A text of an entry; "" where it is none, too long, or not printable."""
+    value = entry.get(key)
+    if not isinstance(value, str) or len(value) > longest:
+        return ""
+    flat = " ".join(value.split())
+    return flat if flat.isprintable() else ""
+
+
+_STRING = {"type": "string"}
+_SCHEMA = object_schema(
+    variables={
+        "type": "array",
+        "maxItems": MOST,
+        "items": object_schema(name=_STRING, description=_STRING, type={"enum": list(_TYPES)}, value=_STRING),
+    },
+    steps={"type": "array", "maxItems": MOST_STEPS, "items": object_schema(step=_STRING, answer=_STRING)},
+)

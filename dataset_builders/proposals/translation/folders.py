@@ -1,0 +1,243 @@
+"""Translates an ingested folder or a data set into an ingested folder, which is reviewed and built like any other.
+
+Contract: `translate_data` may be killed and called again: replies are remembered in `out`. A question whose
+translation fails keeps its own text and language and says why in a doubt of kind "translation"; so does a solution on
+its own. Every other one carries such a doubt too, for no check reads meaning.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.core.questions import CARD, PAGES_CONFIG, data_files, read_card, read_records
+from livek12.core.records import Image, Question
+from livek12.core.store import Store
+from livek12.dataset_builders.base import UniqueIds, one_line
+from livek12.dataset_builders.ingest.drafting import safe_name
+from livek12.dataset_builders.ingest.drafts import Doubt, Draft, Figure, IngestedPaper
+from livek12.dataset_builders.ingest.folder import STATE, Folder
+from livek12.dataset_builders.proposals.translation.texts import SOLUTION, solution_of, texts_of, with_texts
+from livek12.dataset_builders.proposals.translation.translator import LANGUAGES, RETRIES, Piece, translate
+from livek12.engines.asking import REPLIES, Asker
+from livek12.engines.base import Engine
+
+CHECKED = 0.6
+"""How sure a translation is that passed every check: its words were read by nobody."""
+_APART = f"/{SOLUTION}"
+
+
+@dataclass
+class TranslationReport:
+    """What came of it.
+
+    Attributes:
+        translated: questions.
+        untranslated: questions that keep their text, by id, with why.
+        solutions: solutions that keep their text, by id, with why.
+        carried: questions that had nothing to translate.
+        failed: requests that got no reply; the same command sends them again.
+        retried: pieces that were right after being asked for again.
+    """
+
+    translated: int = 0
+    untranslated: dict[str, str] = field(default_factory=dict)
+    solutions: dict[str, str] = field(default_factory=dict)
+    carried: int = 0
+    failed: int = 0
+    retried: int = 0
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper to translate, and where its pictures and pages are."""
+
+    paper: IngestedPaper
+    images: Callable[[str], Image]
+    pages: Sequence[Path] = ()
+
+
+def translate_data(
+    data: Path,
+    out: Path,
+    start: Callable[[], Engine],
+    to: str = "en",
+    glossary: Mapping[str, str] | None = None,
+    retries: int = RETRIES,
+    begin: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
+) -> TranslationReport:
+    """Translates all questions of a folder or data set that are in another language.
+
+    Args:
+        data: an ingested folder, or a built data set.
+        out: the ingested folder to write; one that this made before goes on.
+        start: gives the translator, once it is known that there is work for it; the engine stays the caller's.
+        to: the language; en.
+        glossary: terms.
+        retries: how often a faulty translation is asked for again.
+        begin: starts a progress bar of so many questions; gives what to call after each.
+
+    Raises:
+        UserError: there is nothing to translate, `out` is `data`, or something cannot be read or written.
+    """
+    if to not in LANGUAGES:
+        raise UserError(f"--to {to!r}: choose {', '.join(LANGUAGES)}")
+    if out.resolve() == data.resolve():
+        raise UserError(f"{out}: is the folder that is translated; choose another --out")
+    papers = [paper for paper in _papers(data) if any(draft.language != to for draft in paper.paper.drafts)]
+    if not papers:
+        raise UserError(f"{data}: every question in it is in {LANGUAGES[to]}")
+    folder = Folder(out)
+    asker = Asker(start(), Store(REPLIES, out / STATE))
+    step = begin(sum(len(paper.paper.drafts) for paper in papers))
+    report = TranslationReport()
+    with closing(asker):
+        for paper in papers:
+            _translate_paper(paper, folder, asker, to, glossary, retries, report)
+            for _ in paper.paper.drafts:
+                step()
+    return report
+
+
+def new_id(id: str, language: str, to: str = "en") -> str:
+    """The id of a translation: zh_2603_math_1 becomes en_2603_math_1, any other gets the language before it."""
+    head, joint, rest = id.partition("_")
+    return f"{to}_{rest}" if joint and head == language else f"{to}_{id}"
+
+
+def _translate_paper(
+    source: Paper,
+    folder: Folder,
+    asker: Asker,
+    to: str,
+    glossary: Mapping[str, str] | None,
+    retries: int,
+    report: TranslationReport,
+) -> None:
+    drafts = [draft for draft in source.paper.drafts if draft.language != to]
+    pieces = {draft.id: Piece(draft.id, texts_of(draft)) for draft in drafts}
+    pieces |= {draft.id + _APART: Piece(draft.id + _APART, solution_of(draft)) for draft in drafts}
+    asked = [piece for piece in pieces.values() if piece.texts]
+    translate(asked, asker, glossary, retries)
+    report.failed += sum(piece.failed for piece in asked)
+    report.retried += sum(piece.said is not None and piece.rounds > 1 for piece in asked)
+    done = [_translated(draft, pieces, to, asker.model, report) for draft in drafts]
+    pictures = {figure.name: source.images(figure.name) for draft in done for figure in draft.figures}
+    paper_id = new_id(source.paper.paper_id, drafts[0].language, to)
+    for page in source.pages:
+        number = page.stem.rpartition("_")[2]
+        shutil.copyfile(page, folder.root / "pages" / f"{paper_id}_{number}{page.suffix}")
+    note = f"translated by {asker.model} from {source.paper.paper_id}"
+    told = {"paper_id": paper_id, "drafts": done, "language": to, "notes": [*source.paper.notes, note], "made_by": ""}
+    folder.save(source.paper.model_copy(update=told), pictures)
+
+
+def _translated(draft: Draft, pieces: Mapping[str, Piece], to: str, model: str, report: TranslationReport) -> Draft:
+    main, solution = pieces[draft.id], pieces[draft.id + _APART]
+    # Boxes stay for the reviewer; page numbers go, for the pages ask the question in another language.
+    base = {"id": new_id(draft.id, draft.language, to), "translation_of": draft.id, "page_numbers": []}
+    base["markdown"] = draft.question
+    doubts = [doubt for doubt in draft.doubts if doubt.kind != "translation"]
+    if main.texts and main.said is None:
+        why = "; ".join(main.faults[:4])
+        report.untranslated[draft.id] = why
+        doubts.append(
+            Doubt(kind="translation", text=one_line(f"not translated by {model}: {why}", 600), confidence=0.0)
+        )
+        return draft.model_copy(update={**base, "doubts": doubts})
+    said = {**(main.said or {}), **(solution.said or {})}
+    if solution.texts and solution.said is None:
+        why = "; ".join(solution.faults[:4])
+        report.solutions[draft.id] = why
+        text = f"the solution is not translated by {model}: {why}"
+        doubts.append(Doubt(kind="translation", text=one_line(text, 600), confidence=0.2))
+    if said:
+        report.translated += 1
+        text = f"translated by {model}; numbers, formulas, options and figures agree, the words were read by nobody"
+        doubts.append(Doubt(kind="translation", text=one_line(text, 300), confidence=CHECKED))
+    else:
+        report.carried += 1
+    return with_texts(draft, said).model_copy(update={**base, "language": to, "doubts": doubts})
+
+
+def _papers(data: Path) -> list[Paper]:
+    """The papers of an ingested folder; of a data set, its questions by paper.
+
+    Raises:
+        UserError: it is neither.
+    """
+    if (data / STATE).is_dir():
+        return [_ingested(data, paper) for paper in Folder(data).papers()]
+    if not (data / CARD).is_file():
+        raise UserError(
+            f"{data}: is neither an ingested folder nor a built data set; make one with livek12 ingest or build"
+        )
+    return _built(data)
+
+
+def _ingested(root: Path, paper: IngestedPaper) -> Paper:
+    def image(name: str) -> Image:
+        file = root / "images" / Path(name).name
+        try:
+            return Image(bytes=file.read_bytes(), path=file.name)
+        except OSError as error:
+            raise UserError(f"{file}: cannot be read ({error.strerror}); ingest the paper again") from None
+
+    pages = [file for file in sorted((root / "pages").glob("*")) if file.stem.rpartition("_")[0] == paper.paper_id]
+    return Paper(paper, image, pages)
+
+
+def _built(data: Path) -> list[Paper]:
+    pictures: dict[str, Image] = {}
+    papers: dict[str, list[tuple[Question, Draft]]] = {}
+    seen, ids = set[str](), UniqueIds()
+    for config, splits in read_card(data).items():
+        files = [file for patterns in splits.values() for file in data_files(data, patterns)]
+        for file in files if config != PAGES_CONFIG else ():
+            for question in read_records(Question, file):
+                if question.benchmark == "livek12" and question.id not in seen:
+                    seen.add(question.id)
+                    name = safe_name(question.paper_id or f"{question.language}_{question.release or data.name}")
+                    papers.setdefault(name, []).append((question, _draft(question, pictures, ids)))
+    return [Paper(_paper(name, found, data), pictures.__getitem__) for name, found in papers.items()]
+
+
+def _draft(question: Question, pictures: dict[str, Image], ids: UniqueIds) -> Draft:
+    figures = []
+    for number, image in enumerate(question.images, 1):
+        name = f"{ids.claim(safe_name(f'{question.id}_{number}'))}.{_suffix(image)}"
+        pictures[name] = image
+        figures.append(Figure(name=name))
+    shared = {name: getattr(question, name) for name in Draft.model_fields if name in Question.model_fields}
+    return Draft.model_validate(
+        {**shared, "number": question.number or "", "figures": figures, "answer_from": "data set", "markdown": ""}
+    )
+
+
+def _suffix(image: Image) -> str:
+    data = image.bytes or b""
+    kinds = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp", b"GIF8": "gif", b"BM": "bmp"}
+    return next((kind for magic, kind in kinds.items() if data.startswith(magic)), "png")
+
+
+def _paper(name: str, found: Sequence[tuple[Question, Draft]], data: Path) -> IngestedPaper:
+    first = found[0][0]
+    return IngestedPaper(
+        paper_id=name,
+        title=first.exam or "",
+        source=data.name,
+        sha256="",
+        pages=0,
+        language=first.language,
+        subject="",
+        template="",
+        release=first.release,
+        year=first.year,
+        exam=first.exam,
+        licence=first.source.licence,
+        drafts=[draft for _, draft in found],
+    )

@@ -1,0 +1,59 @@
+"""What of a question is translated: its texts in Chinese or Korean, by name, with figures as numbered marks.
+
+Contract: what has no such characters (letters, numbers, formulas) is carried over as it is and never shown to a model.
+The names are `question`, `option_LABEL`, `answer_N` and, asked apart, `solution`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from livek12.core.records import IMAGE_MARK, Option
+from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.proposals.translation.checks import FIGURE
+
+SOLUTION = "solution"
+_FOREIGN = re.compile(r"[\u3400-\u9fff\uac00-\ud7a3]")
+Texts = dict[str, str]
+
+
+def needs_translation(text: str) -> bool:
+    """Whether a text holds Chinese or Korean."""
+    return bool(_FOREIGN.search(text))
+
+
+def texts_of(draft: Draft) -> Texts:
+    """The texts of a question that are translated together, by name."""
+    named = {"question": draft.question}
+    named |= {f"option_{option.label}": option.text for option in draft.options}
+    named |= {f"answer_{number}": text for number, text in enumerate(draft.answer, 1)}
+    return {name: numbered(text) for name, text in named.items() if needs_translation(text)}
+
+
+def solution_of(draft: Draft) -> Texts:
+    """The solution, where it is to be translated."""
+    return {SOLUTION: numbered(draft.solution)} if draft.solution and needs_translation(draft.solution) else {}
+
+
+def with_texts(draft: Draft, said: Mapping[str, str]) -> Draft:
+    """The draft with translated texts in the place of its own."""
+    options = [
+        Option(label=option.label, text=marked(said.get(f"option_{option.label}", option.text)))
+        for option in draft.options
+    ]
+    answer = [marked(said.get(f"answer_{number}", text)) for number, text in enumerate(draft.answer, 1)]
+    solution = marked(said[SOLUTION]) if SOLUTION in said else draft.solution
+    question = marked(said.get("question", draft.question))
+    return draft.model_copy(update={"question": question, "options": options, "answer": answer, "solution": solution})
+
+
+def numbered(text: str) -> str:
+    """Image marks as [[figure-1]], [[figure-2]], so that their order can be checked; such a text loses a bracket."""
+    pieces = FIGURE.sub(lambda match: match[0][1:-1], text).split(IMAGE_MARK)
+    return pieces[0] + "".join(f"[[figure-{number}]]{piece}" for number, piece in enumerate(pieces[1:], 1))
+
+
+def marked(text: str) -> str:
+    """The reverse of `numbered`."""
+    return FIGURE.sub(IMAGE_MARK, text)

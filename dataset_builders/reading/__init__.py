@@ -1,0 +1,1 @@
+"""Reading sources: rows, fields, texts, pictures; nothing here knows a benchmark."""

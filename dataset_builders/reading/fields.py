@@ -1,0 +1,172 @@
+"""Reads the fields of a row: texts, lists, numbers, yes and no, points, units, review.
+
+Contract: what a row does not state is empty (None, "", or an empty list); a missing field, null and an empty text are
+the same. A field of the wrong type raises BadRow, which names it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from livek12.core.records import Language, Review, Source
+from livek12.dataset_builders.base import BadRow, one_line
+from livek12.dataset_builders.reading.text import parse_list
+
+Data = Mapping[str, Any]
+LANGUAGES: dict[str, Language] = {
+    **dict.fromkeys(("zh", "cn", "chinese", "中文"), "zh"),
+    **dict.fromkeys(("en", "english", "英文"), "en"),
+    **dict.fromkeys(("ko", "kr", "korean", "한국어"), "ko"),
+}
+"""Names of the languages, in lower case."""
+MOST_POINTS = 99_999
+"""More than this is a mistake; comparing also refuses nan and infinity."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Who published rows of a form, and the licence they state for them; None where the form does not tell."""
+
+    published_by: str | None = None
+    licence: str | None = None
+
+
+_POINTS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:分|점|points?|pts?)?\s*", re.IGNORECASE)
+_NUMBER_LIST = re.compile(r"\[? ?(\d+(?:\.\d+)?(?: ?[ ,;] ?\d+(?:\.\d+)?)*) ?\]?")
+_WHOLE = re.compile(r"\s*(\d{1,19})(?:\.0+)?\s*(?:년|年)?\s*")
+_YES = frozenset({"true", "t", "yes", "y", "1", "1.0", "o", "예", "네", "참", "是", "对"})
+_NO = frozenset({"false", "f", "no", "n", "0", "0.0", "x", "아니오", "아니요", "거짓", "否", "错"})
+
+
+def stated(data: Data, *keys: str) -> Any:
+    """The first of the fields that holds something; None where none does."""
+    for key in keys:
+        value = data.get(key)
+        if value not in (None, "", []) and not (isinstance(value, float) and math.isnan(value)):
+            return value
+    return None
+
+
+def text_of(data: Data, *keys: str) -> str:
+    """The text of the first of the fields that holds something; a number as it is written."""
+    value = stated(data, *keys)
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise BadRow(f"{_named(data, keys)} is {type(value).__name__}, not a text")
+    return str(value).strip()
+
+
+def texts_of(data: Data, *keys: str) -> list[str]:
+    """The texts of a list, of a text that spells a list, or of a text alone; numbers as they are written."""
+    values = parse_list(stated(data, *keys))
+    if not all(isinstance(value, str | int | float) for value in values):
+        raise BadRow(f"{_named(data, keys)} holds something that is not a text")
+    return [text for value in values if (text := as_text(value).strip())]
+
+
+def pieces_of(data: Data, *keys: str) -> list[str]:
+    """The texts of a list whose entries may be joined by semicolons or line breaks."""
+    pieces = [piece.strip() for text in texts_of(data, *keys) for piece in re.split(r"[;；\n]", text)]
+    return [piece for piece in pieces if piece]
+
+
+def as_text(value: object) -> str:
+    """A text as it is; null as no text; anything else as JSON spells it (0.008, true)."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def numbers_of(data: Data, key: str) -> list[Any]:
+    """A list of numbers, also as the text of one ("[1, 2]"); what is no number is left for the record to refuse."""
+    value = stated(data, key)
+    if isinstance(value, str) and (match := _NUMBER_LIST.fullmatch(" ".join(value.split()))):
+        return re.split(r"[ ,;]+", match[1])
+    return parse_list(value)
+
+
+def whole_of(data: Data, *keys: str) -> int | None:
+    """A whole number such as a year, also as a text ("2019", "2019.0", "2019년")."""
+    value = stated(data, *keys)
+    if value is None:
+        return None
+    match = _WHOLE.fullmatch(str(value))
+    if isinstance(value, bool) or not match:
+        raise BadRow(f"{_named(data, keys)} {one_line(repr(value), 40)} is no whole number")
+    return int(match[1])
+
+
+def points_of(data: Data, *keys: str) -> float | None:
+    """A number of points, also with its unit ("5分", "3점", "6 points")."""
+    value = stated_number(data, *keys)
+    if value is None:
+        return None
+    if isinstance(value, str) and (match := _POINTS.fullmatch(value)):
+        value = float(match[1])
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_POINTS:
+        raise BadRow(f"{_named(data, keys)} {one_line(repr(value), 40)} is not a number of points")
+    return float(value)
+
+
+def stated_number(data: Data, *keys: str) -> Any:
+    """As `stated`, but a value that is not a number (nan) counts as stated, so that it can be refused."""
+    return next((value for key in keys if (value := data.get(key)) is not None and value not in ("", [])), None)
+
+
+def truth_of(value: object) -> bool | None:
+    """A yes or no in any usual spelling (true, "False", 1, "Y", "예", "O"); None for anything else."""
+    if isinstance(value, bool):
+        return value
+    spelled = str(value).strip().lower()
+    return True if spelled in _YES else False if spelled in _NO else None
+
+
+def units_of(data: Data) -> list[str]:
+    """The unit printed after each blank: `part_units`, or `unit` for the only one or as a list; "" where none is."""
+    units = parse_list(stated(data, "part_units", "unit"))
+    if not all(unit is None or isinstance(unit, str) for unit in units):
+        raise BadRow("part_units holds something that is not a text")
+    return [(unit or "").strip() for unit in units]
+
+
+def review_of(data: Data, published_by: str | None) -> Review:
+    """The row's own review; else that of its upstream, where it is a row that one published; else none yet."""
+    own = data.get("review")
+    if own is None or own == "":
+        return Review(state="upstream", by=published_by) if published_by else Review()
+    if isinstance(own, str):
+        try:
+            own = json.loads(own)
+        except (ValueError, RecursionError):
+            own = {"state": own}
+    if not isinstance(own, Mapping):
+        raise BadRow(f"review is {type(own).__name__}, not {{state, by, at}}")
+    try:
+        return Review(**{key: value for key, value in own.items() if value is not None})
+    except (ValidationError, TypeError) as error:
+        first = error.errors(include_url=False)[0] if isinstance(error, ValidationError) else {"msg": str(error)}
+        raise BadRow(f"review: {first['msg']}") from None
+
+
+def source_of(data: Data, licence: str | None) -> Source:
+    """Where the row says it comes from; `licence` is what its upstream states, where the row states none."""
+    given = data.get("source")
+    source = given if isinstance(given, Mapping) else {}
+    upstream = stated(source, "upstream_id") or stated(data, "upstream_id", "id")
+    return Source(
+        url=text_of(source, "url") or text_of(data, "source_url", "url") or None,
+        licence=text_of(source, "licence", "license") or text_of(data, "licence", "license") or licence,
+        upstream_id=None if upstream is None else str(upstream),
+    )
+
+
+def _named(data: Data, keys: tuple[str, ...]) -> str:
+    return next((key for key in keys if data.get(key) is not None), keys[0])

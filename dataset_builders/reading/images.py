@@ -1,0 +1,255 @@
+"""Takes in the images that rows refer to, and refuses what is not a picture of theirs.
+
+Contract: an image that is returned holds the encoded bytes, is whole, in a format models read, and of a bounded size;
+its path is a bare file name. Everything else raises BadRow saying what is wrong with which image. Nothing outside the
+source's folder is read, and nothing is fetched but from the hosts that were named.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from livek12.core.errors import UserError
+from livek12.core.records import Image
+from livek12.dataset_builders.base import BadRow, Log, one_line
+from livek12.dataset_builders.reading.fetching import MAX_BYTES, fetch, is_address, is_allowed
+from livek12.dataset_builders.reading.pictures import MAGIC, check_image
+from livek12.dataset_builders.reading.rows import roots
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+FileState = tuple[int, int, int, int]
+"""Device, number, size and time of change: while these are the same, so is what the file holds."""
+_DATA_URL = re.compile(r"data:[\w/+.;=-]*;base64,", re.IGNORECASE)
+
+
+class FileBytes(bytes):
+    """Stands for what a file holds, until it is pickled and whoever unpickles it reads the file: no picture travels."""
+
+    file: str
+    size: int
+
+    @classmethod
+    def of(cls, file: str, size: int) -> FileBytes:
+        """What stands for a file of a size."""
+        held = cls()
+        held.file, held.size = file, size
+        return held
+
+    def __reduce__(self) -> tuple[Callable[[str, int], bytes], tuple[str, int]]:
+        return read_again, (self.file, self.size)
+
+
+def read_again(file: str, size: int) -> bytes:
+    """What a file holds that was checked by another process.
+
+    Raises:
+        UserError: it is not what it was.
+    """
+    try:
+        data, _ = _contents(file)
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
+    if len(data) != size:
+        raise UserError(f"{file}: changed while it was read; start again")
+    return data
+
+
+def _contents(file: str) -> tuple[bytes, FileState]:
+    """What a file holds, at most one byte more than is allowed; in half the time of `Path.read_bytes`."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        state = os.fstat(descriptor)
+        data = os.read(descriptor, min(state.st_size, MAX_BYTES) + 1)
+    finally:
+        os.close(descriptor)
+    return data, (state.st_dev, state.st_ino, state.st_size, state.st_ctime_ns)
+
+
+class ImageLoader:
+    """Loads images for the rows below one folder; each distinct picture is checked once.
+
+    Args:
+        root: the source's folder.
+        hosts: the hosts images may be fetched from.
+
+    Attributes:
+        taken: the files beside the rows that were taken for addresses, with these.
+        by_name: whether what it reads from files is given as `FileBytes`, once it is checked.
+    """
+
+    def __init__(self, root: Path, hosts: Collection[str] = ()) -> None:
+        self._roots = roots(root)
+        self._hosts = hosts
+        self._folders: dict[Path, Path] = {}
+        self._insides: dict[tuple[Path, str], str] = {}
+        self._good: set[bytes | FileState] = set()
+        self._state: FileState | None = None
+        self._file = ""
+        self.taken: dict[str, str] = {}
+        self.by_name = False
+
+    def load(self, ref: object, folder: Path) -> Image:
+        """The image a row refers to.
+
+        Args:
+            ref: a path below `folder` or the root, base64 text, a data URL, bytes, {"bytes", "path"}, or an address.
+                An address on a host that is not named is looked for beside the rows, by the end of its path.
+            folder: where the row's file lies.
+
+        Raises:
+            BadRow: the reference is none of these, or not a whole picture.
+        """
+        self._state, self._file = None, ""
+        data, name = self._bytes_of(ref, folder)
+        known = self._state or hashlib.sha256(data).digest()
+        if known not in self._good:
+            check_image(data, name)
+            self._good.add(known)
+        if self._file and self.by_name:
+            data = FileBytes.of(self._file, len(data))
+        return Image(bytes=data, path=re.split(r"[/\\]", name)[-1] or "image")
+
+    def take(self, file: str, url: str) -> None:
+        """Notes that a file beside the rows was taken for what is at an address.
+
+        Raises:
+            BadRow: it was taken for another address before.
+        """
+        if self.taken.setdefault(file, url) != url:
+            name = Path(file).name
+            raise BadRow(f"image {one_line(url, 120)}: {name} beside the rows is already another address's file")
+
+    def report(self, log: Log, source: str) -> None:
+        """Says how many addresses were not fetched because their files lay beside the rows."""
+        if self.taken:
+            log.note(source, None, f"{len(self.taken)} images were taken from files beside the rows, not fetched")
+
+    def _bytes_of(self, ref: object, folder: Path) -> tuple[bytes, str]:
+        if isinstance(ref, bytes):
+            return ref, "image"
+        if isinstance(ref, Mapping):
+            path = ref.get("path")
+            if isinstance(ref.get("bytes"), bytes | str):
+                data, _ = self._bytes_of(ref["bytes"], folder)
+                return data, path if isinstance(path, str) and path else "image"
+            return self._bytes_of(path or ref.get("url") or ref.get("src"), folder)
+        if not isinstance(ref, str) or not ref.strip():
+            raise BadRow(f"an image is a path, base64 or {{bytes, path}}, not {type(ref).__name__}")
+        if url := _DATA_URL.match(ref):
+            return _decode(ref[url.end() :]), "image"
+        if _is_base64(ref):
+            return _decode(ref), "image"
+        if is_address(ref):
+            return self._at(ref.strip(), folder)
+        return self._read(ref, folder), ref
+
+    def _at(self, url: str, folder: Path) -> tuple[bytes, str]:
+        try:
+            parts = [part for part in unquote(urlsplit(url).path).split("/") if part not in ("", ".", "..")]
+        except ValueError as error:
+            raise BadRow(f"image {one_line(url, 120)} is no address: {error}") from None
+        name = parts[-1] if parts else "image"
+        if not is_allowed(url, self._hosts) and (file := self._beside(url, parts, folder)):
+            return self._read(file, folder), name
+        return fetch(url, self._hosts), name
+
+    def _beside(self, url: str, parts: list[str], folder: Path) -> str | None:
+        """The file beside the rows whose path is the end of an address, the longest such end.
+
+        Raises:
+            BadRow: an earlier address, another one, was taken from that file.
+        """
+        ends = ["/".join(parts[first:]) for first in range(max(0, len(parts) - 6), len(parts))]
+        for end in [*ends, *(f"images/{name}" for name in ends[-1:])]:
+            try:
+                found = self._find(end, folder)
+            except (OSError, ValueError, RuntimeError):
+                continue
+            if found:
+                self.take(str(found), url)
+                return end
+        return None
+
+    def _find(self, ref: str, folder: Path) -> Path | None:
+        """The file of a relative path, from the folder of the rows or from the root; None where there is none.
+
+        Raises:
+            BadRow: the path leads out of the source's folder.
+        """
+        if file := self._among_others(ref, folder):
+            return file
+        candidates = [self._place(base, ref) for base in dict.fromkeys((self._real(folder), self._roots[0]))]
+        inside = [c for c in candidates if any(c.is_relative_to(root) for root in self._roots)]
+        if Path(ref).is_absolute() or not inside:
+            raise BadRow(f"image {one_line(ref, 120)} lies outside the source's folder")
+        return next((candidate for candidate in inside if candidate.is_file()), None)
+
+    def _among_others(self, ref: str, folder: Path) -> Path | None:
+        """The file of a plain path in a folder of pictures, which is looked up once: what `_find` tries first."""
+        parent, slash, name = ref.rpartition("/")
+        if name in ("", ".", "..") or (slash and not parent) or parent.startswith("/"):
+            return None
+        if (folder, parent) not in self._insides:
+            place = self._real(self._real(folder) / parent)
+            inside = any(place.is_relative_to(root) for root in self._roots)
+            self._insides[folder, parent] = str(place) if inside else ""
+        if place_name := self._insides[folder, parent]:
+            with suppress(OSError):
+                if stat.S_ISREG(os.lstat(file := f"{place_name}/{name}").st_mode):
+                    return Path(file)
+        return None
+
+    def _place(self, base: Path, ref: str) -> Path:
+        """Where a path leads, links followed; each folder is looked up once, since most hold many pictures."""
+        parent, _, name = ref.rpartition("/")
+        place = self._real(base / parent) / name
+        plain = name not in ("", ".", "..") and place.is_file() and not place.is_symlink()
+        return place if plain else (base / ref).resolve()
+
+    def _real(self, folder: Path) -> Path:
+        if folder not in self._folders:
+            self._folders[folder] = folder.resolve()
+        return self._folders[folder]
+
+    def _read(self, ref: str, folder: Path) -> bytes:
+        try:
+            file = self._find(ref, folder)
+            if file is None:
+                raise BadRow(f"image {one_line(ref, 120)} is missing")
+            data, self._state = _contents(str(file))
+            if len(data) > MAX_BYTES:
+                raise BadRow(f"image {one_line(ref, 120)} has more than {MAX_BYTES >> 20} MiB")
+            self._file = str(file)
+            return data
+        except (OSError, RuntimeError) as error:
+            raise BadRow(f"image {one_line(ref, 120)} cannot be read: {error}") from None
+        except ValueError as error:
+            if isinstance(error, BadRow):
+                raise
+            raise BadRow(f"image {one_line(ref, 120)} is not a path: {error}") from None
+
+
+def _is_base64(text: str) -> bool:
+    """Whether a text is an encoded picture: its first bytes must be those of one."""
+    if len(text) < 64 or not _BASE64.fullmatch(text[:64]):
+        return False
+    head = "".join(text[:64].split())[:16]
+    return len(head) == 16 and base64.b64decode(head).startswith(MAGIC)
+
+
+def _decode(text: str) -> bytes:
+    if len(text) > MAX_BYTES * 4 // 3:
+        raise BadRow(f"an image in base64 has more than {MAX_BYTES >> 20} MiB")
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadRow(f"an image in base64 is damaged: {error}") from None

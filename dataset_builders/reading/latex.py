@@ -1,0 +1,97 @@
+r"""Mends what escaping did to LaTeX: `\n` that should be a line break, control characters that should be commands.
+
+Contract: pure functions of text; each changes a text only where its rule is certain.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.dataset_builders.reading.text import mask_formulas
+
+# LaTeX's own commands, amsmath's and siunitx's that begin with n.
+_N_COMMAND_NAMES = """
+    nabla natural ncong ne nearrow needspace neg negmedspace negthickspace negthinspace neq newcommand
+    newenvironment newline newpage newtheorem nexists ngeq ngeqq ngeqslant ngtr ni nicefrac nleftarrow
+    nLeftarrow nleftrightarrow nLeftrightarrow nleq nleqq nleqslant nless nmid noalign nobreak nobreakdash
+    nobreakspace nocite nocorr node noexpand noindent nointerlineskip nolimits nolinebreak nonfrenchspacing
+    nonumber nonscript nopagebreak norm normalcolor normalfont normalmarginpar normalsize not notag notin notni
+    nparallel nplus nprec npreceq npreccurlyeq nrightarrow nRightarrow nshortmid nshortparallel nsim nsimeq
+    nsubset nsubseteq nsubseteqq nsucc nsucceq nsucccurlyeq nsupset nsupseteq nsupseteqq ntriangleleft
+    ntrianglelefteq ntriangleright ntrianglerighteq nu nuclide nulldelimiterspace num numberline numberwithin
+    numlist numproduct numrange nvdash nvDash nVdash nVDash nwarrow
+"""
+_N_COMMANDS = frozenset(_N_COMMAND_NAMES.split())
+_SEPARATOR = re.compile(r"\\\\|\\(n[A-Za-z]*)(\s?[).．、:）：])?")
+_RELATIONS = frozenset({"ne", "ni"})
+_CONTROLS = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r"}
+_DAMAGED = re.compile(r"[\a\b\v\f](?=[A-Za-z])|([\t\n\r])([A-Za-z]+)")
+_SURE = {
+    "t": frozenset(
+        "heta ilde imes ext extstyle extrm extsf extit extbf exttt extnormal hinspace au anh frac binom"
+        " herefore riangle riangleq riangleleft riangleright hickapprox hicksim woheadrightarrow".split()
+    ),
+    "r": frozenset("ight ightarrow ightharpoonup ightleftharpoons ho ceil vert".split()),
+    "n": frozenset("abla eq otin exists earrow warrow leq geq subseteq onumber leftarrow rightarrow".split()),
+}
+"""What is left of a command whose first letter was taken for a control character, and is no word."""
+_IN_FORMULAS = {
+    "t": frozenset("o op an ag iny".split()),
+    "r": frozenset("angle floor m brace brack".split()),
+    "n": frozenset("u e eg ot i mid parallel sim cong".split()),
+}
+"""The same where it could be a word or a symbol."""
+_SUSPECT = re.compile(r"[\a\b\v\f\t\r](?=[A-Za-z])|\n(?:" + "|".join(_SURE["n"]) + r")(?![A-Za-z])")
+"""Without one of these nothing is damaged; most texts have none."""
+
+
+def restore(text: str) -> str:
+    """The text with its commands and its line breaks as they were meant."""
+    return restore_newlines(restore_commands(text))
+
+
+def restore_commands(text: str) -> str:
+    r"""Turns control characters that were the beginning of a command back into it.
+
+    Reading `\frac`, `\begin` or `\theta` as an escaped text leaves a form feed and "rac", a backspace and "egin", a
+    tab and "heta". Form feeds, backspaces and the like stand in no text by themselves; a tab, a line break or a
+    carriage return is taken for a command where what follows is the rest of one and no word. What could be a word too
+    ("an", "to", a line that begins with u) counts only inside a formula, where no tab belongs, and for the others in a
+    text that is damaged for sure.
+    """
+    if not _SUSPECT.search(text):
+        return text
+    damaged = any(map(_is_sure, _DAMAGED.finditer(text)))
+    masked = mask_formulas(text)
+
+    def replace(match: re.Match[str]) -> str:
+        letter = _CONTROLS[match[0][0]]
+        inside = masked[match.start()] == "\0"
+        if _is_sure(match) or (inside and (damaged or letter == "t") and match[2] in _IN_FORMULAS.get(letter, ())):
+            return f"\\{letter}{match[2] or ''}"
+        return match[0]
+
+    return _DAMAGED.sub(replace, text)
+
+
+def _is_sure(match: re.Match[str]) -> bool:
+    return match[1] is None or match[2] in _SURE[_CONTROLS[match[1]]]
+
+
+def restore_newlines(text: str) -> str:
+    r"""Turns a literal backslash-n that separates lines into a line break.
+
+    TeX reads a command as the longest run of letters after the backslash. Where that run is a known command
+    (`\neq`, `\nu`, `\nabla`) it stays; any other run cannot be a command, so the `\n` in it is a separator.
+    A relation has a right side, so `\ne)` and `\ni.` are the labels e) and i. of a new line. A double
+    backslash is TeX's own line break and does not start a command.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        letters, label_end = match[1], match[2]
+        is_command = letters in _N_COMMANDS and not (label_end and letters in _RELATIONS)
+        if letters is None or is_command:
+            return match[0]
+        return "\n" + match[0][2:]
+
+    return _SEPARATOR.sub(replace, text)

@@ -1,0 +1,98 @@
+"""Pictures of a source: the page images beside its rows, and whether bytes are a whole picture of an acceptable size.
+
+Contract: pages lie in a folder `pages/`, one file a page, named PAPER_N.png (or .jpg, .jpeg, .webp), N from 1. The
+size is read from the header before anything is decoded. A PNG carries checksums, which are verified; of the other
+formats it is known how they end, so that what was cut off shows without decoding. `decode` decodes as well.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from pathlib import Path
+
+from livek12.dataset_builders.base import BadRow, PageKey, one_line
+
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
+MAX_PIXELS = 89_478_485
+"""Pillow's own bound against decompression bombs; an A4 page at 600 dpi has 35 million."""
+MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM")
+_PAGE = re.compile(r"(.+)_0*([1-9]\d{0,4})\.(?:png|jpe?g|webp)", re.IGNORECASE)
+_MARKER, _SCAN, _END = 0xFF, 0xDA, b"\xff\xd9"
+
+
+def find_pages(root: Path) -> dict[PageKey, Path]:
+    """The page files below `root/pages` by paper and page number, in that order."""
+    found = {}
+    for file in sorted((root / "pages").glob("*")):
+        if match := _PAGE.fullmatch(file.name):
+            found[match[1], int(match[2])] = file
+    return dict(sorted(found.items()))
+
+
+def check_image(data: bytes, name: str, *, decode: bool = False) -> None:
+    """Proves that the bytes are a picture.
+
+    Raises:
+        BadRow: they are not, in words that name the picture.
+    """
+    from PIL import Image as Pillow
+    from PIL import UnidentifiedImageError
+
+    shown = f"image {one_line(name, 120)}"
+    Pillow.init()  # otherwise it knows only some of the formats
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Pillow warns of large images; the bound here is our own
+            picture = Pillow.open(io.BytesIO(data), formats=FORMATS)
+            width, height = picture.size
+            if width * height > MAX_PIXELS:
+                raise BadRow(f"{shown} is too large: {width} x {height} pixels, at most {MAX_PIXELS}")
+            if decode:
+                picture.load()
+            elif picture.format == "PNG":
+                picture.verify()
+            elif not _is_whole(data, picture.format or ""):
+                raise BadRow(f"{shown} is damaged: it breaks off")
+    except BadRow:
+        raise
+    except Pillow.DecompressionBombError:
+        raise BadRow(f"{shown} is too large: more than {2 * MAX_PIXELS} pixels") from None
+    except Exception as error:  # Pillow's decoders raise whatever a hostile file makes them raise
+        head = data[:256].lstrip().lower()
+        if not data:
+            raise BadRow(f"{shown} is empty") from None
+        if head.startswith((b"<!doctype html", b"<html")):
+            raise BadRow(f"{shown} is an HTML page, not a picture") from None
+        if not data.startswith(MAGIC):
+            raise BadRow(f"{shown} is not a picture ({', '.join(FORMATS)})") from None
+        # Pillow names the object it read from, which says nothing to a person.
+        why = "" if isinstance(error, UnidentifiedImageError) else f" ({error or type(error).__name__})"
+        raise BadRow(f"{shown} is damaged: its bytes are no readable picture{why}") from None
+
+
+def _is_whole(data: bytes, format: str) -> bool:
+    """Whether a picture of a format other than PNG goes on to its end."""
+    match format:
+        case "JPEG":
+            return data.find(_END, _scan_of(data)) >= 0
+        case "WEBP":
+            return len(data) >= int.from_bytes(data[4:8], "little") + 8
+        case "GIF":
+            return data.rstrip(b"\0").endswith(b";")
+        case _:
+            return len(data) >= int.from_bytes(data[2:6], "little")
+
+
+def _scan_of(data: bytes) -> int:
+    """Where the coded picture of a JPEG begins, behind its headers (which may hold a small JPEG of their own)."""
+    at = 2
+    while at + 4 <= len(data) and data[at] == _MARKER:
+        if data[at + 1] == _SCAN:
+            return at
+        if data[at + 1] == _MARKER:
+            at += 1  # a fill byte
+        else:
+            at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return len(data)

@@ -1,0 +1,366 @@
+"""Reads structure out of question texts: options, sub-questions, blanks, lists.
+
+Contract: pure functions of text. Each changes a text only where its rule is certain, and gives it back as it
+was otherwise; nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from typing import Any
+
+from livek12.core.records import Option
+from livek12.core.text import CIRCLED
+
+_DELIMITER = re.compile(r"\\.|\$\$?", re.DOTALL)
+_CLOSING = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$"}
+_LETTERS, _CIRCLED = "ABCDEFGHIJ", CIRCLED[:10]
+_JAMO, _SYLLABLES, _RINGED = "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊ", "가나다라마바사아자차", "㉠㉡㉢㉣㉤㉥㉦㉧㉨㉩"
+_NUMBERS = [str(number) for number in range(1, 21)]
+_OPTION_LABELS = [
+    *(
+        (re.compile(rf"((?<![A-Za-z0-9\\])[A-J]|[Ａ-Ｊ])\s?{mark}"), list(_LETTERS))
+        for mark in ("[.．]", "、", "[:：]")
+    ),
+    (re.compile(r"(?<![(（])(?<![(（]\s)((?<![A-Za-z0-9\\])[A-J]|[Ａ-Ｊ])\s?[)）]"), list(_LETTERS)),
+    (re.compile(r"[(（]\s?([A-JＡ-Ｊ])\s?[)）]"), list(_LETTERS)),
+    # Behind a digit only where nothing else is found: "A. 6B. 9C. 12".
+    (re.compile(r"((?<![A-Za-z\\])[A-J])[.．、]"), list(_LETTERS)),
+    (re.compile(rf"([{_CIRCLED}])"), list(_CIRCLED)),
+    (re.compile(r"([⑴-⒇])"), [chr(code) for code in range(ord("⑴"), ord("⒇") + 1)]),
+    (re.compile(r"[(（](\d{1,2})[)）]"), _NUMBERS),
+    (re.compile(r"(?:^|(?<=\n))[ \t]*(\d{1,2})[.)](?!\d)"), _NUMBERS),
+    (re.compile(r"(?:^|(?<=\s))([ㄱ-ㅎ])\s?[.．)]"), list(_JAMO)),
+    (re.compile(r"(?:^|(?<=\s))([가나다라마바사아자차])\s?[.．)](?=\s)"), list(_SYLLABLES)),
+]
+_NUMBERED_LABELS = [(pattern, labels) for pattern, labels in _OPTION_LABELS if labels[0] in "①⑴1"]
+_STATEMENTS = re.compile(r"[<＜〈《\[【(（]\s*(?:보\s*기|자\s*료|조\s*건)\s*[>＞〉》\]】)）]")
+"""Heads statements in a Korean question: ㄱ, 가 and 1) behind it number those, not options."""
+_PART_LABELS = [
+    (re.compile(r"[(（]\s?(\d{1,2})\s?[)）]"), _NUMBERS),
+    (re.compile(rf"([{_CIRCLED}])"), list(_CIRCLED)),
+    (re.compile(r"[(（]\s?([a-j])\s?[)）]"), list(_LETTERS.lower())),
+]
+_KEY_LABELS = [
+    *((re.compile(pattern.pattern + r"(?:\s*[:：=])?"), labels) for pattern, labels in _PART_LABELS),
+    (re.compile(r"[(（\[]\s?([A-J])\s?[)）\]](?:\s*[:：=])?"), list(_LETTERS)),
+    (re.compile(r"[(（]\s?([가나다라마바사아자차])\s?[)）](?:\s*[:：=])?"), list(_SYLLABLES)),
+    (re.compile(rf"([{_RINGED}])(?:\s*[:：=])?"), list(_RINGED)),
+    (re.compile(r"(?:^|(?<=[\s,，;；]))([ㄱ-ㅎ])\s?[.．):：=]"), list(_JAMO)),
+]
+"""How the entries of a key are labelled, and the parts of the question they answer."""
+_ENTRY_LABELS = [*_KEY_LABELS, (re.compile(r"(\d{1,2})\s?(?:[.．、](?!\d)|[)）])"), _NUMBERS)]
+_NUMBERED_LINE = re.compile(r"^[ \t]*(\d{1,3})\s?[.．、](?!\d)", re.MULTILINE)
+_LETTERED_LINE = re.compile(r"^[ \t]*[(（]?\s?([A-Ja-jＡ-Ｊ])\s?[.．、:：)）]", re.MULTILINE)
+_ASKS = re.compile(r"[?？]|[(（]\s*[)）]|[是为：:]\s*$")
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF10, 0xFF5B) if chr(code).isalnum()}
+"""Full-width digits and letters to plain ones."""
+_WIDE = {plain: wide for wide, plain in _FULL_WIDTH.items()}
+_TRAILING = "；;，,、。 \t\r\n"
+_MAX_LABELS = 400
+"""Texts with more label-like marks than this are not taken apart: the search is quadratic in them."""
+_BLANK = re.compile(
+    r"(?:\\?_){2,}(?:\s?\d{1,3}\s?(?:\\?_){2,})?"
+    r"|\\underline\s*\{(?:\s|~|\\[,;:!> ]|\\q?quad|\\hspace\*?\{[^{}]*\}|\\h?phantom\{[^{}]*\}|(?:\\?_))*\}"
+)
+_ENTRY_NUMBER = re.compile(r"(?<![\d.])(\d{1,3})[.．](?=\s|[^\d\s])")
+_KEY_HEAD = re.compile(r"\s*(?:[【\[]?(?:答案|정답|answers?)[】\]]?)?\s*[:：]?\s*", re.IGNORECASE)
+_NUMBERED_GAP = re.compile(r"(?<=\s{2})(\d{1,3})(?=\s{2})")
+"""A gap that holds nothing but the number of its question."""
+_FEWEST_GAPS = 5
+_PARSE_LIMIT = 100_000
+_QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*,?""")
+
+
+def split_options(text: str, chosen: Collection[str] = ()) -> tuple[str, list[Option]]:
+    """Takes the options out of a question text.
+
+    A run of labels counts when it is complete (A, B, C, ... in order, all in one style, outside formulas),
+    has at least three members (two, when each begins a line), leaves no option empty, and contains the
+    `chosen` labels of the key; no line in them begins with the next label, and no table or environment is open where
+    one begins. Letters go before ① and (1), which often number statements: those count only
+    when the key names them. A text with a second complete run before it asks several things, and stays whole.
+
+    Returns:
+        The text before the options, and the options; or the text as it was and no options.
+    """
+    for pattern, labels in _OPTION_LABELS:
+        run = _labels(text, pattern, labels)
+        if len(run) < 2 or len(_labels(text, pattern, labels, run[0][1])) >= len(run):
+            continue
+        names = [name for name, _, _ in run]
+        options = [Option(label=name, text=piece) for name, piece in zip(names, _pieces(text, run), strict=True)]
+        enough = len(run) > 2 or all(_begins_line(text, start) for _, start, _ in run)
+        lettered = labels[0] == "A"
+        known = set(names) if lettered or labels[0] in "ㄱ가" else {*names, *_NUMBERS[: len(run)]}
+        fits = known.issuperset(chosen) and (lettered or bool(chosen))
+        if not lettered and _are_statements(text, run, labels):
+            continue
+        stem = text[: run[0][1]].rstrip()
+        whole = all(option.text for option in options) and not _goes_on(options, labels)
+        if enough and fits and whole and all(map(_is_closed, [stem, *(option.text for option in options)])):
+            return stem, options
+    return text, []
+
+
+def split_parts(question: str, answer: str) -> list[str]:
+    """The answers to the numbered sub-questions of a question.
+
+    The answer is taken apart where it begins with (1) and numbers as many parts, in the same style, as the
+    question does; otherwise it is one answer.
+    """
+    for pattern, labels in _KEY_LABELS:
+        run = _labels(answer, pattern, labels)
+        if len(run) < 2 or answer[: run[0][1]].strip():
+            continue
+        pieces = [trim_part(piece) for piece in _pieces(answer, run)]
+        if len(_labels(question, pattern, labels)) == len(run) and all(pieces):
+            return pieces
+    return [answer]
+
+
+def unlabelled(entries: Sequence[str]) -> list[str]:
+    """The entries of a key without their labels, where those number all of them from 1 on in one style."""
+    for pattern, labels in _ENTRY_LABELS if len(entries) > 1 else ():
+        matches = [pattern.match(entry) for entry in entries]
+        if [plain_width(match[1]) for match in matches if match] != list(labels[: len(entries)]):
+            continue
+        bare = [entry[match.end() :].strip() for entry, match in zip(entries, matches, strict=True) if match]
+        if all(bare):
+            return bare
+    return list(entries)
+
+
+def plain_width(text: str) -> str:
+    """The text with its full-width digits and letters as plain ones; as long as it was."""
+    return text.translate(_FULL_WIDTH)
+
+
+def trim_part(part: str) -> str:
+    r"""A part of a key without the separators or the full stop it ends in; LaTeX's spaces `\,` and `\;` stay."""
+    bare = part.rstrip(_TRAILING)
+    return part[: len(bare) + 1] if bare.endswith("\\") else bare
+
+
+def has_parts(stem: str, options: Sequence[Option], count: int) -> bool:
+    """Whether a choice question asks `count` things: as many numbered sub-questions, or sets of options.
+
+    Before one common set of options, numbers count only where every piece asks something: a list of statements
+    or steps does not.
+    """
+    sets = ["".join(_found(stem, pattern)).count("ABC") for pattern, labels in _OPTION_LABELS if labels[0] == "A"]
+    if count in sets:
+        return True
+    for run in (*(_labels(stem, pattern, labels) for pattern, labels in _PART_LABELS), _numbered_lines(stem)):
+        if len(run) == count and (not options or all(map(_asks, _pieces(stem, run)))):
+            return True
+    return False
+
+
+def count_blanks(text: str) -> int:
+    r"""How many blanks a text has: runs of underscores (a number within them or not), or `\underline` around space.
+
+    Where it has none, gaps that hold nothing but consecutive numbers count, five at least.
+    """
+    if blanks := len(_BLANK.findall(text)):
+        return blanks
+    numbers = [int(number) for number in _NUMBERED_GAP.findall(text)]
+    follow = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
+    return len(numbers) if follow and len(numbers) >= _FEWEST_GAPS else 0
+
+
+def split_blanks(answer: str, blanks: int) -> list[str]:
+    """The answers to `blanks` blanks when the text splits cleanly into that many, else the text alone.
+
+    Numbered pieces are tried first (from 1, or by the numbers of the blanks), then line breaks, semicolons and commas
+    outside brackets and formulas; a comma between digits that groups thousands does not separate.
+    """
+    if blanks < 2:
+        return [answer]
+    for pattern, labels in _KEY_LABELS:
+        run = _labels(answer, pattern, labels)
+        pieces = [trim_part(piece) for piece in _pieces(answer, run)]
+        if len(run) == blanks and not answer[: run[0][1]].strip() and all(pieces):
+            return pieces
+    if found := _by_number(answer, blanks):
+        return found
+    for separators in ("\n", ";；", "，", "、", ","):
+        pieces = [trim_part(piece.strip()) for piece in _split_top_level(answer, separators)]
+        if len(pieces) == blanks and all(pieces):
+            return pieces
+    return [answer]
+
+
+def parse_list(value: Any) -> list[Any]:
+    """A list as such; a text that spells a list of texts or objects (JSON or Python) as that list.
+
+    Anything else is a list of one, also "[1, 2]", which is an interval. None and an empty text are the empty
+    list. Python's spelling is read as data, never evaluated, and only up to a bounded length.
+    """
+    if value is None or value == "":
+        return []
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, str) and value.lstrip().startswith("[") and value.rstrip().endswith("]"):
+        if (texts := _quoted(value.strip()[1:-1])) is not None:
+            return list(texts)
+        for parse in (json.loads, _parse_python):
+            try:
+                found = parse(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+            if isinstance(found, list) and all(isinstance(item, str | dict) for item in found):
+                return found
+    return [value]
+
+
+def parse_object(value: Any) -> Any:
+    """A text that spells an object (JSON or Python) as that object; anything else as it is. Never evaluated."""
+    if isinstance(value, str) and value.lstrip().startswith("{") and value.rstrip().endswith("}"):
+        for parse in (json.loads, _parse_python):
+            try:
+                found = parse(value.strip())
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+            if isinstance(found, dict):
+                return found
+    return value
+
+
+def _quoted(inside: str) -> list[str] | None:
+    """Texts in quotes with commas or spaces between them, however many and long; None for anything else."""
+    texts, position = [], 0
+    while match := _QUOTED.match(inside, position):
+        texts.append(match[1] if match[1] is not None else match[2])
+        position = match.end()
+    return texts if texts and not inside[position:].strip() else None
+
+
+def _parse_python(text: str) -> object:
+    return ast.literal_eval(text) if len(text) <= _PARSE_LIMIT else None
+
+
+def _labels(
+    text: str, pattern: re.Pattern[str], labels: Sequence[str], end: int | None = None
+) -> list[tuple[str, int, int]]:
+    """The longest run of consecutive labels from the first on (before `end`), the last such run of several as long."""
+    if labels[0] not in text and labels[0].translate(_WIDE) not in text:
+        return []
+    masked = mask_formulas(text)
+    marks = [
+        (plain_width(m[1]), m.start(), m.end()) for m in pattern.finditer(masked) if end is None or m.start() < end
+    ]
+    best: list[tuple[str, int, int]] = []
+    if len(marks) > _MAX_LABELS:
+        return best
+    for first, mark in enumerate(marks):
+        if mark[0] != labels[0]:
+            continue
+        run = [mark]
+        for following in marks[first + 1 :]:
+            if len(run) < len(labels) and following[0] == labels[len(run)]:
+                run.append(following)
+        if len(run) >= len(best):
+            best = run
+    return best
+
+
+def _found(text: str, pattern: re.Pattern[str]) -> list[str]:
+    return [plain_width(match[1]) for match in pattern.finditer(mask_formulas(text))]
+
+
+def _are_statements(text: str, run: Sequence[tuple[str, int, int]], labels: Sequence[str]) -> bool:
+    """Whether a run without letters numbers what the question speaks of: statements under their heading.
+
+    ㄱ and 가 behind such a heading always do, numbers where they follow it at once, and any run within whose last
+    piece another style numbers three or more: those are the options.
+    """
+    headings = list(_STATEMENTS.finditer(text, 0, run[0][1]))
+    if headings and (labels[0] in "ㄱ가" or not text[headings[-1].end() : run[0][1]].strip()):
+        return True
+    rest = text[run[-1][2] :]
+    return any(len(_labels(rest, pattern, other)) > 2 for pattern, other in _NUMBERED_LABELS if other != labels)
+
+
+def _goes_on(options: Sequence[Option], labels: Sequence[str]) -> bool:
+    """Whether a later label begins a line in the options, or the next one follows a digit: the run is not all."""
+    later = {form for label in labels[len(options) :] for form in (label, label.lower())}
+    if later and re.search(rf"\d{re.escape(labels[len(options)])}[.．、]", options[-1].text):
+        return True
+    lines = (match[1] for option in options for match in _LETTERED_LINE.finditer(option.text))
+    return any(plain_width(letter) in later for letter in lines)
+
+
+def _is_closed(piece: str) -> bool:
+    """Whether every environment and table that begins in a text ends there."""
+    return piece.count("\\begin{") == piece.count("\\end{") and piece.count("<table") == piece.count("</table")
+
+
+def _numbered_lines(text: str) -> list[tuple[str, int, int]]:
+    """The lines that begin with a number, when each is one more than the one before; the first may be any."""
+    marks = [(m[1], m.start(), m.end()) for m in _NUMBERED_LINE.finditer(mask_formulas(text))]
+    follow = all(int(mark[0]) == int(marks[0][0]) + place for place, mark in enumerate(marks))
+    return marks if follow else []
+
+
+def _asks(piece: str) -> bool:
+    return bool(_ASKS.search(piece) or count_blanks(piece))
+
+
+@lru_cache(maxsize=4)  # one text is looked through for several kinds of labels
+def mask_formulas(text: str) -> str:
+    """The text with every closed formula blanked out, all else where it was. One pass, whatever the text."""
+    tokens = [(m[0], m.start(), m.end()) for m in _DELIMITER.finditer(text)]
+    last = {token: start for token, start, _ in tokens}
+    pieces, done = [], 0
+    closing, begin = "", 0
+    for token, start, end in tokens:
+        if not closing and last.get(_CLOSING.get(token, ""), -1) > start:
+            closing, begin = _CLOSING[token], start
+        elif closing and token == closing:
+            pieces += [text[done:begin], "\0" * (end - begin)]
+            closing, done = "", end
+    return "".join([*pieces, text[done:]])
+
+
+def _pieces(text: str, run: Sequence[tuple[str, int, int]]) -> list[str]:
+    ends = [start for _, start, _ in run[1:]] + [len(text)]
+    return [text[begin:end].strip() for (_, _, begin), end in zip(run, ends, strict=False)]
+
+
+def _begins_line(text: str, start: int) -> bool:
+    return not text[text.rfind("\n", 0, start) + 1 : start].strip()
+
+
+def _by_number(answer: str, blanks: int) -> list[str]:
+    """The pieces of "61. that 62. poorly ...": as many as there are blanks, each number one more; else nothing."""
+    marks = list(_ENTRY_NUMBER.finditer(answer))
+    follow = all(int(mark[1]) == int(marks[0][1]) + place for place, mark in enumerate(marks))
+    if len(marks) != blanks or not follow or not _KEY_HEAD.fullmatch(answer[: marks[0].start()]):
+        return []
+    ends = [*(mark.start() for mark in marks[1:]), len(answer)]
+    pieces = [trim_part(answer[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
+    return pieces if all(pieces) else []
+
+
+def _split_top_level(text: str, separators: str) -> list[str]:
+    masked = mask_formulas(text)
+    pieces, depth, begin = [], 0, 0
+    for position, character in enumerate(masked):
+        if character in "([{（【《":
+            depth += 1
+        elif character in ")]}）】》":
+            depth = max(0, depth - 1)
+        elif character in separators and depth == 0 and not _groups_thousands(masked, position):
+            pieces.append(text[begin:position])
+            begin = position + 1
+    return [*pieces, text[begin:]]
+
+
+def _groups_thousands(text: str, position: int) -> bool:
+    before, after = text[max(0, position - 1) : position], text[position + 1 : position + 5]
+    return text[position] == "," and before.isdigit() and bool(re.match(r"\d{3}(?!\d)", after))

@@ -1,0 +1,58 @@
+"""The builders there are, by benchmark."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from livek12.core import benchmarks
+from livek12.core.errors import UserError
+from livek12.dataset_builders.builder import Builder
+
+CARD = "card.md.jinja"
+CITATION = "citation.bib"
+
+
+def builders() -> dict[str, Builder]:
+    """The builder of each benchmark that has one, the newest benchmark first.
+
+    Raises:
+        UserError: a benchmark outside cannot be imported, or does not hold what it has to.
+    """
+    return _checked(benchmarks.named())
+
+
+@cache
+def _checked(included: str) -> dict[str, Builder]:
+    found = {}
+    for name, module in _modules().items():
+        if not isinstance(builder := getattr(module, "BUILDER", None), Builder):
+            raise UserError(f"benchmark {name}: {module.__file__} has no BUILDER = Builder(...)")
+        found[name] = builder
+    return dict(sorted(found.items(), key=lambda entry: entry[1].month, reverse=True))
+
+
+def builder_of(benchmark: str) -> Builder:
+    """The builder of a benchmark.
+
+    Raises:
+        UserError: there is none.
+    """
+    if benchmark not in builders():
+        raise UserError(
+            f"unknown benchmark {benchmark!r}: there is a builder for"
+            f" {', '.join((*builders(), *benchmarks.RESERVED))}; --include FOLDER adds one"
+        )
+    return builders()[benchmark]
+
+
+def text_of(benchmark: str, name: str) -> str | None:
+    """The text of a file that lies beside a benchmark's builder; None where there is no such benchmark or file."""
+    module = _modules().get(benchmark)
+    file = Path((module and module.__file__) or "").parent / name
+    return file.read_text(encoding="utf-8") if module and file.is_file() else None
+
+
+def _modules() -> dict[str, ModuleType]:
+    return benchmarks.sides("builder", "livek12.dataset_builders.benchmarks", marker=CARD)

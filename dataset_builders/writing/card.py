@@ -1,0 +1,313 @@
+"""Writes what describes a data set, beside its tables: README.md, `statistics.json` and `croissant.json`.
+
+Contract: every number is counted from the rows; configs, splits and files are those that exist; the same rows give
+the same bytes. The card's text lies in a template, beside the builder of a benchmark, else in `hub_cards`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from livek12.core.errors import UserError
+from livek12.core.features import columns
+from livek12.core.questions import CARD
+from livek12.core.records import Page, Question, Record
+from livek12.core.visible import visible
+from livek12.dataset_builders.base import IMAGE_ONLY
+from livek12.dataset_builders.reading.built import tables_of
+from livek12.dataset_builders.registry import CARD as TEMPLATE
+from livek12.dataset_builders.registry import CITATION, text_of
+from livek12.dataset_builders.writing.columns import meanings
+from livek12.dataset_builders.writing.croissant import render_croissant
+from livek12.dataset_builders.writing.measures import NOT_STATED
+from livek12.dataset_builders.writing.statistics import FILE as STATISTICS
+from livek12.dataset_builders.writing.statistics import (
+    differences,
+    read_statistics,
+    recount,
+    write_statistics,
+)
+from livek12.dataset_builders.writing.withheld import FILE as HELD
+from livek12.dataset_builders.writing.withheld import read_withheld
+
+if TYPE_CHECKING:
+    import jinja2
+
+MARK = "Built with `livek12 build`"
+"""Stands in every card, and tells a build which folders it may replace."""
+CROISSANT = "croissant.json"
+WITHDRAWN = "withdrawn.csv"
+"""Why questions were withdrawn: columns id, removed_in, reason."""
+METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD)
+"""Every file of a data set that is no table."""
+CANARY = "Benchmark questions, not for training. Canary GUID livek12:96b945c0-14b5-464b-9b67-6e213cdda2b5"
+"""Stays the same in all releases, so that one search finds every copy."""
+HUB_LICENCES = frozenset(
+    {"apache-2.0", "mit", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nc-nd-4.0"}
+)
+"""The Hub's identifiers of the licences that sources state."""
+NUMBERS = {
+    "question_characters": "characters of a question",
+    "solution_characters": "characters of a solution",
+    "answer_characters": "characters of an answer",
+    "options": "options of a choice",
+    "parts": "parts of an answer",
+    "points": "points",
+    "images": "figures of a question",
+    "image_width": "width of a figure, pixels",
+    "image_height": "height of a figure, pixels",
+    "image_bytes": "bytes of a figure",
+    "pages": "pages of a question",
+    "reasoning_flow_steps": "steps of a reasoning flow",
+    "variables": "answer variables",
+    "knowledge_points": "knowledge points of a question",
+}
+AXES = {
+    "benchmark": "benchmark",
+    "release": "release",
+    "language": "language",
+    "subject": "subject",
+    "question_type": "type",
+    "difficulty": "difficulty",
+    "modality": "modality",
+    "subset": "subset",
+    "year": "year",
+    "licence": "licence",
+    "review": "review",
+}
+MOST = 60
+"""Rows of one table of counts in a card; the rest is summed up."""
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+def write_metadata(folder: Path, summary: Mapping[str, Any], configs: Mapping[str, tuple[str, ...]]) -> None:
+    """Writes the card, `statistics.json` and `croissant.json` of a data set whose tables are written.
+
+    Args:
+        folder: the data set.
+        summary: `Statistics.summary` of what it holds.
+        configs: the tables of each config, the default config first.
+    """
+    described = describe_configs(folder, summary, configs)
+    write_statistics(folder, summary)
+    for name, text in _rendered(folder, summary, described).items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _rendered(folder: Path, summary: Mapping[str, Any], described: list[dict[str, Any]]) -> dict[str, str]:
+    """The card and `croissant.json`."""
+    cite = "\n".join(citations(summary["all"]["by"]["benchmark"]))
+    return {
+        CROISSANT: render_croissant(summary, described, CANARY, cite),
+        CARD: render_card(folder, summary, described),
+    }
+
+
+def rewrite_metadata(folder: Path) -> None:
+    """Counts a data set again, whose rows or files were changed, and writes everything that describes it.
+
+    Configs of which no file is left go.
+
+    Raises:
+        UserError: the folder is no data set of `livek12 build`, or a file is damaged.
+    """
+    summary, configs = _counted(folder)
+    write_metadata(folder, summary, configs)
+
+
+def metadata_problems(folder: Path) -> list[str]:
+    """One line for each figure or file beside the tables that does not say what the tables do."""
+    try:
+        summary, configs = _counted(folder)
+        problems = list(differences(read_statistics(folder), summary))
+    except UserError as error:
+        return [str(error)]
+    described = describe_configs(folder, summary, configs)
+    for name, text in _rendered(folder, summary, described).items():
+        file = folder / name
+        if not file.is_file():
+            problems.append(f"{name}: not there; build the data set again")
+        elif file.read_text(encoding="utf-8", errors="replace") != text:
+            problems.append(f"{name}: edited by hand, or of another version of livek12; build the data set again")
+    return problems
+
+
+def _counted(folder: Path) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]:
+    name = str(read_statistics(folder).get("data_set"))
+    configs, _ = tables_of(folder, missing_ok=True)
+    return recount(folder, name), configs
+
+
+def describe_configs(
+    folder: Path, summary: Mapping[str, Any], configs: Mapping[str, tuple[str, ...]]
+) -> list[dict[str, Any]]:
+    """Each config with its splits, their rows and the patterns of their files."""
+    described = []
+    for name, tables in configs.items():
+        counted = summary["configs"][name]
+        splits = [
+            {
+                "name": split,
+                "rows": rows,
+                "paths": [f"{table}/{split}-*.parquet" for table in tables if any((folder / table).glob(f"{split}-*"))],
+            }
+            for split, rows in counted["splits"].items()
+        ]
+        described.append(
+            {
+                "name": name,
+                "variable": "questions" if name == "default" else name,
+                "splits": splits,
+                "rows": sum(counted["splits"].values()),
+                "licences": counted.get("by", {}).get("licence", {}),
+                "numbers": counted.get("numbers", {}),
+            }
+        )
+    return described
+
+
+def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str, Any]]) -> str:
+    """The text of README.md.
+
+    Raises:
+        UserError: there is no template for this data set.
+    """
+    import jinja2
+
+    everything = summary["all"]
+    try:
+        template = _templates().get_template(f"{summary['data_set']}.md.jinja")
+    except jinja2.TemplateNotFound:
+        raise UserError(
+            f"{folder}: no card template {summary['data_set']!r}; build the data set again, or name the benchmark of"
+            " that name with --include"
+        ) from None
+    return template.render(
+        summary,
+        configs=configs,
+        image_only=any(config["name"] == IMAGE_ONLY for config in configs),
+        figures=_figures(everything),
+        licence=_licence(everything["by"]["licence"]),
+        size=next((name for bound, name in _SIZES if everything["questions"] < bound), "1M<n<10M"),
+        axes=list(_axes(everything["by"])),
+        numbers=[
+            (label, everything["numbers"][name]) for name, label in NUMBERS.items() if name in everything["numbers"]
+        ],
+        sites=_most(everything["by"]["site"]) if set(everything["by"]["site"]) - {NOT_STATED} else [],
+        attribution=_most(everything["by"]["attribution"]),
+        releases=[{**release, "name": _release(release, everything)} for release in summary["releases"]],
+        withdrawn=read_withdrawn(folder),
+        held=read_withheld(folder),
+        question_columns=describe(Question, everything["by"]["benchmark"]),
+        page_columns=describe(Page),
+        citations=citations(everything["by"]["benchmark"]),
+        canary=CANARY,
+        mark=MARK,
+    )
+
+
+def _templates() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("livek12.hub_cards", "."), jinja2.FunctionLoader(_own)]),
+        autoescape=False,  # Markdown; values from rows go through `cell`
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(cell=_cell, number=_number, bytes=_bytes)
+    return environment
+
+
+def _own(template: str) -> str | None:
+    """The template of a benchmark's own data set."""
+    return text_of(template.removesuffix(".md.jinja"), TEMPLATE)
+
+
+def citations(benchmarks: Iterable[str]) -> list[str]:
+    """BibTeX of the articles that questions come from."""
+    return [text.strip() for benchmark in benchmarks if (text := text_of(benchmark, CITATION))]
+
+
+def describe(record: type[Record], benchmarks: Iterable[str] = ()) -> list[dict[str, str]]:
+    """Name, type and meaning of every column of a record class in a data set of these benchmarks."""
+    explained = meanings(record, benchmarks)
+    return [
+        {"name": name, "type": _type(feature), "meaning": explained[name]} for name, feature in columns(record).items()
+    ]
+
+
+def read_withdrawn(folder: Path) -> list[dict[str, str]]:
+    """The rows of `withdrawn.csv`; none where there is no such file."""
+    if not (folder / WITHDRAWN).is_file():
+        return []
+    with (folder / WITHDRAWN).open(encoding="utf-8", newline="") as lines:
+        return [{name: row.get(name) or "" for name in ("id", "removed_in", "reason")} for row in csv.DictReader(lines)]
+
+
+def _type(feature: Mapping[str, Any]) -> str:
+    match feature.get("_type"):
+        case "Value":
+            return str(feature["dtype"])
+        case "Image":
+            return "image"
+        case "List":
+            return f"list of {_type(feature['feature'])}"
+        case _:
+            return "{" + ", ".join(feature) + "}"
+
+
+def _figures(block: Mapping[str, Any]) -> int:
+    return int(block["numbers"].get("image_bytes", {}).get("n", 0))
+
+
+def _axes(by: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    """The axes on which anything is stated."""
+    for axis, label in AXES.items():
+        if set(by[axis]) - {NOT_STATED, "none"}:
+            yield label, _most(by[axis], by_count=axis not in ("release", "year"))
+
+
+def _most(counts: Mapping[str, int], *, by_count: bool = True) -> list[tuple[str, int]]:
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]) if by_count else (0, entry[0]))
+    rest = ordered[MOST:]
+    return ordered[:MOST] + ([(f"{len(rest)} others", sum(count for _, count in rest))] if rest else [])
+
+
+def _release(release: Mapping[str, Any], everything: Mapping[str, Any]) -> str:
+    several = len(everything["by"]["benchmark"]) > 1
+    return f"{release['benchmark']} {release['release']}" if several else str(release["release"])
+
+
+def _licence(counts: Mapping[str, int]) -> dict[str, Any]:
+    """The Hub's identifier where all rows state one and the same known licence; else "other", with the names."""
+    names = sorted(counts, key=lambda name: (-counts[name], name))
+    slugs = [_slug(name) for name in names]
+    stated = [name for name in names if name != NOT_STATED]
+    if len(slugs) == 1 and slugs[0] in HUB_LICENCES:
+        return {"id": slugs[0], "name": "", "stated": stated}
+    return {"id": "other", "name": "-and-".join(slugs) if len(slugs) < 5 else "mixed", "stated": stated}
+
+
+def _slug(name: str) -> str:
+    """A licence's name in the letters of an identifier of the Hub."""
+    return "-".join("".join(c if c.isascii() and (c.isalnum() or c == ".") else " " for c in name.lower()).split())[:60]
+
+
+def _cell(value: object) -> str:
+    """A value as text of a Markdown table: nothing in it can end the cell or mark up the page."""
+    text = visible(" ".join(str(value).split()))
+    return "".join(f"\\{character}" if character in "\\|<>*_`[]#" else character for character in text)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _bytes(value: int) -> str:
+    return f"{value / (1 << 20):.1f} MiB"

@@ -1,0 +1,61 @@
+"""What each column of a data set means, as the cards say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from livek12.core.records import Page, Question, Record
+
+MEANINGS: dict[type[Record], dict[str, str]] = {
+    Question: {
+        "id": "unique in its config",
+        "benchmark": "livek12, kmmmu, cfe or mdk12",
+        "release": "when the question was released or asked",
+        "language": "zh, en or ko",
+        "subject": "the school or university subject",
+        "question_type": "single_choice, multiple_choice, fill_in_blank, true_false, short_answer, open_ended or proof",
+        "question_type_raw": "the type in the source's own words",
+        "question": "the text, without the options that could be taken out of it",
+        "options": "the choices, in order",
+        "images": "the figures, in the order of their marks",
+        "paper_id": "the paper the question stands on",
+        "page_numbers": "the pages of the paper it stands on, from 1",
+        "number": "its number on the paper",
+        "answer": "the key: one entry a blank, sub-question or variable; the letters of a choice are one entry",
+        "part_points": "the points of each entry of the key",
+        "part_units": "the unit printed after each blank, which an answer may leave out",
+        "answer_images": "pictures that belong to the key",
+        "solution": "the reference solution",
+        "solution_images": "pictures of the solution, in the order of their marks",
+        "variables": "the typed answer variables",
+        "reasoning_flow": "the sub-questions that lead to the answer, each with its own answer",
+        "points": "what a full answer is worth",
+        "knowledge_points": "what one must know",
+        "taxonomy": "the path from discipline to topic",
+        "difficulty": "easy, medium or hard",
+        "year": "the year of the exam",
+        "subsets": "the named subsets it belongs to",
+        "flags": "yes-or-no properties; empty where the source does not say",
+        "attributes": "reporting axes that only some benchmarks have",
+        "exam": "the exam's name",
+        "translation_of": "id of the question this one translates",
+        "review": "who accepted the question, and when",
+        "removed_in": "the release that withdrew it",
+        "source": "address, licence and upstream id",
+    },
+    Page: {
+        "paper_id": "the paper",
+        "page_number": "the page, from 1",
+        "image": "the whole page",
+        "language": "zh, en or ko",
+        "release": "the paper's release",
+    },
+}
+
+
+def meanings(record: type[Record], benchmarks: Iterable[str]) -> dict[str, str]:
+    """What each column means in a data set of these benchmarks."""
+    found, names = MEANINGS[record], sorted(benchmarks)
+    known = re.findall(r"\w+", found.get("benchmark", ""))
+    return found if not known or set(names) <= set(known) else {**found, "benchmark": " or ".join(names)}

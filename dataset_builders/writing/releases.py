@@ -1,0 +1,327 @@
+"""Adds a release to an earlier revision of a data set, and withdraws questions from it.
+
+Contract: the files of the earlier revision are carried over byte for byte, but for those that hold a question
+withdrawn now, or answers that were held back and are joined again; ids never change their meaning. A release
+(benchmark, language, name) that is already there must be the same to the letter, what was refused then apart, and adds
+nothing. A new question that is a near-duplicate (see `duplicates`) of an older release's, withdrawn ones apart, is left
+out with one line that shows the pair.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import chain, count, takewhile
+from pathlib import Path
+
+from livek12.core.errors import UserError, why
+from livek12.core.questions import fingerprint
+from livek12.core.records import Page, Question
+from livek12.dataset_builders.base import PAGES, Log, PageKey, Records, UniqueIds, one_line
+from livek12.dataset_builders.duplicates import DuplicateIndex, Match, Stem, stem
+from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
+from livek12.dataset_builders.writing.card import WITHDRAWN, read_withdrawn
+from livek12.dataset_builders.writing.measures import NOT_STATED
+from livek12.dataset_builders.writing.parquet import Counts, writer_options
+from livek12.dataset_builders.writing.statistics import Statistics, read_statistics
+from livek12.dataset_builders.writing.withheld import WithheldAnswers, read_withheld
+
+QuestionId = tuple[str, str]
+Release = tuple[str, str, str | None]
+"""Benchmark, language and name."""
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """A question that is asked no longer: its id, since which release, and why."""
+
+    id: str
+    release: str
+    reason: str
+
+
+def read_withdrawals(file: Path) -> list[Withdrawal]:
+    """The lines of a withdrawal list (CSV): id, reason, and the release that withdraws it.
+
+    A first line that says `id` is a heading; empty lines and lines that begin with # are passed over.
+
+    Raises:
+        UserError: the file is not readable, or a line has no id, reason or release, or an id is there twice.
+    """
+    try:
+        rows = list(csv.reader(file.read_text(encoding="utf-8-sig").splitlines()))
+    except (OSError, ValueError, csv.Error) as error:
+        raise UserError(f"{file}: cannot be read as a list of withdrawals ({why(error)})") from None
+    found: dict[str, Withdrawal] = {}
+    for number, row in enumerate(rows, start=1):
+        id, reason, release, *_ = [*(cell.strip() for cell in row), "", "", ""]
+        if not any(row) or id.startswith("#") or (number == 1 and id.lower() == "id"):
+            continue
+        if not id or not reason or not release:
+            raise UserError(f"{file}:{number}: a line is ID, REASON, RELEASE (the release that withdraws it)")
+        if id in found:
+            raise UserError(f"{file}:{number}: {one_line(id, 80)} is already withdrawn by a line above")
+        found[id] = Withdrawal(id, release, reason)
+    if not found:
+        raise UserError(f"{file}: names no question to withdraw; a line is ID, REASON, RELEASE")
+    return list(found.values())
+
+
+class Base:
+    """The earlier revision that a build adds to.
+
+    Args:
+        place: its folder, or its name on the Hub.
+        name: the data set that is built, as `statistics.json` calls it.
+        withdrawals: what the new revision withdraws.
+        answers: the data set that has the answers which the earlier revision holds back, if it holds any back.
+
+    Raises:
+        UserError: there is no such data set, it is another one, a withdrawal names no question of it, or answers are
+            held back and not given.
+    """
+
+    def __init__(self, place: str, name: str, withdrawals: list[Withdrawal], answers: str = "") -> None:
+        self.folder = open_data_set(place)
+        self._answers = _held_answers(place, self.folder, answers)
+        _, self._tables = tables_of(self.folder)
+        if (found := read_statistics(self.folder).get("data_set")) != name:
+            raise UserError(f"{place} is a data set of {found}, not of {name}: give --base an earlier build of {name}")
+        self.statistics = Statistics()
+        self.counts: Counts = {}
+        self._place = place
+        self._withdrawals = {withdrawal.id: withdrawal for withdrawal in withdrawals}
+        self._withdrawn: Counter[str] = Counter()
+        self._contents: dict[Release, dict[str, str]] = {}
+        self._pages: dict[PageKey, str] = {}
+        stems: list[Stem] = []
+        for record, tables, split in stored(self._tables):
+            for table in tables:
+                splits = self.counts.setdefault(table, {})
+                splits[split] = splits.get(split, 0) + 1
+            if isinstance(record, Page):
+                self._pages[record.paper_id, record.page_number] = record.image.sha256
+                self.statistics.add_page(record, split)
+            else:
+                question = self._taken(self._answers.filled(record) if self._answers else record)
+                self.statistics.add(question, tables, split)
+                if question.removed_in is None:
+                    stems.append(stem(question))
+        if lost := sorted(set(self._withdrawals) - set(self._withdrawn)):
+            raise UserError(f"{place} has no question {one_line(lost[0], 80)} to withdraw ({len(lost)} of the list)")
+        if double := [id for id, count in self._withdrawn.items() if count > 1]:
+            raise UserError(
+                f"{place}: several benchmarks have a question {double[0]}; withdraw it in their own data sets"
+            )
+        self._index = DuplicateIndex(stems)
+
+    @property
+    def questions(self) -> int:
+        """Questions of the earlier revision."""
+        return self.statistics.questions
+
+    def new(self, records: Records, log: Log) -> Records:
+        """What the records add: not what is there already, and no near-duplicate of it.
+
+        Raises:
+            UserError: a release or page that is already there with other content.
+        """
+        ids = self._ids()
+        seen: dict[Release, set[str]] = {}
+        for record in records:
+            if isinstance(record, Page):
+                if self._is_new(record):
+                    yield record
+            elif (release := _release(record)) in self._contents:
+                if name := self._known_as(record, release):
+                    seen.setdefault(release, set()).add(name)
+                else:
+                    self._check_refused(record, release, log)
+            elif self._allowed(record, log):
+                unique = ids[record.benchmark].claim(record.id)
+                if unique != record.id:
+                    log.note(_shown(release), record.id, f"an older release has this id: named {unique}")
+                yield record.model_copy(update={"id": unique})
+        for release, found in seen.items():
+            if lost := sorted(set(self._contents[release]) - found):
+                raise self._changed(release, f"{lost[0]} is missing now ({len(lost)} questions are)")
+            log.notes.append(f"{_shown(release)}: already in {self._place}, the same {len(found)} questions")
+
+    def carry(self, folder: Path) -> None:
+        """Puts the earlier files beside the new ones; new files of a split that is there get names of their own.
+
+        Raises:
+            UserError: a file with a question to withdraw cannot be read.
+        """
+        for table, splits in self._tables.items():
+            (folder / table).mkdir(exist_ok=True)
+            for split, files in splits.items():
+                _make_room(folder / table, split, files)
+                for file in files:
+                    self._carry_file(file, folder / table / file.name)
+        listed = [*read_withdrawn(self.folder), *self._entries()]
+        if listed:
+            with (folder / WITHDRAWN).open("w", encoding="utf-8", newline="") as lines:
+                writer = csv.DictWriter(lines, ["id", "removed_in", "reason"], lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(listed)
+
+    def _entries(self) -> list[dict[str, str]]:
+        known = {entry["id"] for entry in read_withdrawn(self.folder)}
+        new = (withdrawal for id, withdrawal in self._withdrawals.items() if id not in known)
+        return [{"id": entry.id, "removed_in": entry.release, "reason": entry.reason} for entry in new]
+
+    def _taken(self, question: Question) -> Question:
+        """Notes what a question of the earlier revision holds; the question as the new revision has it."""
+        content = fingerprint([question.model_copy(update={"removed_in": None})])
+        self._contents.setdefault(_release(question), {})[question.id] = content
+        withdrawal = self._withdrawals.get(question.id)
+        if withdrawal is None:
+            return question
+        if question.removed_in not in (None, withdrawal.release):
+            raise UserError(f"{question.id} is withdrawn already, in {question.removed_in}; take it off the list")
+        self._withdrawn[question.id] += 1
+        return question.model_copy(update={"removed_in": withdrawal.release})
+
+    def _ids(self) -> defaultdict[str, UniqueIds]:
+        """The ids that are taken, by benchmark."""
+        ids: defaultdict[str, UniqueIds] = defaultdict(UniqueIds)
+        for (benchmark, _, _), contents in self._contents.items():
+            for id in contents:
+                ids[benchmark].claim(id)
+        return ids
+
+    def _is_new(self, page: Page) -> bool:
+        known = self._pages.get((page.paper_id, page.page_number))
+        if known not in (None, page.image.sha256):
+            raise UserError(
+                f"page {page.page_number} of paper {page.paper_id} is another picture in {self._place}: a page is"
+                " never rewritten; give the new paper an id of its own"
+            )
+        return known is None
+
+    def _known_as(self, question: Question, release: Release) -> str | None:
+        """The id under which the release has this very question: its own, or one made of it since that was taken."""
+        known = self._contents[release]
+        plain = question.model_copy(update={"removed_in": None})
+        for name in chain([question.id], takewhile(self._is_taken, (f"{question.id}-{n}" for n in count(2)))):
+            if name in known and known[name] == fingerprint([plain.model_copy(update={"id": name})]):
+                return name
+        return None
+
+    def _is_taken(self, id: str) -> bool:
+        return any(id in known for known in self._contents.values())
+
+    def _check_refused(self, question: Question, release: Release, log: Log) -> None:
+        """A question that a release there already lacks must be one that is refused, as it was when that was added."""
+        if question.id in self._contents[release]:
+            raise self._changed(release, f"{question.id} has other content there")
+        if self._allowed(question, log):
+            raise self._changed(release, f"{question.id} is not in it")
+
+    def _changed(self, release: Release, how: str) -> UserError:
+        return UserError(
+            f"release {_shown(release)} is already in {self._place}, and {how}: a release is never rewritten; give new"
+            " questions another release, or withdraw old ones with --withdraw"
+        )
+
+    def _allowed(self, question: Question, log: Log) -> bool:
+        """Whether a question is none of the older ones; says which where it is, or is a variant of one."""
+        own, release = stem(question), _release(question)
+        others = self._index.matches(own)
+        matches = [match for match in others if _release(match.other) != release]
+        if not matches:
+            return True
+        where, best = _shown(release), matches[0]
+        if best.difference:
+            log.note(where, question.id, f"a variant ({best.difference}) of {_pair(own, best)}")
+            return True
+        log.skip(where, question.id, f"near-duplicate of {_pair(own, best)}")
+        return False
+
+    def _carry_file(self, file: Path, target: Path) -> None:
+        marks = {id: withdrawal.release for id, withdrawal in self._withdrawals.items()}
+        changed = marks.keys() | (self._answers.ids() if self._answers else set())
+        if file.parent.name != PAGES and _holds(file, changed):
+            _rewrite(file, target, marks, self._answers)
+        elif file.is_symlink():  # a snapshot in the Hub's cache: a change here must not reach it
+            shutil.copyfile(file, target)
+        else:
+            try:
+                os.link(file, target)
+            except OSError:
+                shutil.copyfile(file, target)
+
+
+def _release(question: Question | Stem) -> Release:
+    return question.benchmark, question.language, question.release
+
+
+def _shown(release: Release) -> str:
+    benchmark, language, name = release
+    return f"{benchmark} {language} {name or NOT_STATED}"
+
+
+def _pair(own: Stem, match: Match) -> str:
+    other = match.other
+    return f"{other.id} ({match.similarity:.2f}): “{one_line(own.shown, 70)}” / “{one_line(other.shown, 70)}”"
+
+
+def _make_room(folder: Path, split: str, old: list[Path]) -> None:
+    """Renames new files of a split that the earlier revision has files of: SPLIT-addNN-00000-of-00001.parquet."""
+    new = sorted(folder.glob(f"{split}-*.parquet"))
+    added = [int(match[1]) for file in old if (match := re.match(rf"{re.escape(split)}-add(\d+)-", file.name))]
+    for file in new:
+        rest = file.name.removeprefix(f"{split}-")
+        file.rename(folder / f"{split}-add{max(added, default=0) + 1:02d}-{rest}")
+
+
+def _held_answers(place: str, folder: Path, answers: str) -> WithheldAnswers | None:
+    """The answers that an earlier revision holds back.
+
+    Raises:
+        UserError: it holds some back and they are not given, or the other way round.
+    """
+    held = read_withheld(folder)
+    if held and not answers:
+        raise UserError(
+            f"{place} holds the answers of release {held.release} back, and a data set built on it would have lost"
+            f" them: add --base-answers {held.repo}, or build on a folder that has them"
+        )
+    if answers and not held:
+        raise UserError(f"{place} holds no answers back: leave --base-answers out")
+    return WithheldAnswers(held, answers, open_data_set(answers)) if held else None
+
+
+def _holds(file: Path, ids: Collection[str]) -> bool:
+    import pyarrow.parquet as pq
+
+    return bool(ids) and not set(ids).isdisjoint(
+        pq.read_table(file, columns=["id"], partitioning=None)["id"].to_pylist()
+    )
+
+
+def _rewrite(file: Path, target: Path, marks: dict[str, str], answers: WithheldAnswers | None) -> None:
+    """The same rows in the same row groups, those of `marks` with the release that withdraws them; with `answers`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as parquet:
+        columns = parquet.schema_arrow
+        place = columns.get_field_index("removed_in")
+        if place < 0:
+            raise UserError(f"{file}: has no column removed_in; build the data set again from its source")
+        with pq.ParquetWriter(target, columns, **writer_options(columns)) as writer:
+            for group in range(parquet.num_row_groups):
+                table = parquet.read_row_group(group)
+                if answers is not None:
+                    table = answers.fill(table)
+                rows = zip(table["id"].to_pylist(), table["removed_in"].to_pylist(), strict=True)
+                removed = pa.array([marks.get(id, was) for id, was in rows], columns.field(place).type)
+                table = table.set_column(place, columns.field(place), removed)
+                writer.write_table(table, row_group_size=max(1, table.num_rows))

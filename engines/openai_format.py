@@ -1,0 +1,173 @@
+"""The chat-completions format: an answer's bytes as a checked Completion.
+
+The answer comes from outside: every field is looked at before it is believed, and whatever is not the format
+ends in a one-line BadCompletion.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from livek12.core.text import clean, one_line
+from livek12.engines.common import NO_COUNT, Json
+
+_ERROR_BYTES = 1 << 16
+_LONGEST_MESSAGE = 2000
+_CONTEXT = re.compile(
+    r"(?:max_model_len *= *|context (?:length|window|size) (?:is|of|is only) |tokens` must be <= )`?(\d{1,9})\b"
+)
+_QUESTION = re.compile(
+    r"\b(\d{1,9}) (?:tokens )?(?:input tokens|in the messages|from the input|`inputs` tokens|in your prompt)"
+)
+_LIMIT = re.compile(r"(?:at most |less than or equal to `?|range of \S+ is \[\d+, ?|: \d{1,9} > )(\d{1,9})\b")
+"""How endpoints word what they hold: vLLM, SGLang, OpenAI and those like it, TGI; and the limits of answers alone."""
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
+
+
+class BadCompletion(Exception):
+    """An answer that is not a chat completion; the message says why on one line."""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What an endpoint said, with what it counted; a count it did not give is None."""
+
+    text: str
+    reasoning: str | None
+    finish_reason: str | None
+    model: str | None
+    prompt_tokens: int | None
+    cached_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+
+
+def read_completion(data: bytes) -> Completion:
+    """The first choice of a chat completion.
+
+    Raises:
+        BadCompletion: not JSON, an error object, no choice, no text at all, or a field of another type.
+    """
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        raise BadCompletion(f"the endpoint did not answer in JSON: {_glimpse(data)}") from None
+    if not isinstance(body, dict):
+        raise BadCompletion(f"the endpoint answered no object: {_glimpse(data)}")
+    if body.get("error"):
+        raise BadCompletion(f"the endpoint answered with an error: {one_line(body['error'], 200)}")
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise BadCompletion(f"the answer has no choice with a message: {_glimpse(data)}")
+    finish = choice.get("finish_reason")
+    text, reasoning = (clean(said) if said else said for said in _text_of(message, finish))
+    usage = body.get("usage")
+    return Completion(
+        text=text or "",
+        reasoning=reasoning,
+        finish_reason=_name(finish),
+        model=_name(body.get("model")),
+        **_counts(usage if isinstance(usage, dict) else {}),
+    )
+
+
+def said_by_error(data: bytes) -> str:
+    """What the body of an error answer says, with its code, on one line."""
+    said, code = _told(data)
+    return one_line(f"{said} ({clean(code)})" if code else said, 160)
+
+
+def fitting(data: bytes, asked: int) -> tuple[int, int] | None:
+    """What an endpoint says that it could give, in the body with which it refuses an answer of so many tokens.
+
+    Returns:
+        The most that it ever gives (its context, or its limit of an answer), and what it could give this time; None
+        where it says nothing of the kind, or has no room for the question alone.
+    """
+    said = re.sub(r"(?<=\d),(?=\d\d\d)", "", _told(data)[0][:_LONGEST_MESSAGE])
+    context, question, limit = (_number(pattern, said) for pattern in (_CONTEXT, _QUESTION, _LIMIT))
+    most = context or limit
+    if most is None:
+        return None
+    room = most - (question or 0) if context else most
+    return (most, room) if 0 < room < asked else None
+
+
+def _told(data: bytes) -> tuple[str, str]:
+    """The message of an error answer and its code; the text as it is where it has another form."""
+    text = data[:_ERROR_BYTES].decode("utf-8", "replace")
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return text, ""
+    error = body.get("error", body) if isinstance(body, dict) else None
+    message = error.get("message") if isinstance(error, dict) else error
+    code = error.get("code") if isinstance(error, dict) else None
+    return clean(message) if isinstance(message, str) else text, code if isinstance(code, str) else ""
+
+
+def _number(pattern: re.Pattern[str], said: str) -> int | None:
+    found = pattern.search(said)
+    return int(next(filter(None, found.groups()))) if found else None
+
+
+def _text_of(message: Json, finish: Any) -> tuple[str, str | None]:
+    reasoning = next((v for f in _REASONING_FIELDS if isinstance(v := message.get(f), str) and v), None)
+    content = message.get("content")
+    if isinstance(content, list):
+        thoughts = _typed_texts(content, "thinking")
+        return _typed_texts(content, "text"), reasoning or thoughts or None
+    if isinstance(content, str):
+        return content, reasoning
+    if content is not None:
+        raise BadCompletion(f"the answer's content is neither text nor parts but {type(content).__name__}")
+    if isinstance(message.get("refusal"), str):
+        return message["refusal"], reasoning
+    # Cut while it was thinking: there is a response, and it holds no answer.
+    if reasoning or finish == "length":
+        return "", reasoning
+    raise BadCompletion(f"the answer has no content (finish_reason {one_line(finish, 60)})")
+
+
+def _typed_texts(parts: list[Any], kind: str) -> str:
+    """Text parts joined; the thinking parts of some providers hold a list of text parts themselves."""
+    found = []
+    for part in parts:
+        if isinstance(part, dict) and part.get("type") == kind:
+            value = part.get(kind)
+            found.append(_typed_texts(value, "text") if isinstance(value, list) else value)
+    return "".join(text for text in found if isinstance(text, str))
+
+
+def _counts(usage: Json) -> dict[str, int | None]:
+    prompt = usage.get("prompt_tokens_details")
+    completion = usage.get("completion_tokens_details")
+    cached = _count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None
+    read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    thought = _count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None
+    # Some endpoints count thinking beside the completion, as their own total then shows; ours is all that was written.
+    if read is not None and written is not None and thought and usage.get("total_tokens") == read + written + thought:
+        written += thought
+    return {
+        "prompt_tokens": read,
+        "cached_tokens": _count(usage.get("prompt_cache_hit_tokens")) if cached is None else cached,
+        "completion_tokens": written,
+        "reasoning_tokens": thought,
+    }
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < NO_COUNT else None
+
+
+def _name(value: Any) -> str | None:
+    return one_line(value, 200) if isinstance(value, str) and value else None
+
+
+def _glimpse(data: bytes) -> str:
+    return repr(one_line(data[:400].decode("utf-8", "replace"), 80))

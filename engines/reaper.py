@@ -1,0 +1,139 @@
+"""Sees to it that what a library starts does not outlive the process that it was started for, even when that is killed.
+
+Contract: a `Reaper` is a process of its own, from before the library starts any until `close`. All processes that ours
+starts until `settle` are its charges, and whatever these start. When our process is gone before `close`, they are
+killed. This file is also run alone, by an interpreter without packages, so that it imports nothing but Python's own.
+(A signal at the parent's death, which Linux could send, comes with the end of the thread that started a process.)
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+LOOK_SECONDS = 0.2
+"""How often it is looked for new processes until `settle`."""
+WATCH_SECONDS = 2.0
+"""How often after that, should a process that ours has forked keep the pipe open that tells of our end."""
+_PROC = Path("/proc")
+_TRIES = 50
+_SPARED = b"multiprocessing.resource_tracker"
+"""Ends by itself, and removes the shared memory that killed processes have left."""
+
+
+class Reaper:
+    """The near end."""
+
+    def __init__(self) -> None:
+        own = os.getpid()
+        before = [str(process) for process, (parent, _) in processes().items() if parent == own]
+        nothing = subprocess.DEVNULL
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__, str(own), *before],
+            stdin=subprocess.PIPE,
+            stdout=nothing,
+            stderr=nothing,
+            start_new_session=True,  # what ends our group leaves it time to do its work
+        )
+
+    def settle(self) -> None:
+        """Says that all are there: what our process starts from now on is no charge."""
+        if self._process.stdin is not None:
+            with suppress(OSError):  # somebody has ended it
+                self._process.stdin.write(b".")
+                self._process.stdin.flush()
+
+    def close(self) -> None:
+        """Lets the charges be; to be called before they end, for their ids may then be another's."""
+        self._process.kill()
+        self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+
+def processes() -> dict[int, tuple[int, str]]:
+    """Every process there is: its parent, and when it began; empty where the system does not tell (no /proc)."""
+    found = {}
+    for folder in _PROC.glob("[0-9]*"):
+        if said := _read(folder / "stat"):
+            state, parent, *more = said.rpartition(b")")[2].split()
+            if state != b"Z":
+                found[int(folder.name)] = (int(parent), more[17].decode())
+    return found
+
+
+def family(heads: Iterable[int], there: Mapping[int, tuple[int, str]]) -> list[int]:
+    """These processes, and all that they have started, and so on."""
+    children: dict[int, list[int]] = {}
+    for process, (parent, _) in there.items():
+        children.setdefault(parent, []).append(process)
+    found = list(heads)
+    for process in found:
+        found += children.get(process, [])
+    return found
+
+
+def begun(heads: Iterable[int]) -> dict[int, str]:
+    """These processes and all that they have started, as far as they are there, each with when it began."""
+    there = processes()
+    return {one: there[one][1] for one in family(heads, there) if one in there}
+
+
+def wait_until_gone(ending: Mapping[int, str], seconds: float) -> None:
+    """Waits for processes that were told to end or killed: they hold their devices until they are gone."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        there = processes()
+        if all(there.get(one, (0, ""))[1] != began for one, began in ending.items()):
+            return
+        time.sleep(LOOK_SECONDS / 4)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:  # it has ended meanwhile, or is another user's
+        return b""
+
+
+def _watch(parent: int, before: set[int]) -> None:
+    """Learns whom to kill until the parent is gone, then kills."""
+    charges: set[tuple[int, str]] = set()  # by id and beginning, for ids are given again
+    looking = True
+    while os.getppid() == parent:
+        told = select.select([0], [], [], LOOK_SECONDS if looking else WATCH_SECONDS)[0]
+        word = os.read(0, 1) if told else None
+        if looking:
+            there = processes()
+            heads = [one for one, (its, _) in there.items() if its == parent and one not in before | {os.getpid()}]
+            charges |= {(one, there[one][1]) for one in family(heads, there)}
+        if word == b"":
+            break
+        looking = looking and word is None
+    _kill(charges)
+
+
+def _kill(charges: set[tuple[int, str]]) -> None:
+    """Kills them with what they start meanwhile, until none is left."""
+    for _ in range(_TRIES):
+        there = processes()
+        alive = family([one for one, began in charges if there.get(one, (0, ""))[1] == began], there)
+        if not alive:
+            return
+        charges |= {(one, there[one][1]) for one in alive}
+        for one in alive:
+            if _SPARED not in _read(_PROC / str(one) / "cmdline"):
+                with suppress(OSError):
+                    os.kill(one, signal.SIGKILL)
+        time.sleep(LOOK_SECONDS)
+
+
+if __name__ == "__main__":
+    _watch(int(sys.argv[1]), set(map(int, sys.argv[2:])))

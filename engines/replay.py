@@ -1,0 +1,247 @@
+"""Recorded responses in place of a model: a run folder's `responses-*.jsonl`, or JSONL from anywhere.
+
+A plain row holds `question_id` (or `id`) and `response` (or `text`); it may hold `task` (without one it serves
+every task), `trial` (default 0), `reasoning`, `finish_reason`, `model`, `seconds`, token counts, `max_tokens` (the
+most that the answer could have) and `last_token` (its id, an end sign included); other fields are passed over. Where
+the finish reason is missing, the numbers tell it if they can (`endings`). A damaged line is reported with its file and
+number and passed over; two different recordings for one request are an error, for nobody could say which one counts.
+Rows of other known forms are read too: see `recorded`. Only places in the files are kept in memory, not the texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.records import Request, Response
+from livek12.core.text import clean, one_line
+from livek12.engines.base import Outcome
+from livek12.engines.common import NO_COUNT, failure, versions_of
+from livek12.engines.endings import Tokenizer, ending
+from livek12.engines.recorded import plain
+from livek12.engines.thinking import Thinking
+
+COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+NUMBERS = (*COUNTS, "max_tokens", "last_token")
+TEXTS = ("reasoning", "finish_reason", "model", "model_revision", "prompt_sha256")
+CUT = frozenset({"max_tokens", "max_new_tokens", "max_output_tokens", "max_length", "model_length", "token_limit"})
+"""What others call the finish reason `length`."""
+MAX_LINE_BYTES = 64 * 2**20
+
+_log = logging.getLogger(__name__)
+_Name = tuple[str | None, str, int]
+
+
+class _BadRow(Exception):
+    """A line that is no recorded response; the message says why."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A recorded response: what it answers, and the fields of the Response."""
+
+    name: _Name
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a row lies."""
+
+    file: Path
+    line: int
+    offset: int
+    digest: bytes
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class ReplayEngine:
+    """Answers from what was recorded.
+
+    Args:
+        model: a JSONL file, or a folder with `responses-*.jsonl`.
+        pick: the model whose rows to use, where there are rows of several.
+        think_start: tag that opens thinking in recorded texts, where it is an unusual one.
+        think_end: tag that closes it.
+        max_tokens: the most tokens that an answer could have; default what its row says.
+        tokenizer: folder or Hub name of the tokenizer that counts the tokens of answers whose row does not.
+
+    Raises:
+        UserError: no such file or tokenizer, no usable row, rows of several models, or two recordings for one request.
+    """
+
+    name = "replay"
+    revision: str | None = None
+    images = True
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        pick: str | None = None,
+        think_start: str | None = None,
+        think_end: str | None = None,
+        max_tokens: int | None = None,
+        tokenizer: str | None = None,
+    ) -> None:
+        self._thinking = Thinking(think_start, think_end)
+        self._max_tokens = max_tokens
+        self._tokenizer = Tokenizer(tokenizer) if tokenizer else None
+        self.damaged: list[str] = []
+        self._places: dict[_Name, _Place] = {}
+        self._models: set[str] = set()
+        self._conflict = ""
+        for file in _files(Path(model)):
+            self._index(file, pick)
+        if not self._places:
+            of_model = f" of {pick}" if pick else ""
+            first = f"; {self.damaged[0]}" if self.damaged else ""
+            raise UserError(f"{model}: holds no recorded response{of_model}{first}")
+        if len(self._models) > 1:
+            names = ", ".join(sorted(self._models))
+            raise UserError(f"{model}: holds responses of several models ({names}); choose one with pick=NAME")
+        if self._conflict:
+            raise UserError(self._conflict)
+        self.model = next(iter(self._models), Path(model).stem)
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        """Yields the recorded response of each request, in the order asked."""
+        for request in requests:
+            key = request.key
+            place = self._places.get((key.task, key.question_id, key.trial))
+            place = place or self._places.get((None, key.question_id, key.trial))
+            if place is None:
+                yield failure(request, f"no recorded response for {key}", final=True)
+            else:
+                yield self._response(request, place)
+
+    def names(self) -> Iterable[tuple[str | None, str, int]]:
+        """Task (None: any), question and trial of each recording."""
+        return self._places.keys()
+
+    def versions(self) -> dict[str, str]:
+        """Our own version; what made the recordings stands in them, if anywhere."""
+        return versions_of()
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _index(self, file: Path, pick: str | None) -> None:
+        for line, offset, raw in _lines(file):
+            try:
+                row = _read_row(raw)
+            except _BadRow as error:
+                self.damaged.append(f"{file}:{line}: {error}")
+                _log.warning("%s; line passed over", self.damaged[-1])
+                continue
+            model = row.fields.get("model")
+            if pick is not None and model != pick:
+                continue
+            if model:
+                self._models.add(model)
+            said = json.dumps([row.fields["text"], row.fields.get("reasoning")])
+            place = _Place(file, line, offset, hashlib.sha256(said.encode()).digest()[:16])
+            other = self._places.setdefault(row.name, place)
+            if other.digest != place.digest and not self._conflict:
+                _, question, trial = row.name
+                self._conflict = f"{place}: question {question}, trial {trial} has another response in {other}"
+
+    def _response(self, request: Request, place: _Place) -> Response:
+        with place.file.open("rb") as stream:
+            stream.seek(place.offset)
+            fields = _read_row(stream.readline(MAX_LINE_BYTES)).fields
+        limit, last = (fields.pop(name, None) for name in ("max_tokens", "last_token"))
+        if not fields.get("finish_reason"):
+            fields["finish_reason"] = self._ending(fields, self._max_tokens or limit, last)
+        split = self._thinking.split(fields.pop("text"))
+        reasoning = "\n".join(filter(None, (fields.pop("reasoning", None), split.reasoning))) or None
+        defaults = {"model": self.model, "versions": self.versions()}
+        return Response(key=request.key, text=split.text, reasoning=reasoning, engine=self.name, **(defaults | fields))
+
+    def _ending(self, fields: Mapping[str, Any], limit: int | None, last: int | None) -> str | None:
+        """What the numbers tell of how an answer ended."""
+        if last is not None and self._tokenizer is not None:
+            return "stop" if self._tokenizer.ends(last) else "length"
+        if limit and fields.get("completion_tokens"):
+            return ending(fields["completion_tokens"], limit)
+        if limit and self._tokenizer is not None:
+            said = filter(None, (fields.get("reasoning"), fields["text"]))
+            return ending(self._tokenizer.count("\n".join(said)), limit, counted=True)
+        return None
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    files = sorted(path.glob("responses-*.jsonl"))
+    if not files:
+        raise UserError(f"{path}: is neither a file of recorded responses nor a folder with responses-*.jsonl")
+    return files
+
+
+def _lines(file: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Line number, offset and bytes of each line that is not blank; a line over the limit comes cut."""
+    try:
+        with file.open("rb") as stream:
+            number = 0
+            while True:
+                offset = stream.tell()
+                raw = stream.readline(MAX_LINE_BYTES)
+                if not raw:
+                    return
+                number += 1
+                rest = raw
+                while len(rest) == MAX_LINE_BYTES and not rest.endswith(b"\n"):
+                    rest = stream.readline(MAX_LINE_BYTES)
+                if raw.strip():
+                    yield number, offset, raw
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read ({error.strerror})") from error
+
+
+def _read_row(raw: bytes) -> _Row:
+    try:
+        row = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise _BadRow(f"is not a line of JSON ({one_line(error, 100)})") from None
+    if not isinstance(row, dict):
+        raise _BadRow("is not a JSON object")
+    row = plain(row)
+    key: dict[str, Any] = row["key"] if isinstance(row.get("key"), dict) else row
+    question = key.get("question_id", key.get("id"))
+    text = row.get("response", row.get("text"))
+    task, trial = key.get("task"), key.get("trial", 0)
+    if not isinstance(question, str | int) or isinstance(question, bool):
+        raise _BadRow("names no question: it needs question_id (or id)")
+    if not isinstance(text, str):
+        raise _BadRow(f"question {question}: it needs a text in response (or text)")
+    if not isinstance(task, str | None) or not isinstance(trial, int) or isinstance(trial, bool) or trial < 0:
+        raise _BadRow(f"question {question}: task must be a text, and trial a number from 0")
+    return _Row((task, str(question), trial), {"text": clean(text), **_optional(row)})
+
+
+def _optional(row: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in (*TEXTS, *NUMBERS, "seconds"):
+        value = row.get(name)
+        # A count that cannot be is a count that is missing; the answer stands all the same.
+        if value is not None and _fits(name, value):
+            found[name] = clean(value) if isinstance(value, str) else value
+    if str(found.get("finish_reason")).lower() in CUT:
+        found["finish_reason"] = "length"
+    return found
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name in TEXTS:
+        return isinstance(value, str)
+    numbers = int if name in NUMBERS else (int, float)
+    return isinstance(value, numbers) and not isinstance(value, bool) and 0 <= value < NO_COUNT

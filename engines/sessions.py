@@ -1,0 +1,156 @@
+"""Writes the session of an engine while it is up: its time, its devices, and the memory that it held."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from livek12.core.arguments import SPREADING
+from livek12.core.errors import UserError
+from livek12.core.journal import JournalWriter
+from livek12.core.ranks import this_rank
+from livek12.core.sessions import STEM, Memory, Session, Stage
+from livek12.engines.figures import figures_of
+from livek12.engines.memory import measure
+
+BEAT_SECONDS = 20.0
+CLOSING_TRIES = 15
+REMOTE = frozenset({"openai", "replay"})
+"""Engines that hold no model in this process or its children."""
+
+
+class SessionWriter:
+    """Writes one session while its engine is up; a context manager around making, using and closing the engine.
+
+    Call `loaded` when the engine is ready, and close the engine before leaving, which gives its memory back: on
+    leaving, what is held is measured and written. Without a folder nothing is written. A beat that cannot be stored is
+    passed over.
+
+    Args:
+        folder: the run folder, or None.
+        stage: what the engine does.
+        engine: its name.
+        model: its model.
+        args: its arguments, which say how many devices it takes.
+    """
+
+    def __init__(
+        self, folder: Path | None, stage: Stage, engine: str, model: str, args: Mapping[str, Any] | None = None
+    ) -> None:
+        self._folder, self._args = folder, dict(args or {})
+        self._local = engine not in REMOTE and not self._args.get("base_url")
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._writer: JournalWriter | None = None
+        self._thread: threading.Thread | None = None
+        self._engine: object = None
+        self._began, now = time.monotonic(), time.time()
+        job, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
+        self.session = Session(
+            id=uuid.uuid4().hex,
+            stage=stage,
+            engine=engine if self._local or engine in REMOTE else "openai",  # whatever serves it, it is not here
+            model=model,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            job=f"{job}_{task}" if job and task else os.environ.get("SLURM_JOB_ID"),
+            started=now,
+            at=now,
+        )
+
+    def loaded(self, engine: object = None) -> None:
+        """Says that the engine is ready; an engine that knows better says `gpus` and `replicas` itself."""
+        self._engine = engine
+        known = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
+        self._write(loaded=self._now(), after_load=self._measured(), **known)
+
+    def __enter__(self) -> SessionWriter:
+        if self._folder is not None:
+            self._writer = JournalWriter(self._folder, STEM)
+            here = measure() if self._local else None
+            gpus, replicas = devices_of(self._args, here, whole=self.session.engine == "transformers")
+            gpus = gpus if self._local else 0
+            self._write(before_load=_first_devices(here, gpus), gpus=gpus, replicas=replicas)
+            self._thread = threading.Thread(target=self._beat, name="session", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        if self._writer is None:
+            return
+        if self._thread is not None:
+            self._thread.join()
+        with contextlib.suppress(UserError):  # the record that matters is the work's; its own trouble is said by it
+            self._write(ended=True, after_close=self._measured())
+            tries = CLOSING_TRIES  # a driver takes a while to free what killed processes had
+            while self.session.stuck and (tries := tries - 1) >= 0:
+                time.sleep(1)
+                self._write(after_close=self._measured())
+        self._writer.close()
+
+    def _beat(self) -> None:
+        while not self._over.wait(BEAT_SECONDS):
+            with contextlib.suppress(UserError):
+                self._write(**self._grown())
+
+    def _now(self) -> float:
+        return self.session.started + time.monotonic() - self._began
+
+    def _measured(self) -> Memory | None:
+        return _first_devices(measure(), self.session.gpus) if self._local and self._folder is not None else None
+
+    def _grown(self) -> dict[str, Memory]:
+        """What several engines hold when more of them are loaded than the first, which was ready when it was."""
+        loaded = self.session.after_load
+        if loaded is None or self.session.replicas < 2:
+            return {}
+        now = self._measured()
+        return {"after_load": now} if now is not None and now.on_devices > loaded.on_devices else {}
+
+    def _write(self, **changes: Any) -> None:
+        with self._lock:
+            known = {"at": self._now(), "figures": figures_of(self._engine)}
+            self.session = self.session.model_copy(update=known | changes)
+            if self._writer is not None:
+                self._writer.append(self.session)
+
+
+def _first_devices(memory: Memory | None, gpus: float) -> Memory | None:
+    """What is held on the devices of an engine: the others may belong to others."""
+    return memory and memory.model_copy(update={"devices": memory.devices[: math.ceil(gpus)]})
+
+
+def devices_of(args: Mapping[str, Any], memory: Memory | None, whole: bool = False) -> tuple[float, int]:
+    """Devices and replicas of an engine by its arguments.
+
+    Args:
+        args: of the engine: `replicas`, `gpus` of each (else what its parallel sizes come to).
+        memory: what is here; no device here and none asked for by name is none used.
+        whole: the engine takes every device there is, unless told otherwise (accelerate does); the processes of one
+            launch share them.
+    """
+
+    def number(name: str, default: float) -> float:
+        try:
+            return max(0.0, float(args.get(name, default)))
+        except (TypeError, ValueError):
+            return default
+
+    replicas, here = max(1, int(number("replicas", 1))), len(memory.devices) if memory is not None else 0
+    if not here and "gpus" not in args:
+        return 0, replicas
+    split = math.prod(max(1, int(number(name, 1))) for name in SPREADING)
+    alone = this_rank().alone
+    return replicas * number("gpus", (here if alone else 1) if whole else split), replicas

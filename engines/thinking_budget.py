@@ -1,0 +1,145 @@
+"""A limit on thinking: which tags a model thinks between, and closing them where no library does it.
+
+Contract: after at most N tokens of thinking the closing tag follows, whatever the model would have said; then the model
+goes on as it likes. Tags are token sequences, as the tokenizer spells them. A model of which no tags are known costs
+one clear UserError line, never a budget that nobody keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.text import one_line
+from livek12.engines.common import Json
+from livek12.engines.thinking import Thinking
+from livek12.engines.torch_builds import mend_torch_builds
+
+
+def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
+    """The pair of tags that this model thinks between.
+
+    The pair the user named; else the first that the tokenizer has as tokens of their own; else the first that its chat
+    template writes.
+
+    Raises:
+        UserError: no pair is known.
+    """
+    if len(thinking.tags) == 1:
+        return thinking.tags[0]
+    template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else ""
+    vocabulary = tokenizer.get_vocab()
+    for known in (vocabulary, template):
+        for start, end in thinking.tags:
+            if start in known and end in known:
+                return start, end
+    for start, end in thinking.tags:
+        if start in template or end in template:
+            return start, end
+    raise UserError(
+        f"{model}: no thinking tags in its vocabulary or chat template, so its thinking cannot be limited: name them "
+        "with --engine-args think_start=…,think_end=… or leave --thinking-budget out"
+    )
+
+
+def reasoning_config(tokenizer: str, thinking: Thinking, revision: str | None, trust_remote_code: bool = False) -> Json:
+    """What vLLM has to be told at its start (its `reasoning_config`), so that requests may hold a thinking budget.
+
+    Args:
+        tokenizer: Hub name or folder.
+        thinking: the tags the user named, or the usual ones.
+        revision: of the tokenizer.
+        trust_remote_code: whether the user lets the tokenizer's own code run.
+
+    Raises:
+        UserError: the tokenizer cannot be read, or no tags are known.
+    """
+    mend_torch_builds()
+    try:
+        from transformers import AutoTokenizer
+
+        found = AutoTokenizer.from_pretrained(tokenizer, revision=revision, trust_remote_code=trust_remote_code)
+    except Exception as error:
+        raise UserError(f"{tokenizer}: its tokenizer cannot be read for thinking tags: {one_line(error)}") from error
+    start, end = tags_of(found, thinking, tokenizer)
+    return {"reasoning_start_str": start, "reasoning_end_str": end}
+
+
+def thinking_limit(tokenizer: Any, thinking: Thinking, model: str, budget: int) -> ThinkingLimit:
+    """The limit for one batch of a model in transformers.
+
+    Raises:
+        UserError: no tags of the model are known.
+    """
+    start, end = (tokenizer.encode(tag, add_special_tokens=False) for tag in tags_of(tokenizer, thinking, model))
+    return ThinkingLimit(start, end, budget)
+
+
+class ThinkingLimit:
+    """A logits processor that closes the thinking of each row after so many tokens.
+
+    Args:
+        start: token ids of the tag that opens thinking.
+        end: token ids of the tag that closes it.
+        budget: tokens of thinking allowed in one row; a prompt whose last tag is an opening one is thinking already.
+    """
+
+    def __init__(self, start: Sequence[int], end: Sequence[int], budget: int) -> None:
+        self.start, self.end, self.budget = list(start), list(end), budget
+        self._rows: list[_Row] = []
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Takes and returns scores of shape (rows, vocabulary)."""
+        if not self._rows:
+            self._rows = [_Row(ids, self) for ids in input_ids.tolist()]
+        else:
+            for row, token in zip(self._rows, input_ids[:, -1].tolist(), strict=True):
+                row.takes(token)
+        forced = [(index, token) for index, row in enumerate(self._rows) if (token := row.forced()) is not None]
+        if forced:
+            scores = scores.clone()
+            for index, token in forced:
+                scores[index] = float("-inf")
+                scores[index, token] = 0.0
+        return scores
+
+
+class _Row:
+    """Where one row stands: `spent` tokens of thinking, and what of the closing tag has still to be said."""
+
+    def __init__(self, prompt: list[int], limit: ThinkingLimit) -> None:
+        self._limit = limit
+        self._tail = prompt
+        self.spent = 0
+        self._closing: list[int] = []
+        start, end = limit.start, limit.end
+        self.inside = _last(prompt, start) > _last(prompt, end)
+
+    def takes(self, token: int) -> None:
+        """Notes what was said."""
+        limit = self._limit
+        self._tail = [*self._tail[-max(len(limit.start), len(limit.end)) :], token]
+        if self._closing:
+            del self._closing[0]
+            self.inside = bool(self._closing)
+        elif self._tail[-len(limit.end) :] == limit.end:
+            self.inside = False
+        elif self._tail[-len(limit.start) :] == limit.start:
+            self.inside = True
+        elif self.inside:
+            self.spent += 1
+
+    def forced(self) -> int | None:
+        """The token that has to come now, if any."""
+        if self.inside and not self._closing and self.spent >= self._limit.budget:
+            end = self._limit.end
+            begun = next(n for n in range(len(end) - 1, -1, -1) if self._tail[len(self._tail) - n :] == end[:n])
+            self._closing = end[begun:]
+        return self._closing[0] if self._closing else None
+
+
+def _last(tokens: list[int], piece: list[int]) -> int:
+    """Where `piece` begins the last time; -1 where it does not occur."""
+    size = len(piece)
+    return next((at for at in range(len(tokens) - size, -1, -1) if tokens[at : at + size] == piece), -1)

@@ -1,0 +1,94 @@
+"""Loading vLLM's `LLM` and giving it back: settings and readable errors.
+
+Contract: whatever keeps a model from being run ends in one UserError line, and leaves no process behind; nor does the
+death of this process.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from contextlib import nullcontext
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.text import one_line
+from livek12.engines.arguments import spread_of
+from livek12.engines.checks import missing
+from livek12.engines.common import Json
+from livek12.engines.device_turns import own_turn
+from livek12.engines.memory import give_back
+from livek12.engines.reaper import begun, wait_until_gone
+from livek12.engines.vllm_ready import as_main, platform
+from livek12.engines.vllm_watch import CoreWatch, starts_processes
+
+NEEDED = ("_preprocess_chat_one", "get_default_sampling_params")
+"""What the engine uses of `LLM` and older versions do not have."""
+END_SECONDS = 30.0
+"""What vLLM's processes have to end in order, its workers included, before they are killed."""
+_loading = threading.Lock()
+"""A load changes what the whole process has: where stderr goes, and what its main module is."""
+
+
+def load(model: str, args: Json, watch: CoreWatch) -> Any:
+    """Makes vLLM's `LLM` with this model.
+
+    Args:
+        model: Hub name or folder.
+        args: of `LLM`; changed in place where a CPU needs other defaults.
+        watch: listens to what is started for it.
+
+    Raises:
+        UserError: vLLM is missing, too old, or cannot run this model with these arguments.
+    """
+    if args.get("data_parallel_size", 1) != 1:
+        wanted = args["data_parallel_size"]
+        raise UserError(f"data_parallel_size={wanted}: one vLLM here is one replica; for more say replicas={wanted}")
+    try:
+        here = platform()
+        from vllm import LLM
+
+        if not all(hasattr(LLM, name) for name in NEEDED):
+            raise UserError("this vLLM is too old for the vllm engine: pip install --upgrade vllm (0.32 or newer)")
+        args.setdefault("disable_log_stats", False)  # vllm_watch.py reads preemptions off them
+        if here.is_cpu():
+            _settle_on_cpu(args)
+        affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+        try:
+            turn = nullcontext() if here.is_cpu() else own_turn(spread_of(args))
+            with _loading, turn, as_main(), watch.loading() if starts_processes(args) else nullcontext():
+                return LLM(model, **args)  # never in a variable: errors that libraries keep would keep it too
+        finally:
+            # The CPU build binds this thread to cores, and whatever is started later would inherit that.
+            if affinity is not None:
+                os.sched_setaffinity(0, affinity)
+    except UserError:
+        raise
+    except ModuleNotFoundError as error:
+        raise missing("vllm", error) from error
+    except Exception as error:
+        raise UserError(f"vLLM cannot run {model}: {one_line(watch.cause() or error)}") from error
+
+
+def release(llm: Any) -> None:
+    """Ends the engine's processes and gives the memory of this one back."""
+    engine = llm.llm_engine
+    core, renderer = engine.engine_core, engine.renderer
+    manager = getattr(getattr(core, "resources", None), "engine_manager", None)
+    ending = begun(process.pid for process in getattr(manager, "processes", ()))
+    core.shutdown(timeout=END_SECONDS)
+    renderer.shutdown()
+    from vllm.distributed import cleanup_dist_env_and_memory
+
+    cleanup_dist_env_and_memory()
+    gc.unfreeze()
+    give_back()
+    wait_until_gone(ending, END_SECONDS)
+
+
+def _settle_on_cpu(args: Json) -> None:
+    """What makes a CPU run start in seconds: no compilation, no process of its own, a small cache."""
+    args.setdefault("enforce_eager", True)
+    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")

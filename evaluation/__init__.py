@@ -1,0 +1,1 @@
+"""The application: asks, marks and scores; imports, studies and sweeps."""

@@ -1,0 +1,220 @@
+"""The Python API: what `import livek12` offers, besides the records and `Run`.
+
+Contract: each function does what the command of its kind does, with the same defaults, so that a run made here goes on
+there. A mistake of the caller is a `UserError` of one line. Nothing here is imported by `import livek12` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from livek12.core import benchmarks
+from livek12.core.errors import UserError
+from livek12.core.progress import warn
+from livek12.core.records import Key, Question, Response, Verdict
+from livek12.tasks.base import Task
+from livek12.tasks.registry import all_tasks, get_task
+
+if TYPE_CHECKING:
+    from livek12.core.scoring import Comparison
+    from livek12.evaluation.run import Run
+
+
+def list_tasks() -> list[str]:
+    """The names of all listed tasks, benchmark by benchmark. More work besides, such as `TASK@0.5` (a token budget)."""
+    return list(all_tasks())
+
+
+def include(*folders: str | Path) -> None:
+    """Adds benchmarks that lie in folders, as `--include` does; installed ones are known anyway.
+
+    Raises:
+        UserError: there is no such folder, or it holds no benchmark.
+    """
+    benchmarks.include([Path(folder) for folder in folders])
+
+
+def load(data: str | Path, task: str | Task, limit: int | None = None) -> list[Question]:
+    """The questions that a task asks, in asking order, with their pictures.
+
+    Args:
+        data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
+        task: the task or its name.
+        limit: only the first so many.
+
+    Raises:
+        UserError: no such task or data set, or no question of the task in it.
+    """
+    from livek12.evaluation.task_data import check_whole
+    from livek12.tasks.loading import questions_of
+
+    check_whole("limit", limit, 1)
+    return questions_of(_task(task), _place(data), limit)
+
+
+def evaluate(
+    task: str | Task | Iterable[str | Task],
+    model: str | Path,
+    data: str | Path,
+    out: str | Path,
+    *,
+    engine: str = "auto",
+    engine_args: str | Mapping[str, Any] = "",
+    limit: int | None = None,
+    trials: int = 1,
+    judge: str = "rules",
+    judge_engine: str = "",
+    judge_engine_args: str | Mapping[str, Any] = "",
+    judge_method: str = "",
+    **sampling: Any,
+) -> Run:
+    """Asks, marks, scores and reports, as `livek12 run` does; called again with the same folder, it goes on.
+
+    Args:
+        task: a task or its name, or several.
+        model: a folder, a Hub name, the name at an endpoint, or a file of recorded answers.
+        data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
+        out: the run folder.
+        engine: auto, vllm, transformers, openai or replay.
+        engine_args: arguments of the engine, by name or as "K=V,…".
+        limit: only the first so many questions of each task.
+        trials: answers drawn for each question.
+        judge: who marks what the rules leave open: "rules" (nobody), models as `MODEL[@ENGINE[:K=V,…]][,…]`, or
+            FILE.yaml.
+        judge_engine: of judges that name none; default auto.
+        judge_engine_args: of judges that name no engine.
+        judge_method: default the task's own.
+        **sampling: max_tokens, temperature, top_p, top_k, seed, system_prompt, thinking_budget, in place of the
+            defaults of the tasks.
+
+    Returns:
+        The run, with report.json and report.html written.
+
+    Raises:
+        UserError: an argument that cannot be, an engine or a judge that cannot run, or a folder of something else.
+    """
+    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.reporting import score_run
+    from livek12.evaluation.run import Run
+    from livek12.evaluation.running import ask_and_mark
+    from livek12.evaluation.task_data import check_whole, sampling_set
+
+    check_whole("limit", limit, 1)
+    check_whole("trials", trials, 1)
+    tasks = [task] if isinstance(task, str | Task) else list(task)
+    marked = ask_and_mark(
+        ",".join(map(_name, tasks)),
+        str(model),
+        Path(out),
+        _place(data),
+        judges=judge_options(judge, judge_engine, judge_engine_args, judge_method),
+        engine=engine,
+        engine_args=engine_args,
+        limit=limit,
+        trials=trials,
+        sampling=sampling_set(sampling),
+    )
+    if marked is not None:
+        scored = score_run(marked.folder, "article", marked.exam)
+        if problem := scored.write():
+            warn(problem)
+        if failed := scored.count("failed"):
+            warn(f"{out}: {failed} requests have no response; the same call asks them again")
+        if marked.lost:
+            warn(f"{out}: {marked.lost} responses wait for a judge that did not answer; the same call asks again")
+    return Run(out)
+
+
+def compare(runs: Sequence[Run | str | Path], where: str = "") -> Comparison:
+    """Runs beside each other: each metric with its interval, and each pair with the difference and a paired test.
+
+    Args:
+        runs: run folders, two or more.
+        where: only some questions: "FIELD=VALUE[,VALUE]".
+
+    Returns:
+        What `livek12 compare --json` prints (see `livek12.core.scoring.Comparison`).
+
+    Raises:
+        UserError: fewer than two runs, a folder that holds none, or a run without such a question.
+    """
+    from livek12.evaluation.comparing import compare_runs
+    from livek12.evaluation.run import Run
+
+    if isinstance(runs, str | Path | Run):
+        raise UserError("a comparison needs at least two runs: give a list of them")
+    return compare_runs([run.path if isinstance(run, Run) else Path(run) for run in runs], where)
+
+
+def judge(
+    question: Question,
+    response: str,
+    *,
+    task: str | Task | None = None,
+    judge: str = "rules",
+    model: str = "",
+    finish_reason: str | None = "stop",
+) -> Verdict:
+    """The verdict on one response to a question.
+
+    Thinking between a model's tags is split off and never graded. The rules decide alone unless `judge` names models;
+    what nobody decides is ungraded, with `low` and `high` as the points that it may be worth. Models are loaded for the
+    call and closed after it: for many responses `evaluate` with recorded answers, or `livek12 judge-pairs`, is quicker.
+
+    Args:
+        question: with its key.
+        response: what the model said.
+        task: whose rule for partly right choices and whose judging protocol count; default an exact match.
+        judge: as for `evaluate`.
+        model: who wrote the response, which never judges itself.
+        finish_reason: "length" for a response that was cut off at its token limit.
+
+    Raises:
+        UserError: no such task, or a judge that cannot be asked.
+    """
+    from livek12.engines.thinking import Thinking
+    from livek12.evaluation.judging import judge_options
+    from livek12.judges.jury import Jury
+    from livek12.tasks.scorer import Scorer
+
+    if not isinstance(question, Question):
+        raise UserError(f"question {question!r:.60}: give a livek12.Question; Question(**fields) makes one of a dict")
+    if not isinstance(response, str):
+        raise UserError(f"response {response!r:.60}: give the text that the model said")
+    asked = Task("", question.benchmark, (), "text_only", "") if task is None else _task(task)
+    split, key = Thinking().split(response), Key(task=asked.name, question_id=question.id)
+    said = Response(
+        key=key, text=split.text, reasoning=split.reasoning, finish_reason=finish_reason, engine="python", model=model
+    )
+    authors = (model,) if model else ()
+    with Jury(judge_options(judge)) as judges:
+        scorer = Scorer.of(judges, asked.judge, asked.partial_credit, authors)
+        return scorer.mark(question, said, authors)
+
+
+def _name(task: str | Task) -> str:
+    """The name of a task that others find by it.
+
+    Raises:
+        UserError: by that name another task is known: a run names its tasks, so that it can be gone on with.
+    """
+    if isinstance(task, Task) and get_task(task.name) != task:
+        raise UserError(f"task {task.name}: is not the one that is known by this name; give it as a benchmark's task")
+    return task if isinstance(task, str) else task.name
+
+
+def _place(data: object) -> str:
+    """Where a data set is.
+
+    Raises:
+        UserError: it is no place.
+    """
+    if not isinstance(data, str | Path):
+        raise UserError(f"data {data!r:.60}: give the folder of a data set, or ORG/NAME on the Hub")
+    return str(data)
+
+
+def _task(task: str | Task) -> Task:
+    return get_task(task) if isinstance(task, str) else task

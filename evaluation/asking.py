@@ -1,0 +1,244 @@
+"""Asking: opens the run folder for what a command would run, and fills it with what is missing.
+
+Contract: nothing is written before tasks, arguments and engine are checked; a run that was begun goes on; and a folder
+whose command fails is free for the next one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from livek12 import __version__
+from livek12.core.arguments import arguments_of, one_of
+from livek12.core.claims import Claims, at_work
+from livek12.core.errors import UserError
+from livek12.core.progress import Progress, warn
+from livek12.core.ranks import join_launch, only_one_started, this_rank, wait_until
+from livek12.core.records import Failure, Request, Response
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_locks import check_out, has_responses
+from livek12.core.run_spec import RunSpec, differences
+from livek12.engines import ENGINES, check_engine, choose_engine, make_engine
+from livek12.engines.replay import ReplayEngine
+from livek12.engines.sessions import SessionWriter
+from livek12.evaluation.memory import tell_memory
+from livek12.evaluation.recordings import recorded_trials, tell_unlike
+from livek12.evaluation.task_data import TaskData, load_task_data, make_spec
+from livek12.tasks.budgets import siblings
+from livek12.tasks.registry import get_tasks
+
+if TYPE_CHECKING:
+    from livek12.engines.base import Engine
+    from livek12.evaluation.overlap import Overlap
+    from livek12.tasks.base import Task
+
+
+def ask(
+    task: str,
+    model: str,
+    out: Path,
+    data: str,
+    engine: str,
+    engine_args: str | Mapping[str, Any],
+    limit: int | None,
+    trials: int | None,
+    sampling: Mapping[str, Any],
+    overlap: Overlap | None = None,
+) -> tuple[RunFolder, TaskData]:
+    """Opens the run folder for these options and asks what is missing.
+
+    Args:
+        task: names of tasks, comma-separated.
+        model: a folder, a Hub name, the name at an endpoint, or a file of recorded answers.
+        out: the run folder.
+        data: a folder made by `livek12 build`, or ORG/NAME on the Hub.
+        engine: auto, vllm, transformers, openai or replay.
+        engine_args: its arguments, by name or as "K=V,…".
+        limit: only the first so many questions of each task.
+        trials: answers drawn for each question; None takes recorded ones as often as they were recorded, else 1.
+        sampling: what is set over the defaults of the tasks.
+        overlap: may mark meanwhile.
+
+    Returns:
+        The run, and what it asks.
+
+    Raises:
+        UserError: an option that cannot be, an engine that cannot run, or a folder that holds something else.
+    """
+    if not model.strip():
+        raise UserError("no model: give --model a folder, a Hub name, the name at an endpoint, or a recorded file")
+    tasks = get_tasks(task)
+    args = arguments_of(engine_args)
+    name = choose_engine(model, args) if engine == "auto" else one_of("--engine", engine, ENGINES)
+    _check(tasks, sampling, name)
+    check_out(out)
+    check_engine(engine, model, args, here=not has_responses(out))  # what is complete needs no engine
+    join_launch(out)
+    if only_one_started():
+        warn("`accelerate launch --cpu` starts one process, however many are asked for; --multi_gpu starts them all")
+    exam = load_task_data(data, tasks, limit)
+    # A recorded file is cheap to open and knows whose answers it holds.
+    recorded = make_engine(name, model, args) if name == "replay" else None
+    if trials is None:
+        trials = recorded_trials(recorded, exam, out) if isinstance(recorded, ReplayEngine) else 1
+    spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, limit, sampling)
+    folder = RunFolder.create_or_resume(out, spec, exam.questions, warn)
+    try:
+        _fill(folder, exam, name, args, sampling, recorded, overlap)
+    except BaseException:
+        folder.leave()
+        raise
+    if isinstance(recorded, ReplayEngine):
+        tell_unlike(recorded, exam, trials)
+    return folder, exam
+
+
+def _fill(
+    folder: RunFolder,
+    exam: TaskData,
+    name: str,
+    args: Mapping[str, Any],
+    sampling: Mapping[str, Any],
+    recorded: Engine | None,
+    overlap: Overlap | None,
+) -> None:
+    """Asks what is missing of an engine that is made for it, unless nothing is."""
+    began, tried = time.time(), folder.tries()
+    waiting = outstanding(folder)
+    if not waiting:
+        return
+    model, start = folder.spec().model, None
+    if overlap is not None:
+        start = partial(overlap.start, folder, name, args, waiting)
+    sitting = SessionWriter(folder.path, "generate", name, model, args)
+    with overlap or nullcontext(), sitting, ExitStack() as stack:  # the engine is closed before who marks beside it
+        live = recorded or make_engine(name, model, {**args, **_for_thinking(name, args, sampling)})
+        stack.callback(live.close)
+        sitting.loaded(live)
+        generate(folder, exam, live, start, tried)
+    tell_memory(folder, began)
+
+
+def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> None:
+    """Refuses limits that contradict each other, or that nobody could keep."""
+    limited = [task.name for task in tasks if task.budget is not None]
+    if limited and "max_tokens" in sampling:
+        raise UserError(f"--max-tokens and the budget of {limited[0]} are two limits of one answer: give one of them")
+    for name in ("thinking_budget", "system_prompt"):
+        if name in sampling and engine == "replay":
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(f"recorded answers are not drawn again: {option} says nothing about them")
+
+
+def _for_thinking(engine: str, args: Mapping[str, str], sampling: Mapping[str, Any]) -> dict[str, str]:
+    """What an engine has to be told before it is asked for a thinking budget."""
+    asked = "thinking_budget" in sampling and engine == "vllm" and not args.get("base_url")
+    return {"thinking_budgets": "true"} if asked else {}
+
+
+def generate(
+    run: RunFolder,
+    exam: TaskData,
+    engine: Engine,
+    ready: Callable[[], None] | None = None,
+    tried: Counter[str] | None = None,
+) -> None:
+    """Asks everything that has no response yet and stores each outcome as it comes.
+
+    Of several launched processes (`core.ranks`) the first returns when all has been asked; what one that ended early
+    left, it asks itself. It holds no journal while it waits: another launch on this folder may wait for it.
+
+    Args:
+        run: the run folder.
+        exam: what is asked.
+        engine: who is asked.
+        ready: called when run.json says all about the engine, before anything is asked.
+        tried: `run.tries()` when the command began; default now. What failed since then is not asked again.
+
+    Raises:
+        UserError: the engine's versions are not those of the run, nothing can run at all, or the disk is full.
+    """
+    from livek12.tasks.prompting import asked_together
+
+    spec = run.spec()
+    known = {"engine_versions": engine.versions(), "model_revision": engine.revision}
+    now = spec.model_copy(update=known)
+    if different := differences(spec, now):
+        raise UserError(f"{run.path}: holds another run: {'; '.join(different)}; choose a new --out")
+    rank = this_rank()
+    if rank.first:
+        run.amend(**known)
+    before = run.tries() if tried is None else tried
+    if ready is not None:
+        ready()
+    total = sum(map(len, exam.questions.values())) * spec.trials
+    what = "reading answers" if spec.engine == "replay" else "asking"
+    versions = {**now.engine_versions, "livek12": __version__}
+    together = asked_together(exam.tasks, exam.questions)
+
+    def over() -> Collection[str]:
+        return run.answered() | (run.tries() - before).keys()
+
+    def ask() -> bool:
+        """Asks what nobody else is at, and lets go; whether some was left to others."""
+        with run.writer("responses") as responses, run.writer("failures") as failures, ExitStack() as stack:
+            claims = Claims(responses.path, "responses", over, together)
+            progress = stack.enter_context(Progress(what, total, done=len(claims.done)))
+            for outcome in _outcomes(engine, _all_requests(exam, spec, claims)):
+                if isinstance(outcome, Failure):
+                    failures.append(outcome)
+                    warn(f"{outcome.key}: {outcome.state}: {outcome.reason}", kind=outcome.state)
+                else:
+                    responses.append(outcome.model_copy(update={"versions": versions}))
+                progress.step()
+            return claims.refused
+
+    def waited(seconds: float) -> str:
+        done, others = len(run.answered()), ", ".join(at_work(run.path, "responses"))
+        return f"asking: {done}/{total} by all, waiting for the processes that write {others} since {seconds:.0f} s"
+
+    while ask() and rank.first and not rank.alone:
+        wait_until(lambda: not at_work(run.path, "responses"), waited)
+
+
+def outstanding(run: RunFolder) -> int:
+    """How many requests of the run have no response yet."""
+    spec = run.spec()
+    asked = sum(task.questions for task in spec.tasks) * spec.trials
+    return asked - sum(1 for _ in run.responses())
+
+
+def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Request | Failure]:
+    """Task by task; budgets of one task question by question, so that their common prompt is read once."""
+    from livek12.tasks.prompting import asking_order, requests
+
+    samplings = {task.name: task.sampling for task in spec.tasks}
+    for group in siblings(exam.tasks):
+        for question in asking_order(group[0], exam.questions[group[0].name]):
+            for task in group:
+                yield from requests(task, [question], spec.trials, samplings[task.name], exam.pages, claims.take)
+
+
+def _outcomes(engine: Engine, asked: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
+    """What the engine makes of the requests, and among it the questions that cannot be asked."""
+    unaskable: list[Failure] = []
+    for outcome in engine.generate(_askable(asked, unaskable)):
+        yield outcome
+        while unaskable:
+            yield unaskable.pop()
+    yield from unaskable
+
+
+def _askable(outcomes: Iterable[Request | Failure], unaskable: list[Failure]) -> Iterator[Request]:
+    """Passes requests on and puts questions that cannot be asked aside."""
+    for outcome in outcomes:
+        if isinstance(outcome, Failure):
+            unaskable.append(outcome)
+        else:
+            yield outcome

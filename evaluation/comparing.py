@@ -1,0 +1,65 @@
+"""Several run folders, read once and compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from livek12.core.markings import in_words
+from livek12.core.progress import Progress, warn, watched
+from livek12.core.records import UNMARKED
+from livek12.core.run_folder import RunFolder
+from livek12.core.scoring import Comparison, Profile
+from livek12.core.scoring.comparison import compare_outcomes
+from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.evaluation.where import Where
+
+
+def run_names(runs: Sequence[Path]) -> dict[str, Path]:
+    """The folders by the shortest names that tell them apart."""
+    short = {path.resolve().name: path for path in runs}
+    return short if len(short) == len(runs) else {str(path): path for path in runs}
+
+
+def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "article") -> Comparison:
+    """Runs beside each other, with intervals, and pair by pair with paired tests.
+
+    Args:
+        runs: run folders, two or more.
+        where: only some questions: "FIELD=VALUE[,VALUE]"; "" for all.
+        profile: which formulas.
+
+    Raises:
+        UserError: fewer than two runs, a folder that holds none, or a run without such a question.
+    """
+    outcomes = _read(run_names(runs), Where(where))
+    shared = Counter(task for run in outcomes.values() for task in {outcome.task for outcome in run})
+    steps = sum(asked * (asked + 1) // 2 for asked in shared.values())
+    with Progress("comparing runs and pairs", steps, patient=True) as progress:
+        return compare_outcomes(outcomes, profile, step=progress.step)
+
+
+def _read(runs: Mapping[str, Path], where: Where) -> dict[str, list[Outcome]]:
+    """What scoring needs of the runs' answers to the questions that `where` takes.
+
+    Raises:
+        UserError: a folder holds no run, or a run has no such question.
+    """
+    specs = [RunFolder.open(path, warn).spec() for path in runs.values()]  # all are there before the first is read
+    total = sum(task.questions * spec.trials for spec in specs for task in spec.tasks)
+    rows = ((name, row) for name, path in runs.items() for row in RunFolder(path, warn).rows())
+    slim = Slim()
+    found: dict[str, list[Outcome]] = {name: [] for name in runs}
+    judges: set[str] = set()
+    for name, row in watched(rows, "reading answers", total):
+        if where.takes(row.question):
+            found[name].append(slim(row))
+            judges.add(row.verdict.judge if row.verdict else UNMARKED)
+    rules = sorted({in_words(judge.partition(" ")[0]) for judge in judges - {UNMARKED}})
+    if len(rules) > 1:
+        warn(f"answers are marked by {' and '.join(rules)}: `livek12 judge RUN` marks anew what older rules marked")
+    for name, outcomes in found.items():
+        if not outcomes:
+            raise where.nothing(name, RunFolder(runs[name]))
+    return found

@@ -1,0 +1,110 @@
+"""The logs of lighteval (`--save-details --output-dir OUT`) as recorded responses.
+
+Contract: reads `details_*.parquet`, a file or all below a folder; an entry names its task and question in
+`doc.specific`, and each of its answers is a trial. lighteval logs no finish reason, and the tokens that it logs are
+filled up to the longest answer of a batch: they are not counted, but their last one tells an answer that ended from
+one that was cut. A damaged entry costs one warning; a folder with two logs of one task is refused, for nothing says
+which is meant.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator, Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+
+_log = logging.getLogger(__name__)
+DETAILS = "details_"
+COLUMNS = ("doc.specific", *(f"model_response.{name}" for name in ("text", "reasonings", "output_tokens")))
+BATCH_ROWS = 64
+
+
+def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
+    """The responses to the wanted tasks.
+
+    Args:
+        path: a `details_*.parquet`, or a folder with such files in it or below.
+        tasks: our names of the tasks that are wanted.
+
+    Raises:
+        UserError: no such log, none of the tasks in it, or two logs of one task.
+    """
+    logs: dict[str, Path] = {}
+    for log in _logs(path):
+        model = _model(log)
+        for number, entry in enumerate(_entries(log), 1):
+            found = _answers(entry, f"{log}: entry {number}")
+            if found is None or found[0] not in tasks:
+                continue
+            task, question, answers = found
+            if logs.setdefault(task, log) != log:
+                raise UserError(f"{path} has two logs of task {task}: {logs[task]} and {log}; give one of the two")
+            for trial, answer in enumerate(answers):
+                yield {"task": task, "question_id": question, "trial": trial, **answer, **model}
+    if not logs:
+        raise UserError(f"{path}: no answers to {', '.join(sorted(tasks))}; was lighteval called with --save-details?")
+
+
+def _logs(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    found = sorted(file for file in path.rglob(f"{DETAILS}*.parquet") if file.is_file())
+    if not found:
+        raise UserError(f"{path} holds no {DETAILS}*.parquet; call lighteval with --save-details --output-dir")
+    return found
+
+
+def _entries(log: Path) -> Iterator[Mapping[str, Any]]:
+    """The entries of a log, only the columns that are needed: prompts and pictures stay where they are."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(log) as parquet:
+            for batch in parquet.iter_batches(BATCH_ROWS, columns=list(COLUMNS)):
+                yield from batch.to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(f"{log}: damaged or not Parquet ({' '.join(str(error).split())[:200]})") from None
+
+
+def _answers(entry: Mapping[str, Any], place: str) -> tuple[str, str, list[dict[str, Any]]] | None:
+    """Task, question and answers of an entry; None, with a warning, where it is none of ours."""
+    try:
+        about, said = entry["doc"]["specific"], entry["model_response"]
+        task, question, texts = about["task"], about["question_id"], said["text"]
+        # Its vision models log one text, the others a list.
+        texts = [texts] if isinstance(texts, str) else [text or "" for text in texts]
+        if not (isinstance(task, str) and isinstance(question, str) and texts):
+            raise TypeError
+    except (KeyError, TypeError):
+        _log.warning("%s is no answer to a livek12 task, passed over", place)
+        return None
+    thoughts, tokens = (said.get("reasonings") or [])[: len(texts)], _tokens(said)[: len(texts)]
+    answers = [
+        {
+            "response": text,
+            **({"reasoning": thought} if thought else {}),
+            **({"last_token": of_text[-1]} if of_text else {}),
+        }
+        for text, thought, of_text in zip_longest(texts, thoughts, tokens)
+    ]
+    return task, question, answers
+
+
+def _tokens(said: Mapping[str, Any]) -> list[list[int]]:
+    """The tokens of each answer; its vision models log those of one, the others a list."""
+    tokens = said.get("output_tokens") or []
+    return [tokens] if tokens and isinstance(tokens[0], int) else tokens
+
+
+def _model(log: Path) -> dict[str, str]:
+    """The model's name, which the folders between `details` and the date spell."""
+    folders = log.resolve().parts[:-2]
+    if "details" not in folders:
+        return {}
+    last = len(folders) - 1 - folders[::-1].index("details")
+    return {"model": "/".join(folders[last + 1 :])} if folders[last + 1 :] else {}

@@ -1,0 +1,269 @@
+"""What the commands that judge share: which judges they name, what these cost, and who marks the tasks of a run.
+
+Contract: nothing is opened here (see `judges.jury`). A `RunScorer` reads the questions, keys and pictures of a run
+once, and any number of threads may mark with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from livek12.core.errors import UserError
+from livek12.core.markings import KEYS, in_words, other_rules
+from livek12.core.progress import warn
+from livek12.core.records import Call, Image, Question, Response, Verdict
+from livek12.judges.grade import GradingConfig, judge_version
+from livek12.judges.jury import JudgeOptions, Jury
+from livek12.judges.rules.pool import shared_pool
+from livek12.tasks.prompting import Pages
+from livek12.tasks.registry import get_task
+from livek12.tasks.scorer import Scorer
+
+if TYPE_CHECKING:
+    from livek12.core.run_folder import RunFolder
+    from livek12.core.run_spec import RunSpec
+    from livek12.evaluation.task_data import TaskData
+    from livek12.tasks.base import Task
+
+
+def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = False) -> None:
+    """Refuses, before anything is asked, a panel that could decide nothing about this model.
+
+    Args:
+        options: who judges.
+        author: the model under test.
+        tasks: names of the tasks, comma-separated.
+        here: whether it is this machine that has to be able to run the judges.
+
+    Raises:
+        UserError: too few judges may judge this model, or one cannot run.
+    """
+    if options.panel is None:
+        return
+    from livek12.engines import check_engine
+    from livek12.judges.llm.client import JudgeModel
+    from livek12.judges.llm.panel import Panel
+    from livek12.tasks.registry import get_tasks
+
+    with ThreadPoolExecutor(1) as threads:
+        panel = Panel(options.panel, [JudgeModel(judge) for judge in options.panel.judges], threads)
+        for task in get_tasks(tasks):
+            panel.check([author], task.judge.size)
+    for judge in options.panel.judges if here else ():
+        try:
+            check_engine(judge.engine, judge.model, judge.engine_args)
+        except UserError as error:
+            raise UserError(f"judge {judge.model}: {error}") from error
+
+
+def quick_threads() -> int:
+    """Threads for the rules: enough to keep every symbolic worker busy while one of them parses."""
+    return 2 * max(2, shared_pool().size)
+
+
+def unanswered(verdict: Verdict) -> bool:
+    """Whether for want of a reply something is ungraded."""
+    return verdict.is_open and any(call.raw is None for call in verdict.calls)
+
+
+@dataclass
+class JudgeUsage:
+    """What judge models were asked, and what it cost; remembered replies cost nothing anew."""
+
+    requests: int = 0
+    remembered: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uncounted: int = 0
+    cost: float | None = None
+
+    def add(self, calls: Iterable[Call]) -> None:
+        """Counts the calls of one verdict."""
+        for call in calls:
+            if not call.prompt:
+                continue  # it was not put
+            if call.remembered:
+                self.remembered += 1
+                continue
+            self.requests += 1
+            self.failed += call.raw is None
+            self.prompt_tokens += call.prompt_tokens or 0
+            self.completion_tokens += call.completion_tokens or 0
+            self.uncounted += call.raw is not None and (call.prompt_tokens is None or call.completion_tokens is None)
+            if call.cost is not None:
+                self.cost = (self.cost or 0.0) + call.cost
+
+    def merge(self, other: JudgeUsage) -> None:
+        """Adds what was spent elsewhere."""
+        for name in ("requests", "remembered", "failed", "prompt_tokens", "completion_tokens", "uncounted"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        if other.cost is not None:
+            self.cost = (self.cost or 0.0) + other.cost
+
+    def __str__(self) -> str:
+        said = f"judges: {self.requests} requests, {self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
+        said += f" ({self.uncounted} without counts)" if self.uncounted else ""
+        said += f", cost {self.cost:.4f}" if self.cost is not None else ""
+        said += f", {self.failed} failed" if self.failed else ""
+        return said + (f"; {self.remembered} remembered" if self.remembered else "")
+
+
+@dataclass(frozen=True)
+class RunScorer:
+    """Everything that marking the responses of a run needs: a marker of each task, questions, pictures."""
+
+    questions: dict[str, dict[str, Question]]
+    pages: Pages
+    authors: tuple[str, ...]
+    scorers: dict[str, Scorer]
+    versions: dict[str, str]
+    """Of each task: who marks it, as verdicts name them."""
+    words: dict[str, str]
+    """The same for people, by version."""
+
+    @classmethod
+    def open(cls, run: RunFolder, judges: Jury, exam: Callable[[], TaskData]) -> RunScorer:
+        """Reads questions, keys and pictures.
+
+        Args:
+            run: the run folder.
+            judges: who marks.
+            exam: reads the questions with their pictures; called when a judge has some to look at.
+
+        Raises:
+            UserError: a panel that may not judge this model, or keys that are not those of the run.
+        """
+        spec = run.spec()
+        tasks = {task.name: get_task(task.name) for task in spec.tasks}
+        authors = tuple(name for name in (spec.model, spec.model_revision) if name)
+        scorers = {name: Scorer.of(judges, task.judge, task.partial_credit, authors) for name, task in tasks.items()}
+        questions = {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
+        pages: Pages = {}
+        if judges.panel is not None and _shows_pictures(questions, tasks):
+            pictured = exam()
+            pages = pictured.pages
+            for name, asked in pictured.questions.items():
+                questions[name] |= {q.id: q for q in asked if q.id in questions[name]}
+        keys = add_keys(questions, tasks, judges.options.answers) if judges.options.answers else ""
+        versions = {name: scorer.version + keys for name, scorer in scorers.items()}
+        words = {versions[name]: _in_words(scorer.config, judges.options) for name, scorer in scorers.items()}
+        return cls(questions, pages, authors, scorers, versions, words)
+
+    def check_keys(self, spec: RunSpec) -> None:
+        """Refuses to mark by the keys of one data set what is marked by those of another.
+
+        Raises:
+            UserError: it is.
+        """
+        before = [version.partition(KEYS)[2] for version in (*spec.judged_by, *spec.judges.values())]
+        mine = {version.partition(KEYS)[2] for version in self.versions.values()} - {""}
+        if mine and (last := next((keys for keys in reversed(before) if keys), None)) and last not in mine:
+            raise UserError(
+                "the answers of this run are marked by the keys of another data set than that of --answers;"
+                " `--again` marks them anew by these"
+            )
+
+    def is_settled(self, response: Response, verdict: Verdict) -> bool:
+        """Whether these judges have nothing to add to a verdict of others, nor newer rules to put in their place."""
+        task, question = response.key.task, self._question(response)
+        if other_rules(verdict, self.versions[task]):
+            return False
+        scorer, keyless = self.scorers[task], KEYS in self.versions[task] and KEYS not in verdict.judge
+        if verdict.state != "graded" and (verdict.is_open or keyless or scorer.has_more(question, response, verdict)):
+            return False
+        return scorer.auditor is None or verdict.process is not None or not response.text.strip()
+
+    def critiques(self, task: str) -> int:
+        """How many critics look at the reasoning of each answer to a task, at most."""
+        auditor = self.scorers[task].auditor
+        return auditor.panel.most(self.authors, auditor.size) if auditor else 0
+
+    def by_rules(self, response: Response) -> Verdict:
+        """What the rules say."""
+        return self._named(self.scorers[response.key.task].by_rules(self._question(response), response))
+
+    def is_open(self, response: Response, verdict: Verdict) -> bool:
+        """Whether judges have to be asked."""
+        return self.scorers[response.key.task].is_open(self._question(response), response, verdict)
+
+    def by_models(self, response: Response, verdict: Verdict) -> Verdict:
+        """What the panel says to what the rules left open, and to the reasoning."""
+        question, task = self._question(response), response.key.task
+        pages: tuple[Image, ...] = ()
+        if get_task(task).modality == "image_only" and question.paper_id:
+            keys = [(question.paper_id, number) for number in question.page_numbers]
+            pages = tuple(self.pages.get(key) or Image(path=f"page {key[1]} of {key[0]}") for key in keys)
+        wrote = [name for name in (*self.authors, response.model) if name]
+        return self._named(self.scorers[task].by_models(question, response, verdict, wrote, pages))
+
+    def _question(self, response: Response) -> Question:
+        return self.questions[response.key.task][response.key.question_id]
+
+    def _named(self, verdict: Verdict) -> Verdict:
+        judge = self.versions[verdict.key.task]
+        return verdict.model_copy(update={"judge": judge, "versions": {**verdict.versions, "judge": judge}})
+
+
+def _in_words(config: GradingConfig, options: JudgeOptions) -> str:
+    """Who marks, for people."""
+    said = in_words(judge_version(config))
+    if options.panel is not None:
+        said += f" and {', '.join(judge.name for judge in options.panel.judges)}"
+        said += f" ({options.panel.method})" if options.panel.method else ""
+    return said + (f" with the keys of {options.answers}" if options.answers else "")
+
+
+def _shows_pictures(questions: Mapping[str, Mapping[str, Question]], tasks: Mapping[str, Task]) -> bool:
+    """Whether a judge has pictures to look at."""
+    if any(task.modality == "image_only" for task in tasks.values()):
+        return True
+    asked = (question for found in questions.values() for question in found.values())
+    return any(q.images or q.answer_images or q.solution_images for q in asked)
+
+
+def add_keys(questions: dict[str, dict[str, Question]], tasks: Mapping[str, Task], answers: str) -> str:
+    """Puts the keys of another data set into the questions, by id; returns what names these very keys in a version.
+
+    Raises:
+        UserError: the data set has no key for any question of a task, or that of another text.
+    """
+    from livek12.core.questions import fingerprint, load_questions, with_answers
+
+    used: list[Question] = []
+    for name, asked in questions.items():
+        rows = load_questions(answers, tasks[name].configs, tasks[name].benchmark, tasks[name].language)
+        keys = {question.id: question for question in rows}
+        if not (known := asked.keys() & keys.keys()):
+            raise UserError(f"{answers}: has no row with the id of a question of {name}; is it the key to this run?")
+        if missing := sorted(asked.keys() - known):
+            warn(f"{answers}: {len(missing)} questions of {name} are not in it, the first: {missing[0]!r}")
+        used += [keys[question_id] for question_id in sorted(known)]
+        questions[name] = {question.id: question for question in with_answers(asked.values(), rows)}
+    return f"{KEYS}{fingerprint(used)[:8]}"
+
+
+def judge_options(
+    judge: str,
+    engine: str = "",
+    engine_args: str | Mapping[str, Any] = "",
+    method: str = "",
+    *,
+    answers: str = "",
+    data: str = "",
+    cache: bool = True,
+    audit: bool = True,
+    stages: str = "auto",
+) -> JudgeOptions:
+    """What the options on judges say.
+
+    Raises:
+        UserError: they name no judge that could be.
+    """
+    from livek12.judges.llm.spec import parse_judge
+
+    panel = parse_judge(judge, engine, engine_args, method)
+    return JudgeOptions(panel, answers, data, cache, audit, together=stages == "overlap")

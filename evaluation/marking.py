@@ -1,0 +1,264 @@
+"""The second stage of a run, marking: at its end, or beside the first one; several local judges round by round.
+
+Contract: `mark` writes one verdict for each response to whose mark its judges have something to add: all that is not
+marked or that others left open, and all the reasoning that is not audited, if they audit it; with `again` everything.
+Nothing that was marked before is given up for it (`core.markings`), and judges are tried before they take anything
+over. Whatever runs beside it, before it or after it on the same folder, each response is marked once by the same
+judges, and the verdicts are the same. Responses wait on disk, not in memory: only those in hand are held.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from livek12.core.claims import Claims, with_its_trials
+from livek12.core.journal import Tail
+from livek12.core.keys import KeySet
+from livek12.core.markings import other_rules
+from livek12.core.progress import Progress, say, warn
+from livek12.core.records import Response, Verdict
+from livek12.core.run_folder import RunFolder, keys_of
+from livek12.core.run_spec import RunSpec
+from livek12.evaluation.flow import Flow
+from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
+from livek12.evaluation.memory import tell_memory
+from livek12.evaluation.task_data import TaskData, reload_task_data
+from livek12.judges.jury import JudgeOptions, Jury
+from livek12.judges.llm.schedule import waits_for_turn
+
+LOOK_SECONDS = 0.2
+"""How often it is looked for new responses while none wait."""
+
+
+@dataclass
+class Marked:
+    """What came of marking: how many responses still wait for a judge that could not be asked, and what was spent."""
+
+    lost: int = 0
+    spent: JudgeUsage = field(default_factory=JudgeUsage)
+
+
+def mark(
+    run: RunFolder,
+    options: JudgeOptions,
+    exam: Callable[[], TaskData],
+    *,
+    again: bool = False,
+    over: Callable[[], bool] | None = None,
+) -> Marked:
+    """Marks what waits in a run folder.
+
+    Args:
+        run: the run folder.
+        options: who judges.
+        exam: reads the questions with their pictures; called when a judge has some to look at.
+        again: mark everything anew, whoever marked it; what the same judges began so and did not finish, they finish.
+        over: where responses are still coming: marks them as they come, until this is true, and quietly.
+
+    Raises:
+        UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
+    """
+    spec, marked = run.spec(), Marked()
+    with ExitStack() as stack:
+        judges = stack.enter_context(Jury(options, in_turn=not options.together, sessions=run.path))
+        marking = _Marking.of(run, RunScorer.open(run, judges, exam), again)
+        writer = stack.enter_context(run.writer("verdicts"))
+        claims = Claims(writer.path, "verdicts", marking.finished, with_its_trials)
+        waiting = None if over else KeySet(key for key in run.answered() if key not in claims.done)
+        if not marking.begin(judges, waiting):
+            return marked
+        total = sum(task.questions for task in spec.tasks) * spec.trials
+        progress = None
+        if over is None:
+            progress = stack.enter_context(Progress("judging", total, len(claims.done), partial(_asked, judges)))
+        scorer = marking.scorer
+        flow = stack.enter_context(
+            Flow(
+                scorer.by_rules,
+                scorer.by_models if judges.panel else None,
+                scorer.is_open,
+                quick_threads=quick_threads(),
+                slow_threads=judges.threads,
+                unfinished=lambda verdict: waits_for_turn(verdict.calls),
+            )
+        )
+        stream = run.responses if over is None else partial(_arriving, run, over)
+        for verdict in _rounds(stream, judges, flow, claims, progress):
+            writer.append(verdict.model_copy(update={"marking": marking.number}))
+            marked.spent.add(verdict.calls)
+            marked.lost += verdict.waits
+            if progress is not None:
+                progress.step()
+            if unanswered(verdict):
+                why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
+                warn(f"{verdict.key}: {why}", kind="not judged")
+    return marked
+
+
+@dataclass(frozen=True)
+class _Marking:
+    """What one command marks of a run, and under which number (`core.markings`)."""
+
+    run: RunFolder
+    scorer: RunScorer
+    again: bool
+    number: int
+    before: RunSpec
+
+    @classmethod
+    def of(cls, run: RunFolder, scorer: RunScorer, again: bool) -> _Marking:
+        """The marking that goes on or, with `again`, a new one, unless these judges broke one off.
+
+        Raises:
+            UserError: the marks are by other keys, and `again` is not set.
+        """
+        spec = run.spec()
+        if not again:
+            scorer.check_keys(spec)
+        marking = cls(run, scorer, again, spec.marking, spec)
+        if not again or not spec.judges:
+            return marking
+        broken_off = spec.marking and spec.judges == scorer.versions and run.answered() - marking.finished()
+        return marking if broken_off else replace(marking, number=spec.marking + 1)
+
+    def finished(self) -> KeySet:
+        """The keys that its judges have marked already, or to whose mark they have nothing to add."""
+        done = keys_of(response for response, verdict in self.run.judged(self._is_own) if not verdict.waits)
+        if self.again:
+            return done
+        return done | keys_of(
+            answer for answer, verdict in self.run.judged() if self.scorer.is_settled(answer, verdict)
+        )
+
+    def _is_own(self, verdict: Verdict) -> bool:
+        return verdict.marking == self.number and verdict.judge == self.scorer.versions.get(verdict.key.task)
+
+    def begin(self, judges: Jury, waiting: KeySet | None) -> bool:
+        """Says what is to be done and notes who does it, once it is sure that they can; whether there is anything.
+
+        Args:
+            judges: who marks.
+            waiting: the keys to mark; None where they are still to come.
+
+        Raises:
+            UserError: a judge that would add to the marks of others, or replace them, cannot be asked.
+        """
+        others = self.before.judges != self.scorer.versions
+        takes_over = bool(self.before.judges) and (self.again or others)
+        if waiting is not None and takes_over:
+            say(self._plan(len(waiting)))
+        if waiting is not None and not waiting:
+            return False
+        if takes_over:
+            judges.try_out(local=others)
+        self.run.begin_marking(self.scorer.versions, self.scorer.words, self.number)
+        if critiques := sum(self.scorer.critiques(key.partition("/")[0]) for key in waiting or ()):
+            say(
+                f"the reasoning of every answer is audited: up to {critiques:,} requests, and more where a reply cannot"
+                " be read (--no-audit leaves it out)"
+            )
+        return True
+
+    def _plan(self, waiting: int) -> str:
+        """Who has marked the run so far, and what these judges do."""
+        by, older = Counter[str](), 0
+        for answer, verdict in self.run.judged():
+            by[self.before.who(verdict.judge)] += 1
+            older += other_rules(verdict, self.scorer.versions[answer.key.task])
+        so_far = ", ".join(f"{count:,} by {name}" for name, count in by.most_common()) or "nothing"
+        now = ", ".join(dict.fromkeys(self.scorer.words.values()))
+        if self.again:
+            what = f"to be marked anew by {now}: {waiting:,}, and the old marks count until then"
+        else:
+            what = f"open for {now}: {f'{waiting:,}' if waiting else 'nothing'}"
+            what += f", {older:,} of them marked by other rules" if older else ""
+            what += " (--again marks all anew)"
+        return f"{self.run.path}: marked so far: {so_far}; {what}"
+
+
+def _asked(judges: Jury) -> str:
+    return f", {judges.asked:,} requests" if judges.asked else ""
+
+
+def _rounds(
+    stream: Callable[[], Iterator[Response | None]],
+    judges: Jury,
+    flow: Flow[Response, Verdict],
+    claims: Claims,
+    progress: Progress | None,
+) -> Iterator[Verdict]:
+    """The verdicts; of judges that take turns, from as many rounds over what is open as they need."""
+    done = KeySet()
+
+    def waiting() -> Iterator[Response | None]:
+        for response in stream():
+            if progress is not None:
+                progress.beat()
+            if response is None or (str(response.key) not in done and claims.take(str(response.key))):
+                yield response
+
+    while True:
+        postponed = flow.postponed
+        for verdict in flow.run(waiting()):
+            if judges.schedule is not None:
+                done.add(verdict.key)
+            yield verdict
+        if judges.schedule is None or flow.postponed == postponed:
+            return
+        judges.schedule.end_round()
+
+
+def _arriving(run: RunFolder, over: Callable[[], bool]) -> Iterator[Response | None]:
+    """The responses of a run as they are stored, each key once; None where none waits at the moment."""
+    expected, stored, seen = run.expected(), Tail(run.path, "responses", Response), KeySet()
+    while not over():
+        for response in stored.fresh():
+            if expected(response) and seen.add(response.key):
+                yield response
+            if over():
+                return
+        yield None
+        time.sleep(LOOK_SECONDS)
+
+
+def judge(
+    run: RunFolder,
+    *,
+    again: bool = False,
+    options: JudgeOptions | None = None,
+    exam: TaskData | None = None,
+    before: Marked | None = None,
+) -> int:
+    """Marks what is not marked yet, what was left open, and what waits for a judge that did not answer.
+
+    The rules see every response; what they leave open goes to the models that `options` names. Each verdict is
+    stored as it is made, and what was marked before counts until then.
+
+    Args:
+        run: the run folder.
+        again: mark everything anew, whoever marked it.
+        options: who judges; default the rules alone.
+        exam: the questions with their pictures, where they are at hand; otherwise they are read when judges need them.
+        before: what was marked already while the model was asked, for the account.
+
+    Returns:
+        How many responses stay open because a judge could not be asked; the same command asks again.
+
+    Raises:
+        UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
+    """
+    options, began = options or JudgeOptions(), time.time()
+    marked = mark(run, options, lambda: exam or reload_task_data(run, options.data), again=again)
+    if options.panel is not None:
+        if before is not None:
+            marked.spent.merge(before.spent)
+        print(marked.spent, file=sys.stderr)
+    if not options.together:
+        tell_memory(run, began)
+    return marked.lost

@@ -1,0 +1,130 @@
+"""Marking beside the asking: a process of its own marks what the engine has answered so far.
+
+Contract: it is help, no more: it reads the responses from the run folder, so the engine never waits for it and it holds
+but a few; when the asking ends, it ends with what it has in hand, and the marking that follows in any case does the
+rest. It never outlives the command, nor do the engines of its judges. Whether it comes in is settled by `worth_it`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from livek12.core.errors import UserError
+from livek12.core.process import ChildProcess, Ended, Link
+from livek12.core.progress import show_log, warn
+from livek12.judges.jury import JudgeOptions
+
+if TYPE_CHECKING:
+    from livek12.core.run_folder import RunFolder
+
+Stages = Literal["auto", "overlap", "turn"]
+STAGES: tuple[Stages, ...] = get_args(Stages)
+FEWEST = 64
+"""Fewer requests are asked and marked in turn before a second process has started."""
+NICE = 5
+"""The engine comes first where cores are short."""
+_LEAVE_SECONDS = 10.0
+"""To give back judges when all is marked."""
+
+
+def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], options: JudgeOptions, waiting: int) -> bool:
+    """Whether marking runs beside the asking.
+
+    With `auto`: when no judge needs the device, and the asking leaves cores: the model runs elsewhere or on a device.
+    A model that runs on these very cores loses more than the marking wins, and recorded answers come at once.
+
+    Args:
+        stages: what the user wants.
+        engine: that asks; not `auto`.
+        engine_args: its arguments.
+        options: who judges.
+        waiting: requests that have no response.
+    """
+    from livek12.engines.asking import DIRECT
+
+    if stages != "auto" or not waiting:
+        return stages == "overlap" and waiting > 0
+    judges = options.panel.judges if options.panel is not None else ()
+    if waiting < FEWEST or engine == "replay" or any(judge.runs_on not in DIRECT for judge in judges):
+        return False
+    return engine == "openai" or "base_url" in engine_args or "ray" in engine_args or _has_device()
+
+
+def _has_device() -> bool:
+    from livek12.engines.memory import measure
+
+    return bool(measure().devices)
+
+
+class Overlap:
+    """The process, where it is worth it; a context manager. Leaving it after an error ends the process at once.
+
+    Args:
+        options: who judges.
+        stages: what the user wants.
+
+    Attributes:
+        marked: what it has marked, once it has ended.
+    """
+
+    def __init__(self, options: JudgeOptions, stages: Stages) -> None:
+        from livek12.evaluation.marking import Marked
+
+        self._options, self._stages = options, stages
+        self._process: ChildProcess | None = None
+        self.marked = Marked()
+
+    def start(self, run: RunFolder, engine: str, engine_args: Mapping[str, Any], waiting: int) -> None:
+        """Starts marking if that is worth it (see `worth_it`); to be called when run.json says all about the engine."""
+        if not worth_it(self._stages, engine, engine_args, self._options, waiting):
+            return
+        self._process = ChildProcess(_work, run.path, self._options, quiet=False)
+
+    def __enter__(self) -> Overlap:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is None:
+            return
+        try:
+            if kind is None:
+                self._process.send(b"enough")
+                self.marked = pickle.loads(self._process.receive())
+                self._process.wait(_LEAVE_SECONDS)
+        except Ended:
+            warn("marking beside the asking broke off; what it left is marked now")
+        finally:
+            self._process.kill()
+
+
+def _work(link: Link, folder: Path, options: JudgeOptions) -> None:
+    """What the process does, until the other end says that it is enough."""
+    from livek12.core.run_folder import RunFolder
+    from livek12.evaluation.marking import Marked, mark
+    from livek12.evaluation.task_data import reload_task_data
+
+    os.nice(NICE)
+    show_log()
+    enough = threading.Event()
+
+    def listen() -> None:
+        with suppress(EOFError, OSError):  # its end is that of this process
+            link.recv_bytes()
+            enough.set()
+
+    threading.Thread(target=listen, daemon=True).start()
+    run, marked = RunFolder(folder), Marked()
+    try:
+        marked = mark(run, options, lambda: reload_task_data(run, options.data), over=enough.is_set)
+    except UserError as error:
+        warn(f"nothing more is marked while the model is asked: {error}")
+    link.send(marked)

@@ -1,0 +1,325 @@
+"""A file of pairs becomes a file of decisions: streaming, in order, and going on where it was stopped.
+
+Contract: OUT has one line for each line of IN that is not blank, in the same order, each written whole when it and all
+before it are decided; so a command that was killed goes on behind the last whole line, decides nothing twice and
+loses nothing. An OUT that does not fit IN, or was made by other judges, is refused; what the same judges decided by
+older code stands. A row that cannot be judged, and
+one whose id stood before, get a line that says so. A bounded number of rows is in memory, whatever the length.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from livek12.core.errors import UserError
+from livek12.core.line_file import LineFile
+from livek12.core.markings import in_words, without_code
+from livek12.core.progress import Progress, say, warn
+from livek12.evaluation.flow import Flow
+from livek12.evaluation.judging import JudgeUsage, quick_threads, unanswered
+from livek12.evaluation.pairs import BadPair, Json, JudgedPair, bad_row, line_id, read_pair, verdict_row
+from livek12.judges.base import NamedJudge, PartialCredit
+from livek12.judges.grade import GradingConfig
+from livek12.judges.jury import JudgeOptions, Jury
+from livek12.tasks.scorer import Scorer
+
+if TYPE_CHECKING:
+    from livek12.core.records import Verdict
+    from livek12.judges.cascade import Cascade
+
+MAX_LINE = 128 * 2**20
+BARE_CHARS = 300
+"""A response of one line that is no longer and commits to nothing is itself the answer."""
+NAMED = {"cfe": NamedJudge("s2s"), "livek12": NamedJudge("count")}
+CREDIT: PartialCredit = "proportional"
+
+
+@dataclass
+class PairCounts:
+    """What became of the rows of a file, those decided earlier with them."""
+
+    accepted: int = 0
+    rejected: int = 0
+    undecided: int = 0
+    bad: int = 0
+    lost: int = 0
+
+    def add(self, row: Json) -> None:
+        """Counts one line of OUT."""
+        self.accepted += row.get("decision") == "accept"
+        self.rejected += row.get("decision") == "reject"
+        self.undecided += row.get("decision") == "undecided"
+        self.bad += row.get("decided_by") == "input"
+        waits = any("raw" not in call and not call.get("final") for call in row.get("calls", ()))
+        self.lost += row.get("decision") == "undecided" and waits
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of IN, its number, and what is wrong with it before anybody looked inside."""
+
+    number: int
+    text: bytes
+    problem: str = ""
+
+
+def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = "") -> PairCounts:
+    """Judges all pairs of a file that have no decision yet.
+
+    Args:
+        source: IN.
+        target: OUT; made, or gone on with.
+        options: who judges.
+        author: the model that wrote the responses, where it is known.
+
+    Returns:
+        The counts over the whole of OUT.
+
+    Raises:
+        UserError: a file cannot be read or written, or OUT belongs to another IN or to other judges.
+    """
+    total = _count(source)
+    with ExitStack() as stack:
+        judges = stack.enter_context(Jury(options))
+        scorer = _PairScorer(judges, source.parent, author)
+        lines = _numbered(source)
+        output = stack.enter_context(_Output(target))
+        counts, spent = PairCounts(), JudgeUsage()
+        ids, older = stack.enter_context(_Seen()), Counter[str]()
+        for row in output.stored():
+            _pass_over(next(lines, None), row, scorer.version, source, target, ids)
+            counts.add(row)
+            older[str(row["judge"])] += row["judge"] != scorer.version
+        for version, count in (+older).items():
+            say(f"{target}: {count:,} by {in_words(version)} stand; {in_words(scorer.version)} go on")
+        done = counts.accepted + counts.rejected + counts.undecided
+        progress = stack.enter_context(Progress("judging", total, done=done))
+        checked = (ids.checked(line) for line in lines)
+        slow = scorer.by_models if judges.panel else None
+        flow: Flow[_Line, _Judged] = Flow(
+            scorer.by_rules,
+            slow,
+            scorer.is_open,
+            quick_threads=quick_threads(),
+            slow_threads=judges.threads,
+            ahead=max(512, 8 * judges.threads),
+        )
+        for judged in stack.enter_context(flow).run(checked, ordered=True):
+            output.append(judged.row)
+            counts.add(judged.row)
+            spent.add(judged.verdict.calls if judged.verdict else ())
+            progress.step()
+            if judged.row["decided_by"] == "input":
+                warn(f"{source}: {judged.row['reason']}", kind="bad row")
+    if judges.panel:
+        print(spent, file=sys.stderr)
+    return counts
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A line of OUT, and what it was made from where judges may still be asked."""
+
+    row: Json
+    pair: JudgedPair | None = None
+    verdict: Verdict | None = None
+
+
+class _PairScorer:
+    """Everything that judging one pair needs: of each benchmark whose questions are judged by models, its marker."""
+
+    def __init__(self, judges: Jury, folder: Path, author: str) -> None:
+        self._folder = folder
+        self._authors = (author,) if author else ()
+        self._scorers = {name: Scorer.of(judges, named, CREDIT, self._authors) for name, named in NAMED.items()}
+        self.version = "; ".join(dict.fromkeys(scorer.version for scorer in self._scorers.values()))
+
+    def by_rules(self, line: _Line) -> _Judged:
+        """What the rules say to a line."""
+        if line.problem:
+            return _Judged(bad_row(line_id(line.text), line.number, line.problem, self.version))
+        try:
+            pair = read_pair(line.text, self._folder)
+        except BadPair as error:
+            return _Judged(bad_row(line_id(line.text), line.number, str(error), self.version))
+        scorer = self._scorers[pair.question.benchmark]
+        return self._judged(pair, rule_verdict(pair, scorer.config, scorer.cascade))
+
+    def is_open(self, line: _Line, judged: _Judged) -> bool:
+        """Whether judges have to be asked."""
+        if judged.pair is None or judged.verdict is None:
+            return False
+        question = judged.pair.question
+        return self._scorers[question.benchmark].has_more(question, judged.pair.response, judged.verdict)
+
+    def by_models(self, line: _Line, judged: _Judged) -> _Judged:
+        """What the panel says to what the rules left open."""
+        assert judged.pair is not None and judged.verdict is not None
+        pair = judged.pair
+        authors = (*self._authors, *filter(None, (pair.response.model,)))
+        verdict = self._scorers[pair.question.benchmark].by_models(
+            pair.question, pair.response, judged.verdict, authors
+        )
+        if unanswered(verdict):
+            warn(f"{pair.id}: {verdict.reason}", kind="not judged")
+        return self._judged(pair, verdict)
+
+    def _judged(self, pair: JudgedPair, verdict: Verdict) -> _Judged:
+        named = verdict.model_copy(update={"judge": self.version})
+        return _Judged(verdict_row(pair, named), pair, named)
+
+
+def rule_verdict(pair: JudgedPair, config: GradingConfig, cascade: Cascade) -> Verdict:
+    """What the rules say to a pair: as to a response of a run, but that a bare answer needs no commitment.
+
+    A response of some length in which no answer was found is undecided here: nobody has read it.
+    """
+    from livek12.tasks.scorer import unless_broken
+
+    return unless_broken(pair.question, pair.response.key, config, lambda: _rule_verdict(pair, config, cascade))
+
+
+def _rule_verdict(pair: JudgedPair, config: GradingConfig, cascade: Cascade) -> Verdict:
+    from livek12.core.records import PartVerdict
+    from livek12.judges.grade import grade, total
+    from livek12.tasks.extraction.substance import spoken
+    from livek12.tasks.scorer import mark_response
+
+    verdict = mark_response(pair.question, pair.response, config, cascade)
+    text = spoken(pair.response.text, pair.question)
+    if verdict.state != "no_answer" or not text:
+        return verdict
+    if len(text) <= BARE_CHARS and "\n" not in text:
+        return grade(pair.question, pair.response.key, [text], config=config, cascade=cascade)
+    open_parts = [
+        PartVerdict(
+            name=part.name,
+            answer=None,
+            gold=part.gold,
+            decision="undecided",
+            score=None,
+            decided_by="extraction",
+            reason="no answer was found in the response",
+        )
+        for part in verdict.parts
+    ]
+    return total(pair.question, pair.response.key, open_parts, config) if open_parts else verdict
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def _numbered(source: Path) -> Iterator[_Line]:
+    """The lines of a file that are not blank; one over the limit comes cut, with the problem."""
+    try:
+        with source.open("rb") as stream:
+            number = 0
+            while text := stream.readline(MAX_LINE):
+                number += 1
+                whole = len(text) < MAX_LINE or text.endswith(b"\n")
+                while not whole and (rest := stream.readline(MAX_LINE)):
+                    whole = rest.endswith(b"\n")
+                if len(text) == MAX_LINE and not text.endswith(b"\n"):
+                    yield _Line(number, b"", f"is longer than {MAX_LINE} bytes")
+                elif text.strip():
+                    yield _Line(number, text)
+    except OSError as error:
+        raise UserError(f"{source}: cannot be read ({error.strerror})") from error
+
+
+def _count(source: Path) -> int | None:
+    """How many lines a file has, for the progress bar; None where reading would use them up (a pipe).
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    try:
+        if not source.is_file() and not source.is_dir() and source.exists():
+            return None
+        with source.open("rb") as stream:
+            return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
+    except OSError as error:
+        raise UserError(f"{source}: cannot be read ({error.strerror})") from error
+
+
+def _pass_over(line: _Line | None, row: Json, version: str, source: Path, target: Path, ids: _Seen) -> None:
+    """A line of IN that OUT has decided already."""
+    if line is None:
+        raise UserError(f"{target}: has more lines than {source}; choose another OUT")
+    if without_code(str(row.get("judge"))) != without_code(version):
+        was, now = in_words(str(row.get("judge"))), in_words(version)
+        other = f"was judged by {was}, not by {now}" if was != now else f"was judged by others than these ({now})"
+        raise UserError(f"{target}: {other}; choose another OUT, or remove it: what was decided or said is remembered")
+    if row.get("id") != line_id(line.text):
+        raise UserError(
+            f"{target}: is of another IN: line {line.number} of {source} has another id; choose another OUT"
+        )
+    ids.checked(line)
+
+
+class _Output(LineFile):
+    """OUT; a file of something else is refused before anything of it is touched."""
+
+    def __init__(self, target: Path) -> None:
+        try:
+            with target.open("rb") as stream:
+                begin = stream.read(1)
+        except FileNotFoundError:
+            begin = b""
+        except OSError as error:
+            raise UserError(f"{target}: cannot be read ({error.strerror}); choose another OUT") from error
+        if begin not in (b"", b"{"):
+            raise UserError(f"{target}:1: is no decision; choose another OUT")
+        super().__init__(target)
+
+    def stored(self) -> Iterator[Json]:
+        """The lines that stand."""
+        with self.path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    row = None
+                if not isinstance(row, dict):
+                    raise UserError(f"{self.path}:{number}: is no decision; choose another OUT")
+                yield row
+
+    def append(self, row: Json) -> None:
+        """One decision; raises as `write_line`."""
+        self.write_line(json.dumps(row, ensure_ascii=False))
+
+
+class _Seen:
+    """The ids so far, on disk where they are many (SQLite spills a nameless database by itself)."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._db.execute("PRAGMA synchronous = OFF")
+        self._db.execute("PRAGMA journal_mode = OFF")
+        self._db.execute("CREATE TABLE seen (id TEXT PRIMARY KEY, line INTEGER) WITHOUT ROWID")
+        self._db.execute("BEGIN")
+
+    def checked(self, line: _Line) -> _Line:
+        """The line, with the problem where its id stood before."""
+        name = None if line.problem else line_id(line.text)
+        if name is None:
+            return line
+        added = self._db.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (json.dumps(name), line.number))
+        if added.rowcount:
+            return line
+        first = self._db.execute("SELECT line FROM seen WHERE id = ?", (json.dumps(name),)).fetchone()[0]
+        return _Line(line.number, line.text, f"has the id {name!r} of line {first}")
+
+    def __enter__(self) -> _Seen:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self._db.close()

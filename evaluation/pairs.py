@@ -1,0 +1,326 @@
+"""Rows of `livek12 judge-pairs`: a line of JSON becomes a question with its key and a response, and a verdict a line.
+
+Contract: a row holds `id`, `gold` (text, number, or a list of them: one a part) and `response`; it may hold
+`question`, `question_type`, `options`, `images`, `unit`, `variables`, `language`, `solution`, `part_points`,
+`finish_reason` and `model`.
+What is missing stays empty; what cannot be what it says raises `BadPair` with one line. Nothing in a row is evaluated,
+and images come from the row itself or from beside the file, never from elsewhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from livek12.core.question_types import CHOICE, kind_of, settle
+from livek12.core.records import (
+    CHOICE_TYPES,
+    Image,
+    Key,
+    Language,
+    Option,
+    Question,
+    QuestionType,
+    Response,
+    Variable,
+    Verdict,
+)
+from livek12.core.text import clean, one_line
+from livek12.judges.rules.labels import read_labels
+from livek12.tasks.extraction import extract
+
+TASK = "judge-pairs"
+MAX_IMAGE_BYTES = 64 * 2**20
+LONG_KEY = 200
+"""A key of more characters may be a worked solution."""
+Json = dict[str, Any]
+
+
+class BadPair(Exception):
+    """A line that is no pair; the message says why on one line."""
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """One answer beside its key, ready for the judges."""
+
+    id: str | int
+    question: Question
+    response: Response
+
+
+def read_pair(line: bytes, folder: Path) -> JudgedPair:
+    """A line as a pair.
+
+    Args:
+        line: one JSON object.
+        folder: where image files may lie.
+
+    Raises:
+        BadPair: it is no pair.
+    """
+    row = _row(line)
+    name = row_id(row)
+    if name is None:
+        raise BadPair("has no id (a text or a whole number)")
+    golds = _golds(row)
+    response = row.get("response")
+    if not isinstance(response, str | None) or "response" not in row:
+        raise BadPair("has no response (a text)")
+    try:
+        question = _question(str(name), row, golds, folder)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadPair(f"{'.'.join(map(str, first['loc']))}: {one_line(first['msg'], 120)}") from None
+    answer = Response(
+        key=Key(task=TASK, question_id=str(name)),
+        text=response or "",
+        finish_reason=_text(row, "finish_reason") or None,
+        engine=TASK,
+        model=_text(row, "model"),
+    )
+    return JudgedPair(name, question, answer)
+
+
+def row_id(row: Mapping[str, Any]) -> str | int | None:
+    """The id of a row; None where it has no usable one."""
+    found = row.get("id")
+    return found if isinstance(found, str | int) and not isinstance(found, bool) and found != "" else None
+
+
+def line_id(line: bytes) -> str | int | None:
+    """The id in a line, if it is at least an object with one."""
+    try:
+        return row_id(_row(line))
+    except BadPair:
+        return None
+
+
+def _row(line: bytes) -> Json:
+    try:
+        text = line.decode("utf-8-sig")
+        row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadPair(f"is not JSON ({one_line(error, 80)})") from None
+    if not isinstance(row, dict):
+        raise BadPair("is no JSON object")
+    return _cleaned(row) if "\\ud" in text.lower() else row
+
+
+def _cleaned(value: Any) -> Any:
+    """Without lone surrogates, which JSON can spell and no file can hold."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(name): _cleaned(item) for name, item in value.items()}
+    return value
+
+
+def _question(name: str, row: Json, golds: list[str], folder: Path) -> Question:
+    text = _text(row, "question")
+    options = _options(row.get("options"))
+    language = _language(row, text, golds)
+    variables = [Variable(**entry) for entry in _list(row, "variables", dict)]
+    question = Question(
+        id=name,
+        benchmark="cfe" if variables else "livek12",
+        language=language,
+        subject=_text(row, "subject"),
+        question_type=_type(row, golds, options),
+        question=text,
+        options=options,
+        images=_images(row.get("images"), folder),
+        answer=golds,
+        part_units=_units(row, golds),
+        part_points=_list(row, "part_points", int, float),
+        variables=variables,
+        solution=_text(row, "solution") or None,
+    )
+    return question.model_copy(update={"answer": _committed(question)}) if len(golds) == 1 else question
+
+
+def _committed(question: Question) -> list[str]:
+    """The key, where it is a worked solution: what that commits to ("故选 B", a box), as in a response."""
+    gold = question.answer[0]
+    if question.question_type in CHOICE_TYPES:
+        if read_labels(gold) is not None or any(gold.strip() == option.text.strip() for option in question.options):
+            return [gold]
+        found = extract(gold, question, None).answers
+        return found if len(found) == 1 and read_labels(found[0]) is not None else [gold]
+    if len(gold) <= LONG_KEY:
+        return [gold]
+    extracted = extract(gold, question, None)
+    return extracted.answers if extracted.method in {"boxed", "answer_tag", "phrase"} else [gold]
+
+
+def _golds(row: Json) -> list[str]:
+    gold = row.get("gold")
+    found = gold if isinstance(gold, list) else [gold]
+    if any(not isinstance(entry, str | int | float) for entry in found) or not found:
+        if row.get("variables"):
+            return []
+        raise BadPair("has no gold (a text, a number, or a list of them)")
+    return [_plain(entry) for entry in found]
+
+
+def _plain(value: str | float | None) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _text(row: Json, name: str) -> str:
+    value = row.get(name)
+    if not isinstance(value, str | None):
+        raise BadPair(f"{name} is no text")
+    return value or ""
+
+
+def _list(row: Json, name: str, *kinds: type) -> list[Any]:
+    value = row.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(entry, kinds) for entry in value):
+        raise BadPair(f"{name} is no list of {' or '.join(kind.__name__ for kind in kinds)}")
+    return value
+
+
+def _options(said: Any) -> list[Option]:
+    """Options as {label, text}, as a mapping of labels to texts, or as texts (A, B, C, …; "B. text" keeps its B)."""
+    if said in (None, "", [], {}):
+        return []
+    if isinstance(said, dict):
+        said = [{"label": label, "text": text} for label, text in said.items()]
+    if not isinstance(said, list):
+        raise BadPair("options are neither a list nor a mapping")
+    found = []
+    for place, entry in enumerate(said):
+        if isinstance(entry, str):
+            head = re.match(r"\s*[(（]?([A-Z])[)）.．、:：]\s*", entry)
+            label = head[1] if head and head[1] == chr(65 + place) else chr(65 + place)
+            found.append(Option(label=label, text=entry[head.end() :] if head and head[1] == label else entry))
+        elif isinstance(entry, dict) and isinstance(entry.get("label"), str) and isinstance(entry.get("text"), str):
+            found.append(Option(label=entry["label"], text=entry["text"]))
+        else:
+            raise BadPair(f"option {place + 1} is neither a text nor {{label, text}}")
+    return found
+
+
+def _language(row: Json, text: str, golds: Sequence[str]) -> Language:
+    said = row.get("language")
+    for language in get_args(Language):
+        if said == language:
+            return language  # type: ignore[no-any-return]
+    if said is not None:
+        raise BadPair(f"language {one_line(said, 20)!r} is none of {', '.join(get_args(Language))}")
+    shown = text + " ".join(golds) + str(row.get("response") or "")[:2000]
+    if re.search(r"[가-힣]", shown):
+        return "ko"
+    return "zh" if re.search(r"[一-鿿]", shown) else "en"
+
+
+def _type(row: Json, golds: Sequence[str], options: Sequence[Option]) -> QuestionType:
+    """The canonical type: as said; of an unknown name, a choice where the options prove it, else a short answer."""
+    said = row.get("question_type")
+    kind = kind_of(said) if isinstance(said, str) else None
+    chosen = [read_labels(gold) or frozenset() for gold in golds]
+    several = any(len(labels) > 1 for labels in chosen) or (len(golds) > 1 and all(chosen))
+    if kind is not None:
+        return settle(kind, several=several, has_key=any(gold.strip() for gold in golds) or bool(row.get("variables")))
+    offered = frozenset(label for option in options for label in read_labels(option.label) or ())
+    if chosen and all(labels and labels <= offered for labels in chosen):
+        return settle(CHOICE, several=several, has_key=True)
+    return "short_answer"
+
+
+def _units(row: Json, golds: Sequence[str]) -> list[str]:
+    """The unit printed behind each blank; one text is that of the only blank."""
+    unit = row.get("unit", row.get("part_units"))
+    if unit is None:
+        return []
+    if isinstance(unit, str):
+        return [unit] * len(golds) if unit.strip() else []
+    if isinstance(unit, list) and len(unit) == len(golds) and all(isinstance(one, str | None) for one in unit):
+        return [one or "" for one in unit]
+    raise BadPair("unit is neither a text nor a list with one text a part")
+
+
+def _images(said: Any, folder: Path) -> list[Image]:
+    """Pictures as data URLs, base64, {"bytes": base64} or files beside the input."""
+    if said in (None, []):
+        return []
+    if not isinstance(said, list):
+        raise BadPair("images is no list")
+    return [_image(entry, folder) for entry in said]
+
+
+def _image(entry: Any, folder: Path) -> Image:
+    text = entry.get("bytes") or entry.get("path") if isinstance(entry, dict) else entry
+    if not isinstance(text, str) or not text:
+        raise BadPair("an image is neither a data URL, base64, nor the name of a file")
+    data = re.match(r"data:image/[\w.+-]+;base64,", text)
+    is_file = not data and not (isinstance(entry, dict) and entry.get("bytes")) and len(text) < 1024
+    if is_file:
+        path = (folder / text).resolve()
+        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > MAX_IMAGE_BYTES:
+            raise BadPair(f"image {one_line(text, 80)!r} is no file beside the input")
+        return Image(bytes=path.read_bytes(), path=path.name)
+    try:
+        return Image(bytes=base64.b64decode(text[data.end() :] if data else text, validate=True))
+    except (binascii.Error, ValueError):
+        raise BadPair("an image is no base64") from None
+
+
+# --- verdicts as lines ----------------------------------------------------------------------------------------------
+
+
+def verdict_row(pair: JudgedPair, verdict: Verdict) -> Json:
+    """The line of a pair that was judged."""
+    decision = {True: "accept", False: "reject", None: "undecided"}[verdict.correct]
+    parts = verdict.parts
+    deciding = [part for part in parts if part.decision == decision] or parts
+    reasons = [part.reason for part in deciding] if len(parts) == 1 else _numbered(parts)
+    if verdict.state == "no_answer":
+        reasons = [verdict.reason]
+    row: Json = {
+        "id": pair.id,
+        "decision": decision,
+        "decided_by": "+".join(dict.fromkeys(part.decided_by for part in deciding)) or "rules",
+        "reason": "; ".join(filter(None, dict.fromkeys(reasons))) or verdict.reason,
+        "score": None if verdict.points is None else verdict.points / verdict.max_points,
+        "judge": verdict.judge,
+    }
+    if verdict.calls:
+        row["votes"] = [
+            {"part": number, "judge": vote.judge, "decision": vote.decision, "score": vote.score, "reason": vote.reason}
+            for number, part in enumerate(parts, 1)
+            for vote in part.votes
+        ]
+        row["calls"] = [call.model_dump(mode="json", exclude_none=True) for call in verdict.calls]
+    return row
+
+
+def _numbered(parts: Sequence[Any]) -> list[str]:
+    return [f"part {number}: {part.reason}" for number, part in enumerate(parts, 1) if part.reason]
+
+
+def bad_row(name: str | int | None, number: int, problem: str, judge: str) -> Json:
+    """The line of a row that could not be judged."""
+    return {
+        "id": name,
+        "decision": "undecided",
+        "decided_by": "input",
+        "reason": f"line {number}: {problem}",
+        "score": None,
+        "judge": judge,
+    }

@@ -1,0 +1,57 @@
+"""What was recorded beside what a run asks: how many trials there are, and in a line each, what does not fit.
+
+Contract: nothing recorded is left out without a word, and nothing that lacks passes for an answer.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from livek12.core.progress import warn
+from livek12.core.run_folder import RunFolder
+from livek12.engines.replay import ReplayEngine
+from livek12.evaluation.task_data import TaskData
+
+Trials = dict[tuple[str, str], set[int]]
+"""Task and question → the trials that were recorded of it."""
+
+
+def recorded_trials(recorded: ReplayEngine, exam: TaskData, out: Path) -> int:
+    """As many trials as the question with most answers has; in a run that was begun, those of the run."""
+    if (out / "run.json").is_file():
+        return RunFolder.open(out).spec().trials
+    return max(1, *(len(trials) for trials in _asked(recorded, exam).values()))
+
+
+def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
+    """Says which recorded answers a run of so many trials leaves out, and how many questions lack some."""
+    asked = {question.id for questions in exam.questions.values() for question in questions}
+    if strangers := sorted({question for _, question, _ in recorded.names()} - asked):
+        warn(f"{recorded.model}: {len(strangers)} recorded questions are not in this run, the first: {strangers[0]!r}")
+    found = _asked(recorded, exam)
+    if beyond := sorted(trial for of in found.values() for trial in of if trial >= trials):
+        warn(
+            f"{recorded.model}: {len(beyond)} recorded answers are left out, for this run takes {trials} of each"
+            f" question: a new run with --trials {beyond[-1] + 1} takes them"
+        )
+    lacking = [trials - len([trial for trial in of if trial < trials]) for of in found.values()]
+    if missing := sum(lacking):
+        questions = sum(1 for number in lacking if number)
+        have = f"{questions} of {len(found)} questions have"
+        fewer = f"fewer than {trials} recorded answers" if trials > 1 else "no recorded answer"
+        warn(f"{recorded.model}: {have} {fewer}; the missing {missing} count as failed")
+
+
+def _asked(recorded: ReplayEngine, exam: TaskData) -> Trials:
+    """The trials recorded of each question that the run asks; a recording without a task serves every task."""
+    tasks: defaultdict[str, list[str]] = defaultdict(list)
+    for task, questions in exam.questions.items():
+        for question in questions:
+            tasks[question.id].append(task)
+    found: Trials = {(task, id): set() for id, of in tasks.items() for task in of}
+    for of_task, id, trial in recorded.names():
+        for task in tasks.get(id, ()):
+            if of_task in (None, task):
+                found[task, id].add(trial)
+    return found

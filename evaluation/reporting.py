@@ -1,0 +1,125 @@
+"""The last step of a run: its scores, and the two files that show them, report.json and report.html."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from livek12.core.errors import UserError
+from livek12.core.journal import write_atomically
+from livek12.core.progress import watched
+from livek12.core.records import UNMARKED
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_spec import RunSpec
+from livek12.core.scoring import Profile, Row
+from livek12.evaluation.task_data import TaskData, illustrated
+
+if TYPE_CHECKING:
+    from livek12.core.scoring import Limit
+
+ASKING = frozenset({"vllm", "transformers", "openai"})
+"""Engines whose answers were drawn with the budget of the run, as recorded ones may not have been."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores of a run.
+
+    Attributes:
+        folder: the run.
+        scores: the content of report.json.
+        write_page: writes report.html to a path; None where only the scores were asked for.
+    """
+
+    folder: RunFolder
+    scores: dict[str, Any]
+    write_page: Callable[[Path], None] | None = None
+
+    def count(self, state: str) -> int:
+        """How many answers of all tasks ended in a state."""
+        return sum(int(task["counts"][state]) for task in self.scores["tasks"].values())
+
+    def write(self) -> str:
+        """Writes the files; says in one line what cannot be written and why, and nothing where all is well."""
+        writers: dict[str, Callable[[Path], None]] = {"report.json": self._write_scores}
+        if self.write_page is not None:
+            writers["report.html"] = self.write_page
+        missing, why = [], ""
+        for name, write in writers.items():
+            try:
+                write(self.folder.path / name)
+            except UserError as error:
+                missing.append(name)
+                why = str(error)
+        verb = "is" if len(missing) == 1 else "are"
+        return f"{' and '.join(missing)} {verb} not written: {why}" if missing else ""
+
+    def _write_scores(self, file: Path) -> None:
+        write_atomically(file, json.dumps(self.scores, ensure_ascii=False, indent=1) + "\n")
+
+
+def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None) -> Scored:
+    """Scores a run; where the exam is at hand, its answers are read once for the scores and the page.
+
+    Args:
+        folder: the run.
+        profile: which formulas.
+        exam: the questions with their pictures, for the page.
+    """
+    if exam is None:
+        return Scored(folder, score(folder, profile))
+    from livek12.report.html import write_html
+    from livek12.report.shown import Shown
+
+    shown = Shown(folder.each_question(), folder.spec().trials)
+    scores = score(folder, profile, shown.passing(illustrated(read_rows(folder), exam)))
+    return Scored(folder, scores, lambda page: write_html(page, scores, shown, scores["run"], exam.pages))
+
+
+def score(run: RunFolder, profile: Profile = "article", rows: Iterable[Row] | None = None) -> dict[str, Any]:
+    """The content of report.json; writes nothing. `rows` are those of the run, if others look at them on the way."""
+    from livek12.core.scoring import score as score_rows
+
+    spec, by = run.spec(), Counter[str]()
+    modalities = {task.name: task.modality for task in spec.tasks}
+    thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
+    drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if spec.engine in ASKING}
+    counted = _counted(read_rows(run) if rows is None else rows, spec, by)
+    scores = score_rows(counted, profile, modalities=modalities, limits=limits_of(spec), thinking=thinking, asked=drawn)
+    marked_by = [{"who": who, "answers": answers} for who, answers in by.most_common()]
+    return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}
+
+
+def _counted(rows: Iterable[Row], spec: RunSpec, by: Counter[str]) -> Iterator[Row]:
+    """The rows as they are taken; `by` then holds who marked how many of them."""
+    for row in rows:
+        if row.verdict is not None and row.verdict.judge != UNMARKED:
+            by[spec.who(row.verdict.judge)] += 1
+        yield row
+
+
+def read_rows(run: RunFolder) -> Iterator[Row]:
+    """The rows of a run; says how far it is where reading them takes long."""
+    spec = run.spec()
+    return watched(run.rows(), "reading", sum(task.questions for task in spec.tasks) * spec.trials)
+
+
+def limits_of(spec: RunSpec) -> dict[str, Limit]:
+    """The token limit of each task of a run that has token budgets; of recorded answers it is known by name alone."""
+    from livek12.core.scoring import Limit
+    from livek12.tasks.registry import find_task
+
+    found = ((asked, find_task(asked.name)) for asked in spec.tasks)
+    return {
+        task.name: Limit(
+            of=task.base_name,
+            tokens=None if spec.engine == "replay" and task.budget is None else asked.sampling.max_tokens,
+            share=task.budget,
+        )
+        for asked, task in found
+        if task and task.budgets
+    }

@@ -1,0 +1,205 @@
+"""A run folder as Python sees it: its scores, its answers as a table, its report.
+
+Contract: everything is read from the records of the folder, so that a run made by the command, on another machine or by
+an earlier version reads the same. Nothing here writes but `write_report`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from livek12.core.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from livek12.core.run_folder import RunFolder
+    from livek12.core.run_spec import RunSpec
+    from livek12.core.scoring import Row
+
+
+class Scores(Mapping[str, "float | None"]):
+    """The metrics of one task by name: `scores["accuracy"]`.
+
+    A metric is None as long as an answer it depends on is undecided: `bounds` then says between which numbers it lies.
+
+    Args:
+        task: the name of the task.
+        estimates: the metrics as report.json has them.
+    """
+
+    def __init__(self, task: str, estimates: Mapping[str, Any]) -> None:
+        self.task, self._estimates = task, dict(estimates)
+
+    def __getitem__(self, metric: str) -> float | None:
+        value: float | None = self.estimate(metric)["value"]
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._estimates)
+
+    def __len__(self) -> int:
+        return len(self._estimates)
+
+    def __repr__(self) -> str:
+        return f"Scores({self.task!r}, {dict(self)!r})"
+
+    def estimate(self, metric: str) -> Mapping[str, Any]:
+        """All that report.json says of a metric: low, high, value, ci, unit, clusters, n, std, note.
+
+        Raises:
+            KeyError: the task has no such metric; names the nearest.
+        """
+        try:
+            return self._estimates[metric]  # type: ignore[no-any-return]
+        except KeyError:
+            near = difflib.get_close_matches(metric, self._estimates, n=3) or list(self._estimates)
+            raise KeyError(f"task {self.task} has no metric {metric!r}; it has {', '.join(near)}") from None
+
+    def bounds(self, metric: str) -> tuple[float, float] | None:
+        """The metric with all that is undecided at its worst and at its best; None where it is not available."""
+        found = self.estimate(metric)
+        return None if found["low"] is None else (found["low"], found["high"])
+
+    def interval(self, metric: str) -> tuple[float, float] | None:
+        """The 95 % interval, undecided answers included (see `livek12.core.scoring`); None where there is none."""
+        found = self.estimate(metric)["ci"]
+        return None if found is None else (found[0], found[1])
+
+
+class Run:
+    """A run folder.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        UserError: it holds no run, or one that this version cannot read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        from livek12.core.progress import warn
+        from livek12.core.run_folder import RunFolder
+
+        self.path = Path(path)
+        self.folder: RunFolder = RunFolder.open(self.path, warn)
+        self._report: dict[str, Any] | None = None
+        self._sizes: dict[str, int] = {}
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+    @property
+    def spec(self) -> RunSpec:
+        """What was run, on which data, with which versions: the content of run.json."""
+        return self.folder.spec()
+
+    @property
+    def tasks(self) -> list[str]:
+        """The names of its tasks."""
+        return [task.name for task in self.spec.tasks]
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The content of report.json, computed from the records (see `livek12.core.scoring` for its shape)."""
+        from livek12.evaluation.reporting import score
+
+        sizes = {file.name: file.stat().st_size for file in self.path.glob("*.jsonl")}
+        if self._report is None or sizes != self._sizes:  # records are only ever added
+            self._report, self._sizes = score(self.folder), sizes
+        return self._report
+
+    @property
+    def scores(self) -> Scores:
+        """The metrics of its one task.
+
+        Raises:
+            UserError: it has several; `scores_of` takes the name of one.
+        """
+        if len(self.tasks) > 1:
+            raise UserError(f"{self.path}: has the tasks {', '.join(self.tasks)}: ask for the scores_of one of them")
+        return self.scores_of(self.tasks[0])
+
+    def scores_of(self, task: str) -> Scores:
+        """The metrics of one of its tasks.
+
+        Raises:
+            UserError: it has no such task.
+        """
+        if task not in self.report["tasks"]:
+            raise UserError(f"{self.path}: has no task {task!r}; it has {', '.join(self.tasks)}")
+        return Scores(task, self.report["tasks"][task]["metrics"])
+
+    @property
+    def report_json(self) -> Path:
+        """The scores as a file; there once the run was reported."""
+        return self.path / "report.json"
+
+    @property
+    def report_html(self) -> Path:
+        """The graded paper as a page; there once the run was reported."""
+        return self.path / "report.html"
+
+    def write_report(self, data: str = "") -> Path:
+        """Writes report.json and report.html anew.
+
+        Args:
+            data: where the data set lies now, if it was moved, for the pictures.
+
+        Returns:
+            The page.
+
+        Raises:
+            UserError: a file cannot be written, or `data` is another data set.
+        """
+        from livek12.evaluation.reporting import score_run
+        from livek12.evaluation.task_data import reload_task_data
+
+        if problem := score_run(self.folder, "article", reload_task_data(self.folder, data)).write():
+            raise UserError(problem)
+        return self.report_html
+
+    def rows(self) -> Iterator[Row]:
+        """Every answer that the run asked for, with its question, response and verdict, those that never came too."""
+        return self.folder.rows()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The answers as a table, a row each.
+
+        Columns: task, question_id, trial, state (graded, no_answer, ungraded, failed or unsupported), correct (None
+        while undecided), points, low, high, max_points, response, answer (as extracted), key, reason, finish_reason,
+        completion_tokens, judge, and subject, question_type, language, difficulty and release of the question.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([_cells(row) for row in self.rows()])
+
+
+def _cells(row: Row) -> dict[str, Any]:
+    question, response, verdict = row.question, row.response, row.verdict
+    return {
+        "task": row.task,
+        "question_id": question.id,
+        "trial": row.trial,
+        "state": row.state,
+        "correct": verdict.correct if verdict else None,
+        "points": verdict.points if verdict else None,
+        "low": verdict.low if verdict else None,
+        "high": verdict.high if verdict else None,
+        "max_points": verdict.max_points if verdict else question.points,
+        "response": response.text if response else None,
+        "answer": "; ".join(part.answer for part in verdict.parts if part.answer) or None if verdict else None,
+        "key": "; ".join(question.answer) or None,
+        "reason": verdict.reason if verdict else None,
+        "finish_reason": response.finish_reason if response else None,
+        "completion_tokens": response.completion_tokens if response else None,
+        "judge": verdict.judge if verdict else None,
+        "subject": question.subject,
+        "question_type": question.question_type,
+        "language": question.language,
+        "difficulty": question.difficulty,
+        "release": question.release,
+    }

@@ -1,0 +1,157 @@
+"""Judges beside each other and beside themselves, on the very same answers.
+
+Contract: `between_judges` reads the votes kept in one run's verdicts; `between_runs` reads the verdicts of several
+run folders that hold the same responses. What is undecided in one of them is no agreement and no disagreement:
+it is counted, and every accuracy is the interval over all answers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+from livek12.core.agreement import cohen_kappa, krippendorff_alpha
+from livek12.core.errors import UserError
+from livek12.core.records import ERROR_TYPES, UNMARKED, Process, Verdict
+from livek12.core.scoring import Row
+
+EXAMPLES = 10
+
+
+def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
+    """How far the judges of a panel agree: Krippendorff's α over all, Cohen's κ of each pair.
+
+    Raises:
+        UserError: no part has the votes of two judges, and no process those of two critics.
+    """
+    decisions: list[dict[str, str]] = []
+    scores: list[list[float]] = []
+    audits: list[Process] = []
+    for row in rows:
+        if row.verdict and row.verdict.process and len(set(row.verdict.process.critics)) > 1:
+            audits.append(row.verdict.process)
+        for part in row.verdict.parts if row.verdict else []:
+            votes = {vote.judge: vote for vote in part.votes if vote.decision != "undecided"}
+            if len(votes) > 1:
+                decisions.append({judge: vote.decision for judge, vote in votes.items()})
+                scores.append([vote.score for vote in votes.values() if vote.score is not None])
+    if not decisions and not audits:
+        raise UserError(
+            "no part of this run has the votes of two judges: judge it with a panel (`livek12 judge --judge`)"
+        )
+    judges = sorted({judge for votes in decisions for judge in votes})
+    return {
+        "parts": len(decisions),
+        "judges": judges,
+        "alpha_decision": krippendorff_alpha([list(votes.values()) for votes in decisions]),
+        "alpha_score": krippendorff_alpha(scores, "interval"),
+        "unanimous": sum(len(set(votes.values())) == 1 for votes in decisions) / len(decisions) if decisions else None,
+        "pairs": {f"{a} / {b}": _pair(decisions, a, b) for a, b in combinations(judges, 2)},
+        "audits": len(audits),
+        "process": {kind: _presence(audits, kind) for kind in ERROR_TYPES} if audits else {},
+    }
+
+
+def _presence(audits: Sequence[Process], kind: str) -> dict[str, Any]:
+    """How far the critics agree on whether an error of this type is there."""
+    units = [
+        [
+            any(error.type == kind and error.judge == critic for error in audit.errors)
+            for critic in sorted(set(audit.critics))
+        ]
+        for audit in audits
+    ]
+    unanimous = sum(len(set(unit)) == 1 for unit in units) / len(units)
+    return {"alpha": krippendorff_alpha(units), "unanimous": unanimous, "present": sum(map(any, units))}
+
+
+def _pair(decisions: Sequence[Mapping[str, str]], a: str, b: str) -> dict[str, Any]:
+    both = [(votes[a], votes[b]) for votes in decisions if a in votes and b in votes]
+    return {
+        "n": len(both),
+        "agreed": sum(x == y for x, y in both) / len(both) if both else None,
+        "kappa": cohen_kappa([x for x, _ in both], [y for _, y in both]),
+    }
+
+
+def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "different"]) -> dict[str, Any]:
+    """How far the verdicts on the same responses agree: of one judge asked again, or of several prompts or judges.
+
+    Args:
+        runs: rows of each run folder by its name, two or more.
+        judges: whether all runs must bear one judge (intra-judge) or each its own (sensitivity, KMMMU table 23).
+
+    Raises:
+        UserError: fewer than two runs, other responses, or judges that are not as they must be.
+    """
+    if len(runs) < 2:
+        raise UserError("give two run folders or more that hold the same responses, each judged on its own")
+    verdicts = {name: _by_answer(rows) for name, rows in runs.items()}
+    _check_responses(verdicts)
+    named = {
+        name: sorted({verdict.judge for verdict in found.values()} - {UNMARKED}) for name, found in verdicts.items()
+    }
+    _check_judges(named, judges)
+    keys = sorted(set.union(*({*found} for found in verdicts.values())))
+    answers = {name: len({(row.task, row.question.id, row.trial) for row in rows}) for name, rows in runs.items()}
+    accuracy = {name: _accuracy(found, answers[name]) for name, found in verdicts.items()}
+    marks = [[found[key].correct for found in verdicts.values() if key in found] for key in keys]
+    decided = [[mark for mark in unit if mark is not None] for unit in marks]
+    compared = [unit for unit in decided if len(unit) == len(runs)]
+    changed = [key for key, unit in zip(keys, decided, strict=True) if len(set(unit)) > 1]
+    shares = [
+        [v.points / v.max_points for v in _all(verdicts, key) if v.points is not None and v.max_points] for key in keys
+    ]
+    return {
+        "judges": named,
+        "answers": len(keys),
+        "decided_by_all": len(compared),
+        "accuracy": accuracy,
+        "range": {
+            "low": max(a["low"] for a in accuracy.values()) - min(a["low"] for a in accuracy.values()),
+            "high": max(a["high"] for a in accuracy.values()) - min(a["high"] for a in accuracy.values()),
+        },
+        "identical": sum(len(set(unit)) == 1 for unit in compared) / len(compared) if compared else None,
+        "alpha_correct": krippendorff_alpha(decided),
+        "alpha_mark": krippendorff_alpha(shares, "interval"),
+        "changed": len(changed),
+        "examples": changed[:EXAMPLES],
+    }
+
+
+def _all(verdicts: Mapping[str, Mapping[str, Verdict]], key: str) -> list[Verdict]:
+    return [found[key] for found in verdicts.values() if key in found]
+
+
+def _by_answer(rows: Sequence[Row]) -> dict[str, Verdict]:
+    return {str(row.verdict.key): row.verdict for row in rows if row.verdict}
+
+
+def _check_responses(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
+    hashes: defaultdict[str, set[str | None]] = defaultdict(set)
+    for found in verdicts.values():
+        for key, verdict in found.items():
+            hashes[key].add(verdict.response_sha256)
+    if other := next((key for key, seen in hashes.items() if len(seen - {None}) > 1), None):
+        raise UserError(f"{other}: the runs hold other responses; copy one run folder and judge the copies")
+
+
+def _check_judges(named: Mapping[str, Sequence[str]], judges: str) -> None:
+    distinct = {tuple(names) for names in named.values()}
+    if judges == "same" and len(distinct) > 1:
+        raise UserError(
+            f"the runs were marked by {len(distinct)} judges; to compare judges use `livek12 study sensitivity`"
+        )
+    if judges == "different" and len(distinct) < len(named):
+        raise UserError(
+            "two runs were marked by one judge; to compare a judge with itself use `livek12 study intra-judge`"
+        )
+
+
+def _accuracy(found: Mapping[str, Verdict], answers: int) -> dict[str, float]:
+    """Right answers over all that were asked; what is undecided or missing at its worst and at its best."""
+    right = sum(verdict.correct is True for verdict in found.values())
+    wrong = sum(verdict.correct is False for verdict in found.values())
+    return {"low": right / answers, "high": 1 - wrong / answers}

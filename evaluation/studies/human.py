@@ -1,0 +1,146 @@
+"""Agreement of the marks of a run with human marks (LiveK12Bench, reliability of the judge).
+
+Contract: every labelled answer is counted. Those the run did not decide are in no agreement coefficient, but in
+`accuracy_low` and `accuracy_high`, which count them as disagreeing and as agreeing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+from livek12.core.agreement import binary_agreement, cohen_kappa, quadratic_kappa
+from livek12.core.errors import UserError
+from livek12.core.scoring import Row
+from livek12.core.statistics import wilson_interval
+from livek12.evaluation.studies.labels import Label
+
+EXAMPLES = 10
+
+
+def human_agreement(rows: Iterable[Row], labels: Sequence[Label]) -> dict[str, Any]:
+    """The run beside each rater, and the raters beside each other.
+
+    Args:
+        rows: of one run.
+        labels: human marks of its answers.
+
+    Raises:
+        UserError: no label is of an answer of the run, or a label without a task fits several tasks.
+    """
+    answers = _answers(rows)
+    raters: defaultdict[str, list[tuple[Label, Row]]] = defaultdict(list)
+    strangers = 0
+    for label in labels:
+        found = answers.get((label.question_id, label.trial), [])
+        found = [row for row in found if label.task in (None, row.task)]
+        if len(found) > 1:
+            raise UserError(f"{label.question_id}: is in several tasks of the run: name the task in the label")
+        strangers += not found
+        if found:
+            raters[label.rater].append((label, found[0]))
+    if not raters:
+        raise UserError("no label is of a question of this run: labels name question_id (and trial, from 0)")
+    return {
+        "labels": len(labels),
+        "not_in_this_run": strangers,
+        "raters": {rater: _beside(pairs) for rater, pairs in sorted(raters.items())},
+        "between_raters": _between(raters),
+    }
+
+
+def _answers(rows: Iterable[Row]) -> dict[tuple[str, int], list[Row]]:
+    answers: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in rows:
+        answers[row.question.id, row.trial].append(row)
+    return answers
+
+
+def _beside(pairs: Sequence[tuple[Label, Row]]) -> dict[str, Any]:
+    decided = [
+        (label, row, row.verdict.correct) for label, row in pairs if row.verdict and row.verdict.correct is not None
+    ]
+    found = binary_agreement([label.correct for label, _, _ in decided], [correct for _, _, correct in decided])
+    agreed, open_ = found["true_accepts"] + found["true_rejects"], len(pairs) - len(decided)
+    return {
+        "labelled": len(pairs),
+        "decided": len(decided),
+        "undecided": open_,
+        **found,
+        "accuracy_low": agreed / len(pairs),
+        "accuracy_high": (agreed + open_) / len(pairs),
+        "accuracy_ci": list(wilson_interval(agreed, len(decided))) if decided else None,
+        "marks": _marks(pairs),
+        "by_stage": _stages(decided),
+        "examples": {
+            "false_accepts": _examples(decided, accepted=True),
+            "false_rejects": _examples(decided, accepted=False),
+        },
+    }
+
+
+def _marks(pairs: Sequence[tuple[Label, Row]]) -> dict[str, Any]:
+    """Marks as shares of the full marks, where the label has one and the verdict is a number."""
+    shares = [
+        (label.share, row.verdict.points / row.verdict.max_points)
+        for label, row in pairs
+        if label.share is not None and row.verdict and row.verdict.points is not None and row.verdict.max_points
+    ]
+    human, judge = [a for a, _ in shares], [b for _, b in shares]
+    return {
+        "n": len(shares),
+        "quadratic_kappa": quadratic_kappa(human, judge),
+        "mean_difference": sum(b - a for a, b in shares) / len(shares) if shares else None,
+        "mean_absolute_difference": sum(abs(b - a) for a, b in shares) / len(shares) if shares else None,
+    }
+
+
+def _stages(decided: Sequence[tuple[Label, Row, bool]]) -> dict[str, dict[str, Any]]:
+    """By who decided the answer: how many, how many as the human, and the wrong ones of both kinds."""
+    stages: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for label, row, correct in decided:
+        stages[decided_by(row)].append((label.correct, correct))
+    return {
+        stage: {
+            "decided": len(marks),
+            "as_human": sum(a == b for a, b in marks),
+            "precision_ci": list(wilson_interval(sum(a == b for a, b in marks), len(marks))),
+            "false_accepts": sum(b and not a for a, b in marks),
+            "false_rejects": sum(a and not b for a, b in marks),
+        }
+        for stage, marks in sorted(stages.items())
+    }
+
+
+def decided_by(row: Row) -> str:
+    """Who decided the parts of an answer, in their order, each named once."""
+    parts = row.verdict.parts if row.verdict else []
+    return "+".join(dict.fromkeys(part.decided_by for part in parts)) or "nothing to decide"
+
+
+def _examples(decided: Sequence[tuple[Label, Row, bool]], accepted: bool) -> list[dict[str, Any]]:
+    wrong = [row for label, row, correct in decided if correct is accepted and label.correct is not accepted]
+    return [
+        {
+            "question_id": row.question.id,
+            "trial": row.trial,
+            "decided_by": decided_by(row),
+            "parts": [{"gold": part.gold, "answer": part.answer} for part in row.verdict.parts] if row.verdict else [],
+        }
+        for row in wrong[:EXAMPLES]
+    ]
+
+
+def _between(raters: dict[str, list[tuple[Label, Row]]]) -> dict[str, dict[str, Any]]:
+    marks = {
+        rater: {(row.task, row.question.id, row.trial): label.correct for label, row in pairs}
+        for rater, pairs in raters.items()
+    }
+    found = {}
+    for a, b in combinations(sorted(marks), 2):
+        shared = sorted(marks[a].keys() & marks[b].keys())
+        kappa = cohen_kappa([marks[a][key] for key in shared], [marks[b][key] for key in shared])
+        found[f"{a} / {b}"] = {"n": len(shared), "kappa": kappa}
+    return found

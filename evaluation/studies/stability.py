@@ -1,0 +1,138 @@
+"""Does the ranking of models hold on parts of the exam? Kendall's τ over groups and random halves (LiveK12Bench, C.2).
+
+Contract: only questions that every run asked count. An answer that is undecided or missing enters twice, at its
+worst and at its best, so every τ is given for both; they are equal where nothing is undecided.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from livek12.core.agreement import kendall_tau
+from livek12.core.errors import UserError
+from livek12.core.scoring import Profile, Row
+from livek12.core.scoring.answers import tabulate
+from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
+from livek12.core.scoring.schema import parameters_of
+from livek12.core.scoring.terms import task_terms
+from livek12.core.statistics import mean_std
+
+STABILITY_AXES = ("subject", "question_type", "difficulty")
+Metric = Literal["accuracy", "mark", "PES", "OES"]
+_Key = tuple[str, str]
+_Scores = Mapping[_Key, tuple[float, float]]
+"""Numerator and weight of each question."""
+
+
+def stability(
+    runs: Mapping[str, Iterable[Row]],
+    metric: Metric = "accuracy",
+    profile: Profile = "article",
+    halves: int = 100,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Rankings of the runs on all shared questions, on each group, and on random halves.
+
+    Args:
+        runs: rows of each run by its name, two or more models on the same questions.
+        metric: `accuracy`, `mark` (points), `PES` or `OES` (these two need a process audit), as in reports.
+        profile: which formulas.
+        halves: how often the questions are split in two.
+        seed: of the splits.
+
+    Raises:
+        UserError: fewer than two runs, or fewer than two shared questions.
+    """
+    slim = Slim()
+    answers = {name: list(map(slim, rows)) for name, rows in runs.items()}
+    questions = [{(row.task, row.question.id): row.question for row in rows} for rows in answers.values()]
+    shared = sorted(set.intersection(*map(set, questions))) if len(runs) > 1 else []
+    if len(shared) < 2:
+        raise UserError("a ranking needs two runs or more that asked the same questions, and two such questions")
+    asked = {key: questions[0][key] for key in shared}
+    return {
+        "metric": metric,
+        "profile": profile,
+        "questions": len(asked),
+        "not_shared": {name: len(own) - len(asked) for name, own in zip(runs, questions, strict=True)},
+        **{bound: _study(answers, asked, metric, profile, bound, halves, seed) for bound in ("low", "high")},
+    }
+
+
+def _study(
+    runs: Mapping[str, Sequence[Outcome]],
+    asked: Mapping[_Key, SlimQuestion],
+    metric: Metric,
+    profile: Profile,
+    bound: str,
+    halves: int,
+    seed: int,
+) -> dict[str, Any]:
+    scores = {name: _scores(rows, asked, metric, profile, bound) for name, rows in runs.items()}
+    overall = _means(scores, list(asked))
+    taus = [kendall_tau(*(_means(scores, half) for half in pair)) for pair in _halves(list(asked), halves, seed)]
+    known = [tau for tau in taus if tau is not None]
+    mean, std = mean_std(known)
+    return {
+        "scores": dict(zip(scores, overall, strict=True)),
+        "groups": {axis: _groups(scores, asked, overall, axis) for axis in STABILITY_AXES},
+        "halves": {
+            "n": len(known),
+            "tied": len(taus) - len(known),
+            "mean": mean,
+            "std": std,
+            "min": min(known, default=None),
+        },
+    }
+
+
+def _groups(
+    scores: Mapping[str, _Scores], asked: Mapping[_Key, SlimQuestion], overall: Sequence[float], axis: str
+) -> dict[str, dict[str, Any]]:
+    members: defaultdict[str, list[_Key]] = defaultdict(list)
+    for key, question in asked.items():
+        for value in question.on(axis):
+            members[value].append(key)
+    return {
+        value: {"questions": len(keys), "tau": kendall_tau(overall, _means(scores, keys))}
+        for value, keys in sorted(members.items())
+    }
+
+
+def _halves(keys: list[_Key], count: int, seed: int) -> list[tuple[list[_Key], list[_Key]]]:
+    generator = random.Random(seed)
+    middle = len(keys) // 2
+    splits = [generator.sample(keys, len(keys)) for _ in range(count)]
+    return [(split[:middle], split[middle:]) for split in splits]
+
+
+def _scores(
+    rows: Sequence[Outcome], asked: Mapping[_Key, SlimQuestion], metric: Metric, profile: Profile, bound: str
+) -> _Scores:
+    """The metric's numerator and weight, summed over the trials of each question.
+
+    Raises:
+        UserError: the run has no such metric.
+    """
+    table = tabulate(row for row in rows if (row.task, row.question.id) in asked)
+    term = task_terms(table, profile, parameters_of(profile))[metric]
+    if isinstance(term, str):
+        raise UserError(f"{metric}: {term}; choose another --metric")
+    sums: defaultdict[_Key, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
+    earned = term.low if bound == "low" else term.high
+    for row, value, weight in zip(table.rows, earned.tolist(), term.weight.tolist(), strict=True):
+        before = sums[row.task, row.question.id]
+        sums[row.task, row.question.id] = before[0] + value, before[1] + weight
+    return sums
+
+
+def _means(scores: Mapping[str, _Scores], keys: Sequence[_Key]) -> list[float]:
+    """The metric of each run over some questions; 0 where they weigh nothing."""
+    found = []
+    for sums in scores.values():
+        weight = sum(sums[key][1] for key in keys)
+        found.append(sum(sums[key][0] for key in keys) / weight if weight else 0.0)
+    return found

@@ -1,0 +1,159 @@
+"""Who is at a run, and how it ended: small files beside the run folders, one a run (on Slurm one an array element).
+
+Contract: a note is written when a process begins and when it ends; that it lives is told by a lock which it inherits
+and which dies with it, so that a note never claims a process that is gone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import signal
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from livek12.core.errors import UserError
+from livek12.core.journal import write_atomically
+from livek12.core.locks import is_held
+from livek12.core.records import Record
+
+STOPPED = 128 + signal.SIGINT
+_TAIL = 64 * 1024
+_LONGEST = 300
+
+
+class Note(Record):
+    """One try at a run. Times in seconds since the epoch; `code` is as a shell has it (over 128: killed).
+
+    `said` is why it could not even begin; else its log tells.
+    """
+
+    by: str
+    host: str
+    started: float
+    ended: float | None = None
+    code: int | None = None
+    log: str = ""
+    log_from: int = 0
+    said: str = ""
+
+
+class WorkPlace(Record):
+    """Where a run is: whether a process has it, whether it waits for its turn, or how it ended."""
+
+    state: Literal["running", "waiting", "failed", "ended"]
+    by: str = ""
+    reason: str = ""
+
+
+def write_note(work: Path, label: str, note: Note, part: int = 0) -> None:
+    """Stores the note, in place of an earlier one."""
+    write_atomically(note_file(work, label, part), note.model_dump_json() + "\n")
+
+
+def read_note(work: Path, label: str, part: int = 0) -> Note | None:
+    """The last note; None where there is none."""
+    try:
+        return Note.model_validate_json(note_file(work, label, part).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def note_file(work: Path, label: str, part: int = 0) -> Path:
+    """Where the note lies."""
+    return work / f"{label}.{part}.json"
+
+
+def take(work: Path, label: str) -> int | None:
+    """The lock of a run, to be inherited by its process; None where a living process holds it.
+
+    Raises:
+        UserError: the folder cannot be written, or its file system has no locks.
+    """
+    path = work / f"{label}.lock"
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another `out`") from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    except OSError as error:
+        os.close(fd)
+        raise UserError(f"{path}: this file system has no locks ({error.strerror}); choose another `out`") from error
+    return fd
+
+
+def held(work: Path, label: str) -> bool:
+    """Whether a living process has the run."""
+    path = work / f"{label}.lock"
+    try:
+        return is_held(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be looked at ({error.strerror}); choose another `out`") from error
+
+
+def here(work: Path, label: str) -> WorkPlace:
+    """Where a run is that this machine's processes do."""
+    note = read_note(work, label)
+    if held(work, label):
+        return WorkPlace(state="running", by=f"{note.by} on {note.host}" if note else "")
+    return ended([note] if note else [])
+
+
+def ended(notes: Iterable[Note]) -> WorkPlace:
+    """How a run ended that no process has: the worst of its notes."""
+    notes = list(notes)
+    if not notes:
+        return WorkPlace(state="waiting", reason="not begun")
+    for note in notes:
+        if note.code == STOPPED and not why(note).startswith("error:"):
+            return WorkPlace(state="waiting", reason="stopped; the same command goes on")
+        if note.code not in (0, None):
+            return WorkPlace(state="failed", by=f"{note.by} on {note.host}", reason=why(note))
+    if any(note.ended is None for note in notes):
+        return WorkPlace(state="waiting", reason="cut off; the same command goes on")
+    return WorkPlace(state="ended")
+
+
+def why(note: Note) -> str:
+    """The reason of a failure in a line: the last error in the log, or its last line, or the signal."""
+    if note.said:
+        return note.said
+    lines = _tail(note)
+    errors = [line for line in lines if line.startswith("error:")]
+    said = errors[-1] if errors else lines[-1] if lines else ""
+    said = "".join(sign for sign in said if sign.isprintable())[:_LONGEST]
+    code = note.code or 0
+    if code > 128 and code != STOPPED:
+        names = {int(known): known.name for known in signal.Signals}
+        return f"killed by {names.get(code - 128, f'signal {code - 128}')}" + (f"; last: {said}" if said else "")
+    return said or f"ended with code {code}"
+
+
+def crashed(note: Note) -> bool:
+    """Whether it ended as no command of ours ends by itself: by a signal, or in a traceback."""
+    code = note.code or 0
+    if code in (0, 2, STOPPED):
+        return False
+    return code != 1 or any(line.startswith("Traceback (most recent call last)") for line in _tail(note))
+
+
+def _tail(note: Note) -> list[str]:
+    """The last lines that this try wrote."""
+    try:
+        with Path(note.log).open("rb") as log:
+            end = log.seek(0, os.SEEK_END)
+            log.seek(max(note.log_from, end - _TAIL))
+            text = log.read(_TAIL).decode("utf-8", "replace")
+    except OSError:
+        return []
+    lines = (line.strip() for line in re.split(r"[\r\n]+", text))
+    return [line for line in lines if line and not re.match(r"\[\d+\]\+ ", line)]  # bash's own word on its child

@@ -1,0 +1,220 @@
+"""The backends `local` and `ray`: each run is a child process here; on Ray it is the driver, and Ray has the model.
+
+Contract: at most `parallel` children at a time, each in a process group that is cleared away when it ends, whichever
+way. A child that crashes is started again while it gets on, up to a limit, and a few times where it does not. Ctrl-C
+ends all of them cleanly. A run that a process of an earlier sweep still has is waited for. A run that cannot begin, or
+whose note cannot be written, is no reason for the others to stop, nor for any process to be left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from livek12.core.benchmarks import include_flags
+from livek12.core.errors import UserError
+from livek12.evaluation.sweep.notes import STOPPED, Note, crashed, take, why, write_note
+from livek12.evaluation.sweep.plan import PlannedRun
+
+COMMAND = [sys.executable, "-m", "livek12.scripts.cli"]
+IDLE_RESTARTS = 3
+"""How often a run is started again that crashed without storing anything new."""
+RESTARTS = 20
+"""How often in all: verdicts that a judge did not finish are stored too, and again each time."""
+_LOOK_SECONDS = 0.2
+_STOP_SECONDS = 60.0
+_TOLD = signal.SIGTERM
+"""By which a child is told to end: where a script starts us in the background, all that we start ignores SIGINT."""
+LOG = "log.txt"
+
+
+@dataclass(frozen=True)
+class Tries:
+    """How often a run was started again: in all, and since it last stored anything."""
+
+    all: int = 0
+    idle: int = 0
+
+    def next(self, got_on: bool) -> Tries:
+        """One more."""
+        return Tries(self.all + 1, 0 if got_on else self.idle + 1)
+
+    @property
+    def left(self) -> bool:
+        """Whether there may be another."""
+        return self.all < RESTARTS and self.idle < IDLE_RESTARTS
+
+
+@dataclass
+class _Child:
+    run: PlannedRun
+    process: subprocess.Popen[bytes]
+    lock: int
+    note: Note
+    stored: int
+    tries: Tries
+
+
+def work_off(work: Path, runs: Iterable[PlannedRun], parallel: int, say: Callable[[str], None]) -> None:
+    """Does the runs; how each ended is in its note.
+
+    Args:
+        work: the folder of the notes.
+        runs: what is not complete.
+        parallel: how many at a time.
+        say: told of each beginning and end.
+
+    Raises:
+        KeyboardInterrupt: after every child has ended.
+        UserError: the folder of the notes cannot be written.
+    """
+    waiting = deque((run, Tries()) for run in runs)
+    living: list[_Child] = []
+    told: set[str] = set()
+    try:
+        while waiting or living:
+            for _ in range(len(waiting)):
+                if len(living) >= parallel:
+                    break
+                run, tries = waiting.popleft()
+                lock = take(work, run.label)
+                if lock is None:
+                    waiting.append((run, tries))
+                    if run.label not in told:
+                        told.add(run.label)
+                        say(f"{run.label}: a process of an earlier sweep still has it; waiting for its end")
+                    continue
+                _begin(work, run, lock, tries, living, say)
+            time.sleep(_LOOK_SECONDS)
+            for child in [child for child in living if _has_ended(child.process)]:
+                living.remove(child)
+                if _settle(work, child, say):
+                    got_on = stored_bytes(child.run.folder) > child.stored
+                    waiting.appendleft((child.run, child.tries.next(got_on)))
+    except BaseException:
+        _stop(work, living, say)
+        raise
+
+
+def stored_bytes(folder: Path) -> int:
+    """How much work is stored in a run folder."""
+    total = 0
+    for stem in ("responses", "verdicts"):
+        with contextlib.suppress(OSError):
+            total += sum(file.stat().st_size for file in folder.glob(f"{stem}-*.jsonl"))
+    return total
+
+
+def shown(run: PlannedRun, arguments: list[str]) -> str:
+    """The command as one would type it."""
+    env = [f"{name}={shlex.quote(value)}" for name, value in run.entry.env.items()]
+    return " ".join([*env, shlex.join(["livek12", *include_flags(), *arguments])])
+
+
+def _begin(
+    work: Path, run: PlannedRun, lock: int, tries: Tries, living: list[_Child], say: Callable[[str], None]
+) -> None:
+    """Starts a run; one that cannot begin has failed, and says so."""
+    stored = stored_bytes(run.folder)
+    note = Note(by="livek12 sweep", host=socket.gethostname(), started=time.time(), log=str(run.folder / LOG))
+    try:
+        process, note = _started(run, lock, note)
+    except OSError as error:
+        os.close(lock)
+        said = f"cannot begin: {error.strerror or error} ({run.folder})"
+        note = note.model_copy(update={"ended": time.time(), "code": 2, "said": said})
+        say(f"{run.label}: {note.said}")
+        _keep(work, run, note, say)
+        return
+    living.append(_Child(run, process, lock, note, stored, tries))
+    _keep(work, run, note, say)
+    say(f"{run.label}: begun; {run.folder / LOG} has what it says")
+
+
+def _started(run: PlannedRun, lock: int, note: Note) -> tuple[subprocess.Popen[bytes], Note]:
+    """The process of a run, and the note with it.
+
+    Raises:
+        OSError: the folder or the log cannot be written, or the system starts no such process.
+    """
+    run.folder.mkdir(parents=True, exist_ok=True)
+    with (run.folder / LOG).open("ab") as log:
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(note.started))
+        log.write(f"\n== {now} {shown(run, run.whole)}\n".encode())
+        log.flush()
+        begun = log.tell()
+        process = subprocess.Popen(
+            [*COMMAND, *run.whole],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **run.entry.env},
+            process_group=0,  # apart from ours: Ctrl-C comes from us, and what it leaves behind can be cleared away
+            pass_fds=(lock,),
+        )
+    return process, note.model_copy(update={"by": f"process {process.pid}", "log_from": begun})
+
+
+def _keep(work: Path, run: PlannedRun, note: Note, say: Callable[[str], None]) -> None:
+    try:
+        write_note(work, run.label, note)
+    except UserError as error:
+        say(str(error))
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _settle(work: Path, child: _Child, say: Callable[[str], None]) -> bool:
+    """Notes how a child ended; whether it is to be started again."""
+    note = _ended(work, child, say)
+    if note.code == 0:
+        say(f"{child.run.label}: done")
+        return False
+    again = crashed(note) and child.tries.left
+    say(f"{child.run.label}: {why(note)}" + ("; started again" if again else ""))
+    return again
+
+
+def _ended(work: Path, child: _Child, say: Callable[[str], None], told: bool = False) -> Note:
+    """Clears a child away and notes its end; `told`: it was told to end, and a death of that is a clean stop."""
+    _clear(child)
+    code = child.process.wait()
+    code = code if code >= 0 else 128 - code
+    if told and code == 128 + _TOLD:
+        code = STOPPED
+    note = child.note.model_copy(update={"ended": time.time(), "code": code})
+    _keep(work, child.run, note, say)
+    os.close(child.lock)
+    return note
+
+
+def _clear(child: _Child) -> None:
+    with contextlib.suppress(ProcessLookupError):  # before it is reaped, its group is surely its own
+        os.killpg(child.process.pid, signal.SIGKILL)
+
+
+def _stop(work: Path, living: list[_Child], say: Callable[[str], None]) -> None:
+    """Ends all children, cleanly if they do so in time."""
+    for child in living:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child.process.pid, _TOLD)  # send_signal would reap one that has ended just now
+    deadline = time.monotonic() + _STOP_SECONDS
+    with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C: at once
+        while time.monotonic() < deadline and not all(_has_ended(child.process) for child in living):
+            time.sleep(_LOOK_SECONDS)
+    for child in living:
+        _clear(child)
+    for child in living:
+        _ended(work, child, say, told=True)

@@ -1,0 +1,170 @@
+"""The report over all runs of a sweep: OUT/sweep.json for programs, OUT/sweep.html for people.
+
+Contract: it holds what is there, the cells with hours and costs, the comparison that `livek12 compare` makes, and the
+sessions from which the hours come, and lists what is missing. Nothing in the page asks a network.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.journal import write_atomically
+from livek12.core.run_folder import RunFolder
+from livek12.evaluation.sweep.plan import HTML_REPORT, JSON_REPORT, SweepPlan
+from livek12.evaluation.sweep.status import Cell, CellState
+
+_SHOWN = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy")
+
+
+def write_report(plan: SweepPlan, cells: Sequence[Cell], found: Mapping[str, CellState]) -> dict[str, Any]:
+    """Writes both reports; returns the content of sweep.json.
+
+    Args:
+        plan: the sweep.
+        cells: as `look` gives them.
+        found: what the run folders hold.
+
+    Raises:
+        UserError: a file cannot be written.
+    """
+    comparison, why = _comparison(plan, found)
+    report = {
+        "sweep": json.loads(plan.sweep.model_dump_json()),
+        "cells": [cell.as_json() for cell in cells],
+        "missing": [missing for cell in cells if (missing := _missing(cell))],
+        "totals": _totals(cells),
+        "comparison": comparison,
+        "not_compared": why,
+        "sessions": {
+            label: [session.model_dump(mode="json") for session in run.sessions] for label, run in found.items()
+        },
+    }
+    try:
+        plan.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{plan.out}: cannot be made ({error.strerror}); choose another `out`") from error
+    write_atomically(plan.out / JSON_REPORT, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+    _write_page(plan.out / HTML_REPORT, report, cells)
+    return report
+
+
+def _comparison(plan: SweepPlan, found: Mapping[str, CellState]) -> tuple[Any, str]:
+    """What `compare` says of the runs that are there, or why it says nothing."""
+    from livek12.core.scoring import compare, profile_named, score
+    from livek12.evaluation.reporting import read_rows
+
+    profile = profile_named(plan.sweep.profile)
+    rows = {run.label: read_rows(RunFolder(run.folder)) for run in plan.runs if found[run.label].tallies}
+    if not rows:
+        return None, "no run has begun"
+    try:
+        if len(rows) > 1:
+            return compare(rows, profile), ""
+        ((label, asked),) = rows.items()
+        scored = score(asked, profile=profile)
+    except UserError as error:
+        return None, str(error)
+    tasks = {
+        task: {
+            "counts": {label: report["counts"]},
+            "metrics": {name: {label: estimate} for name, estimate in report["metrics"].items()},
+            "pairs": [],
+        }
+        for task, report in scored["tasks"].items()
+    }
+    return {"profile": profile, "parameters": scored["parameters"], "runs": [label], "tasks": tasks}, ""
+
+
+def _missing(cell: Cell) -> str:
+    """What a cell lacks, in a line; "" where it lacks nothing."""
+    if cell.state == "done":
+        return ""
+    lacks = "nothing of it is there"
+    if counts := cell.counts:
+        lacks = f"{counts.asked - counts.answered} of {counts.asked} responses"
+        lacks += f" and the verdicts of {counts.unjudged}" if counts.unjudged else ""
+    return f"{cell.label}, {cell.task}: {lacks} ({cell.state}{': ' + cell.reason if cell.reason else ''})"
+
+
+def _totals(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Sums over the cells; what one cell lacks, the whole lacks too, but for the GPUs behind endpoints."""
+    billed = [cell.bill for cell in cells if cell.bill]
+    taken = [bill.counted for bill in billed]
+    costs = [bill.cost for bill in billed]
+    known = [cost for cost in costs if cost is not None]
+    return {
+        "cells": len(cells),
+        "done": sum(cell.state == "done" for cell in cells),
+        "gpu_hours": None if None in taken else sum(gpu_hours or 0.0 for gpu_hours in taken),
+        "hours": sum(bill.hours for bill in billed),
+        "cost": sum(known) if known and len(known) == len(costs) else None,
+    }
+
+
+def _write_page(path: Path, report: Mapping[str, Any], cells: Sequence[Cell]) -> None:
+    from markupsafe import Markup
+
+    from livek12.report.html import csp_hash, environment, read_template
+
+    style = read_template("ingest.css")
+    page = (
+        environment()
+        .get_template("sweep.html.j2")
+        .render(
+            cells=[_cell_view(cell, report["comparison"]) for cell in cells],
+            tasks=[
+                _task_view(task, compared)
+                for task, compared in ((report["comparison"] or {}).get("tasks") or {}).items()
+            ],
+            missing=report["missing"],
+            not_compared=report["not_compared"],
+            totals=report["totals"],
+            profile=report["sweep"]["profile"],
+            shared=sorted({cell.bill.shared_by for cell in cells if cell.bill}),
+            hours=hours,
+            money=money,
+            style=Markup(style),
+            style_hash=csp_hash(style),
+        )
+    )
+    write_atomically(path, page.encode("utf-8", "replace").decode())
+
+
+def _cell_view(cell: Cell, comparison: Any) -> dict[str, Any]:
+    from livek12.report.marks import shown
+
+    metrics = ((comparison or {}).get("tasks", {}).get(cell.task) or {}).get("metrics", {})
+    mark = metrics.get("mark", {}).get(cell.label)
+    return {"cell": cell, "mark": shown("mark", mark) if mark else None}
+
+
+def _task_view(task: str, compared: Mapping[str, Any]) -> dict[str, Any]:
+    from livek12.report.marks import shown
+
+    known = compared["metrics"]
+    metrics = [name for name in _SHOWN if any(e["low"] is not None for e in known.get(name, {}).values())]
+    rows = []
+    for label in compared["counts"]:
+        estimates = [known[name].get(label) for name in metrics]
+        rows.append((label, [shown(name, e) if e else None for name, e in zip(metrics, estimates, strict=True)]))
+    tested = next((name for name in _SHOWN for pair in compared["pairs"] if name in pair["metrics"]), None)
+    pairs = [
+        (pair["a"], pair["b"], shown(tested, found["difference"]), found["test"], pair["shared"])
+        for pair in compared["pairs"]
+        if tested and (found := pair["metrics"].get(tested))
+    ]
+    return {"name": task, "metrics": metrics, "rows": rows, "tested": tested, "pairs": pairs}
+
+
+def hours(value: float | None) -> str:
+    """Hours with as many decimals as seconds need."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def money(value: float | None) -> str:
+    """An amount, or a dash where there is none."""
+    return "–" if value is None else f"{value:.2f}" if value >= 1 or value == 0 else f"{value:.4f}"

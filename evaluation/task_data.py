@@ -1,0 +1,175 @@
+"""What a run asks: the questions of its tasks with their pictures, read from a data set, and the spec made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.progress import warn
+from livek12.core.records import Image, Question, Sampling
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.scoring import Row
+from livek12.tasks.base import Task
+from livek12.tasks.budgets import siblings
+from livek12.tasks.prompting import Pages
+
+_LEAST = {"max_tokens": 1, "thinking_budget": 0, "top_k": 0}
+"""The smallest that each of these can be."""
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """The questions of each task, with pictures, and the page images."""
+
+    data: str
+    tasks: list[Task]
+    questions: dict[str, list[Question]]
+    pages: Pages
+
+
+def load_task_data(data: str, tasks: list[Task], limit: int | None) -> TaskData:
+    """Reads what the tasks ask from a built data set.
+
+    Args:
+        data: a folder made by `livek12 build`, or ORG/NAME on the Hub.
+        tasks: the tasks.
+        limit: only the first so many questions of each task, in asking order.
+
+    Raises:
+        UserError: no such data set or config, or a task without questions in it.
+    """
+    from livek12.tasks.loading import pages_for, questions_of
+
+    shared = {group[0].base_name: questions_of(group[0], data, limit) for group in siblings(tasks)}
+    questions = {task.name: shared[task.base_name] for task in tasks}
+    from_pages = [task for task in tasks if task.modality == "image_only"]
+    asked = [question for task in from_pages for question in questions[task.name]]
+    pages: Pages = pages_for(from_pages[0], data, asked) if from_pages else {}
+    return TaskData(data, tasks, questions, pages)
+
+
+def make_spec(
+    exam: TaskData,
+    model: str,
+    engine: str,
+    engine_args: Mapping[str, Any],
+    trials: int,
+    limit: int | None,
+    sampling: Mapping[str, Any],
+) -> RunSpec:
+    """What a command would run; `sampling` holds only what the user set, over each task's defaults."""
+    from livek12.core.questions import fingerprint
+
+    # Budgets of one task share their questions.
+    digests = {
+        group[0].base_name: fingerprint(exam.questions[group[0].name], _pages_asked(group[0], exam))
+        for group in siblings(exam.tasks)
+    }
+    return RunSpec(
+        model=model,
+        engine=engine,
+        engine_args=dict(engine_args),
+        tasks=[
+            TaskSpec(
+                name=task.name,
+                version=task.version,
+                modality=task.modality,
+                prompt_sha256=task.prompt_sha256,
+                data=exam.data,
+                data_sha256=digests[task.base_name],
+                questions=len(exam.questions[task.name]),
+                sampling=sampling_of(task, sampling),
+            )
+            for task in exam.tasks
+        ],
+        trials=trials,
+        limit=limit,
+    )
+
+
+def sampling_set(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was set over the tasks' defaults; a value None sets nothing.
+
+    Raises:
+        UserError: a name that is none of `Sampling`, or a number that no model could draw by.
+    """
+    found = {name: value for name, value in given.items() if value is not None}
+    for name in found:
+        if name not in Sampling.model_fields:
+            raise UserError(f"{name}: is nothing that sampling knows; it knows {', '.join(Sampling.model_fields)}")
+    for name, least in _LEAST.items():
+        check_whole(name, found.get(name), least)
+    temperature, top_p = found.get("temperature"), found.get("top_p")
+    if temperature is not None and not (_is_number(temperature) and temperature >= 0):
+        raise UserError(f"--temperature {temperature} is not a number from 0 upwards")
+    if top_p is not None and not (_is_number(top_p) and 0 < top_p <= 1):
+        raise UserError(f"--top-p {top_p} is not a number above 0 and up to 1")
+    return found
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Refuses what is no whole number from `least` upwards; None is nothing said.
+
+    Raises:
+        UserError: it is not.
+    """
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+        raise UserError(f"--{name.replace('_', '-')} {value!r} is not a whole number from {least} upwards")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def sampling_of(task: Task, said: Mapping[str, Any]) -> Sampling:
+    """The sampling of a task with what the user set in place of its own."""
+    return Sampling(**{**task.sampling.model_dump(), **said})
+
+
+def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
+    """The exam of a run with its pictures; without them where the data set is no longer there.
+
+    Args:
+        run: the run folder.
+        data: where the data set lies now, if not where run.json says.
+
+    Raises:
+        UserError: `data` is given and is another data set than the run's.
+    """
+    from livek12.tasks.registry import get_task
+
+    spec = run.spec()
+    tasks = [get_task(task.name) for task in spec.tasks]
+    place = data or spec.tasks[0].data
+    try:
+        exam = load_task_data(place, tasks, spec.limit)
+    except UserError as error:
+        if data:
+            raise
+        warn(f"there are no pictures: {error}; say where the data is with --data")
+        return TaskData(place, tasks, {}, {})
+    now = make_spec(exam, spec.model, spec.engine, spec.engine_args, spec.trials, spec.limit, {})
+    for was, found in zip(spec.tasks, now.tasks, strict=True):
+        if was.data_sha256 != found.data_sha256:
+            raise UserError(f"{place}: other questions than the run's for {was.name}; give its own data with --data")
+    return exam
+
+
+def illustrated(rows: Iterable[Row], exam: TaskData) -> Iterator[Row]:
+    """The rows with the pictures of their questions."""
+    pictures = {(task, q.id): q for task, questions in exam.questions.items() for q in questions}
+    return (replace(row, question=pictures.get((row.task, row.question.id), row.question)) for row in rows)
+
+
+def _pages_asked(task: Task, exam: TaskData) -> list[Image]:
+    if task.modality != "image_only":
+        return []
+    questions = exam.questions[task.name]
+    keys = {(question.paper_id, number) for question in questions for number in question.page_numbers}
+    return [
+        exam.pages[paper, number] for paper, number in sorted(keys, key=str) if paper and (paper, number) in exam.pages
+    ]

@@ -1,0 +1,103 @@
+"""The version of the code that decides, which nobody has to raise: a hash of what it says, not of how it is written.
+
+Contract: comments, docstrings, annotations, imports, layout, the names of files and the order of what stands in them do
+not change a version, nor does a library or a Python of another version; any other edit does. So no mark outlives the
+rules that gave it, and files can be moved freely. Working it out takes a second fraction and is remembered on disk.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from livek12.core.store import DECISIONS, Store
+
+DECIDING = (
+    *("judges/base.py", "judges/cascade.py", "judges/grade.py", "judges/parts.py", "judges/rules"),
+    *("tasks/extraction", "tasks/scorer.py", "core/text.py"),
+)
+"""Modules, and folders of modules, from a response to what the rules say; read as text, not imported."""
+PANEL = ("judges/llm", "core/prompts.py", "core/replies.py", "engines/asking.py")
+"""Those that ask judge models, read what they say and add it up."""
+_NOT_SAID = frozenset({"annotation", "returns", "type_params", "kind", "ctx"})
+
+
+_PARSING = threading.Lock()
+_TRIES = 20
+
+
+@cache
+def code_version(places: tuple[str, ...]) -> str:
+    """Eight hexadecimal digits for the code of `DECIDING` or `PANEL`."""
+    sources = [source for place in places for source in _sources(place)]
+    store = Store(DECISIONS)
+    key = f"code {hashlib.sha256(repr(sources).encode()).hexdigest()}"
+    known = store.get(key)
+    if known is None:
+        known = version_of(sources)
+        store.put(key, known)
+    store.close()
+    return known
+
+
+def version_of(sources: Sequence[bytes]) -> str:
+    """The same for modules at hand; their order does not matter."""
+    said = [
+        hashlib.sha256("".join(_said(statement)).encode()).hexdigest()
+        for source in sources
+        for statement in _tree(source).body
+        if not _is_silent(statement)
+    ]
+    return hashlib.sha256("".join(sorted(said)).encode()).hexdigest()[:8]
+
+
+def _tree(source: bytes) -> ast.Module:
+    """The syntax tree; Python 3.11 fails where two threads make one at the same time, whosever they are."""
+    with _PARSING:
+        for _ in range(_TRIES):
+            with contextlib.suppress(SystemError):
+                return ast.parse(source)
+            time.sleep(0.05)
+        return ast.parse(source)
+
+
+def _sources(place: str) -> list[bytes]:
+    room, _, rest = place.partition("/")
+    found = resources.files(f"livek12.{room}").joinpath(rest)
+    files = sorted(found.iterdir(), key=lambda file: file.name) if found.is_dir() else [found]
+    return [file.read_bytes() for file in files if file.name.endswith(".py")]
+
+
+def _said(node: Any) -> Iterator[str]:
+    """What a piece of code says, as text; empty fields are left out, for later Pythons have more of them."""
+    if isinstance(node, list):
+        for one in node:
+            if not _is_silent(one):
+                yield from _said(one)
+    elif isinstance(node, ast.Import | ast.ImportFrom):  # by another name the code says nothing of what it takes
+        yield from (f"({alias.name} as {alias.asname})" for alias in node.names if alias.asname)
+    elif isinstance(node, ast.AST):
+        yield f"({type(node).__name__}"
+        for name, value in ast.iter_fields(node):
+            if name not in _NOT_SAID and value not in (None, []):
+                yield f" {name}="
+                yield from _said(value)
+        yield ")"
+    else:
+        yield repr(node)
+
+
+def _is_silent(node: Any) -> bool:
+    """Whether it is an import, a docstring, or only there for the types."""
+    if isinstance(node, ast.If):
+        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return isinstance(node, ast.Import | ast.ImportFrom) and not any(alias.asname for alias in node.names)

@@ -1,0 +1,149 @@
+"""The judges of one sitting, opened and closed together: the rules with their store, and the panel where there is one.
+
+Contract: `Jury` is a context manager: leaving it writes what waits and closes every engine. Commands and plug-ins
+for harnesses open their judges here. Of judges that take turns (`schedule` is there then) one is up at a time: their
+caller asks about what is open round by round (judges.llm.schedule).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from livek12.core.store import VOTES, Store
+from livek12.judges.base import NamedJudge
+from livek12.judges.cascade import decision_store, default_cascade
+from livek12.judges.grade import GradingConfig
+
+if TYPE_CHECKING:
+    from livek12.judges.llm.audit import Auditor
+    from livek12.judges.llm.client import JudgeModel
+    from livek12.judges.llm.panel_scorer import PanelScorer
+    from livek12.judges.llm.schedule import Schedule
+    from livek12.judges.llm.spec import PanelSpec
+
+MOST_THREADS = 256
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """Who judges, and with what at hand.
+
+    Attributes:
+        panel: the models for what the rules leave open; None for rules alone.
+        answers: a data set with the keys, where the run's own questions have none.
+        data: where the run's data set lies now, if it moved (for its pictures).
+        cache: whether decisions and replies are remembered on disk.
+        audit: whether models also audit the reasoning, where the task's article has them do so.
+        together: whether several local judges are all loaded at once, where they could take turns.
+    """
+
+    panel: PanelSpec | None = None
+    answers: str = ""
+    data: str = ""
+    cache: bool = True
+    audit: bool = True
+    together: bool = False
+
+
+class Jury:
+    """The rules, and the panel where there is one.
+
+    Args:
+        options: who judges.
+        in_turn: whether several local judges are loaded one after the other instead of all at once.
+        sessions: the run folder in which the engines' time is kept.
+    """
+
+    def __init__(self, options: JudgeOptions, *, in_turn: bool = False, sessions: Path | None = None) -> None:
+        self.options = options
+        self.cascade = default_cascade(decision_store() if options.cache else None)
+        self._after = ExitStack()
+        self._threads: ThreadPoolExecutor | None = None
+        self.panel = None
+        self.schedule: Schedule | None = None
+        self._models: list[JudgeModel] = []
+        if options.panel is not None:
+            from livek12.engines.asking import DIRECT
+            from livek12.judges.llm.client import JudgeModel
+            from livek12.judges.llm.panel import Panel
+            from livek12.judges.llm.schedule import Schedule
+
+            local = [judge for judge in options.panel.judges if judge.runs_on not in DIRECT]
+            self.schedule = Schedule() if in_turn and len(local) > 1 else None
+            votes = Store(VOTES) if options.cache else None
+            if votes is None and self.schedule is not None:  # replies go from turn to turn, and no further
+                votes = Store(VOTES, Path(self._after.enter_context(TemporaryDirectory(prefix="livek12-"))))
+                self._after.callback(votes.close)
+            self._models = [
+                JudgeModel(judge, votes, schedule=self.schedule, sessions=sessions) for judge in options.panel.judges
+            ]
+            for model in self._models:
+                if model.spec not in local:
+                    model.start()  # cheap, and a wrong address or missing file is said before any work
+            self._threads = ThreadPoolExecutor(self.threads * len(self._models), thread_name_prefix="panel")
+            self.panel = Panel(options.panel, self._models, self._threads)
+
+    def try_out(self, local: bool) -> None:
+        """Makes sure that the judges can be asked, before anything depends on it.
+
+        Endpoints are asked something small, recorded replies are there already, and a local model is loaded: of those
+        that take turns the one that comes first.
+
+        Args:
+            local: whether local models are tried, or may be left until they are asked: all may be remembered.
+
+        Raises:
+            UserError: one cannot be asked; says which and why.
+        """
+        from livek12.engines.asking import DIRECT
+
+        for model in self._models:
+            if model.spec.runs_on in DIRECT or (local and (self.schedule is None or self.schedule.admits(model))):
+                model.try_out()
+
+    @property
+    def asked(self) -> int:
+        """How many requests were put to judges so far."""
+        return sum(model.asked for model in self._models)
+
+    @property
+    def threads(self) -> int:
+        """How many responses are put before the panel at a time: enough to keep every judge busy."""
+        if self.options.panel is None:
+            return 1
+        asked = [judge.engine_args.get("concurrency", 16) for judge in self.options.panel.judges]
+        busy = max((int(n) for n in asked if str(n).isdecimal()), default=16)
+        local = any(judge.engine in {"auto", "vllm"} for judge in self.options.panel.judges)
+        return min(MOST_THREADS, 2 * max(busy, 64 if local else 1))
+
+    def panel_scorer(self, named: NamedJudge, config: GradingConfig) -> PanelScorer | None:
+        """The panel with the method of a task; None for rules alone."""
+        from livek12.judges.llm.panel_scorer import PanelScorer
+
+        return None if self.panel is None else PanelScorer(self.panel, named, config, self.cascade)
+
+    def auditor(self, named: NamedJudge) -> Auditor | None:
+        """The panel as critics of the reasoning; None where nobody is to audit."""
+        from livek12.judges.llm.audit import Auditor
+
+        wanted = named.audit and self.options.audit
+        return Auditor(self.panel, named.size) if wanted and self.panel is not None else None
+
+    def __enter__(self) -> Jury:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *ended: object) -> None:
+        self.cascade.flush()
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            return  # who stops does not wait for a judge; replies that came are stored
+        if self.panel is not None:
+            for model in self._models:
+                model.end()
+        if self._threads is not None:
+            self._threads.shutdown(wait=True, cancel_futures=True)
+        self._after.close()

@@ -1,0 +1,437 @@
+"""Whether two trees say the same: values, lists, sets, tuples, regions, equations, matrices. Worker only.
+
+- A bare list is a set of values, unless one side names them; tuples keep their order. Of several solutions (or, ±, a
+  set, points, one name) all are wanted and no other; of a plain list, one value alone is undecided.
+- Intervals, inequalities and set-builders are regions. The same interval with all its finite ends open instead of
+  closed is undecided (where a function rises, either is written); with one of two it differs. An inequality that is
+  still to be solved accepts no other form, and a value no equation that is still to be solved.
+- A name before a value ("x =") is dropped when only one side has it; other names are undecided.
+- A parameter that runs over the whole numbers may have another name; families are compared as unions of arithmetic
+  progressions when one side says "for every integer".
+- A constant of integration may have another name and another value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy
+
+from livek12.judges.base import Outcome
+from livek12.judges.rules.equations import (
+    as_equation,
+    compare_congruences,
+    compare_equations,
+    compare_inequalities,
+    equation_and_value,
+)
+from livek12.judges.rules.expressions import INTEGRATION, WHOLE_NAMES, agree, equal
+from livek12.judges.rules.families import is_periodic, same_families, shifted
+from livek12.judges.rules.kinds import (
+    agree_all,
+    based,
+    entries,
+    holds_interval,
+    is_complete,
+    is_vector,
+    may_be_interval,
+    named_by_size,
+    one_is_huge,
+)
+from livek12.judges.rules.nodes import Node, holds_symbol
+from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
+from livek12.judges.rules.trees import (
+    DOTS,
+    EMPTY,
+    HOLDERS,
+    as_count,
+    as_quotient,
+    bound_variable,
+    expand,
+    grouped,
+    has_sign,
+    is_set,
+    named_entries,
+    numbered,
+    rename,
+    rows_of,
+    unnamed,
+)
+from livek12.judges.rules.values import TooBig, Unsupported, Value, value_of
+
+Said = tuple[Outcome, str]
+MAX_VALUES = 12
+_REALS: Node = ["const", "reals"]
+_REGIONS = frozenset({"tuple", "interval", "union", "matrix"})
+_NUMBERS = frozenset({"num", "div", "root", "percent"})
+_ONE_KIND = frozenset({"tuple", "interval", "matrix"})
+
+
+class Comparer:
+    """Compares the trees of one key and one answer."""
+
+    def __init__(self, open_ends: bool = False) -> None:
+        """Args: open_ends: an interval may be open or closed at its ends."""
+        self.open_ends = open_ends
+        self.family = False
+        self.intervals = False
+        self.bound: frozenset[str] = frozenset()
+
+    def compare(self, gold: Node, answer: Node) -> Said:
+        """The outcome and why."""
+        try:
+            return self._compare(gold, answer)
+        except Unsupported as reason:
+            return "undecided", str(reason)
+
+    def _compare(self, gold: Node, answer: Node) -> Said:
+        kinds = {gold[0], answer[0]}
+        if gold == answer:
+            return "accept", "same expression"
+        if "named" in kinds and not {"named", "tuple"} >= kinds:
+            if as_count(gold) != gold:
+                return "undecided", "a point or a number of choices"
+            answer = as_count(answer)
+            kinds = {gold[0], answer[0]}
+        if gold == _REALS and answer == ["sym", "R"]:
+            return "accept", "the real numbers"
+        if "named" in kinds and "rel" in kinds and (has_sign(gold) or has_sign(answer)):
+            both = [[as_equation(one) for one in expand(node)] for node in (gold, answer)]
+            return self._lists(both[0], both[1], complete=True)
+        if "family" in kinds:
+            self.family = True
+            return self._compare(*(node[2] if node[0] == "family" else node for node in (gold, answer)))
+        if EMPTY in (gold, answer):
+            return self._empty(answer if gold == EMPTY else gold)
+        if "unit" in kinds:
+            return self._units(gold, answer)
+        golds_named, answers_named = named_entries(gold), named_entries(answer)
+        if (golds_named or answers_named) and {"list"} & kinds:
+            listed = [
+                ["list", "and", named] if named else node
+                for named, node in ((golds_named, gold), (answers_named, answer))
+            ]
+            return self._compare(*listed)
+        if "named" in kinds:
+            return self._named(gold, answer)
+        conditions = [entry[0] == "rel" for node in (gold, answer) if node[0] == "list" for entry in node[2]]
+        if kinds == {"list", "tuple"} and not (conditions and all(conditions)):
+            return self._list_and_tuple(gold, answer)
+        if kinds == {"tuple"} and (said := self._in_order(gold[1], answer[1]))[0] != "undecided":
+            return said
+        regions = region_of(gold), region_of(answer)
+        if regions[0] is not None and regions[1] is not None:
+            said = self._regions(regions[0], regions[1])
+            return self._relations(gold, answer) if said[0] == "undecided" and kinds == {"rel"} else said
+        golds, answers = (grouped(expand(node)) for node in (gold, answer))
+        if len(golds) > 1 or len(answers) > 1 or kinds & HOLDERS:
+            return self._lists(golds, answers, all(is_complete(node) for node in (gold, answer) if node[0] == "list"))
+        return self._single(gold, answer)
+
+    @staticmethod
+    def _empty(other: Node) -> Said:
+        """The empty set beside anything else."""
+        if other[0] == "set" or (other[0] in {"num", "tuple", "interval"}):
+            return "reject", "only one of them is empty"
+        return "undecided", "the empty set beside another kind of answer"
+
+    def _single(self, gold: Node, answer: Node) -> Said:
+        kinds = {gold[0], answer[0]}
+        if kinds == {"rel"}:
+            return self._relations(gold, answer)
+        if gold[0] == "matrix" or kinds == {"matrix", "tuple"}:
+            gold, answer = (rows_of(node) for node in (gold, answer))
+            kinds = {gold[0], answer[0]}
+        if kinds <= {"tuple", "matrix"}:
+            if kinds == {"matrix"} and [len(row) for row in gold[1]] != [len(row) for row in answer[1]]:
+                return "reject", "another shape"
+            if kinds == {"matrix", "tuple"} and not all(is_vector(node) for node in (gold, answer)):
+                return "reject", "a matrix beside a row of numbers"
+            return self._in_order(*entries(gold, answer))
+        if kinds == {"congruent"}:
+            return compare_congruences(gold, answer)
+        if kinds == {"cases"}:
+            return self._pieces(gold[1], answer[1])
+        if "based" in kinds:
+            return based(gold, answer)
+        if kinds == {"ratio"}:
+            return self._ratios(gold[1], answer[1])
+        if gold[0] == "rel":
+            return equation_and_value(gold, answer)
+        if answer[0] == "rel" and answer[1] == ["="] * len(answer[1]) and agree_all(answer):
+            return self._compare(gold, answer[2][-1])
+        if kinds & _REGIONS and (kinds & _NUMBERS or holds_interval(gold) != holds_interval(answer)):
+            return "reject", "only one of them is a number"
+        if kinds & {"rel", "tuple", "interval", "union", "builder"}:
+            return "undecided", "another kind of answer"
+        if holds_interval(answer) and not holds_interval(gold):
+            return "reject", "only one of them is a number"
+        try:
+            values = value_of(as_quotient(gold)), value_of(as_quotient(answer))
+        except TooBig:
+            return one_is_huge(gold, answer)
+        said = self._scalars(*values)
+        if "ratio" in kinds and said[0] == "accept" and any(value.expr.is_Integer for value in values):
+            return "undecided", "a ratio beside a whole number"
+        return said
+
+    # --- scalars ------------------------------------------------------------------------------------------------
+
+    def _scalars(self, gold: Value, answer: Value, shifts: bool = True) -> Said:
+        """Equal values; with `shifts`, a family may be shifted by whole steps."""
+        if gold.is_matrix or answer.is_matrix:
+            return ("accept", "the same matrix") if gold.expr == answer.expr else ("undecided", "matrices")
+        only = [gold.expr.free_symbols - answer.expr.free_symbols, answer.expr.free_symbols - gold.expr.free_symbols]
+        renamed = all(len(mine) == 1 and str(next(iter(mine))) in WHOLE_NAMES for mine in only)
+        if renamed:
+            answer = answer.renamed(next(iter(only[1])), next(iter(only[0])))
+        if self.integrated(gold, answer):
+            return "accept", "equal but for the constant"
+        outcome, reason = equal(gold, answer, self.bound)
+        parameter = next((name for name in gold.expr.free_symbols if str(name) in WHOLE_NAMES), None)
+        family = self.family or (parameter is not None and is_periodic(gold.expr, parameter))
+        if outcome == "accept" and renamed and not family:
+            return "undecided", "other symbols"
+        if outcome == "reject" and parameter is not None and family:
+            outcome, reason = shifted(gold.expr, answer.expr, parameter)
+            if outcome == "accept" and not (self.family and shifts):
+                return "undecided", "a shifted family"
+        return outcome, reason
+
+    @staticmethod
+    def integrated(gold: Value, answer: Value) -> bool:
+        """Whether both are F + C with any constant C."""
+        plain = []
+        for value in (gold, answer):
+            found = [name for name in value.expr.free_symbols if str(name) in INTEGRATION]
+            if len(found) != 1 or abs(sympy.diff(value.expr, found[0])) != 1:
+                return False
+            plain.append(value.expr.xreplace({found[0]: sympy.Integer(0)}))
+        if plain[0].free_symbols != plain[1].free_symbols or not plain[0].free_symbols:
+            return False
+        slopes = [[sympy.diff(one, name) for name in sorted(plain[0].free_symbols, key=str)] for one in plain]
+        return all(agree(mine, theirs)[0] == "accept" for mine, theirs in zip(*slopes, strict=True))
+
+    def _units(self, gold: Node, answer: Node) -> Said:
+        units = [node[2] if node[0] == "unit" else "" for node in (gold, answer)]
+        words = [node[3] if node[0] == "unit" else "" for node in (gold, answer)]
+        values = [node[1] if node[0] == "unit" else node for node in (gold, answer)]
+        if all(units) and units[0] != units[1]:
+            return "undecided", "the units differ"
+        if units[0] != units[1] and units[0] not in {"", "deg^1"}:
+            return "undecided", "the key has a unit, the answer none"
+        outcome, reason = self._compare(*values)
+        if all(words) and words[0] != words[1] and outcome == "accept":
+            return "undecided", "different words behind the value"
+        return outcome, reason
+
+    def _named(self, gold: Node, answer: Node) -> Said:
+        """A name on one side falls; f(x) and f(z) are one function; y = … and x = … are read as equations."""
+        if gold[0] != "named" or answer[0] != "named":
+            other = answer if gold[0] == "named" else gold
+            if other[0] == "rel":
+                return self._named_and_equation(gold, answer)
+            return self._compare(unnamed(gold), unnamed(answer))
+        bound = bound_variable(gold[1]), bound_variable(answer[1])
+        if bound[0]:
+            self.bound = frozenset({bound[0][1]})
+        if gold[1] == answer[1]:
+            said = self._compare(gold[3], answer[3])
+            return (
+                ("undecided", "another step to the value")
+                if said[0] == "accept" and self._apart(gold, answer)
+                else said
+            )
+        heads = {bound[1] is None and answer[1], bound[0] is None and gold[1]} - {False}
+        argument = next((one[1] for one in bound if one), "")
+        if heads == {"y"} and argument and argument != "y":
+            said = self._compare(gold[3], answer[3])
+            if said[0] == "accept" and str(argument) in map(str, value_of(gold[3]).expr.free_symbols):
+                return said
+        if bound[0] and bound[1] and bound[0][0] == bound[1][0]:
+            return self._compare(gold[3], rename(answer[3], bound[1][1], bound[0][1]))
+        if gold[2] and answer[2]:
+            said = compare_equations(as_equation(gold), as_equation(answer))
+            both = gold[2][0] == answer[2][0] == "sym" and value_of(gold[3]).expr.free_symbols
+            if said[0] == "accept" or (said[0] == "reject" and both):
+                return said
+        return "undecided", "another name"
+
+    def _apart(self, gold: Node, answer: Node) -> bool:
+        """Whether two chains of as many equals (v = gt = at) differ in a step before their last, which is no number."""
+        earlier = [node[4] if len(node) > 4 else [] for node in (gold, answer)]
+        if len(earlier[0]) != len(earlier[1]) or not holds_symbol(gold[3]):
+            return False
+        return any(self.compare(*pair)[0] == "reject" for pair in zip(*earlier, strict=True))
+
+    @staticmethod
+    def _named_and_equation(gold: Node, answer: Node) -> Said:
+        """X = 3 beside 2x = 6 is still to be solved; y = 2x beside 2x - y = 0 is the same curve."""
+        said = compare_equations(as_equation(gold), as_equation(answer))
+        constant = gold[0] == "named" and not value_of(gold[3]).expr.free_symbols
+        if said[0] == "accept" and constant:
+            return "undecided", "an equation that is still to be solved"
+        return said
+
+    # --- several values -----------------------------------------------------------------------------------------
+
+    def _lists(self, golds: list[Node], answers: list[Node], complete: bool) -> Said:
+        """Two lists of values; `complete` says that each is plainly the whole of the solutions."""
+        if max(len(golds), len(answers)) > MAX_VALUES:
+            return "undecided", "too many values"
+        if DOTS in [*golds, *answers]:
+            same = len(golds) == len(answers) and all(
+                (one == DOTS) == (two == DOTS) for one, two in zip(golds, answers, strict=True)
+            )
+            return (
+                self._in_order(*([node for node in nodes if node != DOTS] for nodes in (golds, answers)))
+                if same
+                else ("undecided", "an ellipsis")
+            )
+        if self.family and (
+            said := same_families([unnamed(node) for node in golds], [unnamed(node) for node in answers])
+        ):
+            return said
+        names = [[node[1] for node in nodes if node[0] == "named"] for nodes in (golds, answers)]
+        distinct = len(set(names[0])) == len(golds) == len(answers)
+        if distinct and sorted(names[0]) == sorted(names[1]):
+            by_name = {node[1]: node for node in answers}
+            said = self._in_order(golds, [by_name[name] for name in names[0]])
+            if said[0] == "reject" and numbered(names[0]) and self._other_numbers(golds, answers):
+                return "undecided", "the right values, numbered otherwise"
+            return said
+        letters = [{name.partition("_")[0] for name in mine} for mine in names]
+        if letters[0] == letters[1] and len(letters[0]) == 1 and len(names[0] + names[1]) == len(golds + answers):
+            golds, answers, names = [unnamed(node) for node in golds], [unnamed(node) for node in answers], [[], []]
+            complete = True
+        outcome, reason = self._as_sets(golds, answers, complete)
+        one_named = any(len(set(mine)) == len(nodes) > 1 for mine, nodes in zip(names, (golds, answers), strict=True))
+        by_size = {named_by_size(nodes) for nodes in (golds, answers)}
+        ordered = outcome == "accept" and self._in_order(golds, answers)[0] == "accept"
+        misnamed = one_named and not all(names) and not ordered and True not in by_size
+        if outcome == "accept" and (False in by_size or misnamed):
+            return "undecided", "the right values, perhaps of the wrong names"
+        if outcome == "reject" and any(node[0] == "rel" and node[1][0] != "=" for node in [*golds, *answers]):
+            return "undecided", "several conditions"
+        return outcome, reason
+
+    def _other_numbers(self, golds: list[Node], answers: list[Node]) -> bool:
+        """Whether the values agree without their names: which root is x_1 is anyone's choice."""
+        return self._as_sets([unnamed(node) for node in golds], [unnamed(node) for node in answers])[0] != "reject"
+
+    def _pair(self, gold: Node, answer: Node) -> Outcome:
+        """One entry of each side; a set within is no element."""
+        if is_set(gold) != is_set(answer):
+            return "reject"
+        return self.compare(gold, answer)[0]
+
+    def _as_sets(self, golds: list[Node], answers: list[Node], complete: bool = False) -> Said:
+        """Every value of one side found on the other; a value of each side found nowhere is a difference."""
+        table = [[self._pair(mine, theirs) for theirs in answers] for mine in golds]
+        columns = [list(column) for column in zip(*table, strict=True)]
+        if all("accept" in line for line in [*table, *columns]):
+            return "accept", "the same values"
+        missing = any(set(row) == {"reject"} for row in table)
+        extra = any(set(column) == {"reject"} for column in columns)
+        points = all(unnamed(node)[0] in _ONE_KIND for node in [*golds, *answers])
+        whole = complete or min(len(golds), len(answers)) > 1
+        if (missing and extra) or (missing and whole) or (extra and (whole or points)):
+            return "reject", "other values"
+        return "undecided", "a part of the values, or more than the key has" if missing or extra else "values"
+
+    def _in_order(self, golds: Sequence[Node], answers: Sequence[Node]) -> Said:
+        if len(golds) != len(answers):
+            return "reject", "another number of entries"
+        said = [self.compare(*pair) for pair in zip(golds, answers, strict=True)]
+        for wanted in ("reject", "undecided"):
+            for outcome, reason in said:
+                if outcome == wanted:
+                    return outcome, reason
+        return "accept", "entry by entry"
+
+    def _list_and_tuple(self, gold: Node, answer: Node) -> Said:
+        """X = 1, y = 2 beside (1, 2); (x, y) = (1, 2) comes here as a list; points beside one point."""
+        entries = [[unnamed(entry) for entry in node[-1]] for node in (gold, answer)]
+        if any(node[0] in {"tuple", "interval", "rel"} for node in [*entries[0], *entries[1]]):
+            both = [expand(node) if node[0] == "list" else [node] for node in (gold, answer)]
+            complete = all(is_complete(node) for node in (gold, answer) if node[0] == "list")
+            return self._lists(grouped(both[0]), grouped(both[1]), complete)
+        said = self._in_order(*entries)
+        unnamed_pair = gold[0] == "tuple" and not any(entry[0] == "named" for entry in answer[2])
+        if said[0] == "accept" and unnamed_pair and may_be_interval(gold):
+            return "undecided", "two values for a point or an interval"
+        if said[0] == "accept" or (gold[0] == "tuple" and said[0] == "reject"):
+            return said
+        return "undecided", "a list beside a tuple"
+
+    def _ratios(self, golds: list[Node], answers: list[Node]) -> Said:
+        if len(golds) != len(answers):
+            return "undecided", "another number of terms"
+        relative = [[["div", term, terms[0]] for term in terms[1:]] for terms in (golds, answers)]
+        return self._in_order(*relative)
+
+    # --- relations ----------------------------------------------------------------------------------------------
+
+    def _relations(self, gold: Node, answer: Node) -> Said:
+        if gold[1] == ["="] and answer[1] == ["="]:
+            return compare_equations(gold, answer)
+        if "=" in gold[1] or "=" in answer[1]:
+            return "undecided", "relations"
+        return compare_inequalities(gold, answer)
+
+    def _regions(self, gold: Region, answer: Region) -> Said:
+        if gold.variable and answer.variable and gold.variable != answer.variable:
+            return "undecided", "other symbols"
+        self.intervals = not (gold.variable or answer.variable)
+        normal = is_numeric(gold) and is_numeric(answer)
+        if len(gold.spans) != len(answer.spans):
+            return ("reject", "other intervals") if normal else ("undecided", "another number of intervals")
+        table = [[self._same_span(mine, theirs) for theirs in answer.spans] for mine in gold.spans]
+        columns = [list(column) for column in zip(*table, strict=True)]
+        if all("accept" in line for line in [*table, *columns]):
+            if answer.solved or not gold.solved:
+                return "accept", "the same region"
+            return "undecided", "an inequality that is still to be solved"
+        if any(set(row) == {"reject"} for row in table):
+            return "reject", "other ends"
+        return "undecided", "the same ends with other brackets, or unclear ends"
+
+    def _same_span(self, gold: LineSpan, answer: LineSpan) -> Outcome:
+        ends = {
+            self._scalars(gold.low, answer.low, shifts=False)[0],
+            self._scalars(gold.high, answer.high, shifts=False)[0],
+        }
+        if ends != {"accept"}:
+            return "reject" if "reject" in ends else "undecided"
+        flips = [
+            mine != theirs
+            for end, mine, theirs in (
+                (gold.low, gold.low_closed, answer.low_closed),
+                (gold.high, gold.high_closed, answer.high_closed),
+            )
+            if not end.expr.is_infinite
+        ]
+        if not any(flips) or self.open_ends:
+            return "accept"
+        alike = gold.low_closed == gold.high_closed and answer.low_closed == answer.high_closed
+        return "undecided" if self.intervals and all(flips) and (len(flips) == 1 or alike) else "reject"
+
+    def _pieces(self, golds: list[list[Node]], answers: list[list[Node]]) -> Said:
+        """Piecewise values: the same pieces under the same conditions, in any order."""
+        if len(golds) != len(answers):
+            return "undecided", "another number of pieces"
+        left = list(answers)
+        for value, condition in golds:
+            match = next((one for one in left if self._same_condition(condition, one[1])), None)
+            if match is None:
+                return "undecided", "other conditions"
+            outcome, reason = self.compare(value, match[0])
+            if outcome != "accept":
+                return outcome, reason
+            left.remove(match)
+        return "accept", "the same pieces"
+
+    def _same_condition(self, gold: Node | None, answer: Node | None) -> bool:
+        if gold is None or answer is None or ["const", "otherwise"] in (gold, answer):
+            return gold == answer
+        return self.compare(gold, answer)[0] == "accept"

@@ -1,0 +1,187 @@
+"""Choice questions: the set of labels, in any order and script, beside the key's.
+
+Partial credit for multiple choice is a named rule, given when the answer is a non-empty proper part of the key
+without a wrong label: `exact` gives nothing, `half` half the points, `proportional` the share of the key's labels
+(gaokao since 2024). The decision is accept only when the sets are equal.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.judges.base import AnswerComparison, Decision, PartialCredit, accept, reject, undecided
+from livek12.judges.rules.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
+from livek12.judges.rules.latex import parse
+from livek12.judges.rules.notation import bare
+from livek12.judges.rules.numeric import read_number
+from livek12.judges.rules.text import normal_form
+from livek12.judges.rules.tokens import Unparsable
+from livek12.judges.rules.trees import unnamed
+
+NAME = "choice"
+
+
+class ChoiceStage:
+    """Decides choice questions whose key is labels."""
+
+    name = NAME
+
+    def decide(self, comparison: AnswerComparison) -> Decision:
+        """Accept or reject with partial credit; undecided when key or answer is not readable as labels."""
+        if not comparison.is_choice:
+            return _statements(comparison)
+        gold = _labels(comparison, comparison.gold)
+        if gold is None:
+            return undecided(NAME, "the key is not option labels")
+        answer, doubt = _chosen(comparison)
+        if answer is None and _says_none(comparison):
+            return reject(NAME, "chose none of the options")
+        if answer is None:
+            return undecided(NAME, doubt)
+        if not _same_script(gold, answer):
+            return undecided(NAME, "key and answer use different labels")
+        return _judge(comparison, gold, answer)
+
+
+_STATEMENTS = re.compile(r"[①-⑩㉠-㉧](?:[\s,，、;；和与及→-]*[①-⑩㉠-㉧])*")
+_JAMO = re.compile(r"[ㄱ-ㅎ](?:[\s,，、;；·와과]*[ㄱ-ㅎ])*")
+_DIGIT_LIST = re.compile(r"[1-9](?:(?:\s*[,，、;；和与及]\s*|\s+)[1-9])*|(?:[(（][1-9][)）][\s,，、]*)+")
+"""Numbers of statements in digits; a pair in brackets is a point."""
+_STEPS = re.compile(r"[A-H](?:[\s,，、→-]*[A-H]){2,7}")
+_ARROWS = re.compile(r"\\(?:to|(?:long)?rightarrow)(?![a-zA-Z])|[-=]{0,3}>|→")
+
+
+def _statements(comparison: AnswerComparison) -> Decision:
+    """A blank whose key is the numbers of statements ("②③") or steps in their order ("③①②", "CAB").
+
+    A key that is not in rising order is a sequence. One that is may be a set or a sequence: the same labels in another
+    order are right only where there are two, or where they are ㄱ, ㄴ, ㄷ, which no sequence is written in.
+    """
+    if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
+        return undecided(NAME)
+    gold, answer = (_ARROWS.sub("、", bare(text)) for text in (comparison.gold, comparison.answer))
+    signs = next((signs for signs in (_STATEMENTS, _JAMO, _STEPS) if signs.fullmatch(gold)), None)
+    if signs is None:
+        return undecided(NAME)
+    wanted = label_sequence(gold)
+    given = label_sequence(answer) if signs.fullmatch(answer) or _DIGIT_LIST.fullmatch(answer) else []
+    if not given or len(set(given)) < len(given) or len(set(wanted)) < len(wanted):
+        return undecided(NAME, "the answer is not statement numbers")
+    if wanted == given:
+        return accept(NAME, "the same labels")
+    rising = wanted == sorted(wanted)
+    if set(wanted) == set(given) and rising:
+        if signs is _JAMO or (signs is _STATEMENTS and len(wanted) == 2):
+            return accept(NAME, "the same statements")
+        return undecided(NAME, "the same labels in another order")
+    if signs is not _STEPS and set(wanted) != set(given) and len(given) > 1:
+        return reject(NAME, "other statements")
+    if signs.fullmatch(answer) and (signs is not _STEPS or (not rising and len(wanted) == len(given))):
+        return reject(NAME, "other labels")
+    return undecided(NAME, "perhaps not statement numbers")
+
+
+_NONE = re.compile(
+    r"(?:以上|上述|四个选项|选项)?(?:选项|答案|说法|各项)?(?:都|均|全)(?:不对|不正确|不是|错误|错|不符合(?:题意)?)|(?:没有|无)(?:一个)?正确(?:的)?(?:选项|答案)?"
+    r"|none(?: of (?:the above|these|them|the (?:options|choices)))?(?: (?:is|are) (?:correct|right))?"
+    r"|(?:정답|답|해당)\s?(?:이|사항)?\s?없(?:음|다|습니다)",
+    re.IGNORECASE,
+)
+
+
+def _says_none(comparison: AnswerComparison) -> bool:
+    """Whether the answer is "none of the above" and no option, all of which are at hand, says so or is a picture."""
+    texts = [option.text.strip() for option in comparison.options]
+    known = len(texts) > 1 and all(texts) and not any(_NONE.search(text) for text in texts)
+    return known and _NONE.fullmatch(bare(comparison.answer)) is not None
+
+
+def _judge(comparison: AnswerComparison, gold: frozenset[str], answer: frozenset[str]) -> Decision:
+    chosen = "".join(sorted(answer))
+    if answer == gold:
+        return accept(NAME, f"chose {chosen}")
+    score = partial_score(comparison.partial_credit, gold, answer) if len(gold) > 1 else 0.0
+    return reject(NAME, f"chose {chosen}", score)
+
+
+def partial_score(rule: PartialCredit, gold: frozenset[str], answer: frozenset[str]) -> float:
+    """The share of the points for an answer that is not the whole key (see the module's text)."""
+    if rule == "exact" or not answer or not answer < gold:
+        return 0.0
+    return 0.5 if rule == "half" else len(answer) / len(gold)
+
+
+_DIGITS = re.compile(r"[1-9]{2,9}")
+
+
+def _known(comparison: AnswerComparison) -> set[str]:
+    return {label for option in comparison.options for label in read_labels(option.label) or ()}
+
+
+def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
+    """The labels a text names. Of several digits ("135") each is one, where no option bears them all together."""
+    digits, known = bare(text), _known(comparison)
+    if comparison.question_type == "multiple_choice" and _DIGITS.fullmatch(digits) and digits not in known:
+        labels = frozenset(digits)
+        if len(labels) == len(digits) and labels <= (known or set("12345")):
+            return labels
+    return read_labels(text)
+
+
+_SMALL_LETTERS = re.compile(r"a?b?c?d?e?f?g?h?(?<=..)")
+"""Several option letters in small print, in their order: "acd"."""
+
+
+def _chosen(comparison: AnswerComparison) -> tuple[frozenset[str] | None, str]:
+    """The labels an answer chooses, or None and why not."""
+    known = _known(comparison)
+    answer = comparison.answer
+    small = _SMALL_LETTERS.fullmatch(bare(answer)) if comparison.question_type == "multiple_choice" else None
+    if small and known >= set(small[0].upper()):
+        answer = small[0].upper()
+    labels = _labels(comparison, answer)
+    if labels is not None and (not known or labels <= known):
+        by_text = _by_text(comparison, answer)
+        if by_text and by_text != labels:
+            return None, "the answer is both a label and another option's text"
+        return labels, ""
+    pair = labelled_option(answer)
+    if pair is not None and (not known or pair[0] in known):
+        by_text = _by_text(comparison, pair[1])
+        if by_text and by_text != {pair[0]}:
+            return None, "the label and the text are of different options"
+        return frozenset({pair[0]}), ""
+    by_text = _by_text(comparison, answer)
+    if by_text is not None:
+        return by_text, ""
+    return None, "the answer is not option labels"
+
+
+def _by_text(comparison: AnswerComparison, answer: str) -> frozenset[str] | None:
+    """The one option whose text the answer is."""
+    found = [option for option in comparison.options if _same_text(option.text, answer)]
+    return read_labels(found[0].label) if len(found) == 1 else None
+
+
+def _same_text(text: str, answer: str) -> bool:
+    if not answer.strip() or not text.strip():
+        return False
+    if normal_form(text) == normal_form(answer):
+        return True
+    numbers = read_number(text), read_number(answer)
+    if numbers[0] is not None and numbers[1] is not None:
+        return numbers[0].value == numbers[1].value and numbers[0].unit == numbers[1].unit
+    try:
+        return unnamed(parse(text)) == unnamed(parse(answer))
+    except Unparsable:
+        return False
+
+
+def _same_script(gold: frozenset[str], answer: frozenset[str]) -> bool:
+    return len({_script(label) for label in gold | answer}) == 1
+
+
+def _script(label: str) -> str:
+    if label.isascii():
+        return "digit" if label.isdigit() else "latin"
+    return "jamo" if label in "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊㅋㅌㅍㅎ" else "syllable"

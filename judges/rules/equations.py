@@ -1,0 +1,220 @@
+"""Whether two equations, inequalities or congruences, or an equation and an expression, say the same. Worker only.
+
+Equations are equal when their two sides differ by a constant factor, or when both, solved for one variable, agree.
+They differ when points that satisfy the one do not satisfy the other. Inequalities are equal when their sides differ
+by a positive factor; they differ when a point satisfies only one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import mpmath
+import sympy
+
+from livek12.judges.base import Outcome
+from livek12.judges.rules.expressions import ENOUGH, affine, agree, at, equal, one_is_real, points, surely
+from livek12.judges.rules.nodes import Node
+from livek12.judges.rules.values import Unsupported, Value, value_of
+
+Said = tuple[Outcome, str]
+MAX_DEGREE = 6
+_ON_THE_CURVE = sympy.Float("1e-6")
+
+
+def as_equation(node: Node) -> Node:
+    """A named value as an equation.
+
+    Raises:
+        Unsupported: the name is no expression.
+    """
+    if node[0] != "named":
+        return node
+    if node[2] is None:
+        raise Unsupported("a name that is no expression")
+    return ["rel", ["="], [node[2], node[3]]]
+
+
+def compare_equations(gold: Node, answer: Node) -> Said:
+    """Two relations with one equals sign each."""
+    if gold[1] != ["="] or answer[1] != ["="]:
+        return "undecided", "an equation beside an inequality"
+    left, right = _difference(gold), _difference(answer)
+    if _factor(left, right) is not None:
+        return "accept", "the same equation"
+    if left.free_symbols != right.free_symbols:
+        return "undecided", "other symbols"
+    for symbol in sorted(left.free_symbols, key=str):
+        line = affine(left, symbol)
+        if line is not None:
+            rest = right.xreplace({symbol: -line[1] / line[0]})
+            outcome = agree(rest, sympy.Integer(0))[0]
+            if outcome == "accept" and affine(right, symbol) is not None:
+                return "accept", "the same equation when solved"
+            return ("reject", _OFF) if outcome == "reject" else ("undecided", "equations")
+    return _off_the_curve(left, right)
+
+
+_OFF = "it does not hold where the key does"
+
+
+def compare_inequalities(gold: Node, answer: Node) -> Said:
+    """Two inequalities or chains of them."""
+    steps = [_ascending(node) for node in (gold, answer)]
+    if len(steps[0]) == len(steps[1]) and all(map(_same_step, *steps)):
+        return "accept", "the same inequality"
+    sides = [[value_of(side).expr for side in node[2]] for node in (gold, answer)]
+    symbols = [{name for side in part for name in side.free_symbols} for part in sides]
+    if symbols[0] != symbols[1] or not symbols[0]:
+        return "undecided", "other symbols"
+    for point in [*points(symbols[0]), *_grid(symbols[0])]:
+        truths = [_truth(node[1], part, point) for node, part in zip((gold, answer), sides, strict=True)]
+        if None not in truths and truths[0] != truths[1]:
+            return "reject", f"only one of them holds at {', '.join(f'{name} = {point[name]}' for name in point)}"
+    return "undecided", "relations"
+
+
+def _ascending(node: Node) -> list[tuple[str, Any]]:
+    """Each sign of a chain with the difference of its sides, turned so that it says "less"."""
+    operators, sides = node[1], [value_of(side).expr for side in node[2]]
+    steps = [(operator, sides[i] - sides[i + 1]) for i, operator in enumerate(operators)]
+    if operators[0][0] == ">":
+        steps = [(operator.replace(">", "<"), -difference) for operator, difference in reversed(steps)]
+    return steps
+
+
+def _same_step(one: tuple[str, Any], two: tuple[str, Any]) -> bool:
+    factor = _factor(one[1], two[1]) if one[0] == two[0] else None
+    return factor is not None and bool(factor > 0 or one[0] == "!=")
+
+
+def _grid(symbols: set[Any]) -> list[dict[Any, Any]]:
+    """Small whole and half numbers for one or two symbols: where people put their borders."""
+    names = sorted(symbols, key=str)
+    steps = [sympy.Rational(number, 2) for number in range(-11, 12)]
+    if len(names) == 1:
+        return [{names[0]: step} for step in steps]
+    return [{name: step + shift * index for index, name in enumerate(names)} for step in steps for shift in (0, 1, -1)]
+
+
+def _truth(operators: list[str], sides: list[Any], point: Any) -> bool | None:
+    """Whether a chain holds at a point; None where a side is undefined or two sides are too close to tell."""
+    values = [at(side, point) for side in sides]
+    known = [value[0] for value in values if value is not None and value[1] == 0]
+    if len(known) < len(sides):
+        return None
+    holds = True
+    for operator, left, right in zip(operators, known[:-1], known[1:], strict=True):
+        apart = right - left
+        if apart != 0 and abs(apart) < _ON_THE_CURVE:
+            return None
+        equal_sides = bool(apart == 0)
+        less = bool(apart > 0) if operator[0] == "<" else bool(apart < 0)
+        holds &= not equal_sides if operator == "!=" else (less or (equal_sides and operator.endswith("=")))
+    return holds
+
+
+def equation_and_value(equation: Node, other: Node) -> Said:
+    """A key that is an equation, and an answer that may be its value: that of an identity, or what it is solved for."""
+    if equation[1] != ["="] * len(equation[1]):
+        return "undecided", "a relation beside a value"
+    values = [value_of(side) for side in equation[2]]
+    if all(agree(values[0].expr, value.expr)[0] == "accept" for value in values[1:]):
+        return best(equal(value, value_of(other)) for value in values)
+    left, right = _difference(equation), value_of(other)
+    if right.is_matrix:
+        return "undecided", "an equation beside a value"
+    kinds = []
+    for symbol in sorted(left.free_symbols - right.expr.free_symbols, key=str):
+        line = affine(left, symbol)
+        if line is not None and right.expr.free_symbols:
+            solved = -line[1] / line[0]
+            kinds.append(equal(Value(solved, solved), right)[0])
+            if kinds[-1] == "accept":
+                return "accept", "the equation solved"
+    if (
+        not right.expr.free_symbols and any(equal(side, right)[0] != "reject" for side in values)
+    ) or not right.expr.free_symbols <= left.free_symbols:
+        return "undecided", "an equation beside a value"
+    if set(kinds) == {"reject"}:
+        return "reject", "not what the equation gives when solved"
+    if not kinds and right.expr.free_symbols and _factor(left, right.expr) is None:
+        return "reject", "an expression for an equation"
+    return "undecided", "an equation beside a value"
+
+
+def best(said: Iterable[Said]) -> Said:
+    """An acceptance if there is one, then a doubt, then the rejection."""
+    found = {outcome: (outcome, reason) for outcome, reason in said}
+    return found.get("accept") or found.get("undecided") or found["reject"]
+
+
+def compare_congruences(gold: Node, answer: Node) -> Said:
+    """X ≡ a (mod m) and x ≡ b (mod n) for whole a, b, m, n."""
+    (left, right), modulus = (value_of(side).expr for side in gold[1]), value_of(gold[2]).expr
+    (other_left, other_right), other = (value_of(side).expr for side in answer[1]), value_of(answer[2]).expr
+    apart = (left - right) - (other_left - other_right)
+    if not (modulus.is_Integer and other.is_Integer and apart.is_Integer and modulus > 1 and left.is_Symbol):
+        return "undecided", "congruences"
+    if modulus != other:
+        return "reject", "another modulus"
+    return ("accept", "the same class") if apart % modulus == 0 else ("reject", "another class")
+
+
+def _difference(node: Node) -> Any:
+    sides = [value_of(side).expr for side in node[2]]
+    if len(sides) != 2 or any(isinstance(side, sympy.MatrixBase) for side in sides):
+        raise Unsupported("a chain of relations")
+    return sides[0] - sides[1]
+
+
+def _factor(left: Any, right: Any) -> Any:
+    """The constant factor between two expressions; None when there is none."""
+    if left.free_symbols != right.free_symbols or not left.free_symbols:
+        return None
+    found: list[Any] = []
+    used: list[Any] = []
+    for point in points(left.free_symbols):
+        first, second = at(left, point), at(right, point)
+        if first is not None and second is not None and one_is_real(first, second, point):
+            return None
+        if first is None or second is None or first[1] != 0 or second[1] != 0 or 0 in (first[0], second[0]):
+            continue
+        found.append(second[0] / first[0])
+        used.append(point)
+        if abs(found[-1] - found[0]) > sympy.Float("1e-12") * abs(found[0]):
+            return None
+        if len(used) == ENOUGH and not _same_ratio(left, right, used[0], used[1]):
+            return None
+    return found[0] if len(found) >= ENOUGH else None
+
+
+def _same_ratio(left: Any, right: Any, one: Any, two: Any) -> bool:
+    """Whether left : right is the same at two points, in all digits of a second look."""
+    crossed = left.xreplace(one) * right.xreplace(two), left.xreplace(two) * right.xreplace(one)
+    return surely(*crossed, {})
+
+
+def _roots(section: Any, symbol: Any) -> list[Any]:
+    """The roots of a polynomial with rational coefficients, to 30 digits."""
+    try:
+        return list(sympy.Poly(section, symbol).nroots(n=30, maxsteps=200))
+    except (sympy.polys.polyerrors.PolynomialError, ValueError, ArithmeticError, mpmath.libmp.NoConvergence):
+        return []
+
+
+def _off_the_curve(left: Any, right: Any) -> Said:
+    """Whether real points of the curve left = 0 are not on right = 0."""
+    symbol = min(left.free_symbols, key=str, default=None)
+    off = 0
+    for point in points(left.free_symbols) if symbol is not None else ():
+        section = left.xreplace({name: value for name, value in point.items() if name != symbol})
+        if not section.is_polynomial(symbol) or sympy.degree(section, symbol) > MAX_DEGREE:
+            return "undecided", "equations"
+        for root in _roots(section, symbol):
+            value = at(right, {**point, symbol: root}) if root.is_real else None
+            if value is not None and abs(value[0]) < _ON_THE_CURVE:
+                return "undecided", "equations with common points"
+            off += value is not None
+    return ("reject", _OFF) if off >= ENOUGH else ("undecided", "equations")

@@ -1,0 +1,266 @@
+"""Whether two expressions are equal. Runs only inside a worker process.
+
+Two expressions are equal when they agree, to 15 digits, at every one of a fixed set of points (between 0 and 1,
+above 1, negative, whole) where both are defined and real, at least four of them: for the functions that the
+reader knows, identity on open sets is identity. They differ when they disagree at every such point. When they
+agree at some points only (the root of x² and x, a sequence equal at all whole n), or only one of them is real at a
+point (ln|x| and ln x), nothing is decided. What agrees so is looked at again with many more digits, for 2^100 and
+2^100 + 1 differ in the thirty-first; whole numbers and fractions are compared exactly. The risk that is taken: two
+expressions of at most 2,000 characters that agree at points drawn before they were written, and are not equal.
+
+An expression that depends on a symbol differs from one without it, unless the symbol may stand for a known constant
+(c, g, …) or decimals may have been put in for it. Other names for the same symbols are undecided.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import mpmath
+import sympy
+
+from livek12.judges.base import Outcome
+from livek12.judges.rules.evaluation import evaluate
+from livek12.judges.rules.numeric import Number, compare
+from livek12.judges.rules.values import Expr, Value
+
+MAX_OPERATIONS, MAX_EXPANDED = 200, 6
+DIGITS = 25
+_BEYOND_FLOATS = 10**300
+TOLERANCE = sympy.Float("1e-15")
+SIGNIFICANT_BITS = 30
+WHOLE_POINTS, REAL_TURNS = 5, 5
+SURE_DIGITS, SURE_TOLERANCE = 160, "1e-130"
+"""Digits of a second look, and how closely they must agree."""
+ENOUGH = 4
+SECOND_LOOKS = 2
+ENOUGH_APART = 3
+SURE = 8
+"""Disagreement at so many of the first points: two of each kind are among them."""
+WHOLE_NAMES = frozenset({"k", "l", "m", "n", "N"})
+KNOWN_CONSTANTS = frozenset({"c", "g", "G", "h", "hbar", "R", "k_B", "epsilon_0", "mu_0", "N_A"})
+INTEGRATION = frozenset({"C", "c", "C_0", "C_1", "c_1", "K"})
+"""Names of a constant of integration."""
+
+
+def equal(gold: Value, answer: Value, bound: frozenset[str] = frozenset()) -> tuple[Outcome, str]:
+    """Whether two scalar values are equal; `bound` are the arguments of the function that they define."""
+    outcome, reason = _equal(gold, gold.expr, answer, answer.expr, bound)
+    degrees = gold.expr is not gold.plain, answer.expr is not answer.plain
+    if outcome != "accept" and degrees[0] != degrees[1]:
+        plain = _equal(gold, gold.plain, answer, answer.plain, bound)
+        if plain[0] != "reject":
+            return plain[0], "but for the degree sign: " + plain[1]
+    if outcome == "reject" and (gold.vague != answer.vague):
+        return "undecided", "a logarithm without a base"
+    return outcome, reason
+
+
+def _equal(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozenset[str]) -> tuple[Outcome, str]:
+    if left == right:
+        return "accept", "same expression"
+    if not left.free_symbols and not right.free_symbols:
+        return _equal_constants(gold, left, answer, right)
+    if left.free_symbols != right.free_symbols:
+        return _foreign(gold, left, answer, right, bound)
+    outcome, reason = agree(left, right)
+    if outcome == "reject" and (gold.loose or answer.loose or gold.quantum or answer.quantum):
+        return ("undecided", "rounded coefficients") if _near(left, right) else (outcome, reason)
+    return outcome, reason
+
+
+def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozenset[str]) -> tuple[Outcome, str]:
+    """One side has symbols that the other lacks."""
+    outcome, reason = agree(left, right)
+    if outcome == "accept":
+        return outcome, reason
+    more, less = sorted((left.free_symbols, right.free_symbols), key=len, reverse=True)
+    extra = {str(name) for name in more - less}
+    depends = (
+        outcome == "reject" and less < more and not (_inexact(gold, answer) or extra & (KNOWN_CONSTANTS | INTEGRATION))
+    )
+    if depends and (less or extra <= bound or _is_sum(left) or _is_sum(right)):
+        return "reject", f"only one of them depends on {', '.join(sorted(extra))}"
+    if (
+        left.is_Symbol
+        and right.is_Symbol
+        and all(len(str(name)) == 1 and str(name).isascii() for name in (left, right))
+    ):
+        return ("undecided" if str(left).lower() == str(right).lower() else "reject"), "another letter"
+    case = {old: new for old in right.free_symbols - left.free_symbols for new in left.free_symbols - right.free_symbols
+            if str(old).lower() == str(new).lower()}  # fmt: skip
+    if case and agree(left, right.xreplace(case))[0] == "reject":
+        return "reject", "different even if letter case does not count"
+    return "undecided", "other symbols"
+
+
+def _is_sum(expr: Expr) -> bool:
+    """Whether an expression with symbols cannot be a number with letters for a unit behind it."""
+    parts = expr.args if expr.is_Mul else (expr,)
+    return any(part.is_Add and part.free_symbols for part in parts)
+
+
+def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tuple[Outcome, str]:
+    if left.is_infinite or right.is_infinite:
+        return "reject", "only one of them is finite, or the sign differs"
+    if left.is_Rational and right.is_Rational and max(left.p, left.q, right.p, right.q) > _BEYOND_FLOATS:
+        return "reject", "different exact values"
+    first, second = at(left, {}), at(right, {})
+    if first is None or second is None:
+        return "undecided", "no value"
+    exact = left.is_Rational and right.is_Rational
+    if not exact and _close(first, second, sympy.Float("1e-20")) and gold.quantum is None and answer.quantum is None:
+        return ("accept", "equal values") if surely(left, right, {}) else ("reject", "different, if only a little")
+    if first[1] != 0 or second[1] != 0:
+        far = not _close(first, second, sympy.Float("0.01"))
+        return ("reject", "different values") if far or not _inexact(gold, answer) else ("undecided", "close")
+    one = Number(_fraction(left, first[0]), gold.quantum, gold.digits, gold.marked, gold.percent)
+    two = Number(_fraction(right, second[0]), answer.quantum, answer.digits, answer.marked, answer.percent)
+    low, high = sorted((abs(one.value), abs(two.value)))
+    if one.percent != two.percent and abs(100 * low - high) <= high / 10**12:
+        return "undecided", "only one of them is in per cent"
+    outcome, reason = compare(one, two)
+    if outcome == "reject" and (gold.loose or answer.loose) and _close(first, second, sympy.Float("0.01")):
+        return "undecided", "close"
+    return outcome, reason
+
+
+def _inexact(gold: Value, answer: Value) -> bool:
+    return bool(gold.loose or answer.loose or gold.quantum or answer.quantum)
+
+
+def _fraction(exact: Expr, approximate: Expr) -> Fraction:
+    if exact.is_Rational:
+        return Fraction(int(exact.p), int(exact.q))
+    rational = sympy.Rational(approximate)
+    return Fraction(int(rational.p), int(rational.q))
+
+
+def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
+    """Whether two expressions agree at the points."""
+    imaginary = left.has(sympy.I) or right.has(sympy.I)
+    same = other = alone = whole = 0
+    agreed: list[Mapping[Expr, Expr]] = []
+    for point in points(left.free_symbols | right.free_symbols):
+        first, second = at(left, point), at(right, point)
+        if first is None or second is None:
+            continue
+        if not imaginary and (first[1] != 0 or second[1] != 0):
+            alone += one_is_real(first, second, point)
+        elif _close(first, second, TOLERANCE):
+            same += 1
+            agreed.append(point)
+            whole += all(value.is_Integer for value in point.values())
+        else:
+            other += 1
+            if other >= SURE and not same:
+                return "reject", "different at all points"
+    if same and alone:
+        return "undecided", "equal where both are real, but only one is real elsewhere"
+    if same >= ENOUGH and not other:
+        if all(surely(left, right, point) for point in agreed[:SECOND_LOOKS]):
+            return "accept", "equal at all points"
+        return "undecided", "different, if only a little"
+    if other >= ENOUGH_APART and same == whole <= 1:
+        return "reject", "different at all points but whole ones"
+    return "undecided", "equal at some points only" if same else "defined at too few points"
+
+
+def surely(left: Expr, right: Expr, point: Mapping[Expr, Expr]) -> bool:
+    """Whether two expressions agree at a point in all digits of a second look, where it sees them."""
+    try:
+        first, second = (evaluate(expr, point, SURE_DIGITS) for expr in (left, right))
+    except OverflowError:
+        return True
+    if first is None or second is None:
+        return True
+    with mpmath.workdps(SURE_DIGITS):
+        return bool(abs(first - second) <= mpmath.mpf(SURE_TOLERANCE) * max(abs(first), abs(second)))
+
+
+def one_is_real(first: tuple[Expr, Expr], second: tuple[Expr, Expr], point: Mapping[Expr, Expr]) -> bool:
+    """Whether one of two values is real and the other is not, where parameters named as whole numbers are whole."""
+    whole = all(value.is_Integer for name, value in point.items() if str(name) in WHOLE_NAMES)
+    return whole and (first[1] == 0) != (second[1] == 0)
+
+
+def _near(left: Expr, right: Expr) -> bool:
+    """Whether two expressions are within one per cent at some point."""
+    for point in points(left.free_symbols | right.free_symbols):
+        first, second = at(left, point), at(right, point)
+        if first is not None and second is not None and _close(first, second, sympy.Float("0.01")):
+            return True
+    return False
+
+
+def points(symbols: set[Expr]) -> Sequence[Mapping[Expr, Expr]]:
+    """Fixed points, the same in every process: reals in three ranges and whole numbers, in turn."""
+    return _points(tuple(sorted(symbols, key=str)))
+
+
+@lru_cache(maxsize=256)
+def _points(names: tuple[Expr, ...]) -> Sequence[Mapping[Expr, Expr]]:
+    return tuple(_drawn(names))
+
+
+def _drawn(names: tuple[Expr, ...]) -> Iterator[Mapping[Expr, Expr]]:
+    draw = random.Random(20260321)
+    for turn in range(WHOLE_POINTS):
+        for low, high in ((0.05, 0.95), (1.1, 4.0), (-3.0, -0.2))[: 3 if turn < REAL_TURNS else 0]:
+            yield {name: sympy.Rational(round(draw.uniform(low, high) * 10**6), 10**6) for name in names}
+        values = draw.sample(range(2, 10 + len(names)), len(names))
+        yield {name: sympy.Integer(value) for name, value in zip(names, values, strict=True)}
+
+
+def at(expr: Expr, point: Mapping[Expr, Expr]) -> tuple[Expr, Expr] | None:
+    """Real and imaginary part at a point; None where it has no finite value. A rounding rest counts as 0."""
+    try:
+        quick = evaluate(expr, point)
+    except OverflowError:
+        return None
+    if quick is not None:
+        small = abs(quick.imag) <= 1e-15 * abs(quick.real)
+        return sympy.Float(quick.real, DIGITS), sympy.Integer(0) if small else sympy.Float(quick.imag, DIGITS)
+    try:
+        value = expr.evalf(DIGITS, subs=dict(point), maxn=80)
+    except (ValueError, TypeError, ArithmeticError, AttributeError):
+        return None
+    if not value.is_number or value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+        return None
+    parts = [_settled(part) for part in value.as_real_imag()]
+    real, imaginary = parts
+    if real is None or imaginary is None:
+        return None
+    return real, sympy.Integer(0) if abs(imaginary) <= TOLERANCE * abs(real) else imaginary
+
+
+def _settled(part: Expr) -> Expr | None:
+    """A part with significant digits; 0 where cancellation left none and it is tiny; else None."""
+    if part.is_Float and part._prec < SIGNIFICANT_BITS:
+        return sympy.Integer(0) if abs(part) < TOLERANCE else None
+    return part if part.is_Float or part.is_Rational else None
+
+
+def _close(first: tuple[Expr, Expr], second: tuple[Expr, Expr], tolerance: Expr) -> bool:
+    scale = max(abs(first[0]) + abs(first[1]), abs(second[0]) + abs(second[1]))
+    apart = abs(first[0] - second[0]) + abs(first[1] - second[1])
+    return bool(apart <= tolerance * scale)
+
+
+def is_small(expr: Expr) -> bool:
+    """Whether an expression may be multiplied out."""
+    powers = (power for power in expr.atoms(sympy.Pow) if power.base.is_Add and power.exp.is_Integer)
+    return expr.count_ops() <= MAX_OPERATIONS and all(abs(int(power.exp)) <= MAX_EXPANDED for power in powers)
+
+
+def affine(expr: Expr, symbol: Expr) -> tuple[Expr, Expr] | None:
+    """Slope and constant of an expression that is linear in a symbol; None when it is not."""
+    slope = sympy.diff(expr, symbol)
+    if slope == 0 or slope.has(symbol):
+        slope = sympy.expand(slope) if is_small(slope) else slope
+        if slope == 0 or slope.has(symbol):
+            return None
+    return slope, expr.xreplace({symbol: sympy.Integer(0)})

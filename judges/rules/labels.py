@@ -1,0 +1,85 @@
+"""Option labels in any script: A, Ａ, ④, (4), 4번, ㄱ, 가; alone or several ("A, C and D", "ACD", "A와 C").
+
+A label is canonical as "A", "4", "ㄱ" or "가". A text is read only when it is nothing but labels; "A or C" commits
+to neither and is not read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.core.text import CIRCLED, narrow
+from livek12.judges.rules.notation import bare
+
+_CIRCLED = {
+    **{char: str(index) for index, char in enumerate(CIRCLED[:10], 1)},
+    **dict(zip("ⒶⒷⒸⒹⒺⒻⒼⒽ", "ABCDEFGH", strict=True)),
+    **dict(zip("㉠㉡㉢㉣㉤㉥㉦㉧", "ㄱㄴㄷㄹㅁㅂㅅㅇ", strict=True)),
+}
+_JOINER = re.compile(r"\s*(?:[,，、;；/&+·]\s*(?:and\b)?|and\b|和|与|及|以及|와|과|및|그리고)\s*|\s+", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(?:[(\[【]\s*)?(?:option\s*|选项\s*)?"
+    r"(?:(?<![A-Za-z])(?P<letters>[A-J]{1,10}|[a-j])(?![A-Za-z])"
+    rf"|(?P<circled>[{''.join(_CIRCLED)}]+)|(?P<jamo>[ㄱ-ㅎ]+)"
+    r"|(?P<syllable>[가나다라마바사아])(?![가-힣])|(?<!\d)(?P<digits>[1-9]\d?)(?![\d.]))"
+    r"(?:\s*[)\]】])?(?:\s*번)?(?:\s*(?:选项|项))?"
+)
+_MARKUP = re.compile(r"\\(?:text|textbf|textrm|mathrm|mathbf|boldsymbol|bm|rm|bf|boxed|fbox|quad|[,;:! ])|[{}$*`\\~]")
+_AFFIXES = re.compile(
+    r"^(?:(?:the\s+)?(?:correct\s+)?(?:answers?|options?|choices?)(?:\s+(?:is|are))?|答案|选项|正确选项|选|정답|답)"
+    r"\s*:?\s*(?=\S)|(?:입니다|이다)$",
+    re.IGNORECASE,
+)
+_SAYS_MORE = re.compile(
+    r"\(?\s*[①-⑩](?:\s*번)?(?=[가-힣])(?!인)|\(?\s*[①-⑩].*[①-⑩]|.*\?\s*$|\(?\s*[A-J]\s*[).、:]\s*[A-J](?![A-Za-z0-9.=])"
+    r"|\(?\s*[①-⑩]\s*(?:또는|혹은|아니|이나|나|或|还是|or\b|not\b)",
+    re.DOTALL,
+)
+"""A label with a particle, with another label or a question mark is no option quoted: "③이 아니다", "③?④?"."""
+_LABELLED = re.compile(r"\(?\s*(?:(?P<letter>[A-J])\s*[).、:]|(?P<circled>[①-⑩]))\s*(?P<text>\S.*)", re.DOTALL)
+MAX_CHARS = 120
+
+
+def read_labels(text: str) -> frozenset[str] | None:
+    """The labels that a text consists of; None when it is anything else.
+
+    Small letters and numbers count only with something between them ("b", "1, 3"); a label twice is none.
+    """
+    labels = label_sequence(text)
+    return frozenset(labels) if labels and len(set(labels)) == len(labels) else None
+
+
+def label_sequence(text: str) -> list[str]:
+    """The labels that a text consists of, in its order; empty when it is anything else."""
+    if len(text) > MAX_CHARS:
+        return []
+    plain = " ".join(_MARKUP.sub(" ", narrow(bare(text))).split()).strip(" .。,，;；:：")
+    plain = _AFFIXES.sub("", plain).strip()
+    labels: list[str] = []
+    kinds: set[str | None] = set()
+    position = 0
+    while position < len(plain):
+        match = _LABEL.match(plain, position)
+        if match is None:
+            return []
+        labels += _labels_of(match)
+        kinds.add(match.lastgroup)
+        joiner = _JOINER.match(plain, match.end())
+        position = joiner.end() if joiner else match.end()
+    return [] if kinds >= {"circled", "digits"} or kinds >= {"letters", "digits"} else labels
+
+
+def _labels_of(match: re.Match[str]) -> list[str]:
+    if match["circled"]:
+        return [_CIRCLED[char] for char in match["circled"]]
+    if match["digits"]:
+        return [match["digits"]]
+    return list((match["letters"] or match["jamo"] or match["syllable"]).upper())
+
+
+def labelled_option(text: str) -> tuple[str, str] | None:
+    """Label and text of "B. 12 cm" or "④ 12"; None when the text is anything else, or says more of the label."""
+    match = _LABELLED.fullmatch(narrow(bare(text)))
+    if match is None or label_sequence(text) or _SAYS_MORE.match(match[0]):
+        return None
+    return match["letter"] or _CIRCLED[match["circled"]], match["text"].strip()

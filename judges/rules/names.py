@@ -1,0 +1,174 @@
+r"""Names of variables as people write them: which variable an answer says it is, in whatever notation.
+
+Contract: `sigma_11`, `\sigma_{11}`, `σ₁₁` and `\mathrm{sigma\_11}` are one name, and so are `w_tilde_star` and
+`\tilde{w}^{*}`, `focal_length` and "The focal length". A name is read before the first sign that could end it ("=", a
+colon, an inequality, 为, 는); a name that would fit two variables fits none. Pure functions, linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+MAX_CHARS = 120
+"""A longer text before a sign is no name."""
+MAX_SIGNS = 4
+_GREEK = {
+    char: f" {name.title() if char.isupper() else name.lower()} ".replace("amda", "ambda")
+    for char in map(chr, range(0x391, 0x3CA))
+    if (name := unicodedata.name(char, "").rpartition(" ")[2])
+}
+_SIGN = re.compile(
+    r"(?P<open>[({\[（])|(?P<close>[)}\]）])|\\(?:left|right)(?![a-zA-Z])"
+    r"|(?P<equals>[=＝≈≃]|\\(?:approx|simeq|sim)(?![a-zA-Z]))"
+    r"|(?P<label>[:：]|(?<=[\u4e00-\u9fff\uac00-\ud7a3])\s?(?:为|是|은|는)\s?)"
+    r"|(?P<than>[<>≤≥≪≫]|\\(?:le|ge|leq|geq|leqslant|geqslant|lt|gt)(?![a-zA-Z]))|\\[a-zA-Z]+|\\."
+)
+_WRAPPER = re.compile(
+    r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|mathcal|boldsymbol|bm|operatorname|displaystyle|left|right|big"
+    r"|Big|quad|qquad|[,;:!() ])\*?(?![a-zA-Z])|[$`]|\*\*"
+)
+_LABEL = re.compile(r"^\s*\\text\{[^{}]*\}")
+_MARKS = (
+    (re.compile(r"\\(?:var)?([a-zA-Z]+)"), r" \1 "),
+    (re.compile(r"\b(?:overline|widebar)\b"), "bar"),
+    (re.compile(r"\bwidetilde\b"), "tilde"),
+    (re.compile(r"\bwidehat\b"), "hat"),
+    (re.compile(r"\b(?:ast|star)\b|\*"), " star "),
+    (re.compile(r"['′]"), " prime "),
+)
+_TOKEN = re.compile(r"[A-Za-z]+|\d+|[\u4e00-\u9fff\uac00-\ud7a3]+")
+_ARGUMENT = re.compile(r"\((?:[^()]|\([^()]*\))*\)\s*$")
+_EMPTY_WORDS = frozenset({"the", "of", "is", "its"})
+
+
+def placed(answers: Sequence[str | None], names: Sequence[str]) -> list[str | None] | None:
+    """As many answers as variables, in the order of these: those that bear a name by it, the others as they stand.
+
+    More answers than variables are placed where each variable's name stands before one and only one of them.
+
+    Returns:
+        None where two answers bear one name, or their numbers differ and the names do not settle it.
+    """
+    places = [place_of(answer, names) for answer in answers]
+    taken = [place for place in places if place is not None]
+    if len(set(taken)) < len(taken):
+        return None
+    if len(answers) != len(names):
+        by_place = {place: answer for place, answer in zip(places, answers, strict=True) if place is not None}
+        return [by_place[place] for place in range(len(names))] if len(by_place) == len(names) else None
+    free = iter(place for place in range(len(names)) if place not in taken)
+    found = {next(free) if place is None else place: answer for place, answer in zip(places, answers, strict=True)}
+    return [found[place] for place in range(len(names))]
+
+
+def place_of(answer: str | None, names: Sequence[str]) -> int | None:
+    """Which of the variables an answer names; None where it names none."""
+    found = (_matching(head.name, tuple(names)) for head in _heads(answer or ""))
+    return next((place for place in found if place is not None), None)
+
+
+def is_named(text: str) -> bool:
+    """Whether a text has something before a sign that could be a name."""
+    return next(_heads(text), None) is not None
+
+
+def unnamed(answer: str, gold: str, name: str) -> tuple[str, str]:
+    """Answer and key without the name of the variable before them, where they bear it.
+
+    Of an inequality the name is a side: it goes only where the key has none there ("≥ 11"). So it is before an equation
+    (x = y = 3), but not where it is a label (x: y = 3).
+    """
+    bare = _value_of(gold, name)
+    begins = _SIGN.match(bare.strip("$ "))
+    return _value_of(answer, name, of_inequality=bool(begins and begins["than"])), bare
+
+
+def _value_of(answer: str, name: str, of_inequality: bool = False) -> str:
+    value, label = answer, False
+    for _ in range(MAX_SIGNS):
+        head = next((head for head in _heads(value) if _matching(head.name, (name,)) is not None), None)
+        if head is None or (head.sign == "than" and not of_inequality):
+            break
+        value, label = head.value, label or head.sign == "label"
+    return value if label or not _is_equation(value) else answer
+
+
+def _is_equation(text: str) -> bool:
+    return any(sign["equals"] and not depth for sign, depth in _signs(text, len(text)))
+
+
+class _Head(NamedTuple):
+    """What may be a name, what then is its value, and the kind of sign between them (a group of `_SIGN`)."""
+
+    name: str
+    value: str
+    sign: str
+
+
+def _heads(answer: str) -> Iterator[_Head]:
+    """All before a sign may be a name, or what stands there in a formula or behind a label."""
+    begin = count = 0
+    for sign, depth in _signs(answer, MAX_CHARS):
+        kind = next((kind for kind in ("equals", "label", "than") if sign[kind]), "")
+        if depth or not kind:
+            continue
+        head, value = answer[: sign.start()], answer[sign.start() if kind == "than" else sign.end() :].strip()
+        if head.count("$") % 2 and value.endswith("$") and value.count("$") == 1:
+            value = value[:-1].strip()
+        for name in (head, head.rpartition("$")[2], _LABEL.sub("", head), head[begin:]) if value else ():
+            yield _Head(name, value, kind)
+        begin, count = sign.end() if kind == "label" else 0, count + 1
+        if count == MAX_SIGNS:
+            return
+
+
+def _signs(text: str, end: int) -> Iterator[tuple[re.Match[str], int]]:
+    """The signs of a text up to a place, each with the number of brackets it stands in."""
+    depth = 0
+    for sign in _SIGN.finditer(text, 0, end):
+        depth += (sign["open"] is not None) - (sign["close"] is not None and depth > 0)
+        yield sign, depth
+
+
+def _matching(name: str, names: tuple[str, ...]) -> int | None:
+    """The variable of that name: as written, its words in any order, without its argument, in other cases."""
+    for form in _FORMS:
+        own = form(name)
+        hits = [place for place, other in enumerate(names) if own and form(other) == own]
+        if hits:
+            return hits[0] if len(hits) == 1 else None
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _words(name: str) -> tuple[str, ...]:
+    plain = unicodedata.normalize("NFKC", _WRAPPER.sub(" ", name))
+    plain = "".join(_GREEK.get(char, char) for char in plain)
+    for pattern, replacement in _MARKS:
+        plain = pattern.sub(replacement, plain)
+    return tuple(word for word in _TOKEN.findall(plain) if word.lower() not in _EMPTY_WORDS)
+
+
+def _as_written(name: str) -> str:
+    words = _words(name)
+    return "".join(words) if any(not word.isdigit() for word in words) else ""
+
+
+def _in_any_order(name: str) -> str:
+    return " ".join(sorted(_words(name))) if _as_written(name) else ""
+
+
+def _without_argument(name: str) -> str:
+    return _as_written(_ARGUMENT.sub("", name.strip().strip("$*` ")))
+
+
+def _in_any_case(name: str) -> str:
+    written = _as_written(name)
+    return written.lower() if len(written) > 1 else ""
+
+
+_FORMS: tuple[Callable[[str], str], ...] = (_as_written, _in_any_order, _without_argument, _in_any_case)

@@ -1,0 +1,333 @@
+"""Numbers, exactly: integers, decimals, fractions, percent, scientific notation, simple zh and ko numerals.
+
+No float ever stands between key and answer. How a number is written tells how exact it is: a decimal has a last
+digit (its quantum), an integer or a fraction is exact. The rule of precision:
+
+1. Equal values are equal.
+2. A key with three or more significant digits behind a point (or two, marked as approximate) stands for every
+   value that rounds to it: an exact answer, or one with more digits, within half a unit of the key's last digit.
+3. An exact key (1/3, the root of 2), or a decimal with more digits than the answer, accepts a decimal of four or more
+   significant digits that it rounds to; a measured key (with a unit, or marked as approximate) one of three.
+4. Where a decimal is involved: values within one per cent, or within rounding at the coarser precision (one unit of
+   the last digit between two decimals), are undecided.
+5. Everything else differs. Integers and fractions are equal or not.
+
+Units: quantities are compared in the key's unit, converted exactly; another dimension differs. A unit that the key
+has and the answer leaves out is a doubt, unless the question prints it, it is an angle's degree, or the values
+differ by more than a change of units explains. One capital directly behind the key's number ("0.64N") is a unit or a
+factor: where the question does not have it, the bare number is wrong. A word behind a number ("5 people") is no unit.
+A temperature in ℃ is not a difference in K: equal numbers of the two are a doubt.
+
+Per cent: above 1, where it cannot be the share itself, 28 stands for a key of 28 %; a key of 28 is 28 % only where
+the question asks for per cent. A whole number above 1 beside as many hundred per cent (5 and 500 %) is a doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
+from livek12.judges.rules.notation import bare, key_value, to_latex
+from livek12.judges.rules.numerals import read_english, read_numeral
+from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, Unit, conversion, read_unit
+
+NAME = "number"
+Said = tuple[Outcome, str]
+MAX_CHARS = 200
+MAX_DIGITS = 60
+MAX_EXPONENT = 400
+KEY_DIGITS, MARKED_KEY_DIGITS, ANSWER_DIGITS, MEASURED_ANSWER_DIGITS = 3, 2, 4, 3
+NEAR = Fraction(1, 100)
+PER_CENT = "%"
+"""The unit that a question prints which asks for per cent."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number as written. `quantum` is the worth of its last digit, None when it is exact.
+
+    `digits` counts significant digits; `marked` says "about"; `percent` is already in the value; `name` is the
+    symbol before an equals sign.
+    """
+
+    value: Fraction
+    quantum: Fraction | None = None
+    digits: int = 0
+    marked: bool = False
+    percent: bool = False
+    unit: Unit = NO_UNIT
+    name: str = ""
+
+
+class NumberStage:
+    """Decides where key and answer are both plainly numbers."""
+
+    name = NAME
+
+    def decide(self, comparison: AnswerComparison) -> Decision:
+        """Accept or reject by the rule of precision; undecided where units or marks leave a doubt."""
+        if comparison.is_choice:
+            return undecided(NAME)
+        gold, answer = read_number(key_value(comparison.gold)), read_number(comparison.answer)
+        if gold is None or answer is None:
+            return undecided(NAME)
+        if gold.name and answer.name and gold.name != answer.name:
+            return undecided(NAME, "another name")
+        outcome, reason = compare_quantities(gold, answer, comparison.unit)
+        if outcome == "undecided" and _lacks_its_unit(gold, answer, comparison):
+            outcome, reason = "reject", f"the unit {gold.unit.symbol} is missing, and nothing prints it"
+        if outcome == "undecided":
+            return undecided(NAME, reason)
+        return accept(NAME, reason) if outcome == "accept" else reject(NAME, reason)
+
+
+def compare_quantities(gold: Number, answer: Number, printed: str | None) -> Said:
+    """Two numbers with their units and per cent signs; `printed` is the unit that the question shows."""
+    if gold.percent != answer.percent:
+        return _share(gold, answer, asked=printed == PER_CENT)
+    shown = read_unit(to_latex(printed)) if printed else None
+    fits = shown is not None and (not gold.unit.symbol or conversion(shown.symbol, gold.unit.symbol)[0] != "other")
+    if shown is not None and shown.symbol and fits:
+        gold, answer = (one if one.unit.symbol else replace(one, unit=shown) for one in (gold, answer))
+    if gold.unit.symbol and answer.unit.symbol:
+        return _in_the_keys_unit(gold, answer)
+    said = compare(gold, answer)
+    if doubt := _unit_doubt(gold, answer, said[0]):
+        return "undecided", doubt
+    return said
+
+
+def compare(gold: Number, answer: Number) -> Said:
+    """The rule of precision (see the module's text), without units."""
+    if gold.value == answer.value:
+        return "accept", "equal values"
+    apart = abs(gold.value - answer.value)
+    finer = answer.quantum is None or (gold.quantum is not None and answer.quantum < gold.quantum)
+    if gold.quantum is not None and finer and apart <= gold.quantum / 2:
+        if gold.digits >= (MARKED_KEY_DIGITS if gold.marked else KEY_DIGITS):
+            return "accept", "rounds to the key"
+        return "undecided", "rounds to the key, which has few digits"
+    coarser = answer.quantum is not None and (gold.quantum is None or gold.quantum < answer.quantum)
+    if coarser and answer.quantum is not None and apart <= answer.quantum / 2:
+        if gold.quantum is None and gold.value.denominator == 1 and not gold.unit.symbol:
+            return "reject", "the key is whole"
+        measured = gold.marked or gold.unit.symbol != ""
+        if answer.digits >= (MEASURED_ANSWER_DIGITS if measured else ANSWER_DIGITS):
+            return "accept", "the key rounds to it"
+        return "undecided", "a decimal of few digits for a key with more"
+    if gold.quantum is None and answer.quantum is None:
+        return "reject", "different exact values"
+    coarse = max(gold.quantum or 0, answer.quantum or 0)
+    one_exact = gold.quantum is None or answer.quantum is None
+    if apart <= NEAR * abs(gold.value) or apart <= (coarse / 2 if one_exact else coarse):
+        return "undecided", "close, but not within rounding"
+    return "reject", "different values"
+
+
+def _share(gold: Number, answer: Number, asked: bool) -> Said:
+    """Only one of them is in per cent: 28 stands for 28 % of the key or of what is asked for, and 0.28 is 28 %."""
+    bare_one, share = (answer, gold) if gold.percent else (gold, answer)
+    if gold.value == answer.value:
+        whole = bare_one.value > 1 and bare_one.value.denominator == 1
+        return ("undecided", "a whole number beside hundreds of per cent") if whole else ("accept", "equal values")
+    if (bare_one.value > 1 and gold.percent) or (bare_one.value >= 1 and asked):
+        quantum = bare_one.quantum / 100 if bare_one.quantum is not None else None
+        cents = replace(bare_one, value=bare_one.value / 100, quantum=quantum)
+        said = compare(gold, cents) if gold.percent else compare(cents, answer)
+        if said[0] == "accept":
+            return "accept", "the same number of per cent"
+    if 100 * share.value == bare_one.value:
+        return "undecided", "only one of them is in per cent"
+    return compare(gold, answer)
+
+
+def _in_the_keys_unit(gold: Number, answer: Number) -> Said:
+    """Both have a unit; the answer is converted into that of the key."""
+    kinds = {gold.unit.symbol, answer.unit.symbol}
+    if kinds == set(KELVIN_OFFSET):
+        return _temperatures(gold, answer)
+    fit, factor = conversion(answer.unit.symbol, gold.unit.symbol)
+    quantum = answer.quantum * factor if answer.quantum is not None else None
+    outcome, reason = compare(gold, replace(answer, value=answer.value * factor, quantum=quantum))
+    if fit == "doubtful":
+        return "undecided", f"units that are easily confused: {gold.unit.symbol} and {answer.unit.symbol}"
+    if fit == "other" or (outcome == "reject" and fit != "same"):
+        if gold.unit.doubtful or answer.unit.doubtful:
+            return "undecided", f"the units differ: {gold.unit.symbol} and {answer.unit.symbol}"
+        return "reject", f"other units: {gold.unit.symbol} and {answer.unit.symbol}"
+    return outcome, reason
+
+
+def _temperatures(gold: Number, answer: Number) -> Said:
+    """One in ℃, one in K: a temperature has an offset, a difference (ΔT) has none."""
+    plain = compare(gold, answer)
+    if any(re.match(r"\\?Delta", one.name) for one in (gold, answer)):
+        return plain
+    if plain[0] == "accept":
+        return "undecided", "equal numbers of ℃ and K"
+    kelvin = [
+        replace(one, value=one.value + KELVIN_OFFSET[one.unit.symbol], quantum=one.quantum or Fraction(1))
+        for one in (gold, answer)
+    ]
+    return compare(*kelvin)
+
+
+def _lacks_its_unit(gold: Number, answer: Number, comparison: AnswerComparison) -> bool:
+    """Whether the key ends in a capital, unit or factor, that neither the answer nor the question has."""
+    capital = gold.unit.letter and not gold.unit.is_plain
+    alone = not (answer.unit.symbol or answer.unit.word or gold.percent or answer.percent)
+    return capital and alone and not (comparison.unit or comparison.unit_shown or comparison.variable_type)
+
+
+def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
+    """Why a unit on one side only leaves a doubt; empty when it does not."""
+    words = gold.unit.word, answer.unit.word
+    if outcome == "reject" and not _by_a_change_of_units(gold.value, answer.value):
+        return ""
+    if any(words) and (gold.unit.symbol or answer.unit.symbol):
+        return f"a unit beside {' or '.join(filter(None, words))}"
+    if gold.unit.symbol and not answer.unit.symbol and not gold.unit.may_be_left_out:
+        return f"the key has the unit {gold.unit.symbol}, the answer none"
+    if answer.unit.symbol and not gold.unit.symbol and not answer.unit.may_be_added:
+        return f"the answer has the unit {answer.unit.symbol}, the key none"
+    if all(words) and words[0] != words[1]:
+        return "different words behind the number"
+    return ""
+
+
+_STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64")]
+
+
+def _by_a_change_of_units(first: Fraction, second: Fraction) -> bool:
+    """Whether two values may be one quantity in two units: apart by powers of ten, hours, minutes or days."""
+    if first == 0 or second == 0 or (first < 0) != (second < 0):
+        return False
+    return any(_leading(first / second) == one for step in _STEPS for one in (_leading(step), _leading(1 / step)))
+
+
+def _leading(value: Fraction) -> str:
+    """The first two significant digits."""
+    scaled = value / Fraction(10) ** (len(str(value.numerator)) - len(str(value.denominator)))
+    return f"{float(scaled):.1e}"[:3]
+
+
+_DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?: \d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
+_POWER = r"(?:\\times|\\cdot|\*|[xX])\s*10\s*\^?\s*(?:\{\s*(?P<exp1>[+-]?\s*\d+)\s*\}|(?P<exp2>[+-]?\d+))"
+_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)\s*(?:"
+    rf"(?P<whole>\d+)?\s*\\frac\s*(?:\{{\s*(?P<fsign>[+-]?)\s*(?P<top>{_DIGITS})\s*\}}|(?P<top1>\d))"
+    rf"\s*(?:\{{\s*(?P<bottom>{_DIGITS})\s*\}}|(?P<bottom1>\d))"
+    r"|(?P<mixed>\d+) (?P<mtop>\d+)/(?P<mbottom>\d+)"
+    rf"|(?P<left>{_DIGITS})\s*/\s*(?P<right>{_DIGITS})(?![\d^])"
+    rf"|10\s*\^\s*(?:\{{\s*(?P<exp0>[+-]?\s*\d+)\s*\}}|(?P<exp00>[+-]?\d+))"
+    rf"|(?P<dec>{_DIGITS})(?:\s*{_POWER}|[eE](?P<exp3>[+-]?\d+)(?![\d.]))?"
+    r")(?!\.?\d|\s*(?:\^(?!\s*\{?\s*\\circ)|[!_/:<>=+])|\s*-\s*[\d\\]|\s*\\(?:frac|sqrt|pi|times|cdot|div|pm|mp)|\s*[\d(])"
+)
+_SPACING = re.compile(r"\\(?:[,;:! ]|q?quad(?![a-zA-Z])|left(?![a-zA-Z])|right(?![a-zA-Z])|displaystyle)|~")
+_LATIN_NAME = re.compile(
+    r"(?P<name>\|?(?:\\Delta\s*)?\\?[A-Za-z]+(?:\s*_\s*(?:\{[^{}=]{1,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\approx)\s*(?=[^=])"
+)
+_WORD_NAME = re.compile(
+    r"(?P<name>[\u4e00-\u9fff]{1,16}|"
+    r"(?:[A-Za-z](?:\([\w, ]{1,8}\))?의 )?[\uac00-\ud7a3 ]{1,24})\s*(?P<is>为|是|=|:|은|는|:)\s*"
+)
+_NOT_A_NAME = re.compile(r"[不非没无或误错勿]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
+_ABOUT = re.compile(r"(?:约(?:为|等于|是)?|大约|近似为?|\\approx|\\sim|about|approximately|approx\.?|약|대략)\s*")
+_PERCENT = re.compile(r"\s*(?:\\?%|(?:percent(?:age)?|per cent|pct)\b|퍼센트)")
+_MAGNITUDES = {"万": 10**4, "亿": 10**8, "만": 10**4, "억": 10**8}
+_LEAD = re.compile(r"^\\(?:text|mathrm|mbox)\s*\{([\u4e00-\u9fff\uac00-\ud7a3:：=， ]{1,24})\}")
+_TIMES = {"每秒": "s", "每分钟": "min", "每小时": "h", "时速": "h", "초속": "s", "분속": "min", "시속": "h"}
+_PER = re.compile(rf"^(?P<time>{'|'.join(_TIMES)})\s*(?P<rest>\d[\d.,]*\s*(?:k?m|千?米|公里|킬로미터|미터))$")
+_NEGATIVE = re.compile(r"^(?:负|마이너스)\s*(?=[\d.\\])")
+_PAREN = re.compile(r"\(\s*([^(),]*)\s*\)")
+
+
+def read_number(text: str) -> Number | None:
+    """The number that a text is, with its unit; None when the text is anything else."""
+    if len(text) > MAX_CHARS:
+        return None
+    plain = _SPACING.sub(" ", to_latex(_LEAD.sub(r"\1", bare(text))).replace("\\dfrac", "\\frac"))
+    plain = " ".join(re.sub(r"\\[tc]frac(?![a-z])", r"\\frac", plain).split())
+    plain, name, marked = _drop_name(plain)
+    if inner := _PAREN.fullmatch(plain):
+        plain = inner[1].strip()
+    if about := _ABOUT.match(plain):
+        marked, plain = True, plain[about.end() :]
+    plain = _PER.sub(lambda per: f"{per['rest']}/{_TIMES[per['time']]}", plain)
+    plain = _NEGATIVE.sub("-", re.sub(r"^(?:\\\$|[¥￥€£₩])\s*", "", plain))
+    if numeral := read_numeral(plain):
+        counted = read_unit(numeral.rest) or NO_UNIT
+        return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, counted, name)
+    if (english := read_english(plain)) is not None:
+        return Number(Fraction(english), marked=marked, name=name)
+    match = _NUMBER.match(plain)
+    number = _parsed(match) if match else None
+    if number is None:
+        return None
+    value, quantum, digits, end = number
+    rest = plain[end:]
+    if rest[:1] in _MAGNITUDES:
+        value *= _MAGNITUDES[rest[0]]
+        quantum = quantum * _MAGNITUDES[rest[0]] if quantum is not None else None
+        rest = rest[1:]
+    percent = _PERCENT.match(rest)
+    if percent:
+        value, quantum, rest = value / 100, quantum / 100 if quantum is not None else None, rest[percent.end() :]
+    unit = read_unit(rest)
+    if unit is None:
+        return None
+    if marked and quantum is None and value.denominator == 1:
+        quantum, digits = Fraction(1), len(str(abs(value.numerator)))
+    return Number(value, quantum, digits, marked, percent is not None, unit, name)
+
+
+def _drop_name(text: str) -> tuple[str, str, bool]:
+    """Without a leading "x = ", "f(2) = " or "离心率为"; the symbol, and whether the sign was "about equal".
+
+    A word that says more than a name ("至少为5") stays.
+    """
+    latin = _LATIN_NAME.match(text)
+    if latin:
+        return text[latin.end() :], re.sub(r"[\s{}]", "", latin["name"]), latin["is"] != "="
+    word = _WORD_NAME.match(text)
+    if word and not _NOT_A_NAME.search(word["name"]):
+        return text[word.end() :], "", False
+    return text, "", False
+
+
+def _parsed(match: re.Match[str]) -> tuple[Fraction, Fraction | None, int, int] | None:
+    """Value, quantum, significant digits and end of a match; None when it is beyond the bounds."""
+    groups = match.groupdict()
+    if any(len(group or "") > MAX_DIGITS for group in groups.values()):
+        return None
+    exponent = next((groups[name] for name in ("exp0", "exp00", "exp1", "exp2", "exp3") if groups[name]), "0")
+    power = int(exponent.replace(" ", ""))
+    if abs(power) > MAX_EXPONENT:
+        return None
+    negative = (match["sign"] == "-") != (match["fsign"] == "-")
+    if match["dec"]:
+        value, quantum, digits = _decimal(match["dec"], power)
+    elif groups["exp0"] or groups["exp00"]:
+        value, quantum, digits = Fraction(10) ** power, None, 0
+    else:
+        tops, bottoms = ("top", "top1", "mtop", "left"), ("bottom", "bottom1", "mbottom", "right")
+        top = next(_decimal(groups[name], 0)[0] for name in tops if groups[name])
+        bottom = next(_decimal(groups[name], 0)[0] for name in bottoms if groups[name])
+        if bottom == 0:
+            return None
+        value, quantum, digits = Fraction(match["whole"] or match["mixed"] or 0) + top / bottom, None, 0
+    return (-value if negative else value), quantum, digits, match.end()
+
+
+def _decimal(written: str, power: int) -> tuple[Fraction, Fraction | None, int]:
+    plain = written.replace(",", "").replace(" ", "")
+    value = Fraction(plain) * Fraction(10) ** power
+    _, point, places = plain.partition(".")
+    if not point and not power:
+        return value, None, 0
+    digits = len(plain.replace(".", "").lstrip("0"))
+    quantum = Fraction(10) ** (power - len(places))
+    exact = quantum >= 1 and point == "" and power == 0
+    return value, None if exact else quantum, digits

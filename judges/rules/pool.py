@@ -1,0 +1,119 @@
+"""The processes that compare trees: a comparison that takes too long or too much costs one undecided.
+
+Contract: `SymbolicPool.compare` may be called from any thread and never raises for what is in a request; it raises
+UserError only when processes do not start at all. What comes back from them is JSON. Time is that of a processor, which
+the kernel counts, and it also ends what Python cannot interrupt: what else runs on the machine changes no decision.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import threading
+from typing import Any, Final
+
+from livek12.core.errors import UserError
+from livek12.core.process import Ended, Link, NotStarted, ProcessPool, cores, limit_time, requests
+
+MEMORY_BYTES: Final = 1 << 30
+SECONDS: Final = 1.2
+"""Of processor time; the slowest answer of the labelled sets takes a tenth of it."""
+WALL_SECONDS: Final = 120.0
+"""A process that is silent for so long is stopped or hangs; one that only has to share its processor is not."""
+MAX_REQUEST: Final = 60_000
+"""Less than a connection holds, so that writing never waits for a process."""
+MOST: Final = 32
+"""Processes of a machine with so many cores: one interpreter does not feed more."""
+Reply = dict[str, Any]
+
+
+class SymbolicPool(ProcessPool):
+    """A bounded number of processes, each comparing one pair of trees at a time.
+
+    Args:
+        size: the most processes at a time.
+        seconds: processor time of one request; a start does not count.
+        memory_bytes: address space of one process.
+        wall_seconds: by the clock, of one request or a start.
+
+    Attributes:
+        killed: how many processes broke a limit so far.
+    """
+
+    def __init__(
+        self,
+        size: int = 2,
+        seconds: float = SECONDS,
+        memory_bytes: int = MEMORY_BYTES,
+        wall_seconds: float = WALL_SECONDS,
+    ) -> None:
+        super().__init__(
+            compare_trees, seconds, size=size, quiet=True, wall_seconds=wall_seconds, memory_bytes=memory_bytes
+        )
+        self.killed = 0
+        self._limits = f"{seconds:g} s of a processor and {memory_bytes >> 20} MiB"
+
+    def compare(self, request: Reply) -> Reply:
+        """What the comparison says, or {"decision": "undecided", "reason": …} when it broke a limit.
+
+        Args:
+            request: {"gold": tree, "answer": tree, "open_ends": bool}.
+
+        Raises:
+            UserError: a process cannot be started.
+        """
+        line = json.dumps(request).encode()
+        if len(line) > MAX_REQUEST:
+            return _undecided("too big")
+        try:
+            reply: Reply = json.loads(self.ask(line))
+        except NotStarted as error:
+            raise UserError(f"the process for symbolic checks does not start: {error}") from None
+        except Ended:
+            with self._lock:
+                self.killed += 1
+            return {**_undecided(f"no result within {self._limits}"), "limit": True}
+        return reply
+
+
+def _undecided(reason: str) -> Reply:
+    return {"decision": "undecided", "reason": reason}
+
+
+def compare_trees(link: Link, seconds: float) -> None:
+    """Compares, in a process of its own, until that breaks a limit.
+
+    Args:
+        link: to the pool.
+        seconds: processor time of one request, after which the kernel ends the process.
+    """
+    from livek12.judges.rules.algebra import Comparer
+
+    for line in requests(link):
+        limit_time(seconds)
+        request = json.loads(line)
+        try:
+            decision, reason = Comparer(request.get("open_ends", False)).compare(request["gold"], request["answer"])
+        except MemoryError:
+            link.send_bytes(json.dumps(_undecided("out of memory")).encode())
+            return
+        except RecursionError:
+            decision, reason = "undecided", "too deep"
+        except Exception as error:
+            decision, reason = "undecided", f"no result ({type(error).__name__})"
+        limit_time(0)
+        link.send_bytes(json.dumps({"decision": decision, "reason": reason}).encode())
+
+
+_shared: SymbolicPool | None = None
+_shared_lock = threading.Lock()
+
+
+def shared_pool() -> SymbolicPool:
+    """The pool that all symbolic stages of a process use."""
+    global _shared  # noqa: PLW0603 (one pool a process)
+    with _shared_lock:
+        if _shared is None:
+            _shared = SymbolicPool(size=min(MOST, cores()))
+            atexit.register(_shared.close)
+        return _shared

@@ -1,0 +1,406 @@
+"""Reading expressions: sums, products, powers, functions, brackets, matrices, from a list of tokens.
+
+The lower half of `judges.rules.latex`, which adds lists, relations and names and states the trees.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from livek12.judges.rules.nodes import Node, chosen, decorated, in_base, is_mixed, of_rows, plus, times, transposed
+from livek12.judges.rules.tokens import Token, Unparsable
+
+MAX_DEPTH = 32
+_APPLIED = frozenset({"f", "g", "F", "G"})
+OPENING = {"(": ")", "[": "]", "{": "}", "set{": "set}", "floor(": "floor)", "ceil(": "ceil)"}
+CLOSING = frozenset(OPENING.values())
+_PRIMES = frozenset({"'", "*", "+", "-"})
+_MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "vmatrix", "Vmatrix", "Bmatrix", "smallmatrix", "array"})
+
+
+class ExpressionReader(ABC):
+    """A position in a list of tokens, and the rules that read an expression from there."""
+
+    def __init__(self, tokens: list[Token], source: str) -> None:
+        self.tokens = tokens
+        self.source = source
+        self.at = 0
+        self.end = len(tokens)
+        self.depth = 0
+        self.bars = 0
+        self.inside = 0
+
+    # --- tokens -------------------------------------------------------------------------------------------------
+
+    def peek(self) -> Token:
+        """The token here, without taking it."""
+        return self.tokens[self.at] if self.at < self.end else Token("end", "", len(self.source), len(self.source))
+
+    def take(self) -> Token:
+        """The token here; the position moves on."""
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def is_op(self, *texts: str) -> bool:
+        """Whether an operator with one of these texts is here."""
+        token = self.peek()
+        return token.kind == "op" and token.text in texts
+
+    def expect(self, *texts: str) -> str:
+        """Takes an operator with one of these texts."""
+        if not self.is_op(*texts):
+            raise Unparsable(f"expected {' or '.join(texts)}")
+        return self.take().text
+
+    def boundary(self, kinds: frozenset[str], start: int) -> int:
+        """Index of the first token of these kinds outside brackets, from `start`; the end when there is none."""
+        depth = 0
+        for index in range(start, self.end):
+            kind, text = self.tokens[index][:2]
+            if kind == "begin" or (kind == "op" and text in OPENING):
+                depth += 1
+            elif kind == "end" or (kind == "op" and text in CLOSING):
+                depth -= 1
+                if depth < 0:
+                    return index
+            elif depth == 0 and kind in kinds:
+                return index
+        return self.end
+
+    @abstractmethod
+    def items(self) -> Node:
+        """What stands between brackets; read by the upper half."""
+
+    @abstractmethod
+    def cases(self) -> Node:
+        """A system or a piecewise value; read by the upper half."""
+
+    def union(self) -> Node:
+        """Sums with ∪ or a backslash (without) between them."""
+        node = self.sum()
+        while self.is_op("cup", "setminus"):
+            if self.take().text == "setminus":
+                node = ["without", node, self.sum()]
+            else:
+                right = self.sum()
+                node = ["union", [*node[1], right]] if node[0] == "union" else ["union", [node, right]]
+        return node
+
+    # --- expressions --------------------------------------------------------------------------------------------
+
+    def sum(self) -> Node:
+        """Terms with +, -, ± and ∓ between them."""
+        node: Node | None = None
+        while True:
+            operator = self.take().text if self.is_op("+", "-", "pm", "mp") else ("+" if node is None else "")
+            if not operator:
+                break
+            node = plus(node, operator, self.signed_product())
+        if node is None:
+            raise Unparsable("no expression")
+        return node
+
+    def signed_product(self) -> Node:
+        """A product with any number of signs before it."""
+        negative = False
+        while self.is_op("+", "-"):
+            negative ^= self.take().text == "-"
+        node = self.product()
+        return ["neg", node] if negative else node
+
+    def product(self) -> Node:
+        """Powers with *, /, (in brackets) : or nothing between them.
+
+        A whole number before a proper fraction is a mixed number.
+        """
+        node = self.power()
+        divided = False
+        while True:
+            if self.is_op("*"):
+                self.take()
+                node, divided = times(node, self.signed_power()), False
+            elif self.is_op("/") or (self.inside and self.is_op(":")):
+                self.take()
+                node, divided = ["div", node, self.signed_power()], True
+            elif self.starts_primary():
+                if divided:
+                    raise Unparsable("ambiguous division")
+                fraction = self.peek().text == "frac"
+                right = self.power()
+                node = ["add", [node, right]] if fraction and is_mixed(node, right) else times(node, right)
+            else:
+                return node
+
+    def signed_power(self) -> Node:
+        """A power, or its negative behind * and /."""
+        if self.is_op("-"):
+            self.take()
+            return ["neg", self.power()]
+        return self.power()
+
+    def starts_primary(self) -> bool:
+        """Whether a factor begins here without a sign of multiplication."""
+        kind, text = self.peek()[:2]
+        if kind == "op":
+            return text in {"(", "{", "[", "floor(", "ceil("} or (text == "|" and self.bars == 0)
+        return kind in {"id", "func", "cmd", "decor", "begin"} or (
+            kind == "const" and text not in {"deg", "prime", "dots"}
+        )
+
+    def power(self) -> Node:
+        """A primary with what stands behind it: powers, primes, factorials, per cent, degrees."""
+        node = self.primary()
+        while True:
+            token = self.peek()
+            if self.is_op("^"):
+                self.take()
+                node = self.exponent(node)
+            elif self.is_op("!"):
+                self.take()
+                if self.is_op("!"):
+                    raise Unparsable("double factorial")
+                node = ["fact", node]
+            elif self.is_op("%"):
+                self.take()
+                node = ["percent", node]
+            elif self.is_op("'") or (token.kind == "const" and token.text in {"deg", "prime"}):
+                self.take()
+                node = times(node, ["const", "deg"]) if token.text == "deg" else decorated(node, "'")
+            else:
+                return node
+
+    def exponent(self, base: Node) -> Node:
+        """What ^ does to its base: a power, a mark that belongs to a name, or degrees."""
+        braced = self.is_op("{")
+        close = self.boundary(frozenset(), self.at + 1) if braced else self.at + 1
+        inner = self.tokens[self.at + braced : close]
+        texts = [token.text for token in inner]
+        if base == ["const", "reals"] and texts == ["+"]:
+            self.at = close + braced
+            return ["interval", ["num", "0"], ["const", "oo"], False, False]
+        mark = bool(inner) and all(token.kind in {"op", "const", "word"} for token in inner)
+        named = set(texts) <= _PRIMES | {"prime"} or all(token.kind == "word" for token in inner)
+        if mark and named and (braced or texts[0] not in {"+", "-"}):
+            self.at = close + braced
+            return decorated(base, "".join(texts).replace("prime", "'"))
+        if texts in (["T"], ["top"]) and base[0] in {"tuple", "interval", "matrix"}:
+            self.at = close + braced
+            return transposed(base)
+        if texts == ["deg"]:
+            self.at = close + braced
+            return times(base, ["const", "deg"])
+        if braced and texts[0:1] == ["("] and texts[-1] == ")":
+            raise Unparsable("a bracketed superscript")
+        exponent = self.argument(signed=True)
+        return chosen(base, exponent) or ["pow", base, exponent]
+
+    def argument(self, signed: bool = False, one_digit: bool = False) -> Node:
+        """What a command or a superscript takes: a group in braces or one token."""
+        if self.is_op("{"):
+            self.take()
+            node = self.sum()
+            self.expect("}")
+            return node
+        if signed and self.is_op("-"):
+            self.take()
+            return ["neg", self.primary()]
+        token = self.peek()
+        if one_digit and token.kind == "num" and len(token.text) > 1:
+            self.tokens[self.at] = token._replace(text=token.text[1:])
+            if token.text[1] == ".":
+                raise Unparsable("a fraction without braces")
+            return ["num", token.text[0]]
+        return self.primary()
+
+    def primary(self) -> Node:
+        """A primary, counted against the bound of depth."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise Unparsable("too deep")
+        node = self.inner_primary()
+        self.depth -= 1
+        return node
+
+    def inner_primary(self) -> Node:
+        """One number, symbol, function, command, bracket or matrix."""
+        token = self.take()
+        kind, text = token[:2]
+        if kind == "num":
+            return in_base(text, self.raw_group()) if self.subscripted() else ["num", text]
+        if kind == "id":
+            return self.symbol(text)
+        if kind == "const" and text in {"e", "i"} and self.peek().text == "_":
+            return self.symbol(text)
+        if kind == "const" and text != "prime":
+            return ["const", text]
+        if kind == "func":
+            return self.function(text)
+        if kind == "cmd":
+            return self.structure(text)
+        if kind == "decor":
+            return self.decoration(text)
+        if kind == "begin" and text in _MATRICES:
+            return self.matrix(text)
+        if kind == "begin" and text == "cases":
+            return self.cases()
+        if kind == "op" and text in {"(", "[", "{"}:
+            return self.bracket(text)
+        if kind == "op" and text == "set{":
+            return self.set()
+        if kind == "op" and text in {"floor(", "ceil("}:
+            inner = self.sum()
+            self.expect(OPENING[text])
+            return [text[:-1], inner]
+        if kind == "op" and text == "|":
+            return self.absolute()
+        raise Unparsable(f"unexpected {text!r}")
+
+    def subscripted(self) -> bool:
+        """Whether a subscript follows; takes its sign."""
+        if self.is_op("_"):
+            self.take()
+            return True
+        return False
+
+    def raw_group(self) -> str:
+        """The text of a subscript, as a part of a name."""
+        if not self.is_op("{"):
+            return self.take().text
+        close = self.boundary(frozenset(), self.at + 1)
+        name = "".join(token.text for token in self.tokens[self.at + 1 : close] if token.text not in {"{", "}"})
+        if len(name) > 40 or close >= self.end:
+            raise Unparsable("a long subscript")
+        self.at = close + 1
+        return name
+
+    def symbol(self, name: str) -> Node:
+        """A symbol with its subscript, or an applied function f(x)."""
+        token = self.peek()
+        previous = self.tokens[self.at - 1]
+        if self.subscripted():
+            name = f"{name}_{self.raw_group()}"
+        elif token.kind == "num" and token.start == previous.end and token.text.isdigit():
+            name = f"{name}_{self.take().text}"
+        if name.split("_")[0] in _APPLIED and self.is_op("("):
+            self.take()
+            inner = self.items()
+            self.expect(")")
+            return ["apply", name, inner[2] if inner[0] == "list" else [inner]]
+        return ["sym", name]
+
+    def function(self, name: str) -> Node:
+        """A known function with base, power and argument."""
+        base: Node | None = None
+        if name == "log" and self.subscripted():
+            base = self.argument()
+        exponent: Node | None = None
+        if self.is_op("^"):
+            self.take()
+            exponent = self.argument(signed=True)
+        node = self.function_argument()
+        if exponent in (["neg", ["num", "1"]], ["num", "-1"]) and name in {"sin", "cos", "tan", "cot"}:
+            return ["call", "arc" + name, node]
+        called: Node = ["log", base, node] if base is not None else ["call", name, node]
+        return ["pow", called, exponent] if exponent is not None else called
+
+    def function_argument(self) -> Node:
+        """A group in brackets, or the product up to the next sign or function."""
+        if self.is_op("(", "{"):
+            return self.primary()
+        node = ["neg", self.power()] if self.is_op("-") and self.take() else self.power()
+        while self.starts_primary() and self.peek().kind != "func":
+            node = times(node, self.power())
+        return node
+
+    def structure(self, name: str) -> Node:
+        """A root, fraction or binomial with its arguments."""
+        if name == "sqrt":
+            index: Node = ["num", "2"]
+            if self.is_op("["):
+                self.take()
+                index = self.sum()
+                self.expect("]")
+            return ["root", self.argument(), index]
+        top, bottom = self.argument(one_digit=True), self.argument(one_digit=True)
+        return ["div" if name == "frac" else "binom", top, bottom]
+
+    def decoration(self, name: str) -> Node:
+        """A symbol under an arrow, bar or hat; the real numbers."""
+        inner = self.raw_group()
+        if name == "mathbb":
+            if inner != "R":
+                raise Unparsable("a set of numbers")
+            return ["const", "reals"]
+        if name == "triangle" or any(char.isdigit() for char in inner):
+            raise Unparsable("a decorated number")
+        return self.symbol(f"{name}({inner})")
+
+    def bracket(self, opening: str) -> Node:
+        """A group, tuple or interval; rows in square brackets are a matrix."""
+        rows = opening == "[" and self.is_op("[")
+        bars, self.bars = self.bars, 0
+        self.inside += 1
+        inner = self.items()
+        self.inside -= 1
+        self.bars = bars
+        closing = self.expect("}") if opening == "{" else self.expect(")", "]")
+        entries = inner[2] if inner[0] == "list" else [inner]
+        if entries[0][0] == "num" and len(entries) == 1 and self.subscripted():
+            return in_base(entries[0][1], self.raw_group())
+        if rows and closing == "]" and (matrix := of_rows(entries)):
+            return matrix
+        if opening == "{" or (len(entries) == 1 and (opening, closing) in {("(", ")"), ("[", "]")}):
+            return inner
+        if (opening, closing) == ("(", ")"):
+            return ["tuple", entries] if inner[1] == "list" else inner
+        if (opening, closing) == ("[", "]") and len(entries) > 2:
+            return ["tuple", entries]
+        if len(entries) != 2:
+            raise Unparsable("an interval with other than two ends")
+        return ["interval", *entries, opening == "[", closing == "]"]
+
+    def set(self) -> Node:
+        """A set in braces, or a set-builder."""
+        close = self.boundary(frozenset(), self.at)
+        bar = next((i for i in range(self.at, close) if self.tokens[i].text in {"|", ":"}), close)
+        if bar < close and self.peek().kind == "id" and (bar == self.at + 1 or self.tokens[self.at + 1].text == "in"):
+            self.at = bar + 1
+            condition = self.items()
+            self.expect("set}")
+            return ["builder", condition]
+        if self.is_op("set}"):
+            self.take()
+            return ["const", "empty"]
+        inner = self.items()
+        self.expect("set}")
+        return ["set", inner[2] if inner[0] == "list" else [inner]]
+
+    def absolute(self) -> Node:
+        """|x|."""
+        self.bars += 1
+        node = self.sum()
+        self.expect("|")
+        self.bars -= 1
+        return ["abs", node]
+
+    def matrix(self, name: str) -> Node:
+        """Rows of entries up to the end of the environment."""
+        rows: list[list[Node]] = [[]]
+        while self.peek().kind != "end" or self.peek().text != name:
+            if self.peek().kind == "row":
+                self.take()
+                rows.append([])
+            elif self.is_op("&"):
+                self.take()
+            else:
+                rows[-1].append(self.sum())
+            if self.at >= self.end or len(rows) > 8:
+                raise Unparsable("a matrix without end")
+        self.take()
+        rows = [row for row in rows if row]
+        if not rows or len({len(row) for row in rows}) != 1 or len(rows[0]) > 8:
+            raise Unparsable("a ragged matrix")
+        if name in {"vmatrix", "Vmatrix"} and (name == "Vmatrix" or len(rows) != len(rows[0])):
+            raise Unparsable("a norm, or a determinant that is not square")
+        return ["det" if name == "vmatrix" else "matrix", rows]

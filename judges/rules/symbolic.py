@@ -1,0 +1,111 @@
+"""Symbolic equality: key and answer are read as trees here and compared by sympy in a worker process.
+
+What cannot be read, is too big or breaks a limit is undecided. Nothing is evaluated in this process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
+from livek12.judges.rules.chemistry import is_chemical
+from livek12.judges.rules.latex import parse
+from livek12.judges.rules.nodes import Node
+from livek12.judges.rules.notation import bare, key_value
+from livek12.judges.rules.numeric import read_number
+from livek12.judges.rules.pool import SymbolicPool, shared_pool
+from livek12.judges.rules.tokens import Unparsable
+from livek12.judges.rules.units import conversion
+
+NAME = "symbolic"
+
+
+class SymbolicStage:
+    """Accepts what is provably equal, rejects what is demonstrably different."""
+
+    name = NAME
+
+    def __init__(self, pool: SymbolicPool | None = None) -> None:
+        self._pool = pool
+
+    def decide(self, comparison: AnswerComparison) -> Decision:
+        """Accept, reject, or undecided with the reason."""
+        key = key_value(comparison.gold)
+        if comparison.is_choice or _are_numbers(key, comparison.answer):
+            return undecided(NAME)
+        try:
+            gold, answer = parse(key), parse(comparison.answer)
+        except Unparsable as error:
+            return undecided(NAME, str(error))
+        if _comma_may_be_a_point(key, comparison.answer):
+            return _with_decimal_comma(key, comparison.answer)
+        if gold == answer:
+            return accept(NAME, "same expression")
+        if is_chemical(comparison.gold) and is_chemical(comparison.answer):
+            return undecided(NAME, "chemistry, not algebra")
+        request = {"gold": gold, "answer": _in_the_keys_unit(gold, answer), "open_ends": comparison.open_ends}
+        reply = (self._pool or shared_pool()).compare(request)
+        if (
+            reply["decision"] == "accept"
+            and _CLOCK.fullmatch(key.strip())
+            and _CLOCK.fullmatch(comparison.answer.strip())
+        ):
+            return undecided(NAME, "times of day, or equal ratios")
+        if reply["decision"] == "accept":
+            return accept(NAME, reply["reason"])
+        if reply["decision"] == "reject":
+            return reject(NAME, reply["reason"])
+        return undecided(NAME, reply["reason"], lasting=not reply.get("limit", False))
+
+
+def _in_the_keys_unit(gold: Node, answer: Node) -> Node:
+    """The answer's tree with its quantities in the one unit of the key, where they can be converted."""
+    units, others = _units(gold), _units(answer)
+    if len(units) != 1 or others <= units:
+        return answer
+    (unit,) = units
+    factors = {other: conversion(other, unit) for other in others}
+    return _converted(answer, unit, {other: factor for other, (fit, factor) in factors.items() if fit == "convertible"})
+
+
+def _units(node: Any) -> set[str]:
+    if not isinstance(node, list):
+        return set()
+    own = {node[2]} if node[:1] == ["unit"] and node[2] else set()
+    return own.union(*map(_units, node))
+
+
+def _converted(node: Node, unit: str, factors: Mapping[str, Fraction]) -> Node:
+    if node[:1] == ["unit"] and node[2] in factors:
+        factor = factors[node[2]]
+        size = ["div", ["num", str(factor.numerator)], ["num", str(factor.denominator)]]
+        return ["unit", ["mul", [size, node[1]]], unit, node[3]]
+    return [_converted(child, unit, factors) if isinstance(child, list) else child for child in node]
+
+
+def _are_numbers(gold: str, answer: str) -> bool:
+    """Whether both are plainly numbers: what the rule for them leaves open stays open."""
+    return read_number(gold) is not None and read_number(answer) is not None
+
+
+def _with_decimal_comma(gold: str, answer: str) -> Decision:
+    """One side is "1,22", the other a single number: equal as decimals, or left open."""
+    texts = [bare(text) for text in (gold, answer)]
+    numbers = [read_number(text.replace(",", ".") if _COMMA.fullmatch(text) else text) for text in texts]
+    if numbers[0] is not None and numbers[1] is not None and numbers[0].value == numbers[1].value:
+        return accept(NAME, "equal with a decimal comma")
+    return undecided(NAME, "a comma that may be a decimal point")
+
+
+_CLOCK = re.compile(r"\d{1,2}:[0-5]\d(?::[0-5]\d)?")
+_COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
+
+
+def _comma_may_be_a_point(gold: str, answer: str) -> bool:
+    """Whether one side is "1,22" and the other a single number."""
+    texts = [bare(text).replace(" ", "") for text in (gold, answer)]
+    commas = [_COMMA.fullmatch(text) is not None for text in texts]
+    return commas[0] != commas[1] and read_number(texts[commas[0]]) is not None

@@ -1,0 +1,76 @@
+"""Text normal forms: equal after width, spacing, punctuation and mark-up are unified. Accepts only.
+
+Letter case counts, except in words: "Evelyn" is "evelyn", but AaBb is not AABB, CO not Co and Ω not ω. Quotes
+around Chinese and Korean words, the sign between the entries of a list ("、", "和"), an English article in front and
+a Korean copula at the end carry no meaning. The order of a list does.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.judges.base import AnswerComparison, Decision, accept, undecided
+from livek12.judges.rules.notation import bare, to_latex
+
+NAME = "text"
+_STYLED = re.compile(
+    r"\\(?:text|textbf|textit|textrm|textup|textnormal|mathrm|mathbf|mathit|mathsf|boldsymbol|bm|mbox|operatorname"
+    r"|ce)\s*\{([^{}]*)\}"
+)
+_BLANK = re.compile(r"\\(?:displaystyle|left|right|rm|q?quad)(?![a-zA-Z])|\\[,;:! ]|[~$]|\*\*")
+_FRACTION = re.compile(r"\\[dtc]frac(?![a-zA-Z])")
+_INDEX = re.compile(r"(?<=[A-Za-z)\]])_\{?(\d+)\}?")
+_SINGLE = re.compile(r"([_^])\{(\w)\}")
+_CJK_SPACE = re.compile(r"(?<=[^\x00-\u02ff]) | (?=[^\x00-\u02ff])")
+_SYMBOL_SPACE = re.compile(r" ?([^\w\s]) ?")
+_WORD = re.compile(r"(?<![A-Za-z0-9\\])[A-Za-z]{3,}(?![A-Za-z0-9])")
+_GENOTYPE = re.compile(r"(?:([a-zA-Z])(?i:\1))+")
+_NESTING = 6
+
+
+class TextStage:
+    """Accepts answers that read the same as the key."""
+
+    name = NAME
+
+    def decide(self, comparison: AnswerComparison) -> Decision:
+        """Accept or undecided."""
+        if comparison.is_choice:
+            return undecided(NAME)
+        gold, answer = normal_form(comparison.gold), normal_form(comparison.answer)
+        if gold and gold == answer:
+            return accept(NAME, "same text")
+        if _plainest(gold) and _plainest(gold) == _plainest(answer):
+            return accept(NAME, "same text but for quotes, joints or endings")
+        return undecided(NAME)
+
+
+def normal_form(text: str) -> str:
+    """The text with everything unified that does not carry meaning."""
+    text = _FRACTION.sub(r"\\frac", to_latex(bare(text)))
+    for _ in range(_NESTING):
+        text = _STYLED.sub(r"\1", text)
+    text = _SINGLE.sub(r"\1\2", _INDEX.sub(r"\1", _BLANK.sub(" ", text)))
+    text = _SYMBOL_SPACE.sub(r"\1", _CJK_SPACE.sub("", " ".join(text.split())))
+    return _WORD.sub(_fold, text).rstrip(" .,;:")
+
+
+_CJK = "[\u4e00-\u9fff\uac00-\ud7a3]"
+_QUOTES = re.compile('[“”‘’"「」『』《》]')
+_JOINT = re.compile(rf"(?<={_CJK})(?:以及|[和与及]|와|과|및|그리고)(?={_CJK})|[,;；]")
+_ARTICLE = re.compile(r"^(?:the|a|an) (?=[a-z]{3,})")
+_COPULA = re.compile(r"(?<=[\uac00-\ud7a3A-Za-z0-9)])(?:입니다|이에요|예요|이다)$")
+
+
+def _plainest(text: str) -> str:
+    """A normal form without quotes, with one sign for every joint, without article and copula."""
+    text = _COPULA.sub("", _ARTICLE.sub("", _QUOTES.sub("", text)))
+    pieces = _JOINT.split(text)
+    return ",".join(pieces) if all(pieces) else text
+
+
+def _fold(match: re.Match[str]) -> str:
+    """Lower case for what is plainly a word; a genotype (pairs of one letter) is none."""
+    word = match[0]
+    plain = word.islower() or word.istitle() or (word.isupper() and len(word) >= 5)
+    return word.lower() if plain and not _GENOTYPE.fullmatch(word) else word

@@ -1,0 +1,239 @@
+"""LaTeX and plain-text mathematics as a bounded list of tokens.
+
+Nothing is looked up, imported or evaluated: a token is a kind and a text from the lists below, or a symbol's
+name. What is not on a list becomes a `word`, which no expression may contain.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from livek12.judges.rules.notation import to_latex
+
+MAX_CHARS = 2000
+MAX_TOKENS = 800
+MAX_NUMBER = 60
+
+
+class Unparsable(Exception):
+    """The text is not mathematics that this project reads, or it is beyond the bounds."""
+
+
+class Token(NamedTuple):
+    """One token and where it stands in the text."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+FUNCTIONS = frozenset(
+    "sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan arccot arsinh arcosh artanh ln log lg exp".split()
+)
+_ALIASES = {"tg": "tan", "ctg": "cot", "arctg": "arctan", "asin": "arcsin", "acos": "arccos", "atan": "arctan"}
+_GREEK = frozenset(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma tau upsilon phi chi "
+    "psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega hbar ell".split()
+)
+_SAME_LETTER = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta", "varrho": "rho", "varsigma": "sigma"}
+_RELATIONS = {
+    "=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "!=", "lt": "<", "gt": ">", "le": "<=",
+    "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "ne": "!=", "neq": "!=",
+    "approx": "~", "simeq": "~", "in": "in", "equiv": "equiv",
+}  # fmt: skip
+_OPERATORS = {"times": "*", "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "cup": "cup", "mid": "|",
+              "vert": "|", "lvert": "|", "rvert": "|", "colon": ":", "setminus": "setminus", "backslash": "setminus",
+              "lfloor": "floor(", "rfloor": "floor)", "lceil": "ceil(", "rceil": "ceil)"}  # fmt: skip
+_STRUCTURES = frozenset({"frac", "sqrt", "binom"})
+_FRACTIONS = {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}
+_CONSTANTS = {"pi": "pi", "infty": "oo", "infinity": "oo", "emptyset": "empty", "varnothing": "empty",
+              "circ": "deg", "degree": "deg", "prime": "prime",
+              **dict.fromkeys("ldots dots cdots dotsc".split(), "dots")}  # fmt: skip
+_DECORATIONS = frozenset("vec hat bar overline tilde dot ddot mathcal mathscr mathbb angle triangle".split())
+_SAME_DECORATION = {"overrightarrow": "vec", "widehat": "hat", "widetilde": "tilde"}
+_TRANSPARENT = frozenset(
+    "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle limits nolimits "
+    "boxed fbox boldsymbol bm mathbf mathit mathsf rm bf it underline ensuremath phantom".split()
+)
+_SAME_NAME = {**_ALIASES, **_SAME_LETTER, **_FRACTIONS, **_SAME_DECORATION}
+_AND = frozenset({"and", "和", "且", "与", "及", "以及", "및", "그리고"})
+_OR = frozenset({"or", "或", "或者", "또는"})
+_JOINED = re.compile(r"(?P<first>.{0,40}\S)\s+(?P<last>and|or|和|或|및|또는)", re.IGNORECASE)
+EMPTY_SET = frozenset({"空集", "공집합", "无解", "无实数解", "no solution", "no solutions", "no real solution",
+                        "no real solutions",
+                        "empty set", "the empty set", "해가 없다", "there is no solution", "there are no solutions",
+                        "no real roots", "no real root", "has no solution", "has no real roots",
+                        "无实根", "没有实数根", "无实数根", "没有解", "方程无解", "해는 없다", "해가 없음", "해 없음",
+                        "실근이 없다", "실수해가 없다"})  # fmt: skip
+REALS = frozenset({"all real numbers", "all reals", "the real numbers", "the set of real numbers", "any real number",
+                   "实数集", "全体实数", "一切实数", "任意实数", "所有实数", "实数集r", "全体实数r", "모든 실수",
+                   "실수 전체", "실수 전체의 집합", "모든 실수의 집합"})  # fmt: skip
+_STOP_WORDS = frozenset("if is as at to of in no on by for all not the yes any are odd end mod sum max min lim".split())
+
+_DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{2,}|[(){}\[\]])")
+_SYSTEM = re.compile(
+    r"\\left\s*(?:\\\{|\\lbrace)\s*\\begin\s*\{(?:array|aligned|matrix|gathered)\}(?:\s*\{[clr]{1,3}\})?"
+)
+_END_SYSTEM = re.compile(r"\\end\s*\{(?:array|aligned|matrix|gathered)\}\s*\\right\s*(?:\.|$)")
+_ANGLED = re.compile(r"\\langle((?:(?!\\[lr]angle)[^|]){1,400}?,(?:(?!\\[lr]angle)[^|]){1,400}?)\\rangle")
+_CHOOSE = re.compile(r"(?:\{|^)([^{}\\]{1,20})\\choose(?![a-z])([^{}\\]{1,20})(?:\}|$)")
+_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-[01]?\d-[0-3]?\d(?!\d)")
+_TOKEN = re.compile(
+    r"(?P<space>\s+|\\[,;:!> ]|~|\$|\\[()\[\]])"
+    r"|(?P<row>\\\\(?:\s*\[[^\]]{0,10}\])?)"
+    r"|(?P<dots>\.{3,6}|…+|⋯+)"
+    r"|\\pmod\s*\{?(?P<pmod>\w{1,12})\}?|\(\s*(?:mod|\\bmod|\\mod|\\text\s*\{\s*mod\s*\})\s*(?P<mod>\w{1,12})\s*\)"
+    r"|\\(?P<env>begin|end)\s*\{(?P<envname>[a-zA-Z]+)\*?\}(?:\{[clr|]{1,12}\})?"
+    r"|\\(?:text|textbf|textrm|textit|textnormal|mathrm|mbox|operatorname)\s*\{(?P<styled>[^{}]*)\}"
+    r"|\\(?P<command>q?quad|[a-zA-Z]+)"
+    r"|\\(?P<escaped>[{}|%&#_])"
+    r"|(?P<num>[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+    r"|(?P<letters>[a-zA-Z]+)"
+    r"|(?P<rel><=|>=|!=|==|[=<>])"
+    r"|(?P<op>[-+*/^_(){}\[\]|,;:!%'&.])"
+    r"|(?P<other>[^\x00-\x7f]+|.)",
+    re.DOTALL,
+)
+
+
+def tokenize(text: str) -> tuple[list[Token], str]:
+    """The tokens of a text and the text that their positions refer to.
+
+    Raises:
+        Unparsable: too long, or with characters that mathematics does not have.
+    """
+    if len(text) > MAX_CHARS:
+        raise Unparsable("too long")
+    source = to_latex(text).replace("{:}", ":").replace("**", "^")
+    source = _END_SYSTEM.sub(r"\\end{cases}", _SYSTEM.sub(r"\\begin{cases}", source))
+    source = _ANGLED.sub(r"(\1)", source)
+    if _DATE.search(source):
+        raise Unparsable("a date")
+    source = _CHOOSE.sub(r"\\binom{\1}{\2}", source)
+    if "\\begin" not in source:
+        source = _DOUBLED.sub(r"\\", source)
+    tokens: list[Token] = []
+    position = depth = 0
+    while position < len(source):
+        match = _TOKEN.match(source, position)
+        if match is None or len(tokens) > MAX_TOKENS:
+            raise Unparsable("too many tokens")
+        start, position = position, match.end()
+        if match["num"]:
+            number, position = _number(match["num"], source, start, depth)
+            tokens.append(Token("num", number, start, position))
+            continue
+        for kind, value in _classify(match):
+            tokens.append(Token(kind, value, start, position))
+            depth += (kind == "op" and value in "([{") - (kind == "op" and value in ")]}")
+    return tokens, source
+
+
+def _number(written: str, source: str, start: int, depth: int) -> tuple[str, int]:
+    """One number; commas join its groups only outside brackets (inside they part the entries)."""
+    grouped = "," in written
+    if grouped and (depth or (start and source[start - 1] in ",.")):
+        written = written.split(",", maxsplit=1)[0]
+    if len(written) > MAX_NUMBER:
+        raise Unparsable("number too long")
+    return written.replace(",", ""), start + len(written)
+
+
+def _classify(match: re.Match[str]) -> list[tuple[str, str]]:
+    """The tokens (kind, text) of one match."""
+    if match["space"]:
+        return []
+    if match["dots"]:
+        return [("const", "dots")]
+    if match["pmod"] or match["mod"]:
+        return [("mod", match["pmod"] or match["mod"])]
+    if match["row"]:
+        return [("row", "\\\\")]
+    if match["env"]:
+        return [(match["env"], match["envname"])]
+    if match["styled"] is not None:
+        return _word(match["styled"].strip())
+    if match["command"]:
+        return _command(match["command"])
+    if match["escaped"]:
+        return [("op", {"{": "set{", "}": "set}"}.get(match["escaped"], match["escaped"]))]
+    if match["letters"]:
+        return _letters(match["letters"])
+    if match["rel"]:
+        return [("rel", _RELATIONS[match["rel"]])]
+    if match["op"] == ".":
+        return []
+    if match["op"]:
+        return [("sep", ",")] if match["op"] in ",;" else [("op", match["op"])]
+    return _word(match["other"].strip())
+
+
+def _command(name: str) -> list[tuple[str, str]]:
+    name = _SAME_NAME.get(name, name)
+    if name in _TRANSPARENT:
+        return []
+    if name in {"quad", "qquad"}:
+        return [("sep", ",")]
+    for kind, names in (("func", FUNCTIONS), ("id", _GREEK), ("cmd", _STRUCTURES), ("decor", _DECORATIONS)):
+        if name in names:
+            return [(kind, name)]
+    if name in _RELATIONS:
+        return [("rel", _RELATIONS[name])]
+    if name in _OPERATORS:
+        return [("op", _OPERATORS[name])]
+    if name in _CONSTANTS:
+        return [("const", _CONSTANTS[name])]
+    if name in {"lbrace", "rbrace"}:
+        return [("op", "set{" if name == "lbrace" else "set}")]
+    return [("word", "\\" + name)]
+
+
+def _word(text: str) -> list[tuple[str, str]]:
+    """A piece of text inside mathematics: a connector, a symbol, a function, or just a word."""
+    plain = text.strip(" ~")
+    if joint := _JOINED.fullmatch(plain):
+        kind = "and" if joint["last"].lower() in _AND else "or"
+        return [("word", joint["first"]), ("sep", kind)]
+    if plain == ",":
+        return [("sep", ",")]
+    if plain.lower() in _AND:
+        return [("sep", "and")]
+    if plain.lower() in _OR:
+        return [("sep", "or")]
+    if plain.lower() in EMPTY_SET:
+        return [("const", "empty")]
+    if plain in FUNCTIONS or plain in _ALIASES:
+        return [("func", _ALIASES.get(plain, plain))]
+    if len(plain) == 1 and plain.isascii() and plain.isalpha():
+        return [("const", plain)] if plain in "ei" else [("id", plain)]
+    return [("word", text)] if plain else []
+
+
+_SPELLED = {**dict.fromkeys(FUNCTIONS, "func"), **dict.fromkeys(_ALIASES, "func"), **dict.fromkeys(_GREEK, "id"),
+            "pi": "const", "infinity": "const", "infty": "const", "oo": "const", "sqrt": "cmd"}  # fmt: skip
+_PIECES = re.compile("|".join([*sorted(_SPELLED, key=len, reverse=True), "[a-zA-Z]"]))
+
+
+def _letters(run: str) -> list[tuple[str, str]]:
+    """A run of letters: known names, single-letter symbols, or a word of a language."""
+    if run.lower() in _AND or run.lower() in _OR:
+        return _word(run)
+    pieces = _PIECES.findall(run)
+    singles = sum(len(piece) == 1 for piece in pieces)
+    allowed = 3 if singles == len(pieces) else 2 if pieces[0] in FUNCTIONS else 1
+    if run.lower() in _STOP_WORDS or singles > allowed:
+        return [("word", run)]
+    tokens: list[tuple[str, str]] = []
+    for piece in pieces:
+        kind = _SPELLED.get(piece)
+        if kind == "func":
+            tokens.append(("func", _ALIASES.get(piece, piece)))
+        elif kind == "const":
+            tokens.append(("const", "pi" if piece == "pi" else "oo"))
+        elif kind:
+            tokens.append((kind, piece))
+        else:
+            tokens.append(("const", piece) if piece in "ei" else ("id", piece))
+    return tokens

@@ -1,0 +1,283 @@
+r"""Units as they stand behind a number, in one canonical spelling: "米/秒", "m/s" and "m\cdot s^{-1}" are one.
+
+Names in Chinese, Korean and English, SI prefixes, "square", "平方", "제곱", "per", "每". What stands behind a slash
+without brackets ("J/mol·K") is read as its denominator, and marked as doubtful. Conversion is exact (pint, imported
+when two different units meet). A counting word ("3 apples", "5个") is no unit.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal
+
+from livek12.judges.rules.numerals import COUNTED
+
+_PREFIXES = [("T", "tera", "太", "테라"), ("G", "giga", "吉", "기가"), ("M", "mega", "兆", "메가"),
+             ("k", "kilo", "千", "킬로"), ("c", "centi", "厘", "센티"), ("d", "deci", "分", "데시"),
+             ("m", "milli", "毫", "밀리"), ("u", "micro", "微", "마이크로"), ("n", "nano", "纳", "나노"),
+             ("p", "pico", "皮", "피코"), ("f", "femto", "飞", "펨토")]  # fmt: skip
+_PREFIXED = """
+m: meter metre | 米 | 미터
+g: gram gramme | 克 | 그램
+s: sec second | 秒 秒钟 | 초
+N: newton | 牛 牛顿 | 뉴턴
+J: joule | 焦 焦耳 | 줄
+W: watt | 瓦 瓦特 | 와트
+Pa: pascal | 帕 帕斯卡 | 파스칼
+V: volt | 伏 伏特 | 볼트
+A: ampere amp | 安 安培 | 암페어
+ohm: | 欧 欧姆 | 옴
+F: farad | 法 法拉 | 패럿
+C: coulomb | 库 库仑 | 쿨롱
+Hz: hertz | 赫 赫兹 | 헤르츠
+T: tesla | 特斯拉 | 테슬라
+Wb: weber | 韦伯 | 웨버
+H: henry | 亨 亨利 | 헨리
+S: siemens | 西门子 | 지멘스
+eV: electronvolt | 电子伏 电子伏特 | 전자볼트
+mol: mole | 摩 摩尔 | 몰
+cal: calorie | 卡 卡路里 | 칼로리
+bar: | 巴 | 바
+torr: Torr | 托 | 토르
+Bq: becquerel | 贝可 贝克勒尔 | 베크렐
+Gy: gray | 戈瑞 | 그레이
+Sv: sievert | 希沃特 西弗 | 시버트
+lm: lumen | 流明 | 루멘
+lx: lux | 勒克斯 | 럭스
+cd: candela | 坎德拉 | 칸델라
+pc: parsec | 秒差距 | 파섹
+bp: |  |
+M: molar |  |
+L: l liter litre | 升 | 리터
+"""
+_NAMES = """
+um: micron
+kg: 公斤
+km: 公里
+cm: 公分
+min: mins minute minutes 分钟 分 분
+h: hr hrs hour hours 小时 时 시간
+d: day days 天 日 일
+y: yr yrs year years 年 年度 년 년도
+t: ton tons tonne tonnes 吨 톤
+atm: 大气压 标准大气压 기압
+mmHg: 毫米汞柱
+hPa: 百帕 헥토파스칼
+ha: hectare hectares 公顷 헥타르
+K: kelvin kelvins 开 开尔文 켈빈
+degC: ^\\circC \\circC ℃ °C 摄氏度 섭씨 celsius
+degF: ^\\circF \\circF ℉ °F 华氏度 화씨 fahrenheit
+rad: radian radians 弧度 라디안
+deg: ^\\circ \\circ ° degree degrees 度 도
+lb: lbs pound pounds 磅
+ft: feet foot 英尺
+in: inch inches 英寸
+yd: yard yards
+mi: mile miles 英里
+oz: ounce ounces
+mph:
+u: amu
+ly: 光年
+nmi: nautical_mile
+slug: slugs
+au: AU 天文单位
+knot: knots kn
+G: gauss Gauss
+hp: horsepower 马力 마력
+psi:
+dyn: dyne dynes
+erg: ergs
+lbf:
+angstrom: Å \\AA
+kWh: 千瓦时 千瓦·时 킬로와트시
+rpm:
+"""
+
+
+def _names() -> dict[str, str]:
+    """Every spelling with its canonical symbol."""
+    found: dict[str, str] = {"\\Omega": "ohm", "Ohm": "ohm", "ohms": "ohm"}
+    for line in _PREFIXED.strip().splitlines():
+        symbol, _, words = line.partition(":")
+        english, chinese, korean = (part.split() for part in words.split("|"))
+        symbols = [symbol, "\\Omega"] if symbol == "ohm" else [symbol]
+        found.update(dict.fromkeys([*symbols, *english, *(f"{word}s" for word in english), *chinese, *korean], symbol))
+        for short, latin, zh, ko in _PREFIXES:
+            spelled = [f"{latin}{word}{plural}" for word in english if len(word) > 3 for plural in ("", "s")]
+            spelled += [f"{zh}{word}" for word in chinese] + [f"{ko}{word}" for word in korean]
+            spelled += [f"{mark}{name}" for mark in ((short, "\\mu") if short == "u" else (short,)) for name in symbols]
+            if symbol in {"L", "l"}:
+                spelled.append(f"{short}l")
+            found.update(dict.fromkeys(spelled, short + symbol))
+    for line in _NAMES.strip().splitlines():
+        symbol, _, words = line.partition(":")
+        found.update(dict.fromkeys([symbol, *words.split()], symbol))
+    return found
+
+
+_CANONICAL = _names()
+_PINT = {"y": "year", "in": "inch", "u": "unified_atomic_mass_unit", "ly": "light_year", "h": "hour", "d": "day",
+         "degC": "delta_degC", "degF": "delta_degF", "kWh": "kilowatt_hour", "T": "tesla", "t": "metric_ton",
+         "mph": "mile_per_hour", "G": "gauss", "hp": "horsepower",
+         "au": "astronomical_unit", "nmi": "nautical_mile",
+         "rpm": "revolutions_per_minute", "ha": "hectare", "S": "siemens"}  # fmt: skip
+_ATOM = re.compile(
+    r"(?P<before>square |sq\.? |cubic |平方|立方|세제곱|제곱)?\s*"
+    r"(?P<name>" + "|".join(re.escape(name) for name in sorted(_CANONICAL, key=len, reverse=True)) + r")"
+    r"(?![A-Za-z])\s*(?:\^?\s*\{?\s*(?P<power>[+-]?\s*\d)\s*\}?|(?P<after>squared|cubed)(?![a-z]))?"
+)
+_POWERS = {"square": 2, "sq": 2, "sq.": 2, "平方": 2, "제곱": 2, "squared": 2,
+           "cubic": 3, "立方": 3, "세제곱": 3, "cubed": 3}  # fmt: skip
+_STYLE = re.compile(
+    r"\\(?:text|textbf|textrm|textnormal|mathrm|mathbf|mbox|rm|operatorname|unit|left|right)(?![a-zA-Z])"
+    r"|\\[,;:! ]|[~{}$]"
+)
+_BETWEEN = re.compile(r"\s*(?P<sign>\\cdot|\\times|\*|\.|-|/|每|per(?![a-z]))?\s*(?P<open>\()?\s*")
+_MONEY = {"yuan", "dollar", "dollars", "元", "圆", "원", "won", "euro", "euros", "€", "¥", "￥", "£", "\\$", "₩"}
+_PLAIN_UNITS = {"unit", "units", "square units", "square unit", "cubic units", "cubic unit", "单位", "平方单位"}
+_COUNTED = re.compile(rf"(?:[A-Za-z]{{3,}}(?:[ -][A-Za-z]+){{0,3}}|(?:st|nd|rd|th)(?: [A-Za-z]+)?|{COUNTED})")
+_QUANTIFIED = re.compile(
+    r"\b(?:or|and|more|less|least|most|than|not|no|half|double|times|dozen|hundred|thousand|million|billion|trillion|"
+    r"mod|if|when|where|for|to|over|pi|percent|pct|base|plus|minus|at|up|about|per)\b|square|cubic"
+    r"|[万亿千百十一二两三四五六七八九半倍成折之不非或且至到以约多余零的]|左右|上下|만|억|천|백|이상|이하|초과|미만|또는|배"
+)
+_PLAINEST = frozenset(f"{name}^1" for name in "m cm mm km mi ft in g kg mg t lb s ms min h d y".split())
+_LENGTHS = frozenset("m cm mm km dm mi ft in yd".split())
+_CONFUSED = [{"deg^1", "degC^1"}, {"C^1", "degC^1"}, {"F^1", "degF^1"}]
+MAX_ATOMS = 8
+Fit = Literal["same", "convertible", "doubtful", "other"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What stands behind a number. `symbol` is canonical ("m^1 s^-1"), or "" for a counting word or nothing.
+
+    `letter` says that it is one letter directly behind the number: "3d" may be three days or three times d;
+    `doubtful` that it may be no unit, or another: letters directly behind a number ("2mg"), or a product behind a
+    slash without brackets.
+    """
+
+    symbol: str
+    word: str = ""
+    letter: bool = field(default=False, compare=False)
+    doubtful: bool = field(default=False, compare=False)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a length, area, volume, time, mass or angle of everyday, which a question may well print."""
+        name, _, power = self.symbol.partition("^")
+        return self.may_be_left_out or (f"{name}^1" in _PLAINEST | {"L^1", "ha^1"} and power in {"1", "2", "3"})
+
+    @property
+    def may_be_left_out(self) -> bool:
+        """Counting words, money and degrees add nothing to the number in a key."""
+        return self.symbol in {"", "deg^1"}
+
+    @property
+    def may_be_added(self) -> bool:
+        """Behind a key without a unit only the plainest stand for themselves: no speed, no letter of a product."""
+        name, _, power = self.symbol.partition("^")
+        area = name in _LENGTHS and power in {"2", "3"}
+        return self.may_be_left_out or area or (self.symbol in _PLAINEST and not self.letter)
+
+
+NO_UNIT = Unit("")
+
+
+def read_unit(text: str) -> Unit | None:
+    """The unit that is the whole of `text`; None when it is something else."""
+    plain = " ".join(_STYLE.sub(" ", text).replace("^ ", "^").split()).rstrip(".")
+    plain = plain.replace("\\mu ", "\\mu").replace("\\circ ", "\\circ")
+    plain = re.sub(r"(?<![A-Za-z])([kMGm]) \\Omega", r"\1\\Omega", plain)
+    if not plain:
+        return NO_UNIT
+    parsed = _powers(plain)
+    if parsed is not None:
+        powers, doubtful = parsed
+        symbol = " ".join(f"{name}^{power}" for name, power in sorted(powers.items()) if power)
+        return Unit(
+            symbol, letter=len(text) == 1 and text.isascii(), doubtful=doubtful or (text.isalpha() and text.isascii())
+        )
+    if plain.lower() in _PLAIN_UNITS:
+        return NO_UNIT
+    if plain in _MONEY or (_COUNTED.fullmatch(plain) and not _QUANTIFIED.search(plain.lower())):
+        return Unit("", plain.lower())
+    return None
+
+
+def _powers(text: str) -> tuple[dict[str, int], bool] | None:
+    """Exponents of a product of units, and whether a slash left a doubt; None where something is not a unit."""
+    if text[0] == "(" and text[-1] == ")" and text.count("(") == 1:
+        text = text[1:-1].strip()
+    powers: dict[str, int] = {}
+    position, sign, inside, slashes, doubtful = 0, 1, False, 0, False
+    for _ in range(MAX_ATOMS):
+        atom = _ATOM.match(text, position)
+        if atom is None:
+            return None
+        mark = (atom["before"] or atom["after"] or "").strip()
+        power = int((atom["power"] or "1").replace(" ", "")) * _POWERS.get(mark, 1)
+        name = _CANONICAL[atom["name"]]
+        powers[name] = powers.get(name, 0) + sign * power
+        position = atom.end()
+        if inside and text[position : position + 1] == ")":
+            inside, position = False, position + 1
+        if position == len(text):
+            return None if inside else (powers, doubtful)
+        between = _BETWEEN.match(text, position)
+        if between is None or (between["open"] and inside):
+            return None
+        if between["sign"] in {"/", "每", "per"}:
+            sign, slashes = -1, slashes + 1
+        elif slashes and not inside:
+            doubtful = True
+        inside = inside or between["open"] is not None
+        position = between.end()
+    return None
+
+
+# --- conversion ---------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
+
+
+@lru_cache(maxsize=4096)
+def _in_base_units(symbol: str) -> tuple[Fraction, str]:
+    """Size of a canonical unit in SI base units, and its dimension."""
+    registry = _registry()
+    product = registry.Quantity(Fraction(1), "dimensionless")
+    for atom in symbol.split():
+        name, _, power = atom.partition("^")
+        product = product * registry.Quantity(Fraction(1), _PINT.get(name, name)) ** int(power)
+    base = product.to_base_units()
+    return Fraction(base.magnitude), str(sorted(base.dimensionality.items()))
+
+
+def conversion(unit: str, into: str) -> tuple[Fit, Fraction]:
+    """How two canonical units go together, and what one of the first is in the second.
+
+    "doubtful" are pairs that are often taken for each other (20度 and 20℃), or that share a dimension and mean
+    different things (Hz and rad/s); "other" is another dimension.
+    """
+    if unit == into:
+        return "same", Fraction(1)
+    if {unit, into} in _CONFUSED or ("rad" in unit) != ("rad" in into) or any("rpm" in one for one in (unit, into)):
+        return "doubtful", Fraction(1)
+    if ("bp^" in unit) != ("bp^" in into):
+        return "doubtful", Fraction(1)
+    (size, dimension), (other_size, other_dimension) = _in_base_units(unit), _in_base_units(into)
+    if dimension != other_dimension:
+        return "other", Fraction(1)
+    return "convertible", size / other_size
+
+
+KELVIN_OFFSET = {"degC^1": Fraction("273.15"), "K^1": Fraction(0)}
+"""What is added to a temperature to have it in kelvin."""

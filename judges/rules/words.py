@@ -1,0 +1,154 @@
+"""Words of closed classes: greater or less, left or right, rises or falls, oxidation or reduction.
+
+A class lists its members; those between the same bars mean the same, all others exclude each other. Two whole texts
+of one class are decided, everything else is left open: two different texts may mean the same. The symbols of a
+question (R_1, a) are such a class too, where they fill a blank.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
+from livek12.judges.rules.notation import bare, to_latex
+
+NAME = "words"
+_CLASSES = """
+大于 > \\gt | 小于 < \\lt | 等于 = 相等
+大于等于 大于或等于 不小于 \\ge \\geq \\geqslant | 小于等于 小于或等于 不大于 \\le \\leq \\leqslant
+偏大 | 偏小 | 不变 无影响 没有影响 无变化
+增大 变大 增加 增多 变多 | 减小 变小 减少 变少 | 不变 保持不变 不改变
+升高 上升 变高 | 降低 下降 变低 | 不变 保持不变 不改变
+增强 变强 | 减弱 变弱 | 不变 保持不变 不改变
+加快 变快 | 减慢 变慢 | 不变 保持不变 不改变
+先增大后减小 先变大后变小 先增加后减少 | 先减小后增大 先变小后变大 先减少后增加\
+ | 一直增大 一直变大 逐渐增大 | 一直减小 一直变小 逐渐减小 | 不变 保持不变
+左 向左 水平向左 左侧 左边 | 右 向右 水平向右 右侧 右边
+上 向上 竖直向上 上方 | 下 向下 竖直向下 下方
+竖直向上 | 竖直向下 | 水平向左 | 水平向右
+东 向东 | 南 向南 | 西 向西 | 北 向北
+垂直纸面向里 垂直于纸面向里 垂直纸面向内 | 垂直纸面向外 垂直于纸面向外
+顺时针 顺时针方向 沿顺时针方向 | 逆时针 逆时针方向 沿逆时针方向
+正 正电 带正电 正电荷 | 负 负电 带负电 负电荷
+正极 | 负极
+阳极 | 阴极
+正功 | 负功 | 不做功
+正向 正反应方向 正向移动 正反应方向移动 向正反应方向 | 逆向 逆反应方向 逆向移动 逆反应方向移动 向逆反应方向 | 不移动
+吸热 吸热反应 | 放热 放热反应
+吸收热量 | 放出热量
+氧化反应 | 还原反应
+氧化剂 | 还原剂
+氧化性 | 还原性
+加成反应 加成 | 取代反应 取代 | 消去反应 消去
+酸性 | 碱性 | 中性
+显性 | 隐性
+纯合子 纯合体 | 杂合子 杂合体
+引力 吸引力 | 斥力 排斥力
+超重 | 失重
+实像 | 虚像
+串联 | 并联
+离子键 | 共价键 | 金属键
+分子晶体 | 离子晶体 | 金属晶体 | 共价晶体 原子晶体
+能 | 不能
+可以 | 不可以
+可能 | 不可能
+会 | 不会
+有 | 没有 无
+相同 | 不同 不相同
+单调递增 递增 增函数 | 单调递减 递减 减函数
+奇函数 | 偶函数 | 非奇非偶函数 既不是奇函数也不是偶函数 | 既是奇函数又是偶函数
+相交 | 相切 | 相离
+锐角三角形 | 直角三角形 | 钝角三角形
+充分不必要 充分不必要条件 充分非必要条件 充分而不必要条件 | \
+必要不充分 必要不充分条件 必要非充分条件 必要而不充分条件 | \
+充要 充要条件 充分必要条件 充分且必要条件 | \
+既不充分也不必要 既不充分也不必要条件 既不充分又不必要条件 既非充分也非必要条件 既非充分又非必要条件
+greater_than greater larger_than larger > | less_than less smaller_than smaller < | equal equal_to equals =
+increase increases increased increasing | decrease decreases decreased decreasing | \
+unchanged no_change remains_unchanged stays_the_same remains_the_same
+rise rises rising | fall falls falling
+left to_the_left leftward leftwards | right to_the_right rightward rightwards
+up upward upwards | down downward downwards
+clockwise | counterclockwise anticlockwise counter-clockwise anti-clockwise
+into_the_page | out_of_the_page
+positive | negative
+endothermic | exothermic
+oxidation | reduction
+acidic | basic alkaline | neutral
+dominant | recessive
+in_series series | in_parallel parallel
+attractive attraction | repulsive repulsion
+odd | even | neither
+does_not_exist doesn't_exist dne 不存在 존재하지_않는다 존재하지_않음 | exists 存在 存在的 존재한다
+converges convergent converge | diverges divergent diverge
+possible | impossible
+크다 더_크다 > | 작다 더_작다 < | 같다 =
+증가 증가한다 증가함 증가합니다 커진다 | 감소 감소한다 감소함 감소합니다 작아진다 | \
+일정 일정하다 변하지_않는다 변화_없음 불변
+높아진다 상승 상승한다 | 낮아진다 하강 하강한다
+왼쪽 | 오른쪽
+위 위쪽 | 아래 아래쪽
+시계_방향 시계방향 | 반시계_방향 반시계방향 시계_반대_방향
+흡열 흡열_반응 | 발열 발열_반응
+산화 산화_반응 | 환원 환원_반응
+산성 | 염기성 | 중성
+우성 | 열성
+(+)극 양극 | (-)극 음극
+가능 가능하다 | 불가능 불가능하다
+있다 | 없다
+"""
+
+
+def _read_classes(table: str) -> list[Mapping[str, int]]:
+    """Each class as its members, with the number of the meaning."""
+    classes: list[Mapping[str, int]] = []
+    for line in table.strip().splitlines():
+        meanings = [group.split() for group in line.split("|")]
+        classes.append(
+            {_plain(word.replace("_", " ")): number for number, words in enumerate(meanings) for word in words}
+        )
+    return classes
+
+
+_ENDINGS = re.compile(r"(?:了|입니다|이다)$")
+_SPACES = re.compile(r"\\[,;:! ]|[\s\"'“”‘’「」()（）]")
+MAX_CHARS = 40
+
+
+def _plain(text: str) -> str:
+    """A word without spaces, quotes and brackets, in small letters."""
+    return _ENDINGS.sub("", _SPACES.sub("", to_latex(bare(text))).lower())
+
+
+_SYMBOL = re.compile(r"([A-Za-z])_?\{?(\d?)\}?")
+
+
+def _other_symbol(gold: str, answer: str) -> bool:
+    """Whether both are one letter, perhaps with an index, and differ by more than case; i and j are one unit."""
+    symbols = [_SYMBOL.fullmatch(to_latex(bare(text))) for text in (gold, answer)]
+    if symbols[0] is None or symbols[1] is None:
+        return False
+    first, second = (symbol[1].lower().replace("j", "i") + symbol[2] for symbol in symbols if symbol)
+    return first != second
+
+
+CLASSES = _read_classes(_CLASSES)
+
+
+class WordStage:
+    """Decides where key and answer are both whole members of one class."""
+
+    name = NAME
+
+    def decide(self, comparison: AnswerComparison) -> Decision:
+        """Accept, reject, or undecided where one of them is no member, or classes disagree."""
+        if comparison.is_choice or max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
+            return undecided(NAME)
+        gold, answer = _plain(comparison.gold), _plain(comparison.answer)
+        if comparison.question_type == "fill_in_blank" and _other_symbol(comparison.gold, comparison.answer):
+            return reject(NAME, "another symbol")
+        said = {members[gold] == members[answer] for members in CLASSES if gold in members and answer in members}
+        if len(said) != 1:
+            return undecided(NAME)
+        return accept(NAME, "the same of a class of words") if said == {True} else reject(NAME, "opposite words")

@@ -1,0 +1,90 @@
+"""Runs beside each other for other programs: what `core.scoring.compare` found, in Markdown and as CSV.
+
+Contract: Markdown has the tables of the terminal, with every name in full and all pairs; CSV has the numbers as they
+are, unrounded.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from livek12.report.compared import (
+    COUNTS,
+    Column,
+    counted,
+    heading,
+    numbered,
+    pair_columns,
+    pairs_heading,
+    remarks,
+    run_columns,
+)
+from livek12.report.markup import clean
+from livek12.report.ranking import METRICS, is_known, ranking, verdict
+
+if TYPE_CHECKING:
+    from livek12.core.scoring import Comparison
+    from livek12.core.scoring.schema import Estimate, PairMetric, TaskComparison
+
+_ENDS = ("low", "high", "ci_low", "ci_high", "p", "p_holm")
+
+
+def as_markdown(result: Comparison) -> str:
+    """All tables of a comparison."""
+    blocks = [block for task, comparison in result["tasks"].items() for block in _markdown(task, comparison)]
+    return "\n\n".join([*blocks, *remarks(result)])
+
+
+def _markdown(task: str, comparison: TaskComparison) -> Iterator[str]:
+    ranked = ranking(comparison)
+    yield f"## {_escaped(heading(task, comparison))}"
+    yield _escaped(verdict(ranked))
+    columns = [column for group in run_columns(comparison, ranked) for column in group]
+    yield _markdown_table([numbered(ranked), Column("run", ranked.names, right=False), *columns])
+    if ranked.tests:
+        yield f"{pairs_heading(ranked)}:"
+        yield _markdown_table(pair_columns(ranked, list(ranked.tests)))
+
+
+def _markdown_table(columns: Sequence[Column]) -> str:
+    rows = [
+        [_escaped(column.heading) for column in columns],
+        ["--:" if column.right else ":--" for column in columns],
+        *([_escaped(cell) for cell in row] for row in zip(*(column.cells for column in columns), strict=True)),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*\[\]<>|#~])", r"\\\1", " ".join(clean(text).split()))
+
+
+def as_csv(result: Comparison) -> str:
+    """One table: a row a run, and below these a row a pair, which holds the differences `run` minus `minus`."""
+    metrics = [name for name in METRICS if any(is_known(task, name) for task in result["tasks"].values())]
+    written = io.StringIO()
+    table = csv.writer(written, lineterminator="\n")
+    table.writerow(["task", "run", "minus", *COUNTS, *(f"{m}_{end}" for m in metrics for end in _ENDS)])
+    for task, comparison in result["tasks"].items():
+        for name, counts in comparison["counts"].items():
+            estimates = [comparison["metrics"].get(metric, {}).get(name) for metric in metrics]
+            values = [value for estimate in estimates for value in (*_ends(estimate), None, None)]
+            table.writerow([task, name, None, *(counted(counts, c) for c in COUNTS), *values])
+        for pair in comparison["pairs"]:
+            values = [value for metric in metrics for value in _tested(pair["metrics"].get(metric))]
+            table.writerow([task, pair["b"], pair["a"], pair["shared"], *[None] * (len(COUNTS) - 1), *values])
+    return written.getvalue()
+
+
+def _ends(estimate: Estimate | None) -> list[float | None]:
+    if estimate is None:
+        return [None] * 4
+    return [estimate["low"], estimate["high"], *(estimate["ci"] or (None, None))]
+
+
+def _tested(found: PairMetric | None) -> list[float | None]:
+    return [*_ends(found["difference"]), found["test"]["p"], found["test"]["p_holm"]] if found else [None] * 6

@@ -1,0 +1,329 @@
+"""Scores as people read them: the one place where numbers of a report become words.
+
+Contract: a number that is not decided is shown as its interval, one that does not exist as a dash with the
+reason; nothing is rounded into certainty. Used by the terminal summary and by report.html alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any, Literal
+
+from livek12.core.records import PartVerdict
+from livek12.core.scoring import OUT_OF_100, Row
+
+Kind = Literal["full", "part", "wrong", "open"]
+UNDECIDED = ("ungraded", "failed", "unsupported")
+STATE_WORDS = {
+    "graded": "graded",
+    "no_answer": "no answer",
+    "ungraded": "ungraded",
+    "failed": "failed",
+    "unsupported": "unsupported",
+}
+DECISIONS: dict[Kind, str] = {"full": "Right", "part": "Partly right", "wrong": "Wrong", "open": "Not decided"}
+DECIDERS = {
+    "chemistry": "the rule for chemistry",
+    "choice": "the rule for choices",
+    "extraction": "nobody: no answer was found",
+    "llm": "a judge model",
+    "number": "the rule for numbers",
+    "panel": "a panel of judge models",
+    "restated": "the rule for keys in two forms",
+    "rules": "the rules",
+    "symbolic": "the rule for formulas",
+    "text": "the rule for equal texts",
+    "true_false": "the rule for true or false",
+    "undecided": "nobody yet",
+    "words": "the rule for words",
+}
+METRIC_MEANINGS = {
+    "mark": "points earned out of 100",
+    "accuracy": "answers that are fully correct",
+    "OCS": "outcome score: points earned out of 100",
+    "PES": "process score: points for correct outcomes, less those for process errors",
+    "OES": "exam score: outcome and process together",
+    "ARL": "accuracy weighted by brevity; may exceed 1",
+    "variable_accuracy": "answer variables that are right",
+    "question_accuracy": "questions with every variable right",
+}
+UNSCALED = ("ARL",)
+
+
+def rounded(value: float, digits: int = 1) -> str:
+    """A number with so many decimals; the one rule of rounding, halves away from zero.
+
+    What was summed in different orders (a mark out of 100, a share times 100) is the same number to a reader.
+    """
+    exact = Decimal(f"{value:.9f}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    return f"{exact + 0:,f}"  # no minus before a zero
+
+
+def number(value: float, digits: int = 1) -> str:
+    """A number with at most so many decimals: none that are zero."""
+    text = rounded(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def points(value: float) -> str:
+    """Points as on paper: up to two decimals."""
+    return number(value, 2)
+
+
+@dataclass(frozen=True)
+class ShownValue:
+    """An estimate in words. `low` and `high` lie between 0 and 100 for drawing; None where there is nothing."""
+
+    text: str
+    ci: str
+    std: str
+    note: str
+    low: float | None
+    high: float | None
+    ci_low: float | None
+    ci_high: float | None
+    decided: bool
+
+
+def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
+    """How the estimate of the metric `name` is written."""
+    scale, digits = (1.0, 3) if name in UNSCALED else (1.0 if name in OUT_OF_100 else 100.0, 1)
+    low, high = (None if estimate[end] is None else estimate[end] * scale for end in ("low", "high"))
+    note = estimate.get("note") or ""
+    if low is None or high is None:
+        return ShownValue("–", "", "", note or "not available", None, None, None, None, decided=False)
+    decided = estimate["value"] is not None
+    ends = [end * scale for end in estimate["ci"]] if estimate["ci"] else [None, None]
+    return ShownValue(
+        text=number(low, digits) if decided else span(low, high, digits),
+        ci="" if ends[0] is None or ends[1] is None else span(ends[0], ends[1], digits),
+        std="" if estimate["std"] is None else number(estimate["std"] * scale, digits),
+        note=note,
+        low=_place(low, name),
+        high=_place(high, name),
+        ci_low=_place(ends[0], name),
+        ci_high=_place(ends[1], name),
+        decided=decided,
+    )
+
+
+def span(low: float, high: float, digits: int = 1) -> str:
+    """An interval, its ends apart even where they are rounded to the same number."""
+    return f"{number(low, digits)}{'–' if low >= 0 else ' to '}{number(high, digits)}"
+
+
+def _place(value: float | None, name: str) -> float | None:
+    """Where a value lies on a bar from 0 to 100."""
+    return None if value is None else min(100.0, max(0.0, value * (100 if name in UNSCALED else 1)))
+
+
+@dataclass(frozen=True)
+class ShownMark:
+    """The mark beside one answer. `text` is like "4 / 5", or "0–5 / 5" while undecided."""
+
+    kind: Kind
+    text: str
+    word: str
+    low: float
+    high: float
+    of: float
+
+
+def mark_of(row: Row) -> ShownMark:
+    """What a row was awarded, from its verdict; without one, anything from nothing to full marks."""
+    verdict = row.verdict
+    of = verdict.max_points if verdict else row.question.points or 1.0
+    low, high = (verdict.low, verdict.high) if verdict else (0.0, of)
+    if row.state in UNDECIDED or low != high:
+        word = STATE_WORDS[row.state] if row.state in UNDECIDED else "ungraded in part"
+        return ShownMark("open", f"{points(low)}–{points(high)} / {points(of)}", word, low, high, of)
+    kind: Kind = "full" if low >= of else "wrong" if low <= 0 else "part"
+    word = STATE_WORDS["no_answer"] if row.state == "no_answer" else ""
+    return ShownMark(kind, f"{points(low)} / {points(of)}", word, low, high, of)
+
+
+def undecided(counts: Mapping[str, int]) -> str:
+    """Like "3 ungraded, 1 failed"; empty where every answer is decided."""
+    return ", ".join(f"{counts[state]} {STATE_WORDS[state]}" for state in UNDECIDED if counts[state])
+
+
+def counts_line(counts: Mapping[str, int]) -> str:
+    """How the answers ended, in numbers that add up: like "21 answers: 9 marked, 2 ungraded, 10 unsupported"."""
+    marked = counts["graded"] + counts["no_answer"]
+    ended = ", ".join([f"{marked:,} marked", *([undecided(counts)] if undecided(counts) else [])])
+    trials = f" ({counts['questions']:,} questions, {counts['trials']} trials)" if counts["trials"] > 1 else ""
+    return f"{_answers(counts['answers'])}{trials}: {ended}"
+
+
+def counts_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str]]:
+    """What stands behind the numbers of `counts_line`, each with the command that settles it ("" without one).
+
+    Args:
+        task: of report.json; those from before it said who left answers open are explained without it.
+        run: names the run folder in the commands.
+    """
+    counts, judge = task["counts"], f"livek12 judge {run}"
+    left = task.get("ungraded", {"nobody": 0, "rules": 0, "models": 0})
+    notes = [
+        (counts["no_answer"], "marked as 0: the response holds no answer", ""),
+        (left["nobody"], "ungraded: not judged yet; this does it:", judge),
+        (left["rules"], "ungraded: the rules alone could not tell; this has a model decide:", f"{judge} --judge MODEL"),
+        (left["models"], "ungraded: the judge models that were asked could not tell", ""),
+        (counts["failed"], "failed: no response came", ""),
+        (
+            counts["unsupported"],
+            "unsupported: a kind of question that the model cannot take, such as one with a figure",
+            "",
+        ),
+    ]
+    return [(f"{number:,} {meaning}", command) for number, meaning, command in notes if number]
+
+
+def _answers(number: int) -> str:
+    return "1 answer" if number == 1 else f"{number:,} answers"
+
+
+def decider(by: str) -> str:
+    """Who decided a part, in words; of several blanks, each in turn."""
+    return " and ".join(DECIDERS.get(name, f"“{name}”") for name in by.split("+"))
+
+
+def kind_of(part: PartVerdict) -> Kind:
+    """How a part is marked."""
+    if part.score is None:
+        return "open"
+    return "full" if part.score >= 1 else "wrong" if part.score <= 0 else "part"
+
+
+def decision_sentence(part: PartVerdict, by_models: bool) -> str:
+    """What was decided of a part, why and by whom; `by_models`: judge models were asked."""
+    kind = kind_of(part)
+    why = f": {part.reason.strip().rstrip('.。')}" if part.reason else ""
+    if kind == "open":
+        who = "The judge models could not tell." if by_models else "The rules could not tell; no judge model was asked."
+    else:
+        who = "" if part.decided_by == "extraction" else f"Decided by {decider(part.decided_by)}."
+    return f"{DECISIONS[kind]}{why}. {who}".strip()
+
+
+def sentence(text: str) -> str:
+    """A phrase as a sentence."""
+    text = text.strip()
+    return text and f"{text[0].upper()}{text[1:]}{'' if text[-1] in '.。!?…' else '.'}"
+
+
+def not_available(metrics: Mapping[str, Any]) -> list[str]:
+    """Why metrics are missing: a sentence for each reason, with all that it is the reason for."""
+    reasons: dict[str, list[str]] = {}
+    for name, estimate in metrics.items():
+        if estimate["low"] is None:
+            reason = (estimate["note"] or "").removeprefix("not available").strip(" :()")
+            reasons.setdefault(reason, []).append(name)
+    return [
+        f"Not available: {_together(names)}{f' ({reason})' if reason else ''}." for reason, names in reasons.items()
+    ]
+
+
+def _together(names: list[str]) -> str:
+    """The names; of Acc≤0.1, Acc≤0.2, … the first and the last."""
+    budgets = [name for name in names if name.startswith("Acc≤")]
+    if len(budgets) > 2:
+        first = names.index(budgets[0])
+        others = [name for name in names if name not in budgets]
+        names = [*others[:first], f"{budgets[0]} to {budgets[-1]}", *others[first:]]
+    return ", ".join(names)
+
+
+def mark_sentence(task: Mapping[str, Any]) -> str:
+    """What stands under the mark of a task: its uncertainty, and why it is an interval if it is one."""
+    mark, counts = task["metrics"]["mark"], task["counts"]
+    written = shown("mark", mark)
+    if written.low is None:
+        return written.note
+    sampling = ""
+    if written.ci:
+        unit = "papers" if mark["unit"] == "paper" else "questions"
+        over = mark.get("clusters") or mark["n"]
+        sampling = f"95 % interval over {over:,} {unit}: {written.ci}."
+    if written.decided:
+        return sampling
+    why = f" ({undecided(counts)} of {counts['answers']} answers)" if undecided(counts) else ""
+    return (
+        f"No single mark yet, as not everything is decided{why}: the lower end counts what is open as 0, "
+        f"the upper end as full marks. {sampling}"
+    ).strip()
+
+
+def endings_sentence(counts: Mapping[str, Any], context_cut: Mapping[str, Any] | None = None) -> str:
+    """How many answers were cut off, and of how many nobody knows it; empty where all ended by themselves."""
+    answers = f"of {counts['answers']:,} answers"
+    cut = f"cut off at the token limit: {counts['truncated']:,} {answers}" if counts["truncated"] else ""
+    if cut and context_cut:
+        fewest, asked = context_cut["fewest"], context_cut["budget"]
+        cut += f", {context_cut['answers']:,} of them where the model's context ended"
+        cut += f" (after {fewest:,} tokens or more, of the {asked:,} that were asked for)"
+    unknown = (
+        f"truncated: unknown for {counts['truncated_unknown']:,} {answers}, whose record does not tell how they ended"
+        if counts["truncated_unknown"]
+        else ""
+    )
+    return "; ".join(filter(None, (cut, unknown)))
+
+
+def token_sentences(task: Mapping[str, Any]) -> list[str]:
+    """How many tokens were read and written, what prefix caches served of them, how a thinking budget was kept."""
+    prompt, written = task["tokens"]["prompt"], task["tokens"]["completion"]
+    told = []
+    if served := cache_sentence(task):
+        told.append(served)
+    elif prompt["mean"] is not None:
+        told.append(f"tokens read: {prompt['sum']:,}{_untold(prompt['missing'])}")
+    if written["mean"] is not None:
+        mean = number(written["mean"], 0)
+        told.append(f"tokens written: {written['sum']:,}, {mean} an answer{_untold(written['missing'])}")
+    thinking = thinking_sentence(task)
+    return [*(told or ["tokens: no answer states them"]), *([thinking] if thinking else [])]
+
+
+def cache_sentence(task: Mapping[str, Any]) -> str:
+    """What share of the prompts prefix caches served; empty where no engine says it."""
+    use = task.get("prompt_cache")
+    if not use or use["share"] is None:
+        return ""
+    others = sum(task["counts"][state] for state in ("graded", "no_answer", "ungraded")) - use["answers"]
+    share = number(100 * use["share"])
+    return f"tokens read: {use['prompt']:,}, {share} % of them from the engine's prefix cache{_untold(others)}"
+
+
+def _untold(answers: int) -> str:
+    return f" ({_answers(answers)} not counted: not stated)" if answers else ""
+
+
+def thinking_sentence(task: Mapping[str, Any]) -> str:
+    """How the thinking budget was kept; empty where there was none."""
+    use = task.get("thinking")
+    if not use:
+        return ""
+    if use["most"] is None:
+        return f"thinking budget of {use['budget']:,} tokens: no answer says how long it thought, so nobody knows"
+    over = f"{_answers(use['over'])} thought longer" if use["over"] else "no answer thought longer"
+    unknown = f"; of {_answers(use['unknown'])} it is not known" if use["unknown"] else ""
+    return f"thinking budget of {use['budget']:,} tokens: {over} (at most {use['most']:,}){unknown}"
+
+
+def group_name(axis: str, value: str) -> str:
+    """A group's value as it is read: canonical question types lose their underscores."""
+    return value.replace("_", " ") if axis in ("question_type", "modality") else value
+
+
+def axes(task: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The axes worth a table: subject and type always, others where they part the questions."""
+    groups = task["groups"]
+    for axis in ("subject", "question_type"):
+        if groups.get(axis):
+            yield axis, groups[axis]
+    for axis, values in groups.items():
+        if axis not in ("subject", "question_type") and len(values) > 1:
+            yield axis, values

@@ -1,0 +1,118 @@
+"""Pictures of questions and pages as data URIs, each stored once in a page.
+
+Contract: a picture is decoded, flattened on white, scaled down to the width it is read at and stored as PNG or
+JPEG, whichever is smaller; bytes that are no picture, or too large a one, give a line of text that says so.
+Paths in records are never opened.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from livek12.core.records import Image
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Bitmap
+
+FIGURE_WIDTH = 900
+PAGE_WIDTH = 1240
+MAX_PIXELS = 60_000_000
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+JPEG_QUALITY = 80
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A picture ready to be shown; sizes in pixels."""
+
+    uri: str
+    width: int
+    height: int
+
+
+class PictureFiles:
+    """The pictures of one page. Those that occur several times are stored once and referred to."""
+
+    def __init__(self, occurring: Iterable[Image]) -> None:
+        self._times = Counter(image.sha256 for image in occurring if image.bytes)
+        self._encoded: dict[str, Encoded | str] = {}
+
+    def show(self, image: Image, label: str, width: int = FIGURE_WIDTH) -> Markup:
+        """The picture as HTML, `label` saying what it is."""
+        if not image.bytes:
+            return _missing(f"{label}: the picture is not in the run folder")
+        encoded = self._encode(image, width)
+        if isinstance(encoded, str):
+            return _missing(f"{label}: {encoded}")
+        if self._times[image.sha256] > 1:
+            return Markup(
+                '<svg class="picture" role="img" aria-label="{}" viewBox="0 0 {w} {h}" width="{w}" height="{h}">'
+                '<use href="#picture-{}"/></svg>'
+            ).format(label, image.sha256[:16], w=encoded.width, h=encoded.height)
+        return Markup('<img class="picture" alt="{}" src="{}" width="{}" height="{}">').format(
+            label, encoded.uri, encoded.width, encoded.height
+        )
+
+    def shared(self) -> list[tuple[str, Encoded]]:
+        """Id and picture of those that occur several times, to stand once in the page."""
+        return [
+            (f"picture-{sha[:16]}", encoded)
+            for sha, encoded in self._encoded.items()
+            if self._times[sha] > 1 and isinstance(encoded, Encoded)
+        ]
+
+    def _encode(self, image: Image, width: int) -> Encoded | str:
+        if image.sha256 not in self._encoded:
+            self._encoded[image.sha256] = encode(image.bytes or b"", width)
+        return self._encoded[image.sha256]
+
+
+def encode(data: bytes, width: int) -> Encoded | str:
+    """The picture at most `width` pixels wide, or what is wrong with it."""
+    from PIL import Image as Pillow
+
+    try:
+        with Pillow.open(io.BytesIO(data), formats=FORMATS) as bitmap:
+            if bitmap.width * bitmap.height > MAX_PIXELS:
+                return f"the picture is too large to show ({bitmap.width} × {bitmap.height} pixels)"
+            small = _flat(bitmap)
+    except Exception as error:  # Pillow's decoders raise what they happen to run into
+        return f"not a picture that can be read ({type(error).__name__})"
+    small.thumbnail((width, 3 * width), Pillow.Resampling.LANCZOS)
+    mime, stored = min((_stored(small, kind) for kind in ("PNG", "JPEG")), key=lambda found: len(found[1]))
+    return Encoded(f"data:{mime};base64,{base64.b64encode(stored).decode()}", small.width, small.height)
+
+
+def _flat(bitmap: Bitmap) -> Bitmap:
+    """On white, and grey where nothing in it has a colour."""
+    from PIL import Image as Pillow
+    from PIL import ImageChops
+
+    if bitmap.mode in ("1", "L"):
+        return bitmap.convert("L")
+    layered = bitmap.convert("RGBA")
+    flat = Pillow.new("RGB", layered.size, "white")
+    flat.paste(layered, mask=layered.getchannel("A"))
+    red, green, blue = flat.split()
+    grey = all(ImageChops.difference(red, other).getbbox() is None for other in (green, blue))
+    return red if grey else flat
+
+
+def _stored(bitmap: Bitmap, kind: str) -> tuple[str, bytes]:
+    buffer = io.BytesIO()
+    if kind == "PNG":
+        bitmap.save(buffer, "PNG")
+    else:
+        bitmap.save(buffer, "JPEG", quality=JPEG_QUALITY)
+    return f"image/{kind.lower()}", buffer.getvalue()
+
+
+def _missing(text: str) -> Markup:
+    return Markup('<span class="missing">{}</span>').format(text)

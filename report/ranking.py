@@ -1,0 +1,154 @@
+"""The runs of a comparison in order: who is better, and what the data cannot tell.
+
+Contract: two runs are told apart where their paired test does (p below `ALPHA` after Holm's adjustment) and the 95 %
+interval of their difference, which counts what is undecided either way, lies on one side of 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from livek12.core.scoring import OUT_OF_100
+from livek12.report.marks import UNSCALED, shown
+
+if TYPE_CHECKING:
+    from livek12.core.scoring.schema import Estimate, PairMetric, TaskComparison
+
+METRICS = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy")
+"""What is shown of each run; the first that there is ranks them."""
+ALPHA = 0.05
+
+
+class Tested(NamedTuple):
+    """The difference of two runs, the higher one's minus the other's, and its test."""
+
+    difference: Estimate
+    found: PairMetric
+    shared: int
+
+    @property
+    def told(self) -> bool:
+        """Whether the data can tell the two apart."""
+        p = self.found["test"]["p_holm"]
+        low, high = self.difference["ci"] or (self.difference["low"] or 0.0, self.difference["high"] or 0.0)
+        return p is not None and p < ALPHA and (low > 0 or high < 0)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The runs of one task, the best first.
+
+    Attributes:
+        metric: that they are ranked by.
+        names: of the runs; they are numbered from 1 in this order.
+        tests: by the numbers of two runs, the higher one first; of those that share questions.
+    """
+
+    metric: str
+    names: list[str]
+    tests: dict[tuple[int, int], Tested]
+
+    def tied(self, run: int) -> list[int]:
+        """The numbers of the runs that the data cannot tell from this one."""
+        others = (other for other in range(1, len(self.names) + 1) if other != run)
+        tests = {other: self.tests.get((min(run, other), max(run, other))) for other in others}
+        return [other for other, test in tests.items() if test is None or not test.told]
+
+
+def ranking(comparison: TaskComparison) -> Ranking:
+    """Ranks the runs of a task."""
+    metrics = comparison["metrics"]
+    metric = next((name for name in METRICS if is_known(comparison, name)), METRICS[0])
+    names = sorted(comparison["counts"], key=lambda name: _height(metrics.get(metric, {}).get(name)), reverse=True)
+    pairs = {frozenset((pair["a"], pair["b"])): pair for pair in comparison["pairs"]}
+    tests = {}
+    for (one, a), (other, b) in combinations(enumerate(names, 1), 2):
+        pair = pairs[frozenset((a, b))]
+        if found := pair["metrics"].get(metric):
+            difference = found["difference"] if pair["b"] == a else _negated(found["difference"])
+            tests[one, other] = Tested(difference, found, pair["shared"])
+    return Ranking(metric, names, tests)
+
+
+def is_known(comparison: TaskComparison, metric: str) -> bool:
+    """Whether any run has the metric."""
+    return any(estimate["low"] is not None for estimate in comparison["metrics"].get(metric, {}).values())
+
+
+def _height(estimate: Estimate | None) -> float:
+    if estimate is None or estimate["low"] is None or estimate["high"] is None:
+        return float("-inf")
+    return estimate["low"] + estimate["high"]
+
+
+def _negated(estimate: Estimate) -> Estimate:
+    low, high, value, ci = estimate["low"], estimate["high"], estimate["value"], estimate["ci"]
+    return {
+        **estimate,
+        "low": None if high is None else -high,
+        "high": None if low is None else -low,
+        "value": None if value is None else -value,
+        "ci": None if ci is None else [-ci[1], -ci[0]],
+    }
+
+
+def verdict(ranked: Ranking) -> str:
+    """Who is better, or that the data cannot tell."""
+    best, *others = ranked.names
+    if not others:
+        return f"{best} alone has this task: there is nothing to compare it with."
+    if len(others) == 1:
+        return _verdict_of_two(ranked)
+    if tied := ranked.tied(1):
+        if not any(test.told for test in ranked.tests.values()):
+            return "The data cannot tell any two of the runs apart."
+        leading = [ranked.names[run - 1] for run in (1, *tied)]
+        some = f"the runs {ranges([1, *tied])}" if len(tied) > 2 else f"{', '.join(leading[:-1])} and {leading[-1]}"
+        return f"The data cannot tell which of {some} is the best."
+    p = max(test.found["test"]["p_holm"] or 0.0 for (one, _), test in ranked.tests.items() if one == 1)
+    return f"{best} is better than each of the others (p {'≤ ' if p >= 0.001 else ''}{p_value(p)} after Holm)."
+
+
+def _verdict_of_two(ranked: Ranking) -> str:
+    best, other = ranked.names
+    test = ranked.tests.get((1, 2))
+    if test is None:
+        return f"{best} and {other} share no question that both are marked on: nothing tells which is better."
+    by, p = shown(ranked.metric, test.difference), test.found["test"]["p_holm"]
+    known = [f"95 % interval {by.ci}"] if by.ci else []
+    known += [] if p is None else [f"p {'= ' if p >= 0.001 else ''}{p_value(p)}"]
+    how = f" ({', '.join(known)})" if known else ""
+    amount = f"{by.text}{' per cent' if is_share(ranked.metric) else ''}{how}"
+    word = in_words(ranked.metric)
+    if test.told:
+        return f"{best} is better than {other}: its {word} is higher by {amount}."
+    return f"The data cannot tell which is better: the {word} of {best} minus that of {other} is {amount}."
+
+
+def in_words(metric: str) -> str:
+    """A metric as people write it."""
+    return metric.replace("_", " ")
+
+
+def is_share(metric: str) -> bool:
+    """Whether it is shown in per cent."""
+    return metric not in UNSCALED and metric not in OUT_OF_100
+
+
+def p_value(p: float | None) -> str:
+    """A p with three decimals."""
+    return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Numbers in order as people list them: 2–5, 7."""
+    runs: list[list[int]] = []
+    for value in numbers:
+        if runs and runs[-1][-1] == value - 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)

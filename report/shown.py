@@ -1,0 +1,92 @@
+"""What `report.html` shows of a run's rows, picked out as they pass by on their way to the scores.
+
+Contract: what is held is bounded however large the run is: the rows of the questions that the page shows, and of all
+others what is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from livek12.core.questions import paper_order
+from livek12.core.records import Question
+from livek12.core.scoring import Row
+
+MAX_QUESTIONS = 500
+MAX_ANSWERS = 4000
+
+
+class Shown:
+    """Of the questions of a run those that the page shows, and once its rows have passed by, the answers to them.
+
+    Args:
+        questions: all of the run, each with its task.
+        trials: of each question.
+        limit: questions that are shown at most, the first of each task by paper and number; fewer where their answers
+            would be more than `MAX_ANSWERS`.
+
+    Attributes:
+        tasks: in the order of the questions.
+        asked: how many questions there are, in all tasks.
+        rows: those of the questions that are shown.
+        exams: the names of the exams that all questions are of.
+        made: by what the answers and verdicts say of how they were made: each that occurs, and how often.
+    """
+
+    def __init__(self, questions: Iterable[tuple[str, Question]], trials: int = 1, limit: int = MAX_QUESTIONS) -> None:
+        by_task: dict[str, list[tuple[Any, str]]] = {}
+        exams: dict[str, None] = {}
+        for task, question in questions:
+            by_task.setdefault(task, []).append((paper_order(question), question.id))
+            if question.exam:
+                exams[question.exam] = None
+        self.tasks = list(by_task)
+        self.exams = list(exams)
+        self.asked = sum(map(len, by_task.values()))
+        self.rows: list[Row] = []
+        kinds = ("judge of the answers", "versions of the verdicts", "engine of the answers", "versions of the answers")
+        self.made: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
+        shares = _shares({task: len(found) for task, found in by_task.items()}, min(limit, MAX_ANSWERS // trials))
+        self._shown = {
+            (task, id_)
+            for task, found in by_task.items()
+            for _, id_ in sorted(found, key=lambda item: item[0])[: shares[task]]
+        }
+
+    @property
+    def left_out(self) -> int:
+        """How many questions are not shown."""
+        return self.asked - len(self._shown)
+
+    def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows, each looked at as it passes by."""
+        for row in rows:
+            if (row.task, row.question.id) in self._shown:
+                self.rows.append(row)
+            self._count(row)
+            yield row
+
+    def _count(self, row: Row) -> None:
+        judge, verdicts, engine, answers = self.made.values()
+        if row.verdict:
+            judge[row.verdict.judge] += 1
+            verdicts[_versions(row.verdict.versions)] += 1
+        if row.response:
+            revision = f" @ {row.response.model_revision}" if row.response.model_revision else ""
+            engine[f"{row.response.engine}: {row.response.model}{revision}"] += 1
+            answers[_versions(row.response.versions)] += 1
+
+
+def _shares(questions: Mapping[str, int], limit: int) -> dict[str, int]:
+    """How many questions of each task are shown: every task has its share, and at least one."""
+    shares: dict[str, int] = {}
+    for rank, task in enumerate(sorted(questions, key=lambda task: questions[task])):
+        shares[task] = min(questions[task], max(1, limit // (len(questions) - rank)))
+        limit -= shares[task]
+    return shares
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))

@@ -1,0 +1,180 @@
+"""The summary on the terminal: marks with their intervals, by subject and type, states, tokens.
+
+Contract: says the same as report.json in fewer words; nothing it prints depends on colour, and in a pipe or a
+narrow window the tables fold instead of being cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from livek12.core.scoring import OUT_OF_100
+from livek12.report.budgets import curves, lines, notes
+from livek12.report.marks import (
+    METRIC_MEANINGS,
+    UNSCALED,
+    axes,
+    counts_line,
+    counts_notes,
+    endings_sentence,
+    group_name,
+    mark_sentence,
+    shown,
+    token_sentences,
+    undecided,
+)
+from livek12.report.markup import clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+MAX_GROUPS = 20
+
+
+def print_summary(
+    score: Mapping[str, Any],
+    run: Mapping[str, Any] | None = None,
+    console: Console | None = None,
+    *,
+    brief: bool = False,
+    run_name: str = "RUN",
+) -> None:
+    """Prints the marks of a run.
+
+    Args:
+        score: the content of report.json.
+        run: the content of run.json; by default what the score says of it.
+        console: where to; by default standard output.
+        brief: one table with a line a task instead of all that is known of each.
+        run_name: the run folder in the commands that are proposed.
+    """
+    from rich.console import Console
+
+    out = console or Console()
+    made = run if run is not None else score.get("run", {})
+    names = _in_asking_order(score, made)
+    if brief:
+        out.print(_brief_table({name: score["tasks"][name] for name in names}))
+        return
+    for name in names:
+        task = score["tasks"][name]
+        out.print()
+        title = clean(f"{name}  {made.get('model', '')}".strip())
+        out.print(title, style="bold", markup=False, highlight=False)
+        _print_mark(out, task)
+        _print_counts(out, task, run_name)
+        out.print(_metric_table(task["metrics"]))
+        for axis, groups in axes(task):
+            out.print()
+            if len(groups) <= MAX_GROUPS:
+                out.print(_group_table(axis, groups))
+            else:
+                out.print(
+                    f"{axis.replace('_', ' ')}: {len(groups):,} groups, in report.html and report.json", style="dim"
+                )
+        out.print()
+        for sentence in token_sentences(task):
+            out.print(sentence, markup=False, highlight=False)
+    for name, curve in curves(score):
+        _print_budgets(out, name, curve)
+    if by := ", ".join(f"{one['who']} ({one['answers']:,} answers)" for one in score.get("marked_by", ())):
+        out.print(clean(f"\nmarked by {by}"), style="dim", markup=False, highlight=False)
+    out.print(f"\nscored with the formulas of profile {score['profile']}", style="dim", highlight=False)
+
+
+def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
+    """The tasks of a report as the run asked them; those that run.json does not name after the others."""
+    asked = [task["name"] for task in run.get("tasks", [])]
+    return sorted(score["tasks"], key=lambda name: asked.index(name) if name in asked else len(asked))
+
+
+def _brief_table(tasks: Mapping[str, Any]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column("task", overflow="fold")
+    for heading in ("questions", "mark of 100", "95 % interval"):
+        table.add_column(heading, justify="right", overflow="fold")
+    table.add_column("still open", overflow="fold")
+    for name, task in tasks.items():
+        mark, counts = shown("mark", task["metrics"]["mark"]), task["counts"]
+        table.add_row(Text(clean(name)), str(counts["questions"]), mark.text, mark.ci, undecided(counts))
+    return table
+
+
+def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    found = lines(curve)
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    for heading in ("r", "tokens", "true Acc≤r", "interval", "n", "counterfactual", "interval", "n"):
+        table.add_column(heading, justify="right", overflow="fold")
+    for line in found:
+        true = ("–", "", "") if line.true is None else (line.true.text, line.true.ci, str(line.true_n))
+        table.add_row(line.share, line.tokens, *true, line.cut.text, line.cut.ci, str(line.cut_n))
+    out.print()
+    out.print(clean(f"{name} within a token budget (per cent)"), style="bold", markup=False, highlight=False)
+    out.print(table)
+    remarks = [f"true: {curve['true_means']}", f"counterfactual: {curve['counterfactual_means']}", *notes(found)]
+    for remark in remarks:
+        out.print(clean(remark), style="dim", markup=False, highlight=False)
+
+
+def _print_mark(out: Console, task: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
+    mark = shown("mark", task["metrics"]["mark"])
+    out.print(
+        Text.assemble(("mark ", ""), (f"{mark.text}", "bold red"), (" out of 100" if mark.low is not None else ""))
+    )
+    if sentence := mark_sentence(task):
+        out.print(sentence, style="dim", markup=False, highlight=False)
+
+
+def _print_counts(out: Console, task: Mapping[str, Any], run: str) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out.print(counts_line(task["counts"]), markup=False, highlight=False)
+    for note, command in counts_notes(task, run):
+        out.print(Padding(Text(note, style="dim"), (0, 0, 0, 2), expand=False))
+        if command:  # in one piece, to be copied
+            out.print(f"    {command}", markup=False, highlight=False, soft_wrap=True)
+    if endings := endings_sentence(task["counts"], task.get("context_cut")):
+        out.print(endings, markup=False, highlight=False)
+
+
+def _metric_table(metrics: Mapping[str, Any]) -> Table:
+    """The metrics that exist, apart from the mark, with what they mean."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("metric", overflow="fold")
+    table.add_column("value", justify="right", overflow="fold")
+    table.add_column("meaning", overflow="fold", style="dim")
+    for name, meaning in METRIC_MEANINGS.items():
+        found = shown(name, metrics[name]) if name in metrics and name not in ("mark", "OCS") else None
+        if found is not None and found.low is not None:
+            percent = "" if name in UNSCALED or name in OUT_OF_100 else " %"
+            table.add_row(name, f"{found.text}{percent}{f' ± {found.std}' if found.std else ''}", meaning)
+    return table
+
+
+def _group_table(axis: str, groups: Mapping[str, Any]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column(axis.replace("_", " "), overflow="fold")
+    for heading in ("questions", "mark", "95 % interval"):
+        table.add_column(heading, justify="right", overflow="fold")
+    for value, group in groups.items():
+        mark = shown("mark", group["metrics"]["mark"])
+        table.add_row(Text(clean(group_name(axis, str(value)))), str(group["questions"]), mark.text, mark.ci)
+    return table

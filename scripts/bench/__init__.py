@@ -1,0 +1,1 @@
+"""Benchmarks, cards and training: run from a checkout, in no wheel."""

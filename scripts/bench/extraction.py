@@ -1,0 +1,397 @@
+"""Measures extraction (no model) on real responses whose answer is known, and writes the extraction card.
+
+`python scripts/bench/extraction.py ../shared/data [--out docs/extraction-card]`. Two kinds of sets: those that record
+what was extracted (ours must be the same value), and those that hold a key and a human mark or a printed solution
+(where people say right, ours must be the key by the rules; where they say wrong, it must not be). Every response on
+which ours differs is listed by its id, in a class that says why. A set that is absent is named and skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from livek12.core.records import Key, Option, Question, QuestionType
+from livek12.judges.grade import GradingConfig, grade
+from livek12.tasks.extraction import Extraction, extract
+from livek12.tasks.extraction.substance import spoken
+
+Json = dict[str, Any]
+AGREES = "agrees"
+CLASSES = {
+    "nothing said": "the response says nothing of its own (empty, a loop, the question copied)",
+    "no commitment": "words, but no answer committed to; left without an answer, never guessed",
+    "handed on whole": "prose with no answer marked in it: the text is handed to a reader as it is",
+    "left open": "an answer was found, and the rules cannot say whether it is the recorded value",
+    "ours right, recorded wrong": "ours is the key, the recorded extraction is not (or found nothing)",
+    "key or mark wrong": "seen by a person: what is extracted is what the response says; the record is at fault",
+    "same value, recorded as wrong": "ours is the key in another notation, which the recorded comparison missed",
+    "other value": "another value than the recorded or the key: ours is wrong, or the response says two things",
+    "ours alone": "ours found a value where the record has none",
+    "accepted, marked wrong": "the response ends in the key, and people marked it wrong",
+}
+"""Why a response is not in agreement; the last three are those in which extraction may be wrong."""
+
+
+@dataclass(frozen=True)
+class ExtractionCase:
+    """One response with what is known of its answer.
+
+    Attributes:
+        question: with its key.
+        recorded: what somebody else extracted, "" where that was nothing; None where no extraction is recorded.
+        right: what people, a printed solution or the recorded grader say of it; None where nobody does.
+    """
+
+    set: str
+    id: str
+    question: Question
+    response: str
+    finish_reason: str | None = "stop"
+    recorded: str | None = None
+    right: bool | None = None
+
+
+# --- the sets -----------------------------------------------------------------------------------------------------
+
+
+def _lines(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _question(
+    kind: QuestionType, answer: Sequence[str], language: str = "zh", text: str = "", **fields: Any
+) -> Question:
+    about = {"id": "q", "benchmark": "livek12", "subject": "", "language": language}
+    return Question.model_validate({**about, "question_type": kind, "question": text, "answer": list(answer), **fields})
+
+
+_KINDS: dict[str, QuestionType] = {
+    "single_choice": "single_choice", "multiple_choice": "multiple_choice", "fill_blank": "fill_in_blank",
+    "单选题": "single_choice", "多选题": "multiple_choice", "填空题": "fill_in_blank",
+}  # fmt: skip
+
+
+def nine_models(data: Path) -> Iterator[ExtractionCase]:
+    """Nine models on a 2026 paper: the final reply, and the first one, in which no form was asked for again."""
+    folder = data / "gaokao2026_math"
+    rows = _lines(folder / "reviewed" / "2026-national-i-math.jsonl")
+    asked = {
+        row["id"]: _question(_KINDS[row["question_type"]], [row["answer"]["standard"]], text=row["question"]["content"])
+        for row in rows
+        if row["question_type"] in _KINDS
+    }
+    for path in sorted((folder / "responses").glob("*.jsonl")):
+        graded = _lines(folder / "grades" / path.name)
+        right = {row["item_id"]: row["verdict"] == "correct" for row in graded}
+        for row in _lines(path):
+            name = row["item_id"]
+            if name not in asked:
+                continue
+            key = f"{row['model_config']['name']} {name.rpartition('-')[2]}"
+            common = {"question": asked[name], "recorded": row["extracted_answer"] or "", "right": right[name]}
+            yield ExtractionCase("nine models, final reply", key, response=row["final_response_text"] or "", **common)
+            if row["first_response_text"]:
+                choice = ((row["raw_responses"]["first"].get("payload") or {}).get("choices") or [{}])[0]
+                yield ExtractionCase("nine models, first reply", key, response=row["first_response_text"],
+                           finish_reason=choice.get("finish_reason"), **common)  # fmt: skip
+
+
+def boxed_runs(data: Path) -> Iterator[ExtractionCase]:
+    """Small open models asked for boxes; the record holds what was read from the box and whether that was right."""
+    for path in sorted((data / "gaokao2026_math" / "boxed_runs").glob("*.json")):
+        for name, case in json.loads(path.read_text(encoding="utf-8"))["task_states"]["cases"].items():
+            number, text = int(name[-3:]), str(case["prompt"])
+            kind: QuestionType = (
+                "single_choice" if number < 8 else "multiple_choice" if number < 11 else "fill_in_blank"
+            )
+            found = re.findall(r"^([A-D])\.\s*(.+)$", text, re.MULTILINE) if number < 11 else []
+            options = [Option(label=label, text=option.strip()) for label, option in found]
+            ended = "length" if "length" in case["status"] else "stop"
+            question = _question(kind, [str(case["expected"])], text=text, options=options)
+            yield ExtractionCase("boxed runs", f"{path.stem} {name[-3:]}", question, case["response"] or "", ended,
+                       str(case["answer"] or ""), bool(case["correct"]))  # fmt: skip
+
+
+def printed_solutions(data: Path) -> Iterator[ExtractionCase]:
+    """The solutions printed with gaokao questions 2010-2024: worked answers in free form that end in the key."""
+    for folder in ("gaokao_bench", "gaokao_bench_updates"):
+        for path in sorted((data / folder).rglob("*.json")):
+            blanks = "Fill-in-the-Blank" in path.name
+            if not blanks and "Objective" not in str(path) and "-20" not in path.parent.name:
+                continue
+            for row in json.loads(path.read_text(encoding="utf-8"))["example"]:
+                if not str(row["analysis"]).strip():
+                    continue
+                answer = [row["answer"].strip()] if blanks else row["answer"]
+                several = not blanks and len(answer) == 1 and "Physics" in path.name
+                kind: QuestionType = "fill_in_blank" if blanks else "multiple_choice" if several else "single_choice"
+                name = "printed solutions, " + (
+                    "blanks" if blanks else "one choice" if len(answer) == 1 else "choices in a row"
+                )
+                question = _question(kind, answer, text=row["question"] if blanks else "")
+                yield ExtractionCase(name, f"{path.stem} {row['index']}", question, row["analysis"], right=True)
+
+
+def teachers(data: Path) -> Iterator[ExtractionCase]:
+    """Models' answers to the 2024 gaokao that teachers gave full or zero marks."""
+    from livek12.judges.rules.labels import read_labels
+
+    for number, row in enumerate(_lines(data / "judge" / "gaokao2024_teacher_scored.jsonl")):
+        kind = _KINDS.get(row["question_type"])
+        if kind is None or float(row["teacher_score"]) not in (0, float(row["max_score"])):
+            continue
+        if kind == "fill_in_blank":
+            marked = re.search(r".*(?:答案是|故填)：(.+)$", row["gold"], re.DOTALL)
+            if marked is None:
+                continue
+            entries = [marked[1]] if row["subject"] == "数学" else re.split(r";\s|\n", marked[1])
+            golds = [re.sub(r"<img[^>]*>", "", entry).strip(" ．。") or "(figure)" for entry in entries]
+        else:
+            golds = extract(row["gold"], _question(kind, ["?"]), "stop").answers
+            if not golds or not all(map(read_labels, golds)):
+                continue  # an essay that the set calls a choice, or a key that is no label
+        name = "teachers' marks, " + ("blanks" if kind == "fill_in_blank" else "choices")
+        right = float(row["teacher_score"]) > 0
+        yield ExtractionCase(name, str(number), _question(kind, golds), row["response"], right=right)
+
+
+def experts(data: Path) -> Iterator[ExtractionCase]:
+    """Models' solutions in English: without a wrong step to experts, or with a last line "Solution: Choice_X"."""
+    for subject in ("math", "physics"):
+        rows = json.loads((data / "judge" / f"mr_ben_{subject}.json").read_text(encoding="utf-8"))
+        for row in (row for several in rows.values() for row in several):
+            found = re.findall(r"^\s*([A-J])\s*:\s*(.*?)\s*$", row["Options"], re.MULTILINE)
+            options = [Option(label=label, text=text) for label, text in found]
+            key = row["Ground_Truth_Answer_Modified"] or row["Ground_Truth_Answer"]
+            question = _question("single_choice", [key], "en", row["Question"], options=options)
+            name = f"{subject} {row['Question_UUID']} {row['Sampled_Model']}"
+            response = "\n".join(row["Model_Solution_Steps"])
+            if row["Model_Solution_Correctness"] == "correct":  # a solution with a wrong step may end in the key
+                yield ExtractionCase("experts' marks, English", name, question, response, right=True)
+            if last := re.search(r"^Solution: Choice\\?_?\s?([A-J])\W*\Z", response, re.MULTILINE):
+                yield ExtractionCase("models' own last line, English", name, question, response, recorded=last[1])
+
+
+SOURCES: Mapping[str, Callable[[Path], Iterator[ExtractionCase]]] = {
+    "gaokao2026_math/responses": nine_models,
+    "gaokao2026_math/boxed_runs": boxed_runs,
+    "gaokao_bench": printed_solutions,
+    "judge/gaokao2024_teacher_scored.jsonl": teachers,
+    "judge/mr_ben_math.json": experts,
+}
+
+
+# --- comparison ---------------------------------------------------------------------------------------------------
+
+
+def judged(case: ExtractionCase, found: Extraction, key: Sequence[str] | None = None) -> bool | None:
+    """Whether what was found equals a key (the question's unless given); None where the rules cannot say."""
+    question = case.question if key is None else case.question.model_copy(update={"answer": list(key)})
+    verdict = grade(
+        question, Key(task="bench", question_id="q"), found.answers, config=GradingConfig(), cascade=_rules()
+    )
+    return verdict.correct
+
+
+_cascade: Any = None
+
+
+def _rules() -> Any:
+    global _cascade  # noqa: PLW0603 (one cascade a process)
+    if _cascade is None:
+        from livek12.judges.cascade import default_cascade
+
+        _cascade = default_cascade()
+    return _cascade
+
+
+def outcome(case: ExtractionCase) -> tuple[str, Extraction]:
+    """The class of a case ("agrees" or one of `CLASSES`), and what was found."""
+    found = extract(case.response, case.question, case.finish_reason)
+    if (case.set, case.id) in SEEN:
+        return "key or mark wrong", found
+    return (_against_record if case.recorded is not None else _against_mark)(case, found), found
+
+
+def _against_record(case: ExtractionCase, found: Extraction) -> str:
+    if not found.answers:
+        return AGREES if not case.recorded else _silence(case)
+    is_key = judged(case, found)
+    if not case.recorded:
+        return "ours right, recorded wrong" if is_key else "ours alone"
+    same = found.answers == [case.recorded] or judged(case, found, [case.recorded])
+    if same:
+        return "same value, recorded as wrong" if is_key and case.right is False else AGREES
+    if is_key:
+        return "ours right, recorded wrong"
+    return "left open" if same is None else "other value"
+
+
+def _against_mark(case: ExtractionCase, found: Extraction) -> str:
+    if not found.answers:
+        return _silence(case) if case.right else AGREES
+    is_key = judged(case, found)
+    if not case.right:
+        return "accepted, marked wrong" if is_key else AGREES
+    if is_key:
+        return AGREES
+    if found.method == "whole" and is_key is None:
+        return "handed on whole"
+    return "left open" if is_key is None else "other value"
+
+
+def _silence(case: ExtractionCase) -> str:
+    return "no commitment" if spoken(case.response, case.question) else "nothing said"
+
+
+SEEN: dict[tuple[str, str], str] = {
+    ("teachers' marks, choices", "375"): "the key of the row belongs to another question",
+    ("teachers' marks, choices", "379"): "the mark of the row belongs to another question",
+    ("experts' marks, English", "math 9cd03b15-f756-4a02-8f67-5018dec94819 Claude2"): "says C twice; the key is D",
+    ("experts' marks, English", "math d79c5505-e7fd-4ed8-a96b-9192f0850e11 Claude2"): "says A; the key is C",
+    ("experts' marks, English", "physics 0d77be33-33e0-4d7f-9a69-a47bf89fbaab mistral-medium"):
+        "says D twice; the key is B",
+    ("printed solutions, one choice", "2010-2022_Biology_MCQs 9"): "ends in BD; the key is B",
+    ("printed solutions, one choice", "2010-2022_Chemistry_MCQs 77"): "ends in “A B”; the key is A",
+    ("printed solutions, one choice", "2010-2022_Chemistry_MCQs 95"): "ends in “C” misread as a symbol with an index",
+    ("printed solutions, one choice", "2010-2022_Political_Science_MCQs 278"): "ends in C; the key is D",
+    ("printed solutions, choices in a row", "2010-2022_English_Reading_Comp 123"):
+        "says C of the first question; the key is D",
+    ("printed solutions, blanks", "2010-2022_Math_I_Fill-in-the-Blank 56"): "the last formula is misread print",
+    ("printed solutions, blanks", "2010-2022_Math_I_Fill-in-the-Blank 58"): "ends in 3π, misread print; the key is -3",
+    ("printed solutions, blanks", "2010-2022_Math_II_Fill-in-the-Blank 63"): "ends in “D”; the question has no options",
+}  # fmt: skip
+"""Rows that a person has looked at and found the record at fault, with what was found."""
+
+
+def measure(data: Path) -> Json:
+    """Each set that lies in a folder: rows, agreement, how answers were found, each class with its rows."""
+    sets: Json = {}
+    absent: list[str] = []
+    for name, source in SOURCES.items():
+        if not (data / name).exists():
+            absent.append(name)
+            continue
+        for case in source(data):
+            empty = {"about": (source.__doc__ or "").strip(), "rows": 0, "agrees": 0, "methods": {}, "classes": {}}
+            one = sets.setdefault(case.set, empty)
+            said, found = outcome(case)
+            one["rows"] += 1
+            one["agrees"] += said == AGREES
+            one["methods"][found.method] = one["methods"].get(found.method, 0) + 1
+            if said != AGREES:
+                one["classes"].setdefault(said, []).append(_row(case, found))
+    return {"sets": sets, "absent": absent}
+
+
+def _row(case: ExtractionCase, found: Extraction) -> Json:
+    """A disagreement, with values cut short: the data itself stays where it is."""
+    ours = [] if found.method == "whole" else [_short(answer) for answer in found.answers]
+    known = "; ".join(case.question.answer) if case.recorded is None else case.recorded
+    seen = SEEN.get((case.set, case.id))
+    return {"id": case.id, "known": _short(known), "ours": ours, "method": found.method, "seen": seen}
+
+
+def _short(value: str) -> str:
+    value = " ".join(value.split())
+    return value if len(value) <= _SHOWN else value[:_SHOWN] + " …"
+
+
+# --- the card -----------------------------------------------------------------------------------------------------
+
+_HEAD = """\
+# Extraction card
+
+What the rules take for the answer of a response, measured on real responses whose answer is known. No model takes
+part, and extraction never looks at the key. Where somebody has recorded what they extracted, ours **agrees** when it is
+the same value by the rules of the judges; where only a key and a person's mark are known, ours agrees when it is the
+key of a response that people call right, and is not the key of one that they call wrong. A row that agrees in neither
+way is listed below, in the class that says why. Classes are found by the measurement itself, but for “key or mark
+wrong”: those rows a person has looked at."""
+_REMAKE = """\
+## How to make it anew
+
+    python scripts/bench/extraction.py FOLDER_OF_REAL_RESPONSES --out docs/extraction-card
+
+The script says which sets it looks for and where; a set that is absent is named and skipped. What the forms are, by
+language and style, and what each must give, stands in `tests/tasks/extraction_cases.py`."""
+_SHOWN = 60
+
+
+def card(figures: Json) -> str:
+    """The card as Markdown: what the figures hold, and nothing else."""
+    sets = figures["sets"]
+    rows = [(name, str(one["rows"]), str(one["agrees"]), _percent(one)) for name, one in sets.items()]
+    about = dict.fromkeys(one["about"] for one in sets.values())
+    classes = [said for said in CLASSES if any(said in one["classes"] for one in sets.values())]
+    counts = [(name, *(str(len(one["classes"].get(said, []))) for said in classes)) for name, one in sets.items()]
+    methods = sorted({method for one in sets.values() for method in one["methods"]})
+    found = [(name, *(str(one["methods"].get(method, 0)) for method in methods)) for name, one in sets.items()]
+    sections = [
+        _HEAD, "## By set", _table(("set", "rows", "agrees", "share"), rows), "\n".join(f"- {text}" for text in about),
+        "## Disagreements by class", _table(("set", *classes), counts),
+        "\n".join(f"- **{said}**: {CLASSES[said]}" for said in classes),
+        "## How answers were found", _table(("set", *methods), found),
+        "## Every disagreement", *(_listed(name, one["classes"]) for name, one in sets.items() if one["classes"]),
+    ]  # fmt: skip
+    if figures["absent"]:
+        sections.append("Absent when this was measured: " + ", ".join(figures["absent"]) + ".")
+    return "\n\n".join([*sections, _REMAKE]) + "\n"
+
+
+def _percent(one: Json) -> str:
+    return f"{100 * one['agrees'] / one['rows']:.1f} %"
+
+
+def _listed(name: str, classes: Json) -> str:
+    """The rows of a set by class: their ids, and what was found where a value was."""
+    lines = [f"### {name}"]
+    for said, rows in classes.items():
+        lines.append(f"\n{said} ({len(rows)}):\n")
+        if not any(row["ours"] for row in rows):
+            lines.append(", ".join(row["id"] for row in rows))
+            continue
+        for row in rows:
+            why = f": {row['seen']}" if row["seen"] else ""
+            lines.append(f"- {row['id']}{why}; known {_code([row['known']])}, ours {_code(row['ours'])}")
+    return "\n".join(lines)
+
+
+def _code(values: Sequence[str]) -> str:
+    return f"`` {' | '.join(values) or 'nothing'} ``"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main() -> None:
+    """Reads the arguments, measures, prints the table, writes the card."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path, help="the folder that holds the sets")
+    parser.add_argument("--out", type=Path, help="the two files of the card, without their ending")
+    arguments = parser.parse_args()
+    figures = measure(arguments.data)
+    for name in figures["absent"]:
+        print(f"{name}: not in {arguments.data}, skipped")
+    if not figures["sets"]:
+        sys.exit(f"no set of responses in {arguments.data}: name the folder that holds them")
+    for name, one in figures["sets"].items():
+        classes = ", ".join(f"{said} {len(rows)}" for said, rows in one["classes"].items())
+        print(f"{name:36} {one['rows']:5} rows, {_percent(one):>8} agree; {classes}")
+    if arguments.out:
+        arguments.out.with_suffix(".md").write_text(card(figures), encoding="utf-8")
+        text = json.dumps(figures, ensure_ascii=False, indent=1)
+        arguments.out.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""Measures `livek12 generate` on text questions against the bare engine: vLLM's `LLM.chat`, once, with all prompts.
+
+The questions are real English ones of `--data` (see `write_questions`), or a built data set, with `--built` and
+`--task`. The model is the genuine small SmolLM2-135M, any `--model`, or with `--dummy` a shape of models.py with
+random weights: `--dummy qwen3-8b` on a GPU, `--dummy tiny` anywhere. Every run is a process of its own with the same
+engine arguments, prompts and sampling (temperature 0, `--max-tokens`); watch.py says what is timed in it. Each
+side runs with four questions before, which is not counted: it brings the files of model and libraries into memory.
+
+Measured:
+
+- `--pairs` rounds of bare, ours, bare with `--questions` questions. A pair is ours and the bare run before it in one
+  round, after it in the next, so that a machine that slows down does so for both. `ours / bare` is the median of the
+  pairs' ratios; `bare / bare`, of the two bare runs of each round, is the noise that it has to be read against.
+- `generation`: first request handed in to last response (ours: stored on disk; bare: returned).
+- `whole`: the process from start to exit, with imports, model and, for ours, the data set.
+- `--full` questions once by each, and with `--beside lm-eval,lmms-eval` by these harnesses with our plug-in, on the
+  same vLLM, engine arguments and token limit, each with all questions in one batch.
+- how many answers are the same text, character for character.
+- on a GPU, the share of the generation in which it was busy.
+
+Run it with the Python that livek12 is installed in: `python scripts/bench/generation.py --json figures.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from livek12.scripts.bench.common import machine, spread, table
+from livek12.scripts.bench.sides import Bench, Side, build, make_bench, parse, write_prompts
+
+ROOT = Path(__file__).resolve().parents[2]
+BARS = {"generation": 1.02, "whole": 1.05}
+WARM_UP = 4
+"""Questions of each side before anything is counted."""
+Row = dict[str, Any]
+
+
+def main() -> None:
+    """Prints the runs, and the ratios beside their bars."""
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="bench_generation.", dir=options.work) as made:
+        figures = measure(options, Path(made))
+    print(shown(figures))
+    if options.json:
+        options.json.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--questions", type=int, default=300, help="of each run of the pairs")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--full", type=int, default=1000, help="questions of the one long run of each side; 0: none")
+    parser.add_argument("--built", type=Path, help="a built data set; default: one made of --data")
+    parser.add_argument("--task", default="livek12_text_only_en")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    return parse(parser, "SmolLM2-135M", max_tokens=64)
+
+
+def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
+    """Runs all sides; see the module."""
+    data = options.built or build_questions(options.data, max(options.questions, options.full), made)
+    bench = make_bench(options, made, data, options.task)
+    figures: dict[str, Any] = {"machine": machine(), **bench.told()}
+    _warm_up(bench, options.beside if options.full else [])
+    rows: list[Row] = []
+    if options.pairs:
+        rounds = [_round(bench, options.questions) for _ in range(options.pairs)]
+        figures["pairs"] = {"questions": len(rounds[0][1].answers), **ratios(rounds)}
+        rows += [side.row(sides[0]) for sides in rounds for side in sides]
+    if options.full:
+        sides = list(_full(bench, options.full, options.beside))
+        figures["full"] = {f"{side.name} / bare": _over(side, sides[0]) for side in sides[1:]}
+        rows += [side.row(sides[0]) for side in sides]
+    return figures | {"runs": rows}
+
+
+def _warm_up(bench: Bench, beside: list[str]) -> None:
+    bench.limit = WARM_UP
+    asked = bench.requests()
+    bench.bare(write_prompts(asked, bench.made), "bare, to warm up")
+    bench.ours("ours, to warm up")
+    for harness in beside:
+        bench.beside(harness, len(asked), f"{harness}, to warm up")
+
+
+def _round(bench: Bench, questions: int) -> tuple[Side, Side, Side]:
+    bench.limit = questions
+    prompts = write_prompts(bench.requests(), bench.made)
+    return bench.bare(prompts), bench.ours(), bench.bare(prompts)
+
+
+def _full(bench: Bench, questions: int, beside: list[str]) -> Iterator[Side]:
+    bench.limit = questions
+    asked = bench.requests()
+    yield bench.bare(write_prompts(asked, bench.made))
+    yield bench.ours()
+    for harness in beside:
+        yield bench.beside(harness, len(asked))
+
+
+def ratios(rounds: list[tuple[Side, Side, Side]]) -> dict[str, Any]:
+    """Ours over bare and bare over bare, for generation and for the whole process; see the module."""
+    found: dict[str, Any] = {}
+    for what in BARS:
+        pairs = [
+            _over(ours, after if place % 2 else before)[what] for place, (before, ours, after) in enumerate(rounds)
+        ]
+        found[what] = {"ours / bare": spread(pairs), "bare / bare": spread([_over(c, a)[what] for a, _, c in rounds])}
+    return found
+
+
+def _over(side: Side, other: Side) -> dict[str, float]:
+    return {"generation": side.generation / other.generation, "whole": side.run.seconds / other.run.seconds}
+
+
+def shown(figures: dict[str, Any]) -> str:
+    """The figures for a person."""
+    lines = [table(figures["runs"]), ""]
+    for what, bar in BARS.items():
+        if pairs := figures.get("pairs"):
+            ours, noise = pairs[what]["ours / bare"], pairs[what]["bare / bare"]
+            lines.append(
+                f"{what}, {pairs['questions']} questions: ours / bare {ours['median']:.3f}"
+                f" ({ours['low']:.3f} to {ours['high']:.3f}; bar {bar});"
+                f" bare / bare {noise['median']:.3f} ({noise['low']:.3f} to {noise['high']:.3f})"
+            )
+        for name, over in figures.get("full", {}).items():
+            lines.append(f"{what}, one run of all questions: {name} {over[what]:.3f}")
+    return "\n".join([*lines, "", json.dumps({"machine": figures["machine"]}, ensure_ascii=False)])
+
+
+def build_questions(data: Path, many: int, made: Path) -> Path:
+    """A built data set of `many` English text questions."""
+    source = made / "source"
+    source.mkdir()
+    write_questions(source / "en_2601.jsonl", data, many)
+    return build(source, made / "built")
+
+
+def write_questions(file: Path, data: Path, many: int) -> None:
+    """Real English questions of the published sets in `data`, in a drawn order that is always the same.
+
+    Where there are none, those of the sample that ships inside; where there are too few, they come again with another
+    number in front, so that no two prompts are the same.
+    """
+    from livek12.scripts.bench.dedup import real_stems
+
+    found = [row for row in real_stems(data) if row["language"] == "en"] if data.is_dir() else []
+    found = found or list(_sample())
+    random.Random(0).shuffle(found)
+    with file.open("w", encoding="utf-8") as lines:
+        for number, row in enumerate(itertools.islice(itertools.cycle(found), many)):
+            again = f"(Question {number}) " if number >= len(found) else ""
+            said = {"id": f"q{number:05d}", "language": "en", "subject": "math", "question_type": "short_answer"}
+            options = "".join(f"\n{sign}. {text}" for sign, text in zip("ABCDE", row["options"], strict=False))
+            said |= {"question": again + row["question"] + options, "answer": "1"}
+            lines.write(json.dumps(said, ensure_ascii=False) + "\n")
+
+
+def _sample() -> Iterator[Row]:
+    from livek12.dataset_builders import sample
+
+    for question in sample.load("livek12_en"):
+        if not question.images:
+            yield {"question": question.question, "options": [option.text for option in question.options]}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Writes the judge card: what was measured of the rules, on which labelled answers, and what that saves.
+
+`python scripts/bench/judge_card.py FIGURES.json [--costs "LABEL=FILE.json"]… --out docs/judge-card` reads what
+`judges.py --json` and `panel.py --json` wrote and makes `judge-card.json` and `judge-card.md`. The text
+says what the JSON holds and nothing else. Only the figures under `speed` differ between two measurements of one state.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+JUDGES = 3
+REPLY_TOKENS = 120
+"""What a judge is taken to write for each request."""
+SHOWN = ("rows", "decided", "coverage", "precision", "precision_low", "false_accepts", "false_rejects")
+ABOUT = {
+    "math_verify_cases": "the test cases of math-verify itself",
+    "olympiadbench_scoring_examples": "the examples of OlympiadBench's scorer",
+    "hardverify": "HardVerify-Math: hard pairs, each with a right and a wrong answer",
+    "teachers, choices": "choice questions of the 2024 gaokao, models' answers with full or zero marks by teachers",
+    "teachers, blanks": "blanks of the same papers, all subjects, full or zero marks by teachers",
+}
+
+
+def card(figures: Json, costs: Mapping[str, Json]) -> Json:
+    """The card as data.
+
+    Args:
+        figures: what `scripts.bench.judges.measure` found.
+        costs: label → what `scripts.bench.panel` found, run by run.
+    """
+    sides = ("livek12", "livek12, without conventions", "math-verify")
+    sets: Json = {}
+    for name, found in figures["sets"].items():
+        sets[name] = {side: {key: found[side][key] for key in SHOWN} for side in sides}
+        sets[name] |= {"stages": found["stages"], "conventions": found["conventions"]}
+        sets[name]["wrong"] = found["livek12"]["wrong"]
+    return {
+        "versions": figures["versions"],
+        "sets": sets,
+        "conventions": figures["conventions"],
+        "needs_a_model": {label: _cost(runs) for label, runs in costs.items()},
+        "speed": {"workers": figures["workers"], "ratio": figures["ratio"], "sides": figures["sides"]},
+    }
+
+
+def _cost(runs: Mapping[str, Json]) -> Json:
+    def total(way: str, field: str) -> int:
+        return sum(run[way][field] for run in runs.values())
+
+    ways: Json = {}
+    for way in ("with_rules", "without_rules"):
+        requests = total(way, "requests")
+        ways[way] = {
+            "answers": total(way, "answers"),
+            "requests": JUDGES * requests,
+            "characters": JUDGES * total(way, "characters"),
+            "tokens": JUDGES * (total(way, "tokens") + REPLY_TOKENS * requests) if total(way, "tokens") else None,
+        }
+    return {"answers": sum(run["answers"] for run in runs.values()), **ways}
+
+
+# --- as text ------------------------------------------------------------------------------------------------------
+
+
+def text(found: Json) -> str:
+    """The card as Markdown."""
+    return "\n\n".join(["# Judge card", _HEAD, *_sections(found), _REMAKE]) + "\n"
+
+
+_HEAD = """\
+What the rules decide, measured on answers that others have labelled, beside math-verify in the same run. No model
+takes part. **Coverage** is the share of the rows that is decided; what is not decided goes to judge models or stays
+ungraded, and so does a response that says something but in which no answer is found. **Precision** is the share of the
+decided that the label confirms, with the lower end of its 95 % Wilson interval. A **false accept** is a wrong answer
+taken for right, a **false reject** a right one taken for wrong. math-verify decides every row, so its precision is its
+agreement."""
+
+_REMAKE = """\
+## How to make it anew
+
+    python scripts/bench/judges.py --data FOLDER_OF_LABELLED_SETS --json figures.json
+    python scripts/bench/panel.py RUN… --tokenizer tokenizer.json --json costs.json
+    python scripts/bench/judge_card.py figures.json --costs "LABEL=costs.json" --out docs/judge-card
+
+`scripts/bench/judges.py` says where each set lies in the folder. The tokens here were counted with the tokenizer of
+SmolLM2-135M-Instruct, which needs more of them for Chinese than larger models' do; the shares hardly depend on it.
+All figures but those on speed are the same in every run of one state. Judge models have no figures here: what one is
+worth depends on the model; `livek12 study agreement` measures it against human marks (see [studies](studies.md))."""
+
+
+def _sections(found: Json) -> Iterator[str]:
+    sets = found["sets"]
+    yield "## By set"
+    yield _table(
+        ("set", "judge", "rows", "coverage", "precision", "at least", "false accepts", "false rejects"),
+        [_row(name, side, one) for name, of in sets.items() for side, one in _sides(of)],
+    )
+    yield "\n".join(f"- {name}: {ABOUT[name]}" for name in sets if name in ABOUT)
+    yield "## By stage"
+    yield (
+        "The stages that decided a row, and their share of the rows of the set. `extraction`: the response says"
+        " nothing, or nothing to one of the blanks. Several stages stand together where each decided a part of the"
+        " answer."
+    )
+    stages = [(name, *one) for name, of in sets.items() for one in of["stages"].items()]
+    yield _table(
+        ("set", "stage", "rows", "coverage", "precision", "at least", "false accepts", "false rejects"),
+        [_row(name, stage, {"rows": one["decided"], **one}) for name, stage, one in stages],
+    )
+    if found["needs_a_model"]:
+        yield "## What is left for judge models"
+        yield (
+            f"Answers that the rules leave open, and what a panel of {JUDGES} would read and write for them (a reply is"
+            f" taken to be {REPLY_TOKENS} tokens), beside the same panel without the rules. Retries, votes taken again"
+            " and the audit of the reasoning are not in it."
+        )
+        yield _table(
+            ("answers of", "answers", "need a model", "tokens", "without the rules", "saved"),
+            [_cost_row(label, one) for label, one in found["needs_a_model"].items()],
+        )
+    yield "## Wrong decisions"
+    yield _wrong(found)
+    yield "## Debatable labels"
+    yield (
+        "Labels that only a convention of their library explains, or that are wrong. They are in all figures above but"
+        " those “without conventions”."
+    )
+    yield _table(
+        ("set", "row", "key", "answer", "why"),
+        [(one["set"], one["id"], _code(one["gold"]), _code(one["answer"]), one["why"]) for one in found["conventions"]],
+    )
+    yield "## Speed"
+    yield _speed(found["speed"])
+    yield "## Versions"
+    yield _table(("what", "version"), list(found["versions"].items()))
+
+
+def _sides(of: Json) -> Iterator[tuple[str, Json]]:
+    """The judges of one set; without conventions only where there are any."""
+    for side in ("livek12", "livek12, without conventions", "math-verify"):
+        if of["conventions"] or not side.endswith("conventions"):
+            yield side, of[side]
+
+
+def _row(name: str, who: str, one: Json) -> Sequence[str]:
+    precise = ("–", "–") if one["precision"] is None else (_percent(one["precision"]), _percent(one["precision_low"]))
+    wrong = (str(one["false_accepts"]), str(one["false_rejects"]))
+    return (name, who, str(one["rows"]), _percent(one["coverage"]), *precise, *wrong)
+
+
+def _cost_row(label: str, one: Json) -> Sequence[str]:
+    first, second = one["with_rules"], one["without_rules"]
+    unit = "characters" if first["tokens"] is None else "tokens"
+    size = [f"{way[unit]:,}" + (" characters" if unit == "characters" else "") for way in (first, second)]
+    saved = _percent(1 - first[unit] / second[unit]) if second[unit] else "–"
+    share = f"{first['answers']:,} ({_percent(first['answers'] / one['answers'])})"
+    return (label, f"{one['answers']:,}", share, *size, saved)
+
+
+def _wrong(found: Json) -> str:
+    """The rows by their numbers; the data itself stays where it is."""
+    lines = []
+    for name, of in found["sets"].items():
+        for said, what in ((True, "accepted, labelled wrong"), (False, "rejected, labelled right")):
+            rows = [row["id"] for row in of["wrong"] if row["said"] is said]
+            named = [f"{row} (debatable)" if row in of["conventions"] else row for row in rows]
+            if named:
+                lines.append(f"- {name}: {what}: {', '.join(named)}")
+    return "\n".join(lines) or "None."
+
+
+def _speed(speed: Json) -> str:
+    rows = [
+        (side, f"{one['rows_per_second']:.1f}", f"{one['slowest_row']['seconds']:.2f}", f"{one['peak_mib']:.0f}")
+        for side, one in speed["sides"].items()
+    ]
+    said = f"{speed['workers']} warm workers each, caches empty, the same rows: {speed['ratio']:.1f} times as fast."
+    return said + "\n\n" + _table(("side", "rows a second", "slowest row, s", "highest memory of a worker, MiB"), rows)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _code(value: str) -> str:
+    """A piece of LaTeX as it stands, on one line of a table."""
+    shown = " ".join(value.split()).replace("|", "\\|")
+    return f"`` {shown} ``"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main() -> None:
+    """Reads the arguments and the measurements, writes both files."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("figures", type=Path, help="what scripts/bench/judges.py --json wrote")
+    parser.add_argument("--costs", action="append", default=[], metavar="LABEL=FILE", help="of panel.py --json")
+    parser.add_argument("--out", type=Path, default=Path("docs/judge-card"), help="the two files, without their ending")
+    arguments = parser.parse_args()
+    costs: dict[str, Json] = {}
+    for one in arguments.costs:
+        label, equals, file = one.rpartition("=")
+        if not equals:
+            sys.exit(f"--costs {one}: is LABEL=FILE")
+        costs[label] = json.loads(Path(file).read_text(encoding="utf-8"))
+    found = card(json.loads(arguments.figures.read_text(encoding="utf-8")), costs)
+    arguments.out.with_suffix(".json").write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    arguments.out.with_suffix(".md").write_text(text(found), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,366 @@
+"""The sides of a speed benchmark: our command, the bare engine and other harnesses on the same questions.
+
+Contract: a side is a process of its own (watch.py), with the same model, the same engine arguments, the same
+prompts and the same sampling; nothing of one run is left for the next. `Bench.ours`, `.bare` and `.beside` each run
+one and return what it took (`Side`). `parse` and `make_bench` are what the commands of such benchmarks share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import inspect
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from livek12.scripts.bench.common import GpuWatch, Timed, gpus, timed
+from livek12.scripts.bench.models import SHAPES, make_model, small_model_folder
+
+if TYPE_CHECKING:
+    from livek12.core.records import Request, Response
+
+HARNESSES = ("lm-eval", "lmms-eval")
+LIMIT_SECONDS = 4 * 3600.0
+"""A side that takes longer is killed."""
+ROOM = 4096
+"""Tokens of prompt and answer, where --engine-args say nothing of max_model_len."""
+CPU_ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_CPU_KVCACHE_SPACE": "1"}
+QUIET = {"VLLM_LOGGING_LEVEL": "ERROR", "HF_HUB_OFFLINE": "1", "TQDM_MININTERVAL": "5"}
+
+
+@dataclass
+class Side:
+    """What one run took.
+
+    Attributes:
+        name: whose it is.
+        run: the whole process.
+        generation: seconds from the first request handed in to the last response (see scripts/bench/watch.py).
+        answers: what came back, by question; token counts where the side knows them.
+        counts: what vLLM did, where it was counted.
+        busy: share of the generation in which the GPU worked, where there is one.
+    """
+
+    name: str
+    run: Timed
+    generation: float
+    answers: dict[str, dict[str, Any]]
+    counts: dict[str, int] = field(default_factory=dict)
+    busy: float | None = None
+
+    def total(self, what: str) -> int | None:
+        """The sum of a count over the answers; None where it is not known for all."""
+        values = [answer.get(what) for answer in self.answers.values()]
+        return None if not values or None in values else sum(value for value in values if value is not None)
+
+    def row(self, reference: Side) -> dict[str, Any]:
+        """A line of the table; answers are held against those of the reference."""
+        tokens = self.total("completion_tokens")
+        same = sum(answer["text"] == reference.answers.get(id, {}).get("text") for id, answer in self.answers.items())
+        return {
+            "run": self.name,
+            "whole s": self.run.seconds,
+            "generation s": self.generation,
+            "rest s": self.run.seconds - self.generation,
+            "processor s": self.run.processor,
+            "tokens": tokens,
+            "tokens/s": tokens / self.generation if tokens is not None else None,
+            "GiB": self.run.peak,
+            "GPU busy": self.busy,
+            "answers": len(self.answers),
+            f"same as {reference.name}": same,
+        }
+
+
+@dataclass
+class Bench:
+    """What all sides of a benchmark have in common.
+
+    Attributes:
+        model: folder or Hub name.
+        data: a built data set.
+        task: the task asked of it.
+        max_tokens: limit of each answer.
+        engine_args: arguments of vLLM's `LLM`, as `--engine-args` has them.
+        made: where files go.
+        limit: only the first so many questions.
+        counting: whether vLLM's work is counted; then the engine runs in the process itself.
+    """
+
+    model: str
+    data: Path
+    task: str
+    max_tokens: int
+    engine_args: dict[str, Any]
+    made: Path
+    limit: int | None = None
+    counting: bool = False
+    _runs: int = 0
+
+    def __post_init__(self) -> None:
+        if not gpus():
+            self.engine_args = {"enforce_eager": True, **self.engine_args}
+
+    def requests(self) -> list[Request]:
+        """What our command will ask, in its order."""
+        from livek12.core.records import Failure
+        from livek12.tasks.loading import pages_for, questions_of
+        from livek12.tasks.prompting import requests
+        from livek12.tasks.registry import get_task
+
+        task = get_task(self.task)
+        questions = questions_of(task, str(self.data), self.limit)
+        sampling = task.sampling.model_copy(update={"temperature": 0.0, "max_tokens": self.max_tokens})
+        found = requests(task, questions, 1, sampling, pages_for(task, str(self.data), questions), lambda _: True)
+        return [request for request in found if not isinstance(request, Failure)]
+
+    def told(self) -> dict[str, Any]:
+        """What was run, for the figures."""
+        from livek12.core.arguments import masked
+
+        return {
+            "model": Path(self.model).name,
+            "task": self.task,
+            "max tokens": self.max_tokens,
+            "engine arguments": masked(self.engine_args),
+        }
+
+    def ours(self, name: str = "ours") -> Side:
+        """`livek12 generate` into a new run folder."""
+        folder = self._folder(name)
+        arguments = ["generate", "--task", self.task, "--data", self.data, "--model", self.model, "--engine", "vllm"]
+        arguments += ["--engine-args", _spelled(self.engine_args), "--temperature", 0, "--max-tokens", self.max_tokens]
+        arguments += [*(["--limit", self.limit] if self.limit else []), "--out", folder / "run"]
+        return self._side(name, folder, ["ours", *arguments], lambda: _responses(folder / "run"))
+
+    def bare(self, prompts: Path, name: str = "bare", **more: Any) -> Side:
+        """The prompts of a file (`write_prompts`) in one call of vLLM's `LLM.chat`; `more` are arguments of its own."""
+        folder = self._folder(name)
+        job = {
+            "model": self.model,
+            "engine_args": {
+                "limit_mm_per_prompt": {"image": 64, "video": 0},
+                **_library_args(self.engine_args),
+                **more,
+            },
+            "prompts": str(prompts),
+            "answers": str(folder / "answers.jsonl"),
+        }
+        (folder / "job.json").write_text(json.dumps(job))
+        return self._side(name, folder, ["bare", folder / "job.json"], lambda: _rows(folder / "answers.jsonl"))
+
+    def beside(self, harness: str, many: int, name: str = "") -> Side:
+        """Another harness with our plug-in, the same engine arguments and limit, all questions in one batch.
+
+        Args:
+            harness: one of `HARNESSES`.
+            many: how many questions there are.
+            name: of the side; default the harness's.
+        """
+        folder = self._folder(name or harness)
+        called = _lm_eval if harness == "lm-eval" else _lmms_eval
+        plugin = folder / "plugin"
+        self._livek12("plugins", harness, "--data", self.data, "--out", plugin)
+        library = _library_args(self.engine_args)
+        words = ["harness", *called(self, library, plugin, folder / "out", many)]
+        return self._side(name or harness, folder, words, lambda: self._imported(harness, folder))
+
+    def _imported(self, harness: str, folder: Path) -> dict[str, dict[str, Any]]:
+        words = ["import-responses", folder / "out", "--from", harness, "--task", self.task, "--data", self.data]
+        self._livek12(*words, "--out", folder / "imported")
+        return _responses(folder / "imported")
+
+    def _livek12(self, *words: Any) -> None:
+        log = self.made / "livek12.log"
+        run = timed([sys.executable, "-m", "livek12.scripts.cli", *words], errors=log)
+        if run.code not in (0, 1):
+            raise SystemExit(f"livek12 {words[0]} ended with exit code {run.code}: {_end_of(log)}")
+
+    def _folder(self, name: str) -> Path:
+        self._runs += 1
+        folder = self.made / f"{self._runs:02d}-{name.replace(' ', '-')}"
+        folder.mkdir(parents=True)
+        return folder
+
+    def _side(self, name: str, folder: Path, words: Sequence[Any], answers: Callable[[], dict[str, Any]]) -> Side:
+        command = [sys.executable, "-m", "livek12.scripts.bench.watch", folder / "figures.json"]
+        command += [*(["--count"] if self.counting else []), *words]
+        on_cpu = {} if gpus() and not self.counting else CPU_ENVIRONMENT
+        environment = {key: os.environ.get(key, value) for key, value in (QUIET | on_cpu).items()}
+        log = folder / "log"
+        with GpuWatch() as gpu:
+            run = timed(command, out=folder / "said", errors=log, environment=environment, limit=LIMIT_SECONDS)
+        figures = json.loads((folder / "figures.json").read_text()) if (folder / "figures.json").is_file() else {}
+        began, ended = figures.pop("began", None), figures.pop("ended", None)
+        if run.code or began is None or ended is None:
+            raise SystemExit(f"{name} ended with exit code {run.code}: {_end_of(log)}")
+        side = Side(name, run, ended - began, answers(), figures, gpu.busy(began, ended))
+        told = f"{name}: {run.seconds:.1f} s, generation {side.generation:.1f} s, {len(side.answers)} answers"
+        print(told, file=sys.stderr, flush=True)
+        return side
+
+
+def write_prompts(requests: Iterable[Request], folder: Path, name: str = "prompts") -> Path:
+    """Requests as lines of id, OpenAI-style messages and sampling, their pictures as files beside them."""
+    from livek12.engines.common import content_of
+
+    def picture(sha256: str) -> dict[str, Any]:
+        return {"type": "image_pil", "image_pil": str(folder / "pictures" / sha256)}
+
+    (folder / "pictures").mkdir(exist_ok=True)
+    file = folder / f"{name}.jsonl"
+    with file.open("w", encoding="utf-8") as lines:
+        for request in requests:
+            for sha256, image in request.images.items():
+                if not (folder / "pictures" / sha256).exists():
+                    (folder / "pictures" / sha256).write_bytes(image.bytes or b"")
+            messages = [{"role": m.role, "content": content_of(m, picture)} for m in request.messages]
+            row = {"id": request.key.question_id, "messages": messages, "sampling": request.sampling.model_dump()}
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return file
+
+
+def build(source: Path, out: Path) -> Path:
+    """The data set that `livek12 build` makes of a source in livek12's keys."""
+    log = source / "build.log"
+    command = [sys.executable, "-m", "livek12.scripts.cli", "build", "livek12", "--source", source, "--out", out]
+    run = timed(command, errors=log)
+    if run.code:
+        raise SystemExit(f"livek12 build ended with exit code {run.code}: {_end_of(log)}")
+    return out
+
+
+def parse(parser: argparse.ArgumentParser, model: str, max_tokens: int) -> argparse.Namespace:
+    """The command's options with those that such benchmarks share; wrong use ends with code 2.
+
+    Args:
+        parser: has the command's own options.
+        model: the default, for the help.
+        max_tokens: the default.
+    """
+    parser.add_argument("--max-tokens", type=int, default=max_tokens)
+    parser.add_argument("--beside", default="", help=f"other harnesses as well: {','.join(HARNESSES)}")
+    parser.add_argument("--model", default="", help=f"folder or Hub name; default {model}")
+    parser.add_argument("--dummy", choices=sorted(SHAPES), help="a shape with random weights in place of --model")
+    parser.add_argument("--engine-args", default="", help="K=V,… for vLLM, on all sides")
+    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "livek12", help="of the small model")
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()), help="for temporary files")
+    parser.add_argument("--json", type=Path, help="where the figures go as well")
+    options = parser.parse_args()
+    options.beside = [word.strip() for word in options.beside.split(",") if word.strip()]
+    for name in options.beside:
+        if name not in HARNESSES or not importlib.util.find_spec(name.replace("-", "_")):
+            parser.error(f"--beside {name}: " + ("not installed" if name in HARNESSES else f"not of {HARNESSES}"))
+    if options.dummy and SHAPES[options.dummy].real and not gpus():
+        parser.error(
+            f"--dummy {options.dummy} needs a GPU, and there is none: it would measure tokens a second and the GPU's"
+            " busy share with random weights of that size, ours beside the bare engine; tiny shapes run here"
+        )
+    # So that what runs in a process of its own ends with a command that is told to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    return options
+
+
+def make_bench(options: argparse.Namespace, made: Path, data: Path, task: str, shape: str = "") -> Bench:
+    """What the sides have in common, with the model made or fetched.
+
+    Args:
+        options: of `parse`.
+        made: where files go.
+        data: the built data set.
+        task: what is asked of it.
+        shape: what the model is where the user names none; "" for the genuine small one.
+    """
+    from livek12.core.arguments import parse_engine_args, typed_value
+
+    given = {name: typed_value(value) for name, value in parse_engine_args(options.engine_args).items()}
+    bench = Bench("", data, task, options.max_tokens, {"max_model_len": ROOM, **given}, made)
+    if shape := options.dummy or ("" if options.model else shape):
+        bench.model = str(_made_model(shape, bench))
+        if SHAPES[shape].real:
+            bench.engine_args = {**bench.engine_args, "load_format": "dummy"}
+    elif options.model:
+        bench.model = options.model
+    else:
+        from livek12.engines.small_model import fetch_small_model
+
+        bench.model = str(small_model_folder(fetch_small_model(options.cache), options.cache))
+    return bench
+
+
+def _made_model(shape: str, bench: Bench) -> Path:
+    """A model of that shape; a real size learns its tokenizer from the questions, so that they are as long as real."""
+    folder = bench.made / shape
+    if not SHAPES[shape].real:
+        return make_model(shape, folder, context=bench.engine_args["max_model_len"])
+    parts = (part for request in bench.requests() for message in request.messages for part in message.content)
+    return make_model(shape, folder, [part.text for part in parts if part.text])
+
+
+def _lm_eval(bench: Bench, library: dict[str, Any], plugin: Path, out: Path, many: int) -> list[Any]:
+    from livek12.tasks.plugins.harness_task import harness_name
+
+    arguments = {"pretrained": bench.model, **library}
+    return [
+        *("lm_eval", "--model", "vllm", "--model_args", _listed(arguments), "--tasks", harness_name(bench.task)),
+        *("--include_path", plugin, "--apply_chat_template", "--batch_size", "auto", "--limit", many),
+        *("--gen_kwargs", f"max_gen_toks={bench.max_tokens},temperature=0", "--log_samples", "--output_path", out),
+    ]
+
+
+def _lmms_eval(bench: Bench, library: dict[str, Any], plugin: Path, out: Path, many: int) -> list[Any]:
+    from livek12.tasks.plugins.harness_task import harness_name
+
+    # Its budget is the larger of the task's and the model's, so that a lower one has to be given twice.
+    arguments = {"model": bench.model, "max_new_tokens": bench.max_tokens, **library}
+    return [
+        *("lmms_eval", "--model", "vllm", "--model_args", _listed(arguments), "--tasks", harness_name(bench.task)),
+        *("--include_path", plugin, "--batch_size", many, "--limit", many),
+        *("--gen_kwargs", f"max_new_tokens={bench.max_tokens},temperature=0", "--log_samples", "--output_path", out),
+    ]
+
+
+def _listed(arguments: dict[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in arguments.items())
+
+
+def _spelled(arguments: dict[str, Any]) -> str:
+    return ",".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in arguments.items()
+    )
+
+
+def _library_args(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Those of our engine's arguments that it passes on to vLLM."""
+    from livek12.engines.vllm_engine import VLLMEngine
+
+    parameters = inspect.signature(VLLMEngine).parameters.values()
+    own = {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+    return {name: value for name, value in arguments.items() if name not in own}
+
+
+def _responses(run: Path) -> dict[str, dict[str, Any]]:
+    from livek12.core.run_folder import RunFolder
+
+    return {response.key.question_id: _answer(response) for response in RunFolder.open(run).responses()}
+
+
+def _answer(response: Response) -> dict[str, Any]:
+    return response.model_dump(include={"text", "prompt_tokens", "cached_tokens", "completion_tokens"})
+
+
+def _rows(file: Path) -> dict[str, dict[str, Any]]:
+    rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
+    return {row.pop("id"): row for row in rows}
+
+
+def _end_of(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").replace("\r", "\n").splitlines() if line.strip()]
+    return "\n".join(lines[-12:])[-3000:] if lines else "it said nothing"

@@ -1,0 +1,330 @@
+"""What any harness needs of a task: its documents, what is put to the model, the marks, and what adds them up.
+
+Contract: a plug-in says how a harness wants these and nothing else. Prompts, pictures and marks are those of
+`livek12 run`: the request comes from `tasks.prompting`, the verdict from `tasks.scorer` (rules alone, unless a
+harness brings judges). A doubtful answer is never a quiet zero: `accuracy` counts it as wrong, `accuracy_high` as
+right, and `ungraded` says how many there are, so that equal ends mean a sure number.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from livek12.core.errors import UserError
+from livek12.core.questions import fingerprint
+from livek12.core.records import IMAGE_MARK, Failure, Image, Key, PartVerdict, Question, Request, Response, Verdict
+from livek12.engines.images import BadImage, check_image
+from livek12.engines.thinking import Thinking
+from livek12.tasks.base import Task
+from livek12.tasks.loading import pages_for, questions_of
+from livek12.tasks.prompting import Pages, requests
+from livek12.tasks.registry import find_task, get_task
+
+if TYPE_CHECKING:
+    import PIL.Image
+
+    from livek12.judges.cascade import Cascade
+    from livek12.tasks.scorer import Scorer
+
+DATA_VARIABLE = "LIVEK12_DATA"
+PREFIX = "livek12"
+WHOLE = "all answers are marked as whole there (truncated_unknown); an import finds out which were cut (--tokenizer)"
+"""What to know of harnesses that do not say how an answer ended."""
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Guide:
+    """Where the plug-in for a harness lies and how it is called.
+
+    Attributes:
+        path: what the harness's own option takes (a folder, a file or a module).
+        install: the command that sets its environment up.
+        call: a command line that runs one task, ready to be copied.
+        notes: what a user of this harness has to know, a line each.
+    """
+
+    path: str
+    install: str
+    call: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Document:
+    """One question as a harness sees it."""
+
+    question: Question
+    request: Request
+
+    @property
+    def id(self) -> str:
+        """The question's id, unique within the task."""
+        return self.question.id
+
+    @cached_property
+    def text(self) -> str:
+        """The whole prompt as one text, with an image mark at the place of each picture."""
+        return "".join(part.text or "" if part.type == "text" else IMAGE_MARK for part in self._parts)
+
+    @cached_property
+    def images(self) -> list[Image]:
+        """The encoded pictures in the order of their marks; a picture shown twice is there twice."""
+        return [self.request.images[part.image] for part in self._parts if part.image]
+
+    def picture(self, place: int) -> PIL.Image.Image:
+        """The picture at a mark (from 0) as our own engines show it: RGB, upright, on white.
+
+        Raises:
+            UserError: its bytes are no readable picture.
+        """
+        try:
+            return check_image(self.images[place])
+        except BadImage as error:
+            raise UserError(f"question {self.id}: image {place + 1} of {len(self.images)} {error}") from None
+
+    def pictures(self) -> list[PIL.Image.Image]:
+        """The decoded pictures in the order of their marks.
+
+        Raises:
+            UserError: one cannot be read.
+        """
+        return [self.picture(place) for place in range(len(self.images))]
+
+    @property
+    def target(self) -> str:
+        """The key on one line, for logs that show one."""
+        return "; ".join(self.question.answer or [variable.value for variable in self.question.variables])
+
+    @property
+    def _parts(self) -> list[Any]:
+        return [part for message in self.request.messages for part in message.content]
+
+
+class HarnessTask:
+    """A task over a data set.
+
+    Args:
+        task: the task.
+        data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
+
+    Raises:
+        UserError: no such data set or config, or a question that cannot be asked in this modality.
+    """
+
+    def __init__(self, task: Task, data: str) -> None:
+        self.task, self.data = task, data
+        questions = questions_of(task, data)
+        self._pages = pages_for(task, data, questions)
+        self.documents = documents(task, questions, self._pages)
+        self._by_id = {document.id: document for document in self.documents}
+
+    @cached_property
+    def data_sha256(self) -> str:
+        """The fingerprint of what is asked, as `livek12 run` writes it into run.json."""
+        questions = [document.question for document in self.documents]
+        asked = {(question.paper_id, number) for question in questions for number in question.page_numbers}
+        return fingerprint(questions, [page for key, page in self._pages.items() if key in asked])
+
+    @cached_property
+    def _marker(self) -> Scorer:
+        from livek12.judges.grade import GradingConfig
+        from livek12.tasks.scorer import Scorer
+
+        return Scorer(GradingConfig(partial_credit=self.task.partial_credit), _cascade())
+
+    def document(self, id: str) -> Document:
+        """The document of that id.
+
+        Raises:
+            UserError: there is none: the harness holds documents of another data set.
+        """
+        try:
+            return self._by_id[id]
+        except KeyError:
+            raise UserError(f"task {self.task.name}: no question {id!r} in {self.data}; is it the same data?") from None
+
+    def mark(self, id: str, text: str, finish_reason: str | None = None, trial: int = 0) -> Verdict:
+        """Marks one answer by the rules, as `livek12 judge` does.
+
+        Args:
+            id: of the document.
+            text: what the model said; thinking tags in it are split off and never graded.
+            finish_reason: "length" for an answer that was cut short, where the harness knows it.
+            trial: which of the repeats.
+        """
+        key = Key(task=self.task.name, question_id=id, trial=trial)
+        split = Thinking().split(text)
+        said = Response(
+            key=key, text=split.text, reasoning=split.reasoning, finish_reason=finish_reason, engine="harness", model=""
+        )
+        return self._marker.by_rules(self.document(id).question, said)
+
+    def lost(self, id: str, reason: str, trial: int = 0) -> Verdict:
+        """The verdict where the harness got no answer at all: undecided, hence neither right nor wrong.
+
+        Args:
+            id: of the document.
+            reason: what the harness says of it.
+            trial: which of the repeats.
+        """
+        from livek12.judges.grade import GradingConfig, total
+
+        key = Key(task=self.task.name, question_id=id, trial=trial)
+        part = PartVerdict(
+            answer=None, gold="", decision="undecided", score=None, decided_by="harness", reason=f"no answer: {reason}"
+        )
+        return total(self.document(id).question, key, [part], GradingConfig())
+
+
+def documents(task: Task, questions: Sequence[Question], pages: Pages) -> list[Document]:
+    """Each question with its request, in asking order.
+
+    Raises:
+        UserError: a question cannot be asked; it would be missing from the harness's denominator.
+    """
+    outcomes = list(requests(task, questions, 1, task.sampling, pages, lambda key: True))
+    if unaskable := [outcome for outcome in outcomes if isinstance(outcome, Failure)]:
+        more = f" (and {len(unaskable) - 1} more)" if unaskable[1:] else ""
+        raise UserError(f"task {task.name}: {unaskable[0].reason}{more}")
+    by_id = {question.id: question for question in questions}
+    return [Document(by_id[made.key.question_id], made) for made in outcomes if isinstance(made, Request)]
+
+
+def open_task(name: str, data: str = "") -> HarnessTask:
+    """The exam of a task by its own name or its name in harnesses; kept, so that a harness may ask for it again.
+
+    Args:
+        name: `cfe_text` or `livek12_cfe_text`.
+        data: the data set; default the variable LIVEK12_DATA.
+
+    Raises:
+        UserError: no such task, no data set named, or it cannot be read.
+    """
+    place = data or os.environ.get(DATA_VARIABLE, "")
+    if not place:
+        raise UserError(f"no data set: set {DATA_VARIABLE} to a folder made by `livek12 build`, or ORG/NAME on the Hub")
+    return _opened(task_name(name), place)
+
+
+@cache
+def _opened(name: str, place: str) -> HarnessTask:
+    return HarnessTask(get_task(name), place)
+
+
+def require(package: str, floor: str, install: str) -> str:
+    """The installed version of a harness's package.
+
+    Args:
+        package: as the package index names it.
+        floor: the oldest version that has what the plug-in needs.
+        install: the command that installs it.
+
+    Raises:
+        UserError: it is not installed here, or older.
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    from packaging.version import Version
+
+    try:
+        found = version(package)
+    except PackageNotFoundError:
+        raise UserError(f"{package} is not installed in this environment; {install}") from None
+    if Version(found) < Version(floor):
+        raise UserError(f"{package} {found} is too old for the plug-in, which needs {floor} or newer; {install}")
+    return found
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """A user's mistake inside a harness: raised as it is, and where nobody catches it, one line and no traceback."""
+    try:
+        yield
+    except UserError:
+        sys.excepthook = _say_in_one_line
+        raise
+
+
+def in_one_line(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a user's mistake end a harness in one line that would show, or answer, any other error with tracebacks."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except UserError as error:
+            raise SystemExit(f"livek12: {error}") from None
+
+    return called
+
+
+def _say_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if isinstance(error, UserError):
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+def harness_name(task: str) -> str:
+    """A task's name in every harness: its own, under our name, so that no built-in task has it."""
+    return task if task.startswith(PREFIX) else f"{PREFIX}_{task}"
+
+
+def task_name(name: str) -> str:
+    """Our own name of a task from its name in a harness."""
+    bare = name.removeprefix(f"{PREFIX}_")
+    return bare if find_task(bare) else name
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that a harness can carry: something of each verdict, and what makes one number of them.
+
+    Attributes:
+        of: what one verdict gives.
+        total: one number from what the verdicts of all questions gave.
+        higher_is_better: which way is up.
+    """
+
+    of: Callable[[Verdict], Any]
+    total: Callable[[Sequence[Any]], float]
+    higher_is_better: bool = True
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else float("nan")
+
+
+def _ratio(pairs: Sequence[tuple[float, float]]) -> float:
+    """100 · ΣO / ΣV (LiveK12Bench, section 2.3)."""
+    worth = sum(pair[1] for pair in pairs)
+    return 100 * sum(pair[0] for pair in pairs) / worth if worth else float("nan")
+
+
+METRICS: Mapping[str, Metric] = {
+    "accuracy": Metric(lambda verdict: float(verdict.correct is True), _mean),
+    "accuracy_high": Metric(lambda verdict: float(verdict.correct is not False), _mean),
+    "score": Metric(lambda verdict: (verdict.low, verdict.max_points), _ratio),
+    "score_high": Metric(lambda verdict: (verdict.high, verdict.max_points), _ratio),
+    "ungraded": Metric(lambda verdict: float(verdict.state == "ungraded"), _mean, higher_is_better=False),
+    "no_answer": Metric(lambda verdict: float(verdict.state == "no_answer"), _mean, higher_is_better=False),
+    # None of the harnesses that these are for says how an answer ended; all are marked as if they were whole.
+    "truncated_unknown": Metric(lambda verdict: 1.0, _mean, higher_is_better=False),
+}
+
+
+@cache
+def _cascade() -> Cascade:
+    from livek12.judges.cascade import default_cascade
+
+    return default_cascade()

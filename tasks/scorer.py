@@ -1,0 +1,165 @@
+"""From a response to its verdict: extraction, the rules, and where these leave something open, judge models.
+
+The one path that every command, plug-in and caller of the API takes is `Scorer`. Thinking text is never looked at.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from livek12 import __version__
+from livek12.core.records import Image, Key, PartVerdict, Question, Response, Verdict
+from livek12.judges.base import NamedJudge, PartialCredit
+from livek12.judges.cascade import Cascade
+from livek12.judges.grade import GradingConfig, grade, judge_version, total
+from livek12.tasks.extraction import extract
+from livek12.tasks.extraction.substance import spoken
+
+if TYPE_CHECKING:
+    from livek12.judges.jury import Jury
+    from livek12.judges.llm.audit import Auditor
+    from livek12.judges.llm.case import Case
+    from livek12.judges.llm.panel_scorer import PanelScorer
+
+_log = logging.getLogger(__name__)
+
+
+def mark_response(question: Question, response: Response, config: GradingConfig, cascade: Cascade) -> Verdict:
+    """Marks one response by rule.
+
+    Args:
+        question: the question with its key.
+        response: what the model said.
+        config: the rules in force.
+        cascade: the stages that decide.
+    """
+
+    def mark() -> Verdict:
+        found = extract(response.text, question, response.finish_reason)
+        return grade(question, response.key, found.answers, config=config, cascade=cascade)
+
+    return _stamped(unless_broken(question, response.key, config, mark), response)
+
+
+def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Callable[[], Verdict]) -> Verdict:
+    """The verdict of `mark`; a rule that breaks off costs this answer its mark (ungraded, with the reason), no more."""
+    try:
+        return mark()
+    except Exception as error:
+        _log.warning("%s: the rules broke off", key, exc_info=True)
+        reason = f"the rules broke off ({type(error).__name__})"
+        gold = "; ".join(question.answer)
+        part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=reason)
+        return total(question, key, [part], config)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Marks responses by one protocol: the rules, then a panel for what they leave open, then critics of the reasoning.
+
+    Any number of threads may use one.
+
+    Attributes:
+        config: the rules in force.
+        cascade: the stages that decide.
+        panel: the second judge, with the task's method; None for the rules alone.
+        auditor: the critics; None where nobody audits.
+    """
+
+    config: GradingConfig
+    cascade: Cascade
+    panel: PanelScorer | None = None
+    auditor: Auditor | None = None
+
+    @classmethod
+    def of(cls, judges: Jury, named: NamedJudge, credit: PartialCredit, authors: Collection[str] = ()) -> Scorer:
+        """The scorer of a protocol among the judges of a command.
+
+        Args:
+            judges: the rules, and the panel where there is one.
+            named: the judge that the task names.
+            credit: the rule for partly right choices.
+            authors: names of the model under test.
+
+        Raises:
+            UserError: too few of the judges may judge these authors.
+        """
+        config = GradingConfig(partial_credit=credit)
+        panel = judges.panel_scorer(named, config)
+        if panel is not None:
+            panel.panel.check(authors, named.size)
+        return cls(config, judges.cascade, panel, judges.auditor(named))
+
+    @property
+    def version(self) -> str:
+        """Names who marks: equal strings mark equally."""
+        by = [self.panel.version if self.panel else judge_version(self.config)]
+        return " ".join([*by, self.auditor.version] if self.auditor else by)
+
+    def by_rules(self, question: Question, response: Response) -> Verdict:
+        """What the rules say."""
+        return mark_response(question, response, self.config, self.cascade)
+
+    def has_more(self, question: Question, response: Response, verdict: Verdict) -> bool:
+        """Whether the rules left something open that the panel could decide."""
+        cut = response.finish_reason == "length"
+        return self.panel is not None and self.panel.wants(verdict, case_of(question, response), cut)
+
+    def is_open(self, question: Question, response: Response, verdict: Verdict) -> bool:
+        """Whether models have to be asked."""
+        audits = self.auditor is not None and bool(response.text.strip())
+        return audits or self.has_more(question, response, verdict)
+
+    def by_models(
+        self,
+        question: Question,
+        response: Response,
+        verdict: Verdict,
+        authors: Collection[str] = (),
+        pages: tuple[Image, ...] = (),
+    ) -> Verdict:
+        """The verdict of the rules with what they left open decided, and with the audit of the reasoning.
+
+        Args:
+            question: with the bytes of its pictures.
+            response: what the model said.
+            verdict: what the rules made of it.
+            authors: names of the model under test.
+            pages: the page images that it was shown.
+        """
+        if self.panel is not None:
+            case = case_of(question, response, pages, self.panel.panel.spec.images)
+            cut = response.finish_reason == "length"
+            verdict = _stamped(self.panel.settle(verdict, case, authors, cut), response)
+        if self.auditor is not None:
+            case = case_of(question, response, pages, self.auditor.panel.spec.images)
+            verdict = self.auditor.audit(verdict, case, authors)
+        return verdict
+
+    def mark(
+        self, question: Question, response: Response, authors: Collection[str] = (), pages: tuple[Image, ...] = ()
+    ) -> Verdict:
+        """The whole way: the rules, and models where they leave something open."""
+        verdict = self.by_rules(question, response)
+        if not self.is_open(question, response, verdict):
+            return verdict
+        return self.by_models(question, response, verdict, authors, pages)
+
+
+def case_of(question: Question, response: Response, pages: tuple[Image, ...] = (), images: bool = True) -> Case:
+    """A response as a case for judges; its id is the question's, with the trial after the first."""
+    from livek12.judges.llm.case import Case
+
+    trial = f"/{response.key.trial}" if response.key.trial else ""
+    return Case(question.id + trial, question, spoken(response.text, question), pages, images)
+
+
+def _stamped(verdict: Verdict, response: Response) -> Verdict:
+    """The verdict with what it was given for, and by which version."""
+    cut = "the response was cut short" if response.finish_reason == "length" else ""
+    reason = verdict.reason if cut and cut in verdict.reason else "; ".join(filter(None, (verdict.reason, cut)))
+    versions = {**verdict.versions, "livek12": __version__}
+    return verdict.model_copy(update={"reason": reason, "response_sha256": response.sha256, "versions": versions})

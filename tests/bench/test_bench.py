@@ -1,0 +1,196 @@
+"""The benchmarks of speed: both sides run on a tiny model, and their figures say what they claim to say."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livek12.scripts.bench import generation as bench_generation
+from livek12.scripts.bench import pages as bench_pages
+from livek12.scripts.bench.common import GpuWatch, Timed, gpus, spread, table, timed
+from livek12.scripts.bench.sides import Bench, Side, build, write_prompts
+from livek12.scripts.bench.watch import BenchWatch
+from tests.engines.conftest import needs
+
+SCRIPTS = Path(bench_pages.__file__).parent
+
+
+def side(name: str, generation: float, whole: float, **answers: str) -> Side:
+    texts: dict[str, dict[str, Any]] = {id: {"text": text, "completion_tokens": 6} for id, text in answers.items()}
+    return Side(name, Timed(whole, 1.0, 0.5, 0), generation, texts)
+
+
+@pytest.mark.slow
+def test_pages_are_encoded_once_by_ours_and_the_answers_are_those_of_the_bare_engine(tmp_path: Path) -> None:
+    needs("vllm", "torchvision")
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, str(SCRIPTS / "pages.py"), "--papers", "2", "--questions", "3", "--pages", "2"]
+    command += ["--max-tokens", "4", "--sides", "ours", "question-first", "--work", str(tmp_path)]
+    run = subprocess.run([*command, "--json", str(figures)], capture_output=True, text=True, check=False, timeout=900)
+    assert run.returncode == 0, run.stderr[-2000:]
+    found = json.loads(figures.read_text())
+    ours, mixed = found["sides"]
+    assert (ours["side"], ours["encoded a page"], ours["processed a page"]) == ("ours", 1.0, 1.0)
+    assert ours["answers"] == mixed["answers"] == 6
+    assert ours["same as ours"] == 6
+    # What is asked for and not cached is computed, and the plan holds the tokens of the answers besides.
+    computed = ours["computed"] * found["asked"]["prompt tokens"]
+    assert computed < ours["planned"] <= computed + 6 * 4
+    assert ours["computed"] < mixed["computed"] <= 1
+    assert 0 < ours["generation s"] < ours["whole s"]
+    assert "encoded a page" in run.stdout
+    assert not list(tmp_path.glob("bench_pages.*"))
+
+
+def test_questions_are_real_and_no_prompt_comes_twice(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    bench_generation.write_questions(source / "en_2601.jsonl", tmp_path / "nothing here", 40)
+    bench = Bench("none", build(source, tmp_path / "built"), "livek12_text_only_en", 7, {}, tmp_path)
+    asked = bench.requests()
+    assert len({request.prompt_sha256 for request in asked}) == len(asked) == 40
+    rows = [json.loads(line) for line in write_prompts(asked, tmp_path).read_text().splitlines()]
+    assert [row["id"] for row in rows] == [request.key.question_id for request in asked]
+    assert {(row["sampling"]["temperature"], row["sampling"]["max_tokens"]) for row in rows} == {(0.0, 7)}
+    assert all(row["messages"][0]["content"] == asked[n].messages[0].content[0].text for n, row in enumerate(rows))
+
+
+def test_every_side_is_warmed_up_before_it_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    bench_generation.write_questions(source / "en_2601.jsonl", tmp_path / "nothing here", 8)
+    bench = Bench("none", build(source, tmp_path / "built"), "livek12_text_only_en", 7, {}, tmp_path)
+    ran: list[tuple[str, int | None]] = []
+
+    def noted(self: Bench, name: str, *_: Any) -> Side:
+        ran.append((name.removesuffix(", to warm up"), self.limit))
+        return side(name, 1, 2)
+
+    monkeypatch.setattr(Bench, "_side", noted)
+    monkeypatch.setattr(Bench, "_livek12", lambda *_: None)
+    monkeypatch.setattr(bench_generation, "make_bench", lambda *_: bench)
+    beside = ["lm-eval", "lmms-eval"]
+    options = argparse.Namespace(built=bench.data, task=bench.task, pairs=1, questions=6, full=8, beside=beside)
+    bench_generation.measure(options, tmp_path)
+    warm = [("bare", 4), ("ours", 4), ("lm-eval", 4), ("lmms-eval", 4)]
+    pairs = [("bare", 6), ("ours", 6), ("bare", 6)]
+    assert ran == [*warm, *pairs, *((name, 8) for name, _ in warm)]
+    ran.clear()
+    options.full = 0
+    bench_generation.measure(options, tmp_path / "again")
+    assert ran == [*warm[:2], *pairs], "no harness without --full"
+
+
+def test_the_same_questions_first_and_mixed(tmp_path: Path) -> None:
+    bench_pages.draw_papers(tmp_path / "source", 2, 3, 2, (80, 100))
+    bench = Bench("none", build(tmp_path / "source", tmp_path / "built"), bench_pages.TASK, 7, {}, tmp_path)
+    asked = bench.requests()
+    mixed = bench_pages.question_first(asked)
+    assert len({sha256 for request in asked for sha256 in request.images}) == 4
+    assert [str(request.key) for request in mixed] != [str(request.key) for request in asked]
+    assert {str(request.key) for request in mixed} == {str(request.key) for request in asked}
+    assert [part.type for part in asked[0].messages[0].content] == ["image", "image", "text"]
+    assert all(request.messages[0].content[0].type == "text" for request in mixed)
+
+
+def test_pairs_are_neighbours_and_noise_is_bare_over_bare() -> None:
+    rounds = [
+        (side("bare", 10, 20), side("ours", 11, 22), side("bare", 20, 40)),
+        (side("bare", 20, 40), side("ours", 11, 22), side("bare", 10, 20)),
+        (side("bare", 10, 20), side("ours", 12, 30), side("bare", 10, 20)),
+    ]
+    found = bench_generation.ratios(rounds)
+    assert found["generation"]["ours / bare"] == {"median": 1.1, "low": 1.1, "high": 1.2, "all": [1.1, 1.1, 1.2]}
+    assert found["whole"]["ours / bare"]["all"] == [1.1, 1.1, 1.5]
+    assert found["generation"]["bare / bare"]["all"] == [2.0, 0.5, 1.0]
+    figures = {"machine": {}, "pairs": {"questions": 3, **found}, "runs": [side("a", 1, 2, q="x").row(rounds[0][0])]}
+    assert "generation, 3 questions: ours / bare 1.100 (1.100 to 1.200; bar 1.02)" in bench_generation.shown(figures)
+
+
+def test_a_row_counts_equal_answers_and_tokens_a_second() -> None:
+    row = side("ours", 3, 6, a="4", b="5").row(side("bare", 3, 6, a="4", b="6"))
+    assert (row["same as bare"], row["answers"], row["tokens"], row["tokens/s"], row["rest s"]) == (1, 2, 12, 4.0, 3)
+    unknown = side("x", 3, 6, a="4")
+    unknown.answers["a"]["completion_tokens"] = None
+    assert unknown.row(unknown)["tokens/s"] is None
+    assert spread([]) == {}
+    assert table([{"run": "x", "n": 1234567, "share": None}, {"run": "longer"}]).splitlines() == [
+        "run             n  share",
+        "x       1,234,567      –",
+        "longer          –      –",
+    ]
+
+
+def test_a_real_size_without_a_gpu_is_one_line_and_code_2() -> None:
+    if gpus():
+        pytest.skip("there is a GPU")
+    for name, words in (("generation", ["qwen3-8b"]), ("pages", ["qwen3-vl-8b"])):
+        command = [sys.executable, str(SCRIPTS / f"{name}.py"), "--dummy", *words]
+        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert run.returncode == 2
+        assert "needs a GPU, and there is none: it would measure tokens a second" in run.stderr.splitlines()[-1]
+
+
+def test_a_process_over_its_limit_is_ended_and_memory_is_told_with_what_it_started(tmp_path: Path) -> None:
+    assert timed([sys.executable, "-c", "import time; time.sleep(600)"], limit=0.5).code == -9
+    child = "import time; kept = b'x' * (300 << 20); time.sleep(1.5)"
+    run = timed([sys.executable, "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"])
+    assert run.code == 0
+    assert 0.29 < run.peak < 0.6
+    ended = timed([sys.executable, "-c", "import sys; print('said'); sys.exit(3)"], out=tmp_path / "said")
+    assert (ended.code, (tmp_path / "said").read_text()) == (3, "said\n")
+
+
+def test_the_share_in_which_gpus_were_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if gpus():
+        pytest.skip("there is a GPU")
+    # What the driver's tool answers with two GPUs.
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text('#!/bin/sh\ncase "$1" in *name) echo A; echo B;; *) echo 90; echo 50;; esac\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with GpuWatch() as watch:
+        began = time.time()
+        while (busy := watch.busy(began, time.time())) is None and time.time() < began + 120:
+            time.sleep(0.05)
+    assert watch.names == ["A", "B"]
+    assert busy == pytest.approx(0.7)
+    assert watch.busy(began - 2, began - 1) is None
+
+
+def test_the_watch_counts_from_the_first_request_to_the_last_response(tmp_path: Path) -> None:
+    watch = BenchWatch()
+    watch.counts["before"] += 1
+
+    def engine(requests: Iterator[int]) -> Iterator[int]:
+        for request in requests:
+            watch.counts["during"] += 1
+            yield request
+
+    stream = watch.around_stream(engine)(iter([1, 2]))
+    assert watch.began is None
+    assert next(stream) == 1
+    assert watch.ended is None
+    assert list(stream) == [2]
+    watch.counts["after"] += 1
+    watch.write(tmp_path / "figures.json")
+    found = json.loads((tmp_path / "figures.json").read_text())
+    assert found.pop("began") <= found.pop("ended")
+    assert found == {"during": 2}
+
+
+def test_wrong_use_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["scripts/bench/generation.py", "--beside", "nobody"])
+    with pytest.raises(SystemExit, match="2"):
+        bench_generation.main()
+    assert "--beside nobody: not of" in capsys.readouterr().err
+    with pytest.raises((argparse.ArgumentTypeError, ValueError)):
+        bench_pages._size("280")

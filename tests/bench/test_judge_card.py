@@ -1,0 +1,88 @@
+"""The judge card: its text says what its JSON says, its figures add up, and it is about the data and rules that are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livek12.scripts.bench import judges
+from livek12.scripts.bench.judge_card import card, text
+from livek12.scripts.bench.judges import CONVENTIONS, BenchRow, SideAnswers, agreement, by_stage, labelled_rows
+from tests.scripts.command import ROOT
+
+COUNTS = ("decided", "false_accepts", "false_rejects")
+
+
+@pytest.fixture(scope="module")
+def stored() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / "docs" / "judge-card.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_text_is_that_of_the_json(stored: dict[str, Any]) -> None:
+    assert (ROOT / "docs" / "judge-card.md").read_text(encoding="utf-8") == text(stored)
+
+
+def test_the_figures_add_up(stored: dict[str, Any]) -> None:
+    for name, of in stored["sets"].items():
+        ours = of["livek12"]
+        stages = {count: sum(stage[count] for stage in of["stages"].values()) for count in COUNTS}
+        assert stages == {count: ours[count] for count in COUNTS}, name
+        assert len(of["wrong"]) == ours["false_accepts"] + ours["false_rejects"]
+        assert ours["precision"] == pytest.approx(1 - len(of["wrong"]) / ours["decided"])
+        assert 0 < ours["precision_low"] <= ours["precision"]
+        assert of["livek12, without conventions"]["rows"] == ours["rows"] - len(of["conventions"])
+    named = [row for of in stored["sets"].values() for row in of["conventions"]]
+    assert [one["id"] for one in stored["conventions"]] == named
+
+
+def test_it_says_what_the_rules_decide_today(stored: dict[str, Any], shared_data: Path) -> None:
+    """Whatever their version: an edit that changes no decision needs no new card."""
+    rows = labelled_rows(shared_data / "judge")
+    judges._warm_ours()
+    answered = [judges._ours(row) for row in rows]
+    for name, of in stored["sets"].items():
+        mine = [index for index, row in enumerate(rows) if row.set == name]
+        ours = [rows[index] for index in mine], [answered[index] for index in mine]
+        now, stages = agreement(*ours), by_stage(*ours)
+        made = "scripts/bench/judge_card.py makes the card anew"
+        assert {count: now[count] for count in COUNTS} == {count: of["livek12"][count] for count in COUNTS}, made
+        assert now["wrong"] == of["wrong"], made
+        assert {by: stages[by]["decided"] for by in stages} == {by: of["stages"][by]["decided"] for by in of["stages"]}
+
+
+def test_it_is_about_the_data_that_are(stored: dict[str, Any], shared_data: Path) -> None:
+    rows = labelled_rows(shared_data / "judge")
+    names = dict.fromkeys(row.set for row in rows)
+    assert {name: of["livek12"]["rows"] for name, of in stored["sets"].items()} == {
+        name: sum(row.set == name for row in rows) for name in names
+    }
+    named = {(row.set, row.id) for row in rows if (row.gold, row.response) in CONVENTIONS}
+    assert {(one["set"], one["id"]) for one in stored["conventions"]} == named
+
+
+def test_a_card_of_few_rows() -> None:
+    rows = [BenchRow("s", str(n), "short_answer", "en", "", "1", ["1"], "1", right=n < 2) for n in range(4)]
+    said = ((True, "number"), (False, "text"), (None, ""), (True, "number"))
+    answered = [SideAnswers(one, 0.1, by) for one, by in said]
+    names = ("livek12", "livek12, without conventions", "math-verify")
+    sides = dict.fromkeys(names, agreement(rows, answered))
+    side = {"rows_per_second": 2.0, "slowest_row": {"seconds": 0.5}, "peak_mib": 10.0}
+    figures = {
+        "sets": {"s": {**sides, "stages": by_stage(rows, answered), "conventions": []}},
+        "conventions": [],
+        "versions": {"livek12": "1"},
+        "workers": 2,
+        "ratio": 3.0,
+        "sides": {"livek12": side},
+    }
+    tally = {"answers": 1, "requests": 1, "characters": 100, "tokens": 0}
+    costs = {"run": {"answers": 4, "with_rules": tally, "without_rules": {**tally, "characters": 400}}}
+    shown = text(card(figures, {"some": costs}))
+    assert "| s | livek12 | 4 | 75.0 % | 33.3 % |" in shown
+    assert "| s | number | 2 | 50.0 % | 50.0 % |" in shown
+    assert "| some | 4 | 1 (25.0 %) | 300 characters | 1,200 characters | 75.0 % |" in shown
+    assert "accepted, labelled wrong: 3\n- s: rejected, labelled right: 1" in shown

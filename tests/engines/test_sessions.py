@@ -1,0 +1,200 @@
+"""When engines were up: one session an engine, its last line counts, also where the process was killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livek12.core.sessions import GIB, DeviceMemory, Memory, Session, read_sessions
+from livek12.engines import sessions
+from livek12.engines.sessions import SessionWriter, devices_of
+
+
+def on_device(*used: float) -> Memory:
+    return Memory(
+        devices=[DeviceMemory(index=n, name="x", used=int(u * GIB), total=80 * GIB) for n, u in enumerate(used)]
+    )
+
+
+def test_a_session_tells_load_use_and_close(tmp_path: Path) -> None:
+    with SessionWriter(tmp_path, "generate", "transformers", "m", {"api_key": "secret"}) as sitting:
+        held = bytearray(200 << 20)
+        held[::4096] = b"x" * len(held[::4096])
+        sitting.loaded()
+        del held
+    with SessionWriter(tmp_path, "judge", "openai", "j") as sitting:
+        sitting.loaded()
+    first, second = read_sessions(tmp_path)
+    assert (first.stage, first.engine, first.model, first.ended) == ("generate", "transformers", "m", True)
+    assert first.loaded is not None and first.started <= first.loaded <= first.at <= second.started
+    figures = [memory.rss for memory in (first.before_load, first.after_load, first.after_close) if memory]
+    before, during, after = (figure or 0 for figure in figures)
+    assert during - before > 150 << 20 > after - before
+    assert second.after_load is None, "an endpoint's memory is not ours to measure"
+    assert b"secret" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("jump", [72 * 3600, -72 * 3600])
+def test_a_clock_that_jumps_books_no_time(jump: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_before = time.time()
+    with SessionWriter(tmp_path, "generate", "vllm", "m", {"gpus": "8"}) as sitting:
+        monkeypatch.setattr(sessions.time, "time", lambda: set_before + jump)
+        sitting.loaded()
+    (session,) = read_sessions(tmp_path)
+    assert session.loaded is not None and session.started <= session.loaded <= session.at
+    assert 0 < session.seconds < 3600 and session.started >= set_before
+
+
+def test_an_engine_that_knows_better_says_how_many_devices_it_has(tmp_path: Path) -> None:
+    class Pool:
+        gpus, replicas = 2.5, 5
+
+    with SessionWriter(tmp_path, "generate", "vllm", "m", {"replicas": "3"}) as sitting:
+        assert sitting.session.replicas == 3
+        sitting.loaded(Pool())
+    (session,) = read_sessions(tmp_path)
+    assert (session.gpus, session.replicas) == (2.5, 5)
+    assert session.gpu_seconds == pytest.approx(2.5 * session.seconds)
+
+
+@pytest.fixture
+def devices(monkeypatch: pytest.MonkeyPatch) -> list[Memory]:
+    """What the driver will say, one moment after the other; the last moment stays."""
+    moments: list[Memory] = []
+    monkeypatch.setattr(sessions, "measure", lambda: moments.pop(0) if len(moments) > 1 else moments[0])
+    monkeypatch.setattr(sessions.time, "sleep", lambda seconds: None)
+    return moments
+
+
+def test_only_the_devices_of_the_engine_are_looked_at(tmp_path: Path, devices: list[Memory]) -> None:
+    """Somebody else's job on the second one grows meanwhile."""
+    devices += [on_device(0, 10), on_device(30, 40), on_device(0, 70)]
+    with SessionWriter(tmp_path, "generate", "vllm", "m") as sitting:
+        sitting.loaded()
+    (session,) = read_sessions(tmp_path)
+    assert session.after_load is not None
+    assert session.after_load.on_devices == 30 * GIB
+    assert not session.stuck
+
+
+def test_memory_that_comes_back_late_is_not_stuck(tmp_path: Path, devices: list[Memory]) -> None:
+    devices += [on_device(0)] + [on_device(30)] * 3 + [on_device(0)]
+    with SessionWriter(tmp_path, "generate", "vllm", "m") as sitting:
+        sitting.loaded()
+    assert not read_sessions(tmp_path)[0].stuck
+
+
+def test_memory_that_stays_is_told(tmp_path: Path, devices: list[Memory]) -> None:
+    devices += [on_device(0), on_device(30)]
+    with SessionWriter(tmp_path, "generate", "vllm", "m") as sitting:
+        sitting.loaded()
+    assert read_sessions(tmp_path)[0].stuck
+
+
+def test_replicas_that_come_up_later_are_counted(
+    tmp_path: Path, devices: list[Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "BEAT_SECONDS", 0.01)
+    devices += [on_device(0, 0), on_device(30, 2), on_device(30, 30)]
+    with SessionWriter(tmp_path, "generate", "vllm", "m", {"replicas": "2", "gpus": "1"}) as sitting:
+        sitting.loaded()
+        end = time.monotonic() + 60
+        while time.monotonic() < end and (sitting.session.after_load or Memory()).on_devices < 60 * GIB:
+            pass
+        devices[:] = [on_device(0, 0)]
+    (session,) = read_sessions(tmp_path)
+    assert session.after_load is not None
+    assert session.after_load.on_devices == 60 * GIB
+
+
+def test_the_time_of_a_killed_process_counts_to_its_last_beat(tmp_path: Path) -> None:
+    code = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from livek12.engines import sessions\n"
+        "sessions.BEAT_SECONDS = 0.02\n"
+        "with sessions.SessionWriter(Path(sys.argv[1]), 'judge', 'openai', 'm') as sitting:\n"
+        "    sitting.loaded()\n"
+        "    print(flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    seen = [session.at for session in read_sessions(tmp_path)]
+    while read_sessions(tmp_path)[0].at <= seen[0]:
+        assert child.poll() is None
+        time.sleep(0.01)
+    child.kill()
+    child.communicate()
+    (session,) = read_sessions(tmp_path)
+    assert not session.ended and session.seconds > 0
+    with SessionWriter(tmp_path, "judge", "openai", "m"):
+        pass
+    assert [one.ended for one in read_sessions(tmp_path)] == [False, True]
+
+
+def test_an_engine_that_does_not_start_ends_its_session(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), SessionWriter(tmp_path, "generate", "vllm", "m"):
+        raise RuntimeError
+    (session,) = read_sessions(tmp_path)
+    assert session.ended and session.loaded is None
+
+
+def test_without_a_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with SessionWriter(None, "judge", "transformers", "m") as sitting:
+        sitting.loaded()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "args, here, whole, expected",
+    [
+        ({}, 8, False, (1, 1)),
+        ({"tensor_parallel_size": "4", "pipeline_parallel_size": "2"}, 8, False, (8, 1)),
+        ({"replicas": "4", "gpus": "0.5"}, 2, False, (2, 4)),
+        ({"replicas": "2", "tensor_parallel_size": 2}, 4, False, (4, 2)),
+        ({}, 8, True, (8, 1)),
+        ({"gpus": "0", "replicas": "3"}, 8, False, (0, 3)),
+        ({}, 0, False, (0, 1)),
+        ({"ray": "auto", "replicas": "16", "gpus": "1"}, 0, False, (16, 16)),
+        ({"gpus": "many"}, 1, False, (1, 1)),
+    ],
+)
+def test_devices_by_arguments(args: dict[str, Any], here: int, whole: bool, expected: tuple[float, int]) -> None:
+    assert devices_of(args, on_device(*[1.0] * here), whole) == expected
+
+
+def test_processes_of_one_launch_share_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert devices_of({}, on_device(1, 1, 1, 1), whole=True) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "before, up, closed, stuck",
+    [(0.5, 70, 0.6, False), (0.5, 70, 6.0, False), (0.5, 70, 9.0, True), (0.5, 1.5, 1.0, False), (3, 3, 3, False)],
+)
+def test_memory_that_does_not_come_back_is_noticed(before: float, up: float, closed: float, stuck: bool) -> None:
+    session = Session(
+        id="x",
+        stage="generate",
+        engine="vllm",
+        model="m",
+        host="h",
+        pid=1,
+        started=0.0,
+        at=1.0,
+        before_load=on_device(before),
+        after_load=on_device(up),
+        after_close=on_device(closed),
+    )
+    assert session.stuck is stuck and session.seconds == 1
+    assert session.model_copy(update={"at": -1.0}).seconds == 0
+    assert sessions.Session.model_validate_json(session.model_dump_json()) == session

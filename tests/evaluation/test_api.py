@@ -1,0 +1,105 @@
+"""What the Python API refuses, in one line, before anything is written; and how it is called in odd places."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import livek12
+
+QUESTION = livek12.Question(
+    id="q", benchmark="cfe", language="en", subject="math", question_type="fill_in_blank", question="?", answer=["5/6"]
+)
+
+
+@pytest.fixture
+def recorded(data: Path, tmp_path: Path) -> Path:
+    file = tmp_path / "answers.jsonl"
+    rows = [{"id": question.id, "response": "\\boxed{1}"} for question in livek12.load(data, "cfe_text")]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ({"limit": -1}, "--limit -1 is not a whole number from 1 upwards"),
+        ({"limit": 0}, "--limit 0 is not a whole number from 1 upwards"),
+        ({"limit": "3"}, "--limit '3' is not a whole number from 1 upwards"),
+        ({"trials": 0}, "--trials 0 is not a whole number from 1 upwards"),
+        ({"max_tokens": 0}, "--max-tokens 0 is not a whole number from 1 upwards"),
+        ({"max_tokens": "5"}, "--max-tokens '5' is not a whole number from 1 upwards"),
+        ({"top_k": -1}, "--top-k -1 is not a whole number from 0 upwards"),
+        ({"temperature": "hot"}, "--temperature hot is not a number from 0 upwards"),
+        ({"top_p": 3}, "--top-p 3 is not a number above 0 and up to 1"),
+        ({"tempersture": 1}, "tempersture: is nothing that sampling knows"),
+        ({"engine_args": ["base_url"]}, "give a mapping from names to values"),
+        ({"data": [QUESTION]}, "give the folder of a data set"),
+        ({"model": "setup.py"}, "is no model and no recorded answers"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    said: dict[str, Any], line: str, data: Path, recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("setup.py").touch()
+    given = {"model": recorded, "data": data, "out": tmp_path / "run"} | said
+    with pytest.raises(livek12.UserError, match=r"\A[^\n]*\Z") as refused:
+        livek12.evaluate("cfe_text", **given)
+    assert line in str(refused.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: livek12.judge(QUESTION.model_dump(), "5/6"),  # type: ignore[arg-type]
+        lambda: livek12.judge(QUESTION, None),  # type: ignore[arg-type]
+        lambda: livek12.judge(QUESTION, "5/6", task="cfe_txt"),
+        lambda: livek12.load("nowhere/at-all", "cfe_text", limit=-1),
+        lambda: livek12.Run("nowhere/at-all"),
+    ],
+)
+def test_so_are_questions_responses_tasks_and_folders(call: Callable[[], object]) -> None:
+    with pytest.raises(livek12.UserError):
+        call()
+
+
+def test_a_run_of_recorded_answers_goes_on_and_reads_as_a_table(data: Path, recorded: Path, tmp_path: Path) -> None:
+    run = livek12.evaluate("cfe_text", recorded, data, tmp_path / "run")
+    again = livek12.evaluate("cfe_text", recorded, data, tmp_path / "run")
+    table = again.to_pandas()
+    assert list(table["state"]) == [row.state for row in run.rows()]
+    assert run.scores.estimate("accuracy") == again.scores.estimate("accuracy")
+    bounds, interval = run.scores.bounds("accuracy"), run.scores.interval("accuracy")
+    assert bounds is not None and interval is not None and interval[0] <= bounds[0] <= bounds[1] <= interval[1]
+    with pytest.raises(KeyError, match="it has accuracy"):
+        run.scores["acuracy"]
+    stored = json.loads(run.report_json.read_text())
+    assert stored["tasks"] == run.report["tasks"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["script", "standard input", "no standard error"])
+def test_it_works_unguarded_from_standard_input_and_without_standard_error(how: str, tmp_path: Path) -> None:
+    code = (
+        f"import livek12, pathlib\nquestion = livek12.Question(**{QUESTION.model_dump()!r})\n"
+        "verdict = livek12.judge(question, 'so \\\\boxed{\\\\frac{10}{12}}')\n"
+        f"pathlib.Path({str(tmp_path / 'said')!r}).write_text(str(verdict.correct))\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    if how == "standard input":
+        subprocess.run([sys.executable, "-"], input=code, text=True, check=True)
+    elif how == "script":
+        subprocess.run([sys.executable, str(script)], check=True)
+    else:
+        subprocess.run(["bash", "-c", f"exec {sys.executable} {script} 2>&-"], check=True)
+    assert (tmp_path / "said").read_text() == "True"

@@ -1,0 +1,284 @@
+"""Studies on real run folders: recorded answers to a 2026 paper, with the grades recorded for them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livek12.core.errors import UserError
+from livek12.core.records import Key, PartVerdict, Process, ProcessError, Question, Response, Verdict, Vote
+from livek12.core.scoring import Row
+from livek12.evaluation.studies.consistency import between_judges, between_runs
+from livek12.evaluation.studies.human import human_agreement
+from livek12.evaluation.studies.labels import Label, read_labels
+from livek12.evaluation.studies.show import sentences
+from livek12.evaluation.studies.stability import stability
+from tests.scripts.command import livek12
+
+MODELS = ("GLM 5.1", "GPT-5.5")
+
+
+@pytest.fixture(scope="module")
+def runs(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    paper, folder = shared_data / "gaokao2026_math", tmp_path_factory.mktemp("study")
+    questions = paper / "reviewed" / "2026-national-i-math.jsonl"
+    assert livek12("build", "livek12", "--source", questions, "--out", folder / "data").code == 0
+    found = {}
+    for model in MODELS:
+        found[model] = folder / model.replace(" ", "_")
+        file = paper / "responses" / f"{model}.2026-national-i-math.jsonl"
+        how = ("--from", "jsonl", "--task", "livek12_text_only", "--data", folder / "data", "--out", found[model])
+        assert livek12("import-responses", file, *how).code == 0
+    return found
+
+
+def study(*args: object) -> Any:
+    ended = livek12("study", *args, "--json")
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out)
+
+
+@pytest.mark.slow
+def test_agreement_with_recorded_grades_and_with_two_of_them_turned(
+    runs: dict[str, Path], shared_data: Path, tmp_path: Path
+) -> None:
+    file = shared_data / "gaokao2026_math" / "grades" / "GPT-5.5.2026-national-i-math.jsonl"
+    found = study("agreement", runs["GPT-5.5"], "--labels", file)["GPT-5.5"]["raters"]["(unnamed)"]
+    assert (found["labelled"], found["decided"], found["undecided"]) == (19, 15, 4)
+    assert found["accuracy"] == 1
+    assert (found["accuracy_low"], found["accuracy_high"]) == (15 / 19, 1)
+    said = livek12("study", "agreement", runs["GPT-5.5"], "--labels", file).out.splitlines()
+    assert said[0].startswith(
+        "GPT-5.5 beside the labels: of 19 labelled answers the run decided 15, 15 of them as the person did (100.0 %,"
+    )
+    assert not [line for line in said if "_" in line or "{" in line], "no names of fields"
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    for row in rows[:2]:
+        row.update(score=0.0, verdict="incorrect")
+    turned = tmp_path / "labels.jsonl"
+    turned.write_text("\n".join(map(json.dumps, rows)) + "\nnot json\n", encoding="utf-8")
+    found = study("agreement", runs["GPT-5.5"], "--labels", turned)["GPT-5.5"]["raters"]["(unnamed)"]
+    assert (found["false_accepts"], found["false_rejects"], found["accuracy"]) == (2, 0, 13 / 15)
+    assert found["by_stage"]["choice"]["false_accepts"] == 2
+    assert [example["question_id"] for example in found["examples"]["false_accepts"]] == [
+        r["item_id"] for r in rows[:2]
+    ]
+    assert found["marks"]["n"] == 15
+    assert found["marks"]["mean_difference"] == pytest.approx(2 / 15)
+
+
+@pytest.mark.slow
+def test_ranking_and_intra_judge_on_real_runs(runs: dict[str, Path], tmp_path: Path) -> None:
+    found = study("stability", *runs.values(), "--metric", "mark")
+    assert found["questions"] == 19
+    assert set(found["low"]["scores"]) == {"GLM_5.1", "GPT-5.5"}
+    assert found["low"]["halves"]["n"] + found["low"]["halves"]["tied"] == 100
+    copy = shutil.copytree(runs["GPT-5.5"], tmp_path / "copy")
+    again = study("intra-judge", runs["GPT-5.5"], copy)
+    assert again["identical"] == 1
+    assert again["range"] == {"low": 0, "high": 0}
+    assert again["accuracy"]["copy"] == {"low": 15 / 19, "high": 1}
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (("agreement", "RUN"), "agreement needs --labels"),
+        (("inter-judge", "RUN"), "votes of two judges"),
+        (("sensitivity", "RUN", "RUN"), "give two run folders or more"),
+        (("stability", "RUN"), "two runs or more"),
+        (("nonsense", "RUN"), "choose one of agreement"),
+    ],
+)
+def test_wrong_use_is_one_line(runs: dict[str, Path], args: tuple[str, ...], line: str) -> None:
+    ended = livek12("study", *(runs["GPT-5.5"] if arg == "RUN" else arg for arg in args))
+    assert ended.code == 2
+    assert len(ended.errors) == 1
+    assert line in ended.errors[0]
+
+
+def row(
+    id: str, correct: bool | None, *, judge: str = "j", text: str = "a", votes: dict[str, str] | None = None
+) -> Row:
+    key = Key(task="t", question_id=id)
+    question = Question(
+        id=id, benchmark="livek12", language="zh", subject="math", question_type="short_answer", question="?"
+    )
+    response = Response(key=key, text=text, engine="replay", model="m")
+    points = None if correct is None else float(correct)
+    decision = "undecided" if correct is None else "accept" if correct else "reject"
+    part = PartVerdict(
+        answer="1",
+        gold="1",
+        decision=decision,
+        score=points,
+        decided_by="panel",
+        votes=[Vote(judge=name, decision=vote, score=float(vote == "accept")) for name, vote in (votes or {}).items()],  # type: ignore[arg-type]
+    )
+    state = "ungraded" if correct is None else "graded"
+    low, high = (0.0, 1.0) if points is None else (points, points)
+    verdict = Verdict(
+        key=key,
+        response_sha256=response.sha256,
+        state=state,  # type: ignore[arg-type]
+        parts=[part],
+        points=points,
+        low=low,
+        high=high,
+        max_points=1,
+        correct=correct,
+        judge=judge,
+    )
+    return Row("t", question, 0, state, response, verdict)  # type: ignore[arg-type]
+
+
+def test_undecided_answers_are_in_the_bounds_only() -> None:
+    labels = [
+        Label(id, human, None, None, 0, "a") for id, human in (("1", True), ("2", True), ("3", False), ("9", True))
+    ]
+    found = human_agreement([row("1", True), row("2", None), row("3", True)], labels)
+    assert found["not_in_this_run"] == 1
+    beside = found["raters"]["a"]
+    assert (beside["decided"], beside["undecided"], beside["accuracy"]) == (2, 1, 0.5)
+    assert (beside["accuracy_low"], beside["accuracy_high"]) == (1 / 3, 2 / 3)
+
+
+def test_raters_beside_each_other() -> None:
+    marks = {"a": (True, True, False, False), "b": (True, False, False, False)}
+    labels = [Label(str(i), m, None, None, 0, rater) for rater, ms in marks.items() for i, m in enumerate(ms)]
+    found = human_agreement([row(str(i), True) for i in range(4)], labels)
+    assert found["between_raters"] == {"a / b": {"n": 4, "kappa": 0.5}}
+
+
+def test_inter_judge_counts_pairs_of_votes() -> None:
+    votes = [
+        {"x": "accept", "y": "accept", "z": "undecided"},
+        {"x": "reject", "y": "reject", "z": "accept"},
+        {"x": "accept"},
+    ]
+    found = between_judges([row(str(i), True, votes=vote) for i, vote in enumerate(votes)])
+    assert found["parts"] == 2
+    assert found["unanimous"] == 0.5
+    assert found["pairs"]["x / y"] == {"n": 2, "agreed": 1.0, "kappa": 1.0}
+    assert found["pairs"]["x / z"]["n"] == 1
+
+
+def test_sensitivity_over_prompts() -> None:
+    runs = {
+        "P1": [row("1", True, judge="p1"), row("2", True, judge="p1"), row("3", None, judge="p1")],
+        "P2": [row("1", True, judge="p2"), row("2", False, judge="p2"), row("3", False, judge="p2")],
+    }
+    found = between_runs(runs, "different")
+    assert found["accuracy"] == {"P1": {"low": 2 / 3, "high": 1.0}, "P2": {"low": 1 / 3, "high": pytest.approx(1 / 3)}}
+    assert found["range"]["low"] == pytest.approx(1 / 3)
+    assert (found["decided_by_all"], found["identical"], found["changed"]) == (2, 0.5, 1)
+    assert found["examples"] == ["t/2/0"]
+
+
+@pytest.mark.parametrize(
+    ("other", "judges", "message"),
+    [
+        ([row("1", True, text="another")], "same", "other responses"),
+        ([row("1", True, judge="k")], "same", "marked by 2 judges"),
+        ([row("1", True)], "different", "by one judge"),
+    ],
+)
+def test_runs_that_cannot_be_compared(other: list[Row], judges: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        between_runs({"a": [row("1", True)], "b": other}, judges)
+
+
+def test_a_ranking_that_holds_and_one_that_turns() -> None:
+    def run(right: str) -> list[Row]:
+        return [row(str(i), str(i) in right) for i in range(4)]
+
+    found = stability({"weak": run("0"), "middle": run("01"), "strong": run("0123")}, halves=20)
+    assert found["low"] == found["high"]
+    assert found["low"]["groups"]["subject"]["math"] == {"questions": 4, "tau": 1.0}
+    assert found["low"]["halves"]["min"] >= 0
+    turned = stability({"a": run("01"), "b": run("23")}, halves=20)
+    assert turned["low"]["groups"]["subject"]["math"]["tau"] is None
+    assert turned["low"]["halves"]["min"] in (-1.0, None)
+
+
+def test_labels_of_several_models_and_bad_rows(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text(
+        "question_id,model,score,max_score,rater\nq1,m,2,4,ann\nq2,m,4,4,ann\nq3,n,4,4,ann\nq4,m,9,4,ann\n,m,1,4,ann\n",
+        encoding="utf-8",
+    )
+    warnings: list[str] = []
+    labels = read_labels(file, "m", warnings.append)
+    assert [(label.question_id, label.correct, label.share) for label in labels] == [
+        ("q1", False, 0.5),
+        ("q2", True, 1.0),
+    ]
+    assert [line.split(":")[1] for line in warnings] == ["5", "6"]
+    with pytest.raises(UserError, match="none of x"):
+        read_labels(file, "x", warnings.append)
+
+
+def test_critics_beside_each_other() -> None:
+    """Two critics on two answers: they agree on the first, and only one sees an error in the second."""
+    first = Process(cie=1, lae=0, dre=0, errors=[_error("x"), _error("y")], critics=["x", "y"])
+    second = Process(cie=0.5, lae=0, dre=0, errors=[_error("x")], critics=["x", "y"])
+    rows = [row(str(i), True) for i in range(2)]
+    audited = [
+        dataclasses.replace(r, verdict=r.verdict.model_copy(update={"process": process}))
+        for r, process in zip(rows, (first, second), strict=True)
+        if r.verdict
+    ]
+    found = between_judges(audited)
+    assert found["audits"] == 2
+    assert (found["process"]["CIE"]["unanimous"], found["process"]["CIE"]["present"]) == (0.5, 2)
+    assert found["process"]["LAE"] == {"alpha": None, "unanimous": 1, "present": 0}
+
+
+def _error(judge: str) -> ProcessError:
+    return ProcessError(type="CIE", step="s", reason="r", judge=judge)
+
+
+def test_every_study_says_in_a_sentence_what_it_found() -> None:
+    votes = [{"x": "accept", "y": "accept"}, {"x": "reject", "y": "accept"}]
+    panel = {"r": between_judges([row(str(i), True, votes=vote) for i, vote in enumerate(votes)])}
+    assert list(sentences("inter-judge", panel)) == [
+        "r: x and y voted on 2 parts, all alike on 50.0 % of them. Krippendorff's α 0.00."
+    ]
+    runs = {
+        name: [row("1", True, judge=name), row("2", right, judge=name)] for name, right in (("p", True), ("q", None))
+    }
+    assert list(sentences("sensitivity", between_runs(runs, "different"))) == [
+        "The 2 runs hold 2 answers with a verdict; 1 are decided in all of them, and 100.0 % of these alike. 0 verdicts"
+        " differ. Krippendorff's α –.",
+        "Between the runs the accuracy moves by 50.0 points where what is undecided counts as wrong, by 0.0 where it"
+        " counts as right.",
+    ]
+    ranked = {name: [row(str(i), str(i) in right) for i in range(4)] for name, right in (("a", "0"), ("b", "0123"))}
+    first, second = sentences("stability", stability(ranked, halves=20))
+    assert first == "2 runs on 4 shared questions, by accuracy: b 100.0 %; a 25.0 %."
+    assert second.startswith("Two random halves of the questions rank the runs with Kendall's τ 1.00 on average")
+    seen = {
+        "decided": 3, "errors_seen": 1, "errors_missed": 1, "false_alarms": 0,
+        "step_accuracy_low": 0.5, "step_accuracy_high": 0.5,
+    }  # fmt: skip
+    assert list(
+        sentences("first-error", {"solutions": 3, "with_errors": 2, "panel": seen, "critics": {"c": seen}})
+    ) == [
+        "2 of 3 solutions have a first wrong step that experts marked.",
+        *(
+            f"{who} decided 3: saw 1 wrong solutions, missed 1, raised 0 false alarms, and named the very step of"
+            " 50.0 % of the wrong ones."
+            for who in ("The panel", "c")
+        ),
+    ]
+
+
+def test_ranking_by_process_scores_needs_audits() -> None:
+    runs = {"a": [row("1", True), row("2", True)], "b": [row("1", True), row("2", False)]}
+    with pytest.raises(UserError, match="PES"):
+        stability(runs, "PES")

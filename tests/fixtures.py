@@ -1,0 +1,94 @@
+"""Fixtures that tests of commands share: a browser, a Hub, the built sample, and a run of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livek12.core.run_folder import RunFolder
+from livek12.evaluation.asking import ask
+from tests.hub import WRITER, Hub
+from tests.hub_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+FLAGS += ["--disable-sync", "--no-first-run"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real browser; tests are skipped where there is none."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    """A Hub on this machine."""
+    with Hub(tmp_path_factory.mktemp("hub")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A process that keeps its imports, and commands run in it against that Hub."""
+    with Client(hub, tmp_path_factory.mktemp("client") / "home") as process:
+        yield process
+
+
+@pytest.fixture
+def logged_in(client: Client) -> Iterator[Client]:
+    """The client with the writer's token, at the end too."""
+    client.log_in(WRITER)
+    yield client
+    client.log_in(WRITER)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample that ships inside, built; modules whose data are others make their own."""
+    from livek12.dataset_builders import build
+
+    folder = tmp_path_factory.mktemp("data") / "sample"
+    build("sample", "", folder)
+    return folder
+
+
+TASKS = "livek12,kmmmu,cfe_text,mdk12"
+
+
+@pytest.fixture
+def tasks() -> str:
+    """The tasks of the run."""
+    return TASKS
+
+
+@pytest.fixture
+def run(data: Path, tmp_path: Path, tasks: str) -> RunFolder:
+    """A run whose answers are prose that no rule can read, but for one question in three."""
+    from livek12.core.questions import load_questions
+    from livek12.tasks.registry import get_tasks
+
+    rows = []
+    for task in get_tasks(tasks):
+        for number, asked in enumerate(load_questions(data, task.configs, task.benchmark)):
+            right = "\\boxed{" + (asked.answer or ["?"])[0] + "}"
+            prose = f"Of question {asked.id} one may think much.\n\nIn the end it comes to something.\n\nSo be it."
+            rows.append({"task": task.name, "question_id": asked.id, "response": right if number % 3 == 0 else prose})
+    file = tmp_path / "recorded.jsonl"
+    file.write_text("".join(json.dumps(row | {"model": "gpt-x"}) + "\n" for row in rows))
+    folder, _ = ask(tasks, str(file), tmp_path / "run", str(data), "replay", "", None, 1, {})
+    return folder

@@ -1,0 +1,253 @@
+"""`livek12 compare` as a person or a program reads it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from livek12.core.records import Key, PartVerdict, Question, Response, Sampling, Verdict
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_spec import RunSpec, TaskSpec
+from tests.scripts.command import livek12_here
+
+TASK = "livek12_text_only"
+SUBJECTS = ("biology", "chemistry", "math", "physics")
+
+
+def run_at(folder: Path, right: str, task: str = TASK) -> Path:
+    """A run with one answer a letter: 1 right, 0 wrong, ? ungraded, - never given."""
+    asked = [
+        Question(
+            id=f"q{number:03}",
+            benchmark="livek12",
+            language="en",
+            subject=SUBJECTS[number % 4],
+            question_type="short_answer",
+            question="?",
+            answer=["1"],
+            points=5.0,
+        )
+        for number in range(len(right))
+    ]
+    tasks = [
+        TaskSpec(
+            name=task,
+            version=1,
+            modality="text_only",
+            prompt_sha256="p",
+            data="d",
+            data_sha256="d",
+            questions=len(asked),
+            sampling=Sampling(),
+        )
+    ]
+    run = RunFolder.create_or_resume(
+        folder, RunSpec(model="m", engine="e", tasks=tasks, judges={task: "r"}), {task: asked}
+    )
+    with run.writer("responses") as responses, run.writer("verdicts") as verdicts:
+        for question, letter in zip(asked, right, strict=True):
+            if letter == "-":
+                continue
+            key, earned = Key(task=task, question_id=question.id), 5.0 * (letter == "1")
+            responses.append(Response(key=key, text="1", finish_reason="stop", engine="e", model="m"))
+            decision = {"1": "accept", "0": "reject", "?": "undecided"}[letter]
+            part = PartVerdict.model_validate(
+                {"answer": "1", "gold": "1", "decision": decision, "score": None, "decided_by": "number"}
+            )
+            verdicts.append(
+                Verdict(
+                    key=key,
+                    state="ungraded" if letter == "?" else "graded",
+                    parts=[part],
+                    points=None if letter == "?" else earned,
+                    low=earned,
+                    high=5.0 if letter == "?" else earned,
+                    max_points=5.0,
+                    correct=None if letter == "?" else letter == "1",
+                    judge="r",
+                )
+            )
+    return folder
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path]:
+    return run_at(tmp_path / "a", "11110000" * 3), run_at(tmp_path / "b", "1100?00-" * 3)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("foo=bar", "write FIELD=VALUE[,VALUE]; the fields are benchmark, difficulty, exam, id, knowledge_point,"),
+        ("foo", "the fields are benchmark, difficulty,"),
+        ("subject=", "the fields are benchmark, difficulty,"),
+        ("subject=history", "a: no question where subject=history: it has biology, chemistry, math, physics"),
+        ("topic=sets", "a: no question where topic=sets: no question of it has any"),
+        ("id=q999", "q011 and 12 more"),
+    ],
+)
+def test_a_wrong_where_names_what_can_be_said(two: tuple[Path, Path], where: str, said: str) -> None:
+    ended = livek12_here("compare", *two, "--where", where)
+    assert ended.code == 2
+    assert len(ended.errors) == 1
+    assert said in ended.errors[0]
+
+
+@pytest.mark.parametrize(
+    ("where", "questions"),
+    [("subject=math", 6), ("subject=math, physics", 12), ("points=5", 24), ("modality=text_only", 24), ("id=q003", 1)],
+)
+def test_where_takes_the_questions_with_one_of_the_values(two: tuple[Path, Path], where: str, questions: int) -> None:
+    ended = livek12_here("compare", *two, "--where", where, "--json")
+    assert ended.code == 0, ended.err
+    assert f'"shared": {questions},' in ended.out
+    assert "comparing" not in ended.err, "what is done at once is not announced"
+
+
+NAMES = [
+    "SmolLM2-135M-Instruct-Q4_K_M",
+    "SmolLM2-360M-Instruct-Q4_K_M",
+    "通义千问3-8B-Instruct-思考模式",
+    "한국어-모델-엑사원-3.5-7.8B-Instruct",
+    *(f"org__a-model-with-a-name-that-is-quite-long-{number}b-instruct" for number in range(6)),
+    "GPT-5.5",
+    "a",
+]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Twelve runs, each of which has two questions more than the one before."""
+    folder = tmp_path_factory.mktemp("many")
+    return [run_at(folder / name, ("?-" * 3 + "1" * 2 * place + "0" * 40)[:40]) for place, name in enumerate(NAMES)]
+
+
+def printed(runs: list[Path], width: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("COLUMNS", str(width))
+    ended = livek12_here("compare", *runs)
+    assert ended.code == 0, ended.err
+    return ended.out
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+@pytest.mark.parametrize("count", [2, 3, 12])
+def test_a_run_has_one_row_and_its_full_name_whatever_the_width(
+    many: list[Path], count: int, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = many[-1:] + many[: count - 1]
+    out = printed(runs, width, monkeypatch)
+    lines = out.splitlines()
+    assert max(cell_len(line.rstrip()) for line in lines if not re.match(r"\d+  \S+$", line)) <= width
+    tables = [block for block in out.split("\n\n") if re.match(r" +run ", block)]
+    assert tables
+    for table in tables:
+        rows = table.splitlines()[1:]
+        assert [row.split()[0] for row in rows] == [str(number) for number in range(1, count + 1)]
+    for run in runs:
+        assert re.search(rf"^ *\d+  {re.escape(run.name)}( |$)", out, re.MULTILINE), "in a row, or below the table"
+    assert len({cell_len(line) for line in tables[0].splitlines()}) == 1, "columns stand under each other"
+    for heading in ("mark", "95 %", "tied with", "accuracy %", "ungraded", "failed"):
+        assert heading in out
+    pairs = re.findall(r"^ *(\d+) − (\d+) ", out, re.MULTILINE)
+    expected = {(str(a), str(b)) for a in range(1, count + 1) for b in range(a + 1, count + 1)}
+    if count == 12:
+        assert "have all 66 pairs" in " ".join(out.split())
+        expected = {pair for pair in expected if pair[0] == "1"}
+    assert set(pairs) == expected
+
+
+def test_names_that_are_cut_differ_where_they_differ(many: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [line for line in printed(many, 80, monkeypatch).split("\n\n")[1].splitlines() if "…" in line]
+    shown = [row.split()[1] for row in rows]
+    assert len(set(shown)) == len(shown) == 10
+    assert any(name.startswith("통") or name.startswith("한국어") for name in shown)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({"a": "1" * 20 + "0" * 20, "b": "0" * 40}, "a is better than b: its mark is higher by 50 (95 % interval "),
+        (
+            {"a": "10" * 20, "b": "01" * 20},
+            "The data cannot tell which is better: the mark of a minus that of b is 0 (",
+        ),
+        # decided questions alone would tell
+        ({"a": "1" * 12 + "-" * 12, "b": "0" * 12 + "1" * 12}, "The data cannot tell which is better: the mark of a "),
+        ({"a": "1" * 40, "b": "0" * 40, "c": "0" * 40}, "a is better than each of the others (p < 0.001 after Holm)."),
+        (
+            {"a": "1" * 40, "b": "1" * 39 + "0", "c": "0" * 40},
+            "The data cannot tell which of a and b is the best.",
+        ),
+        ({"a": "10" * 20, "b": "01" * 20, "c": "1100" * 10}, "The data cannot tell any two of the runs apart."),
+    ],
+)
+def test_a_sentence_says_who_is_better_and_whether_the_data_can_tell(
+    answers: dict[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [run_at(tmp_path / name, letters) for name, letters in answers.items()]
+    heading, sentence = printed(runs, 200, monkeypatch).splitlines()[1:3]
+    assert heading == f"{TASK}, {len(answers['a'])} questions"
+    assert sentence.startswith(said)
+
+
+def test_tasks_of_one_run_are_compared_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [run_at(tmp_path / "a", "10"), run_at(tmp_path / "b", "100", task="cfe_text")]
+    out = printed(runs, 80, monkeypatch)
+    assert "a alone has this task: there is nothing to compare it with." in out
+    assert "b alone has this task" in out
+    assert "pair by pair" not in out
+    assert "Tied" not in out
+
+
+def test_runs_that_asked_other_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [run_at(tmp_path / "a", "1" * 30), run_at(tmp_path / "b", "0" * 20)]
+    out = printed(runs, 80, monkeypatch)
+    table = out.split("\n\n")[1].splitlines()
+    assert "questions" in table[0]
+    assert table[1].split()[-1] == "30"
+    assert table[2].split()[-1] == "20"
+    assert re.search(r"1 − 2 +100 .* 20 +0$", out, re.MULTILINE), "on the 20 that both have"
+
+
+def test_csv_has_the_numbers_of_json(many: list[Path]) -> None:
+    runs = many[2:5]
+    read: Any = json.loads(livek12_here("compare", *runs, "--json").out)["tasks"][TASK]
+    rows = list(csv.DictReader(io.StringIO(livek12_here("compare", *runs, "--csv").out)))
+    of_runs, of_pairs = ([row for row in rows if bool(row["minus"]) is pair] for pair in (False, True))
+    assert [row["run"] for row in of_runs] == [run.name for run in runs]
+    for row in of_runs:
+        mark = read["metrics"]["mark"][row["run"]]
+        assert (float(row["mark_low"]), float(row["mark_high"])) == (mark["low"], mark["high"])
+        assert [float(row["mark_ci_low"]), float(row["mark_ci_high"])] == mark["ci"]
+        counts = read["counts"][row["run"]]
+        assert (int(row["questions"]), int(row["failed"])) == (counts["questions"], counts["failed"]) == (40, 3)
+    for row, pair in zip(of_pairs, read["pairs"], strict=True):
+        assert (row["run"], row["minus"]) == (pair["b"], pair["a"])
+        found = pair["metrics"]["accuracy"]
+        assert float(row["accuracy_low"]) == found["difference"]["low"]
+        assert float(row["accuracy_p_holm"]) == found["test"]["p_holm"]
+
+
+def test_markdown_has_all_runs_and_all_pairs_with_their_names(many: list[Path], tmp_path: Path) -> None:
+    odd = run_at(tmp_path / "a|b*c", "1" * 40)
+    out = livek12_here("compare", *many, odd, "--md").out
+    tables = [block.splitlines() for block in out.split("\n\n") if block.startswith("|")]
+    assert [len(table) for table in tables] == [2 + 13, 2 + 78]
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table}) == 1
+    assert all(f"| {name} |" in out for name in NAMES)
+    assert r"| a\|b\*c |" in out
+
+
+def test_one_form_at_a_time(two: tuple[Path, Path]) -> None:
+    for one, other in pairwise(("--json", "--csv", "--md", "--json")):
+        ended = livek12_here("compare", *two, one, other)
+        assert (ended.code, ended.errors) == (2, ["error: --json, --csv and --md: give one of them"])

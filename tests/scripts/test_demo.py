@@ -1,0 +1,75 @@
+"""The demo as a person meets it: a real small model, a short end, a link to the paper, and what to do next."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from livek12.core.errors import UserError
+from livek12.core.run_folder import RunFolder
+from livek12.engines.small_model import fetch_small_model
+from livek12.scripts.commands.demo import MAX_TOKENS
+from tests.scripts.command import COMMAND, livek12, livek12_here
+
+
+def on_a_terminal(*args: object) -> str:
+    """What a command shows on a terminal."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    process = subprocess.Popen([*COMMAND, *map(str, args)], stdout=theirs, stderr=subprocess.DEVNULL, env=environment)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 1 << 16):
+            shown += piece
+    except OSError:
+        """The other side is closed."""
+    os.close(ours)
+    assert process.wait() == 0
+    return shown.decode()
+
+
+def test_the_report_is_a_link_on_a_terminal_and_a_path_elsewhere(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "recorded.jsonl").write_text('{"question_id": "en_sample_math_0001", "response": "A"}\n')
+    run = tmp_path / "run"
+    args = ("--task", "livek12_text_only_en", "--limit", 1, "--data", data, "--out", run)
+    assert livek12_here("import-responses", tmp_path / "recorded.jsonl", *args).code == 0
+    page = run / "report.html"
+    shown = on_a_terminal("report", run)
+    assert re.search(rf"report: \x1b\]8;[^;]*;{re.escape(page.as_uri())}\x1b\\{re.escape(str(page))}", shown)
+    assert f"report: {page}\n" in livek12("report", run, COLUMNS="20").out
+
+
+@pytest.mark.slow
+def test_the_demo_asks_what_it_can_see_and_ends_briefly(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    cache = tmp_path / "cache" / "livek12"
+    cache.mkdir(parents=True)
+    try:
+        kept = Path(os.environ.get("LIVEK12_TEST_CACHE") or Path.home() / ".cache" / "livek12-tests")
+        model = fetch_small_model(kept)
+    except UserError as error:
+        pytest.skip(str(error))
+    (cache / model.name).symlink_to(model)
+    for _ in range(2):
+        ended = livek12("demo", "--limit", 1, cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"), PATH="/nowhere")
+        assert ended.code == 0, ended.err
+        rows = {row.task: row for row in RunFolder.open(tmp_path / "demo" / "run").rows()}
+        assert set(rows) == {"livek12_en", "kmmmu", "cfe_text", "mdk12"}
+        assert not [row for row in rows.values() if row.question.images or row.response is None]
+        assert max(row.response.completion_tokens or 0 for row in rows.values() if row.response) <= MAX_TOKENS
+        lines = ended.out.strip().splitlines()
+        assert lines[0].split()[:2] == ["task", "questions"]
+        assert [line.split()[0] for line in lines[2:6]] == list(rows)
+        assert lines[6] == "report: demo/run/report.html"
+        assert re.match(
+            r"next, a model that you serve .*: \S*cli\.py run --task livek12_en --data demo/data ", lines[-1]
+        )
+        assert len(lines) <= 10
+    assert "asking: " not in ended.err, "the answers are stored"
+    assert livek12("report", tmp_path / "demo" / "run").code == 0, "its data set is the one that was asked"
