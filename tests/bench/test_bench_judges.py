@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from livek12.scripts.bench import judges as bench_judges
-from livek12.scripts.bench.judges import CONVENTIONS, SideAnswers, agreement, labelled_rows
+from livek12.core.records import QuestionType
+from livek12.scripts.bench import verifiers
+from livek12.scripts.bench.judges import agreement, measure
+from livek12.scripts.bench.labelled import CONVENTIONS, BenchRow, labelled_rows
+from livek12.scripts.bench.verifiers import SideAnswers, run_side
 
 
 def test_figures_of_a_set() -> None:
-    rows = [
-        bench_judges.BenchRow("s", str(i), "short_answer", "en", "", "1", ["1"], "1", right=i < 3) for i in range(5)
-    ]
+    rows = [BenchRow("s", str(i), "short_answer", "en", "", "1", ["1"], "1", right=i < 3) for i in range(5)]
     figures = agreement(rows, [SideAnswers(said, 0.1) for said in (True, False, None, True, False)])
     assert (figures["rows"], figures["decided"], figures["coverage"], figures["precision"]) == (5, 4, 0.8, 0.5)
     assert (figures["false_accepts"], figures["false_rejects"], figures["open"]) == (1, 1, ["2"])
@@ -31,13 +32,30 @@ def test_rows_of_every_set_and_every_named_convention_is_one_of_them(shared_data
 
 def test_a_folder_without_sets_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no labelled rows"):
-        bench_judges.measure(tmp_path)
+        measure(tmp_path)
 
 
 def test_the_rules_run_in_warm_processes(shared_data: Path) -> None:
     rows = [row for row in labelled_rows(shared_data / "judge") if row.set == "olympiadbench_scoring_examples"]
-    side = bench_judges.run_side(rows, bench_judges._warm_ours, bench_judges._ours_in_a_worker)
+    side = run_side(rows, "livek12")
     figures = agreement(rows, side["answered"])
     assert figures["wrong"] == []
     assert figures["decided"] >= 31
     assert 0 < side["peak_mib"] < 1024
+
+
+def test_latex2sympy_is_stopped_and_leaves_open_what_it_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(key: str, response: str, kind: QuestionType = "short_answer") -> bool | None:
+        row = BenchRow("s", "1", kind, "en", "", key, [key], response, right=True)
+        return verifiers.SIDES["latex2sympy2_extended"].decide(row).said
+
+    assert said("$\\frac{1}{2}$", "So it is $0.5$.") is True
+    assert said("$(x+1)^2$", "\\boxed{x^2+2x+1}") is True
+    assert said("$\\{1,2\\}$", "$\\{2,1\\}$") is True
+    assert said("$3$", "It is $3$, no, $4$.") is False
+    assert said("$[1,2)$", "$[1,2]$") is False
+    assert said("$5$", "") is None
+    assert said("$x$", "\\cup\\cup") is None
+    assert said("A", "A", "single_choice") is None
+    monkeypatch.setattr(verifiers, "SECONDS", 1e-4)
+    assert said("$(x+1)^2$", "\\boxed{x^2+2x+1}") is None

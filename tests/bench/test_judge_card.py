@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from livek12.scripts.bench import judges
 from livek12.scripts.bench.judge_card import card, text
-from livek12.scripts.bench.judges import CONVENTIONS, BenchRow, SideAnswers, agreement, by_stage, labelled_rows
+from livek12.scripts.bench.judges import agreement, by_stage
+from livek12.scripts.bench.labelled import CONVENTIONS, BenchRow, labelled_rows
+from livek12.scripts.bench.verifiers import SideAnswers
+from livek12.scripts.bench.verifiers import ours as said_by_ours
 from tests.scripts.command import ROOT
 
 COUNTS = ("decided", "false_accepts", "false_rejects")
@@ -42,8 +44,7 @@ def test_the_figures_add_up(stored: dict[str, Any]) -> None:
 def test_it_says_what_the_rules_decide_today(stored: dict[str, Any], shared_data: Path) -> None:
     """Whatever their version: an edit that changes no decision needs no new card."""
     rows = labelled_rows(shared_data / "judge")
-    judges._warm_ours()
-    answered = [judges._ours(row) for row in rows]
+    answered = said_by_ours(rows)
     for name, of in stored["sets"].items():
         mine = [index for index, row in enumerate(rows) if row.set == name]
         ours = [rows[index] for index in mine], [answered[index] for index in mine]

@@ -1,0 +1,190 @@
+"""The rows of `attacks.py`, made from the tables of `attack_values.py`, `attack_claims.py` and `attack_choices.py`.
+
+Contract: equal seeds make equal rows. Each class has wrong answers that are made to be accepted, in English, Chinese
+and Korean and over several types of answer, and right ones in unusual form. Nothing comes from a data set.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping
+from math import gcd
+
+from livek12.core.records import Option, QuestionType
+from livek12.scripts.bench import attack_choices as choices
+from livek12.scripts.bench import attack_claims as claims
+from livek12.scripts.bench import attack_values as values
+from livek12.scripts.bench.labelled import BenchRow
+
+SEED = 15
+LANGUAGES = ("en", "zh", "ko")
+FRAMES: dict[str, tuple[str, ...]] = {
+    "en": (
+        "The answer is <v>.",
+        "Working through the steps, we arrive at the result.\n\nFinal answer: \\boxed{<V>}",
+        "**Answer:** <v>",
+        "<v>",
+    ),
+    "zh": (
+        "所以答案是<v>。",
+        "由题意计算可得结果。\n\n故答案为：$\\boxed{<V>}$",
+        "【答案】<v>",
+        "综上，最终答案为 <v>．",
+    ),
+    "ko": ("따라서 정답은 <v>입니다.", "풀이 과정을 정리하면\n\n\\boxed{<V>}", "답: <v>", "최종 답은 <v>이다."),
+}
+"""What stands around a value; `<V>` is the value without dollars."""
+LABELS = ("A", "B", "C", "D")
+CIRCLED = ("①", "②", "③", "④")
+TRIES = 2
+"""So often is a line used with other numbers; once in each language."""
+SAMPLES = 3
+"""So many types of answer does a wording meet."""
+
+
+def attack_rows(seed: int = SEED) -> list[BenchRow]:
+    """All rows, class by class; equal seeds give equal rows."""
+    rows: list[BenchRow] = []
+    for name, table in values.VALUES.items():
+        rows += _value_rows(name, table, random.Random(f"{seed} {name}"))
+    for name, tables in claims.CLAIMS.items():
+        rows += _claim_rows(name, tables, random.Random(f"{seed} {name}"))
+    for name, tables in choices.SINGLE.items():
+        rows += _choice_rows(name, tables, "which", random.Random(f"{seed} {name}"))
+    name = "the wrong statement asked for"
+    rows += _choice_rows(name, choices.WRONG_ONE, "not", random.Random(f"{seed} {name}"))
+    rows += _multiple_rows("several choices", random.Random(f"{seed} several"))
+    rows += _truth_rows("true or false")
+    return rows
+
+
+def numbers(rng: random.Random) -> dict[str, str]:
+    """What stands for the placeholders of one row: a > b and c, without a common factor."""
+    a, b, c = rng.choice(_TRIPLES)
+    found: dict[str, int] = {"a": a, "b": b, "c": c, "h": 100 + 17 * a, "i": 100 + 17 * b, "h-1": 99 + 17 * a}
+    found |= {"a+1": a + 1, "b+1": b + 1, "a+b": a + b, "a-b": a - b, "ab": a * b, "aa": a * a, "2aa": 2 * a * a}
+    found |= {f"{n}{letter}": n * found[letter] for n in (2, 10, 30, 60) for letter in "abc"}
+    return {f"«{name}»": str(value) for name, value in found.items()}
+
+
+_TRIPLES = [
+    (a, b, c)
+    for a in range(5, 20)
+    for b in range(3, a - 1)
+    for c in range(3, 20)
+    if gcd(a, b) == gcd(a, c) == gcd(b, c) == 1
+]
+
+
+def _filled(text: str, parts: Mapping[str, str]) -> str:
+    """The text with what stands for its placeholders."""
+    for name, value in parts.items():
+        text = text.replace(name, value)
+    return text
+
+
+def _lines(table: str) -> Iterator[tuple[str, bool]]:
+    """Each line of a table, and whether it is right."""
+    right = False
+    for line in table.strip().splitlines():
+        if line == "|":
+            right = True
+        else:
+            yield line, right
+
+
+def _wordings(table: str) -> Iterator[tuple[int, str, bool]]:
+    """The lines of a table of responses with their numbers; they have new lines of their own."""
+    for number, (line, right) in enumerate(_lines(table)):
+        yield number, line.replace(r"\n", "\n"), right
+
+
+def shown(value: str) -> str:
+    """A value as a response shows it: in dollars, unless it is words or has signs that no formula holds."""
+    return f"${value}$" if value.isascii() and not re.fullmatch(r"[a-z]{4,}", value) else value
+
+
+def _value_rows(name: str, table: str, rng: random.Random) -> Iterator[BenchRow]:
+    for number, (line, right) in enumerate(_lines(table)):
+        changes = "«" in line
+        for language in LANGUAGES:
+            for again in range(TRIES if changes else 1):
+                key, said, *demand = _filled(line, numbers(rng)).split(" @ ")
+                frame = FRAMES[language][(number + again) % len(FRAMES[language])]
+                response = _filled(frame, {"<v>": shown(said), "<V>": said})
+                question = ""
+                if demand:
+                    what, _, expression = demand[0].partition(": ")
+                    question = values.DEMANDS[what][language].replace("$?$", f"${expression}$")
+                yield _row(name, f"{number}{language}{again}", language, question, [key], response, right)
+
+
+def _claim_rows(name: str, tables: Mapping[str, str], rng: random.Random) -> Iterator[BenchRow]:
+    for language, table in tables.items():
+        samples = [*claims.SAMPLES, claims.WORDS[language]]
+        rng.shuffle(samples)
+        for number, line, right in _wordings(table):
+            for again in range(SAMPLES):
+                key, wrong = samples[(SAMPLES * number + again) % len(samples)]
+                parts = {"<g>": shown(key), "<w>": shown(wrong), "<G>": key, "<W>": wrong}
+                parts["<BIG>"] = list(claims.BIG.values())[(number + again) % len(claims.BIG)]
+                response = _filled(line, parts)
+                yield _row(name, f"{number}{language}{again}", language, "", [key], response, right)
+
+
+def _choice_rows(name: str, tables: Mapping[str, str], asked: str, rng: random.Random) -> Iterator[BenchRow]:
+    for language, table in tables.items():
+        for number, line, right in _wordings(table):
+            for again in range(SAMPLES):
+                texts = choices.TEXTS[language][(number + again) % len(choices.TEXTS[language])]
+                labels = CIRCLED if language == "ko" and again == 1 and not re.search(r"\b[ABCD]\b", line) else LABELS
+                places = rng.sample(range(4), 3)
+                parts = {f"<{mark}>": labels[place] for mark, place in zip("GWV", places, strict=True)}
+                parts |= {f"<{mark}>": texts[place] for mark, place in zip("gwv", places, strict=True)}
+                response = _filled(line, parts)
+                options = tuple(Option(label=label, text=text) for label, text in zip(labels, texts, strict=True))
+                question = choices.ASKED[asked][language]
+                number_ = f"{number}{language}{again}"
+                kind: QuestionType = "single_choice"
+                yield _row(name, number_, language, question, [parts["<G>"]], response, right, kind, options)
+
+
+def _multiple_rows(name: str, rng: random.Random) -> Iterator[BenchRow]:
+    for language, table in choices.MULTIPLE.items():
+        for number, line, right in _wordings(table):
+            for again in range(SAMPLES):
+                texts = choices.TEXTS[language][again]
+                key = sorted(rng.sample(LABELS, 2 + again % 2))
+                others = [label for label in LABELS if label not in key]
+                parts = {"<G>": "".join(key), "<W>": others[0], "<S>": "".join(key[:-1])}
+                parts["<X>"] = "".join(sorted([*key, others[0]]))
+                options = tuple(Option(label=label, text=text) for label, text in zip(LABELS, texts, strict=True))
+                question = choices.ASKED["all"][language]
+                kind: QuestionType = "multiple_choice"
+                number_ = f"{number}{language}{again}"
+                response = _filled(line, parts)
+                yield _row(name, number_, language, question, [parts["<G>"]], response, right, kind, options)
+
+
+def _truth_rows(name: str) -> Iterator[BenchRow]:
+    for language, (words, table) in choices.TRUTH.items():
+        for number, line, right in _wordings(table):
+            for again, (key, other) in enumerate((words, words[::-1])):
+                response = _filled(line, {"<G>": key, "<W>": other})
+                yield _row(name, f"{number}{language}{again}", language, "", [key], response, right, "true_false")
+
+
+def _row(
+    name: str,
+    number: str,
+    language: str,
+    question: str,
+    golds: list[str],
+    response: str,
+    right: bool,
+    question_type: QuestionType = "short_answer",
+    options: tuple[Option, ...] = (),
+) -> BenchRow:
+    gold = shown(golds[0]) if question_type == "short_answer" else golds[0]
+    return BenchRow(name, number, question_type, language, question, gold, golds, response, right, options)

@@ -1,0 +1,96 @@
+"""Measures the rules (no model) beside math-verify on wrong answers made to be accepted: a table by class.
+
+`python scripts/bench/attacks.py [--seed N] [--only CLASS]… [--show] [--json FILE]`. The rows are those of
+`attack_rows.py`. A wrong answer may be rejected or left undecided; a right one may be left undecided, but not rejected.
+`--show` prints the rows on which the rules are wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from livek12.core.text import one_line
+from livek12.scripts.bench.attack_rows import LANGUAGES, SEED, attack_rows
+from livek12.scripts.bench.labelled import BenchRow
+from livek12.scripts.bench.verifiers import SideAnswers, run_side
+
+Json = dict[str, Any]
+BESIDE = ("livek12", "math-verify")
+
+
+def tally(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
+    """Of wrong and of right rows: how many there are, and how many were accepted, rejected and left undecided."""
+    found: Json = {}
+    for name, right in (("wrong", False), ("right", True)):
+        said = [one.said for row, one in zip(rows, answered, strict=True) if row.right is right]
+        counts = {"accepted": said.count(True), "rejected": said.count(False), "undecided": said.count(None)}
+        found[name] = {"rows": len(said), **counts}
+    return found
+
+
+def measure(rows: Sequence[BenchRow], seed: int) -> Json:
+    """Both sides on all rows: a tally by class and by language, and the rows on which the rules are wrong."""
+    answers = {side: run_side(rows, side)["answered"] for side in BESIDE}
+
+    def group(chosen: list[int]) -> Json:
+        return {side: tally([rows[i] for i in chosen], [answers[side][i] for i in chosen]) for side in BESIDE}
+
+    classes = {name: group([i for i, row in enumerate(rows) if row.set == name]) for name in _classes(rows)}
+    languages = {name: group([i for i, row in enumerate(rows) if row.language == name]) for name in LANGUAGES}
+    ours = zip(rows, answers["livek12"], strict=True)
+    mistaken = [_told(row) for row, one in ours if one.said is (not row.right)]
+    whole = group(list(range(len(rows))))
+    return {"seed": seed, "all": whole, "classes": classes, "languages": languages, "mistaken": mistaken}
+
+
+def _classes(rows: Sequence[BenchRow]) -> list[str]:
+    return list(dict.fromkeys(row.set for row in rows))
+
+
+def _told(row: BenchRow) -> Json:
+    said = {"gold": one_line(row.gold, 60), "response": one_line(row.response, 160)}
+    return {"class": row.set, "id": row.id, "question": row.question, **said, "right": row.right}
+
+
+def show(found: Json, mistakes: bool) -> None:
+    """The table of classes; with `mistakes` the rows on which the rules are wrong."""
+    print(f"{'':34} {'wrong answers':>36}   {'right answers':>36}   {'math-verify':>20}")
+    head = f"{'class':34}" + f" {'rows':>5} {'accepted':>9} {'rejected':>9} {'undecided':>10}  " * 2
+    print(head + f" {'accepts':>9} {'rejects':>9}")
+    for name, sides in {**found["classes"], **found["languages"], "all": found["all"]}.items():
+        line = f"{name:34}"
+        for kind in ("wrong", "right"):
+            one = sides["livek12"][kind]
+            line += f" {one['rows']:5} {one['accepted']:9} {one['rejected']:9} {one['undecided']:10}  "
+        beside = sides["math-verify"]
+        print(line + f" {beside['wrong']['accepted']:9} {beside['right']['rejected']:9}")
+    for row in found["mistaken"] if mistakes else ():
+        label = "right, rejected" if row["right"] else "wrong, accepted"
+        print(f"{label}: {row['class']} {row['id']}: {row['question']} key {row['gold']!r} <- {row['response']!r}")
+
+
+def main() -> None:
+    """Reads the arguments, measures, prints."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seed", type=int, default=SEED, help="of the numbers and samples; the card has the default's")
+    parser.add_argument("--only", action="append", default=[], metavar="CLASS", help="only rows of this class")
+    parser.add_argument("--show", action="store_true", help="the rows on which the rules are wrong, too")
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    arguments = parser.parse_args()
+    rows = attack_rows(arguments.seed)
+    if unknown := [name for name in arguments.only if name not in _classes(rows)]:
+        sys.exit(f"--only {unknown[0]}: is none of {', '.join(_classes(rows))}")
+    chosen = [row for row in rows if not arguments.only or row.set in arguments.only]
+    found = measure(chosen, arguments.seed)
+    show(found, arguments.show)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

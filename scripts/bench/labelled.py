@@ -1,0 +1,125 @@
+"""Labelled answers as rows: the sets of a folder, each with its key, the response and whether people call it right.
+
+Contract: the data stay where they are; a set whose file is not there has no rows. `CONVENTIONS` names the rows whose
+labels only their library explains, or which are wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from livek12.core.records import Option, Question, QuestionType
+
+Json = dict[str, Any]
+CONVENTIONS: dict[tuple[str, str], str] = {
+    ("$9$", "Answer $ \n 9 \n $"): "a line break inside dollars is no formula there",
+    ("$9$", "Answer \\( \n 9 \n \\)"): "a line break inside \\( \\) is no formula there",
+    ("$x \\in [-2,7]$", "$-2 \\\\le x \\\\le 7$"): "a doubled backslash is a new line there",
+    ("$10/9$", "Answer $ \\frac{1}{2} \\$ = \\frac{10}{9} $"): "an escaped dollar ends no formula there",
+    ("$1 = \\zzz = x = 0$", "$0$"): "an unknown command is skipped there",
+    ("$(\\begin{pmatrix}\\frac{1}{3}\\\\ \\frac{1}{5} \\end{pmatrix})$",
+     "$\\begin{pmatrix}0.33\\\\0.2 \\end{pmatrix}$"):
+        "two digits are enough there, by a parameter of the test",
+    ("$\text{13}$", "$13$"): "the key holds a tab where \\t was meant",
+    ("$f(x)$", "$f(y)$"): "labelled both ways, by a parameter of the test",
+    ("\\\\boxed{W(n) = 1 \\\\text{ and } W(n) = -1", "W(x)=1orW(x)=-1"): "the key is broken LaTeX",
+    ("$\\\\boxed{35 cm} ++++++ \\\\boxed{4}$", "${35 cm,4}$"): "the key is broken LaTeX",
+    ("7 \\times 10^{35}", "7.1 \\cdot 10^{35}"): "labelled both ways, by a tolerance that the row does not hold",
+    ("7 \\times 10^{35}, 0.002", "0.001, 7.1 \\cdot 10^{35}"): "right within a tolerance that the row does not hold",
+    ("0.003, 5.233", "0.002, 5.234"): "right within a tolerance that the row does not hold",
+    ("$3,1,-1,1+\\sqrt{2}, 1-\\sqrt{2}$", "\\{-1, 1, 3, 1 - \\sqrt{2}, 1 + \\sqrt{2}\\}"):
+        "labelled wrong, and the same five numbers",
+    ("C", "C．MP的同分异构体中含羧基的有3种"): "the answer and the mark belong to different questions",
+    ("D", "正确答案是B．$\\frac{K_\\mathrm{sp}(\\text{AgCl})}"
+          "{K_\\mathrm{sp}\\left(\\mathrm{Ag}_{2}\\mathrm{CrO}_{4}\\right)}=10^{-2.21}$。"):
+        "the answer and the mark belong to different questions",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BenchRow:
+    """One labelled answer. `extracted` are the parts of the key, where the set wraps it in a solution."""
+
+    set: str
+    id: str
+    question_type: QuestionType
+    language: str
+    question: str
+    gold: str
+    extracted: list[str]
+    response: str
+    right: bool
+    options: tuple[Option, ...] = ()
+
+
+def labelled_rows(folder: Path) -> list[BenchRow]:
+    """All rows of the sets that lie in a folder, in the order of their files."""
+    sources = (_pairs, _hard, _teachers)
+    return [row for source in sources for row in source(folder)]
+
+
+def _lines(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+
+
+def _keys(gold: str, question_type: QuestionType, language: str = "en") -> list[str]:
+    from livek12.tasks.extraction import extract
+
+    row = BenchRow("", "q", question_type, language, "", "?", ["?"], "", right=True)
+    return extract(gold, question_of(row), "stop").answers or [gold]
+
+
+def _pairs(folder: Path) -> Iterator[BenchRow]:
+    for name in ("math_verify_cases", "olympiadbench_scoring_examples"):
+        for number, row in enumerate(_lines(folder / f"{name}.jsonl")):
+            golds = _keys(row["gold"], "short_answer") if "test" in row else [row["gold"]]
+            yield BenchRow(
+                name, str(number), "short_answer", "en", "", row["gold"], golds, row["pred"], bool(row["expected"])
+            )
+
+
+def _hard(folder: Path) -> Iterator[BenchRow]:
+    path = folder / "hardverify_math.json"
+    for row in json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []:
+        gold = row["ground_truth"]
+        for name, right in (("fn_output", True), ("tn_output", False)):
+            number = f"{row['id']}-{name[:2]}"
+            yield BenchRow("hardverify", number, "short_answer", "en", row["question"], gold, [gold], row[name], right)
+
+
+_TYPES: dict[str, QuestionType] = {"单选题": "single_choice", "多选题": "multiple_choice", "填空题": "fill_in_blank"}
+
+
+def _teachers(folder: Path) -> Iterator[BenchRow]:
+    """Choice questions and blanks that teachers gave full or zero marks."""
+    from livek12.judges.rules.labels import read_labels
+
+    for number, row in enumerate(_lines(folder / "gaokao2024_teacher_scored.jsonl")):
+        kind = _TYPES.get(row["question_type"])
+        score, full = float(row["teacher_score"]), float(row["max_score"])
+        if kind is None or score not in (0, full):
+            continue
+        if kind == "fill_in_blank":
+            marked = re.search(r".*(?:答案是|故填)：(.+)$", row["gold"], re.DOTALL)  # the last of them
+            if marked is None:
+                continue
+            entries = [marked[1]] if row["subject"] == "数学" else re.split(r";\s|\n", marked[1])
+            golds = [re.sub(r"<img[^>]*>", "", entry).strip(" ．。") or "(figure)" for entry in entries]
+        else:
+            golds = _keys(row["gold"], kind, "zh")
+            if not all(map(read_labels, golds)):
+                continue  # an essay that the set calls a choice
+        name = "teachers, blanks" if kind == "fill_in_blank" else "teachers, choices"
+        yield BenchRow(name, str(number), kind, "zh", "", "; ".join(golds), golds, row["response"], score == full)
+
+
+def question_of(row: BenchRow) -> Question:
+    """The question of a row with its key."""
+    fields: Json = {"id": "q", "benchmark": "livek12", "subject": "", "language": row.language}
+    fields |= {"question_type": row.question_type, "options": list(row.options)}
+    return Question(question=row.question, answer=row.extracted, **fields)

@@ -1,0 +1,217 @@
+"""The verifiers that are measured beside each other, each in warm processes of its own that start with empty caches.
+
+Contract: every side gets the same rows. Ours reads a response, extracts the answer and marks it, in a process that has
+one symbolic worker. math-verify and latex2sympy2_extended are stopped by SIGALRM, so they run in the main threads of
+their processes. A response that says something but holds no answer counts as left open, as in `livek12 judge-pairs`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import resource
+import signal
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from livek12.core.records import CHOICE_TYPES, Key
+from livek12.scripts.bench.labelled import BenchRow, question_of
+
+WORKERS = 2
+CHUNK = 8
+SECONDS = 5
+"""How long latex2sympy2_extended has for a row, which math-verify has by default for each of its steps."""
+MEMORY = 4 * 2**30
+"""What a process of latex2sympy2_extended may hold."""
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SideAnswers:
+    """What one side said about a row: True, False, or None when it left it open; its seconds; the deciding stages."""
+
+    said: bool | None
+    seconds: float
+    by: str = ""
+
+
+# --- the rules ----------------------------------------------------------------------------------------------------
+
+_cascade: Any = None
+
+
+def _warm_ours() -> None:
+    global _cascade  # noqa: PLW0603 (one cascade a process)
+    from livek12.judges.cascade import default_cascade
+    from livek12.judges.rules import pool
+
+    pool._shared = pool.SymbolicPool(size=1)
+    _cascade = default_cascade()
+    _ours(BenchRow("", "", "short_answer", "en", "", "", ["(x+1)^2"], "x^2+2x+1", True))
+    _ours(BenchRow("", "", "short_answer", "en", "", "", ["5 km"], "5000 m", True))
+
+
+def _ours(row: BenchRow) -> SideAnswers:
+    from livek12.judges.grade import GradingConfig, grade
+    from livek12.tasks.extraction import extract
+    from livek12.tasks.extraction.substance import spoken
+
+    began = time.perf_counter()
+    question = question_of(row)
+    answers = extract(row.response, question, "stop").answers
+    key = Key(task="bench", question_id="q")
+    verdict = grade(question, key, answers, config=GradingConfig(), cascade=_cascade)
+    seconds = time.perf_counter() - began
+    silent = verdict.state == "no_answer" and spoken(row.response, question)
+    said = None if silent else verdict.correct
+    return SideAnswers(said, seconds, " and ".join(dict.fromkeys(part.decided_by for part in verdict.parts)))
+
+
+def _our_processes() -> list[int]:
+    from livek12.judges.rules.pool import shared_pool
+
+    return [os.getpid(), *shared_pool().pids()]
+
+
+# --- math-verify --------------------------------------------------------------------------------------------------
+
+
+def _warm_math_verify() -> None:
+    _math_verify(BenchRow("", "", "short_answer", "en", "", "$(x+1)^2$", [], "$x^2+2x+1$", True))
+
+
+def _math_verify(row: BenchRow) -> SideAnswers:
+    from math_verify import StringExtractionConfig, parse, verify
+
+    began = time.perf_counter()
+    if row.question_type in CHOICE_TYPES:
+        config = [StringExtractionConfig(strings=("A", "B", "C", "D", "E", "F"))]
+        said = verify(parse("".join(row.extracted), config), parse(row.response, config))
+    else:
+        said = verify(parse(_as_formula(row.gold)), parse(_as_formula(row.response)))
+    return SideAnswers(bool(said), time.perf_counter() - began)
+
+
+def _as_formula(text: str) -> str:
+    """A text in dollars, which math-verify looks for, unless it has formulas of its own."""
+    return text if re.search(r"\$|\\boxed|\\\(|\\\[", text) else f"${text}$"
+
+
+# --- latex2sympy2_extended ----------------------------------------------------------------------------------------
+
+
+def _warm_latex2sympy() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    _latex2sympy(BenchRow("", "", "short_answer", "en", "", "$(x+1)^2$", [], "$x^2+2x+1$", True))
+
+
+def _stop(*_: object) -> None:
+    raise TimeoutError
+
+
+def _latex2sympy(row: BenchRow) -> SideAnswers:
+    """Whether the last formula of the response and the key are equal trees, or differ by what simplifies to 0.
+
+    It reads no prose, so choices are left open, and so is what it cannot parse.
+    """
+    began = time.perf_counter()
+    said: bool | None = None
+    signal.signal(signal.SIGALRM, _stop)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        if row.question_type not in {*CHOICE_TYPES, "true_false"}:
+            said = _equal_trees(_last_formula(row.gold), _last_formula(row.response))
+    except (Exception, RecursionError):
+        said = None  # it raises bare exceptions
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return SideAnswers(said, time.perf_counter() - began)
+
+
+def _equal_trees(gold: str, answer: str) -> bool:
+    from latex2sympy2_extended import latex2sympy
+    from sympy import Expr, simplify
+
+    first, second = latex2sympy(gold), latex2sympy(answer)
+    if first == second:
+        return True
+    if isinstance(first, Expr) and isinstance(second, Expr):
+        return bool(simplify(first - second) == 0)
+    return False
+
+
+def _last_formula(text: str) -> str:
+    """The last box or formula of a text, or the text itself."""
+    found = re.findall(r"\\boxed\{.*\}|\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]", text)
+    return str(found[-1]).strip("$") if found else text
+
+
+# --- all of them --------------------------------------------------------------------------------------------------
+
+
+def _only_this() -> list[int]:
+    return [os.getpid()]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One verifier: what makes it warm, what decides a row, and the processes whose memory is its own."""
+
+    warm: Callable[[], None]
+    decide: Callable[[BenchRow], SideAnswers]
+    processes: Callable[[], list[int]] = _only_this
+
+
+SIDES = {
+    "livek12": Side(_warm_ours, _ours, _our_processes),
+    "math-verify": Side(_warm_math_verify, _math_verify),
+    "latex2sympy2_extended": Side(_warm_latex2sympy, _latex2sympy),
+}
+
+
+def _in_a_worker(side: str, rows: Sequence[BenchRow]) -> tuple[list[SideAnswers], dict[int, int]]:
+    answered = [SIDES[side].decide(row) for row in rows]
+    return answered, {process: _peak_kib(process) for process in SIDES[side].processes()}
+
+
+def _peak_kib(process: int) -> int:
+    """The most memory that a process has held, in KiB; 0 where the system does not tell."""
+    try:
+        found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
+
+
+def run_side(rows: Sequence[BenchRow], side: str) -> Json:
+    """All rows through two warm processes: what was said, rows a second, the slowest row, the highest memory."""
+    chunks = [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(WORKERS, mp_context=context, initializer=SIDES[side].warm) as pool:
+        list(pool.map(time.sleep, [1.0] * WORKERS))
+        began = time.perf_counter()
+        results = list(pool.map(partial(_in_a_worker, side), chunks))
+        seconds = time.perf_counter() - began
+    answered = [one for part, _ in results for one in part]
+    peaks: dict[int, int] = {}
+    for _, part in results:
+        peaks = {process: max(kib, peaks.get(process, 0)) for process, kib in {**peaks, **part}.items()}
+    slowest = max(range(len(rows)), key=lambda index: answered[index].seconds)
+    return {
+        "rows_per_second": len(rows) / seconds,
+        "slowest_row": {"seconds": answered[slowest].seconds, "set": rows[slowest].set, "id": rows[slowest].id},
+        "peak_mib": max(peaks.values()) / 1024,
+        "answered": answered,
+    }
+
+
+def ours(rows: Sequence[BenchRow]) -> list[SideAnswers]:
+    """What the rules say to these rows, in this process."""
+    _warm_ours()
+    return [_ours(row) for row in rows]
