@@ -28,7 +28,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
-from typing import IO, Any, Final, Self, TypeAlias
+from typing import IO, Any, Final, Protocol, Self, TypeAlias
+from weakref import WeakSet
 
 from livek12.core.text import one_line
 
@@ -220,7 +221,7 @@ class ProcessPool:
         self._lock = threading.Lock()
         self._idle: list[ChildProcess] = []
         self._all: set[ChildProcess] = set()
-        self._owner = os.getpid()
+        tell_of_forks(self)
 
     def ask(self, request: bytes) -> bytes:
         """The reply of a child.
@@ -229,7 +230,6 @@ class ProcessPool:
             NotStarted: it ended before it could take a request.
             Ended: it ended over the request, or was killed because its reply did not come in time.
         """
-        self._after_fork()
         with self._free:
             child = self._take()
             try:
@@ -249,7 +249,6 @@ class ProcessPool:
 
     def close(self) -> None:
         """Ends all children; the pool may be used again."""
-        self._after_fork()
         with self._lock:
             children, self._idle, self._all = self._all, [], set()
         for child in children:
@@ -261,11 +260,10 @@ class ProcessPool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _after_fork(self) -> None:
+    def after_fork(self) -> None:
         """In a fork the children are its parent's, and so are the threads that hold the locks."""
-        if self._owner != os.getpid():
-            self._free, self._lock = threading.Semaphore(self.size), threading.Lock()
-            self._owner, self._idle, self._all = os.getpid(), [], set()
+        self._free, self._lock = threading.Semaphore(self.size), threading.Lock()
+        self._idle, self._all = [], set()
 
     def _exchange(self, child: ChildProcess, request: bytes) -> bytes:
         try:
@@ -298,6 +296,31 @@ class ProcessPool:
             if replace and was_here and len(self._all) < self.size:
                 self._idle.append(self._start())
                 self._all.add(self._idle[-1])
+
+
+class OfOneProcess(Protocol):
+    """What holds locks, threads or children, none of which a fork may use."""
+
+    def after_fork(self) -> None:
+        """Lets go of them, in the fork, while that has but one thread."""
+        ...
+
+
+_told_of_forks: WeakSet[OfOneProcess] = WeakSet()
+
+
+def tell_of_forks(thing: OfOneProcess) -> None:
+    """From now on, and as long as it is used, calls `after_fork` in each fork of this process."""
+    _told_of_forks.add(thing)
+
+
+def _forked() -> None:
+    for thing in list(_told_of_forks):
+        thing.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 # ---- in the child ----

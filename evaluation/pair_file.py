@@ -12,34 +12,25 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.line_file import LineFile
 from livek12.core.markings import in_words, without_code
 from livek12.core.progress import Progress, say, warn
+from livek12.core.records import Call
 from livek12.evaluation.flow import Flow
-from livek12.evaluation.judging import JudgeUsage, quick_threads, unanswered
-from livek12.evaluation.pairs import BadPair, Json, JudgedPair, bad_row, line_id, read_pair, verdict_row
-from livek12.judges.base import NamedJudge, PartialCredit
-from livek12.judges.grade import GradingConfig
+from livek12.evaluation.judging import JudgeUsage
+from livek12.evaluation.pair_models import PairModels
+from livek12.evaluation.pairs import Json, bad_row, line_id, verdict_row
+from livek12.evaluation.row_workers import Reply, RowPool
 from livek12.judges.jury import JudgeOptions, Jury
-from livek12.tasks.scorer import Scorer
-
-if TYPE_CHECKING:
-    from livek12.core.records import Verdict
-    from livek12.judges.cascade import Cascade
 
 MAX_LINE = 128 * 2**20
-BARE_CHARS = 300
-"""A response of one line that is no longer and commits to nothing is itself the answer."""
-NAMED = {"cfe": NamedJudge("s2s"), "livek12": NamedJudge("count")}
-CREDIT: PartialCredit = "proportional"
 
 
 @dataclass
@@ -89,33 +80,25 @@ def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = 
     total = _count(source)
     with ExitStack() as stack:
         judges = stack.enter_context(Jury(options))
-        scorer = _PairScorer(judges, source.parent, author)
+        models = PairModels(judges, source.parent, author)
         lines = _numbered(source)
         output = stack.enter_context(_Output(target))
         counts, spent = PairCounts(), JudgeUsage()
         ids, older = stack.enter_context(_Seen()), Counter[str]()
         for row in output.stored():
-            _pass_over(next(lines, None), row, scorer.version, source, target, ids)
+            _pass_over(next(lines, None), row, models.version, source, target, ids)
             counts.add(row)
-            older[str(row["judge"])] += row["judge"] != scorer.version
+            older[str(row["judge"])] += row["judge"] != models.version
         for version, count in (+older).items():
-            say(f"{target}: {count:,} by {in_words(version)} stand; {in_words(scorer.version)} go on")
+            say(f"{target}: {count:,} by {in_words(version)} stand; {in_words(models.version)} go on")
         done = counts.accepted + counts.rejected + counts.undecided
         progress = stack.enter_context(Progress("judging", total, done=done))
-        checked = (ids.checked(line) for line in lines)
-        slow = scorer.by_models if judges.panel else None
-        flow: Flow[_Line, _Judged] = Flow(
-            scorer.by_rules,
-            slow,
-            scorer.is_open,
-            quick_threads=quick_threads(),
-            slow_threads=judges.threads,
-            ahead=max(512, 8 * judges.threads),
-        )
-        for judged in stack.enter_context(flow).run(checked, ordered=True):
+        rules = stack.enter_context(RowPool(folder=source.parent, cache=options.cache, whole=judges.panel is not None))
+        replies = _by_rules(rules, (ids.checked(line) for line in lines))
+        for judged in _settled(replies, judges, models, stack):
             output.append(judged.row)
             counts.add(judged.row)
-            spent.add(judged.verdict.calls if judged.verdict else ())
+            spent.add(judged.calls)
             progress.step()
             if judged.row["decided_by"] == "input":
                 warn(f"{source}: {judged.row['reason']}", kind="bad row")
@@ -124,94 +107,48 @@ def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = 
     return counts
 
 
+def _by_rules(rules: RowPool, lines: Iterable[_Line]) -> Iterator[tuple[_Line, Reply]]:
+    """The lines, each with what the rules say to it."""
+    in_hand: deque[_Line] = deque()
+
+    def texts() -> Iterator[bytes]:
+        for line in lines:
+            in_hand.append(line)
+            yield b"" if line.problem else line.text
+
+    for reply in rules.stream(texts()):
+        yield in_hand.popleft(), reply
+
+
+def _settled(
+    replies: Iterator[tuple[_Line, Reply]], judges: Jury, models: PairModels, stack: ExitStack
+) -> Iterator[_Judged]:
+    """The lines of OUT, in their order; models are asked about many at a time."""
+    if judges.panel is None:
+        return (_judged(line, reply, models) for line, reply in replies)
+    flow: Flow[tuple[_Line, Reply], _Judged] = Flow(
+        lambda item: _judged(*item, models), quick_threads=judges.threads, ahead=max(512, 8 * judges.threads)
+    )
+    return stack.enter_context(flow).run(replies, ordered=True)
+
+
 @dataclass(frozen=True)
 class _Judged:
-    """A line of OUT, and what it was made from where judges may still be asked."""
+    """A line of OUT, and what judge models were asked about it."""
 
     row: Json
-    pair: JudgedPair | None = None
-    verdict: Verdict | None = None
+    calls: Sequence[Call] = ()
 
 
-class _PairScorer:
-    """Everything that judging one pair needs: of each benchmark whose questions are judged by models, its marker."""
-
-    def __init__(self, judges: Jury, folder: Path, author: str) -> None:
-        self._folder = folder
-        self._authors = (author,) if author else ()
-        self._scorers = {name: Scorer.of(judges, named, CREDIT, self._authors) for name, named in NAMED.items()}
-        self.version = "; ".join(dict.fromkeys(scorer.version for scorer in self._scorers.values()))
-
-    def by_rules(self, line: _Line) -> _Judged:
-        """What the rules say to a line."""
-        if line.problem:
-            return _Judged(bad_row(line_id(line.text), line.number, line.problem, self.version))
-        try:
-            pair = read_pair(line.text, self._folder)
-        except BadPair as error:
-            return _Judged(bad_row(line_id(line.text), line.number, str(error), self.version))
-        scorer = self._scorers[pair.question.benchmark]
-        return self._judged(pair, rule_verdict(pair, scorer.config, scorer.cascade))
-
-    def is_open(self, line: _Line, judged: _Judged) -> bool:
-        """Whether judges have to be asked."""
-        if judged.pair is None or judged.verdict is None:
-            return False
-        question = judged.pair.question
-        return self._scorers[question.benchmark].has_more(question, judged.pair.response, judged.verdict)
-
-    def by_models(self, line: _Line, judged: _Judged) -> _Judged:
-        """What the panel says to what the rules left open."""
-        assert judged.pair is not None and judged.verdict is not None
-        pair = judged.pair
-        authors = (*self._authors, *filter(None, (pair.response.model,)))
-        verdict = self._scorers[pair.question.benchmark].by_models(
-            pair.question, pair.response, judged.verdict, authors
-        )
-        if unanswered(verdict):
-            warn(f"{pair.id}: {verdict.reason}", kind="not judged")
-        return self._judged(pair, verdict)
-
-    def _judged(self, pair: JudgedPair, verdict: Verdict) -> _Judged:
-        named = verdict.model_copy(update={"judge": self.version})
-        return _Judged(verdict_row(pair, named), pair, named)
-
-
-def rule_verdict(pair: JudgedPair, config: GradingConfig, cascade: Cascade) -> Verdict:
-    """What the rules say to a pair: as to a response of a run, but that a bare answer needs no commitment.
-
-    A response of some length in which no answer was found is undecided here: nobody has read it.
-    """
-    from livek12.tasks.scorer import unless_broken
-
-    return unless_broken(pair.question, pair.response.key, config, lambda: _rule_verdict(pair, config, cascade))
-
-
-def _rule_verdict(pair: JudgedPair, config: GradingConfig, cascade: Cascade) -> Verdict:
-    from livek12.core.records import PartVerdict
-    from livek12.judges.grade import grade, total
-    from livek12.tasks.extraction.substance import spoken
-    from livek12.tasks.scorer import mark_response
-
-    verdict = mark_response(pair.question, pair.response, config, cascade)
-    text = spoken(pair.response.text, pair.question)
-    if verdict.state != "no_answer" or not text:
-        return verdict
-    if len(text) <= BARE_CHARS and "\n" not in text:
-        return grade(pair.question, pair.response.key, [text], config=config, cascade=cascade)
-    open_parts = [
-        PartVerdict(
-            name=part.name,
-            answer=None,
-            gold=part.gold,
-            decision="undecided",
-            score=None,
-            decided_by="extraction",
-            reason="no answer was found in the response",
-        )
-        for part in verdict.parts
-    ]
-    return total(pair.question, pair.response.key, open_parts, config) if open_parts else verdict
+def _judged(line: _Line, reply: Reply, models: PairModels) -> _Judged:
+    """The line of OUT for a line of IN and what the rules said to it; asks the models where there are some."""
+    row = reply["row"]
+    if line.problem or row["decided_by"] == "input":
+        return _Judged(bad_row(line_id(line.text), line.number, line.problem or row["reason"], models.version))
+    if "verdict" not in reply:
+        return _Judged({**row, "judge": models.version})
+    settled = models.settle(line.text, reply["verdict"])
+    return _Judged(verdict_row(settled.pair, settled.verdict), settled.verdict.calls)
 
 
 # --- files ----------------------------------------------------------------------------------------------------------

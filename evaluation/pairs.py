@@ -57,12 +57,12 @@ class JudgedPair:
     response: Response
 
 
-def read_pair(line: bytes, folder: Path) -> JudgedPair:
+def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
     """A line as a pair.
 
     Args:
         line: one JSON object.
-        folder: where image files may lie.
+        folder: where image files may lie; None for nowhere.
 
     Raises:
         BadPair: it is no pair.
@@ -126,7 +126,7 @@ def _cleaned(value: Any) -> Any:
     return value
 
 
-def _question(name: str, row: Json, golds: list[str], folder: Path) -> Question:
+def _question(name: str, row: Json, golds: list[str], folder: Path | None) -> Question:
     text = _text(row, "question")
     options = _options(row.get("options"))
     language = _language(row, text, golds)
@@ -255,7 +255,7 @@ def _units(row: Json, golds: Sequence[str]) -> list[str]:
     raise BadPair("unit is neither a text nor a list with one text a part")
 
 
-def _images(said: Any, folder: Path) -> list[Image]:
+def _images(said: Any, folder: Path | None) -> list[Image]:
     """Pictures as data URLs, base64, {"bytes": base64} or files beside the input."""
     if said in (None, []):
         return []
@@ -264,15 +264,16 @@ def _images(said: Any, folder: Path) -> list[Image]:
     return [_image(entry, folder) for entry in said]
 
 
-def _image(entry: Any, folder: Path) -> Image:
+def _image(entry: Any, folder: Path | None) -> Image:
     text = entry.get("bytes") or entry.get("path") if isinstance(entry, dict) else entry
     if not isinstance(text, str) or not text:
         raise BadPair("an image is neither a data URL, base64, nor the name of a file")
     data = re.match(r"data:image/[\w.+-]+;base64,", text)
     is_file = not data and not (isinstance(entry, dict) and entry.get("bytes")) and len(text) < 1024
     if is_file:
-        path = (folder / text).resolve()
-        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > MAX_IMAGE_BYTES:
+        path = (folder / text).resolve() if folder else None
+        inside = path and folder and path.is_relative_to(folder.resolve())
+        if not path or not inside or not path.is_file() or path.stat().st_size > MAX_IMAGE_BYTES:
             raise BadPair(f"image {one_line(text, 80)!r} is no file beside the input")
         return Image(bytes=path.read_bytes(), path=path.name)
     try:
@@ -316,11 +317,15 @@ def _numbered(parts: Sequence[Any]) -> list[str]:
 
 def bad_row(name: str | int | None, number: int, problem: str, judge: str) -> Json:
     """The line of a row that could not be judged."""
-    return {
-        "id": name,
-        "decision": "undecided",
-        "decided_by": "input",
-        "reason": f"line {number}: {problem}",
-        "score": None,
-        "judge": judge,
-    }
+    return open_row(name, "input", f"line {number}: {problem}", judge)
+
+
+def open_row(name: str | int | None, by: str, reason: str, judge: str) -> Json:
+    """The line of a row of which nothing is known but this."""
+    return {"id": name, "decision": "undecided", "decided_by": by, "reason": reason, "score": None, "judge": judge}
+
+
+def extracted(pair: JudgedPair, verdict: Verdict) -> list[str]:
+    """The answers in a response: one a part, or what was found where that fits no part."""
+    answers = [part.answer for part in verdict.parts if part.answer is not None]
+    return answers or extract(pair.response.text, pair.question, pair.response.finish_reason).answers

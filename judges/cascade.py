@@ -17,6 +17,7 @@ from dataclasses import fields, replace
 from functools import cache
 from importlib import metadata
 
+from livek12.core.errors import UserError
 from livek12.core.records import canonical_json
 from livek12.core.store import DECISIONS, Store
 from livek12.judges.base import AnswerComparison, Decision, Stage, undecided
@@ -120,9 +121,15 @@ class Cascade:
 
 
 def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
-    """What a stage says; one that breaks off on an input of the outside world cannot say, and the run goes on."""
+    """What a stage says; one that breaks off on an input of the outside world cannot say, and the run goes on.
+
+    Raises:
+        UserError: this machine cannot run the stage, whatever the input.
+    """
     try:
         return stage.decide(comparison)
+    except UserError:
+        raise
     except Exception as error:
         _log.warning("%s: the %s rules broke off", comparison.question_id, stage.name, exc_info=True)
         return undecided(stage.name, f"broke off ({type(error).__name__})", lasting=False)

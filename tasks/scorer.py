@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from livek12 import __version__
+from livek12.core.errors import UserError
 from livek12.core.records import Image, Key, PartVerdict, Question, Response, Verdict
 from livek12.judges.base import NamedJudge, PartialCredit
 from livek12.judges.cascade import Cascade
@@ -45,9 +46,15 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
 
 
 def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Callable[[], Verdict]) -> Verdict:
-    """The verdict of `mark`; a rule that breaks off costs this answer its mark (ungraded, with the reason), no more."""
+    """The verdict of `mark`; a rule that breaks off costs this answer its mark (ungraded, with the reason), no more.
+
+    Raises:
+        UserError: this machine cannot run the rules, whatever the answer.
+    """
     try:
         return mark()
+    except UserError:
+        raise
     except Exception as error:
         _log.warning("%s: the rules broke off", key, exc_info=True)
         reason = f"the rules broke off ({type(error).__name__})"

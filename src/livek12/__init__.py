@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from livek12.core.records import Image, Option, Question, Response, Variable, Verdict
     from livek12.evaluation.api import compare, evaluate, include, judge, list_tasks, load
     from livek12.evaluation.run import Run, Scores
+    from livek12.evaluation.verify import Judgement, Verifier, verify
     from livek12.tasks.base import Task
     from livek12.tasks.registry import get_task
 
@@ -19,6 +20,7 @@ silence()
 __version__ = "0.2.0"
 _PUBLIC = {
     "Image": "core.records",
+    "Judgement": "evaluation.verify",
     "Option": "core.records",
     "Question": "core.records",
     "Response": "core.records",
@@ -28,6 +30,7 @@ _PUBLIC = {
     "UserError": "core.errors",
     "Variable": "core.records",
     "Verdict": "core.records",
+    "Verifier": "evaluation.verify",
     "compare": "evaluation.api",
     "evaluate": "evaluation.api",
     "get_task": "tasks.registry",
@@ -35,10 +38,12 @@ _PUBLIC = {
     "judge": "evaluation.api",
     "list_tasks": "evaluation.api",
     "load": "evaluation.api",
+    "verify": "evaluation.verify",
 }
 """Where each public name lives; its module is imported when it is first asked for."""
 __all__ = [
     "Image",
+    "Judgement",
     "Option",
     "Question",
     "Response",
@@ -48,6 +53,7 @@ __all__ = [
     "UserError",
     "Variable",
     "Verdict",
+    "Verifier",
     "__version__",
     "compare",
     "evaluate",
@@ -56,6 +62,7 @@ __all__ = [
     "judge",
     "list_tasks",
     "load",
+    "verify",
 ]
 
 

@@ -1,0 +1,51 @@
+"""What the rules say to a pair: as to a response of a run, but that a bare answer needs no commitment.
+
+Contract: a response of some length in which no answer was found is undecided here: nobody has read it. One that says
+nothing is *no answer*, worth 0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from livek12.core.records import PartVerdict, Verdict
+from livek12.evaluation.pairs import JudgedPair
+from livek12.judges.cascade import Cascade
+from livek12.judges.grade import GradingConfig, grade, total
+from livek12.tasks.extraction.substance import spoken
+from livek12.tasks.scorer import mark_response, unless_broken
+
+BARE_CHARS: Final = 300
+"""A response of one line that is no longer and commits to nothing is itself the answer."""
+PAIR_CONFIG: Final = GradingConfig(partial_credit="proportional")
+
+
+def rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
+    """The verdict on a pair.
+
+    Raises:
+        UserError: this machine cannot run the rules.
+    """
+    return unless_broken(pair.question, pair.response.key, PAIR_CONFIG, lambda: _rule_verdict(pair, cascade))
+
+
+def _rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
+    verdict = mark_response(pair.question, pair.response, PAIR_CONFIG, cascade)
+    text = spoken(pair.response.text, pair.question)
+    if verdict.state != "no_answer" or not text:
+        return verdict
+    if len(text) <= BARE_CHARS and "\n" not in text:
+        return grade(pair.question, pair.response.key, [text], config=PAIR_CONFIG, cascade=cascade)
+    open_parts = [
+        PartVerdict(
+            name=part.name,
+            answer=None,
+            gold=part.gold,
+            decision="undecided",
+            score=None,
+            decided_by="extraction",
+            reason="no answer was found in the response",
+        )
+        for part in verdict.parts
+    ]
+    return total(pair.question, pair.response.key, open_parts, PAIR_CONFIG) if open_parts else verdict

@@ -1,0 +1,213 @@
+"""Processes that judge rows by the rules, each row as a whole: reading, extraction, comparison.
+
+Contract: what is said to a row does not depend on how many processes there are, on the rows beside it, or on the load
+of the machine: limits are in time of a processor. A row that breaks one, or whose process is killed twice, is undecided
+and says so; its neighbours are judged anew. Any number of threads may use a `RowPool`, and a fork of their process has
+processes of its own. The caller imports none of the rules.
+
+Each process has one of its own for symbolic comparisons (`judges.rules.pool`), and waits while that works: so many
+processes keep so many cores busy, and what breaks a limit there costs one comparison.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from livek12.core.errors import UserError
+from livek12.core.process import Ended, Link, NotStarted, ProcessPool, cores, limit_time, requests
+
+Reply = dict[str, Any]
+"""`row` (as a line of OUT of judge-pairs), `extracted` (the answers found) and, if asked for, `verdict`."""
+MOST: Final = 32
+"""Processes of a machine with so many cores, unless told otherwise."""
+ROW_SECONDS: Final = 4.0
+"""Of processor time, for all but symbolic comparisons; a response of a megabyte takes a tenth of it."""
+SLICE_SECONDS: Final = 1.0
+"""By the clock: a process that has more rows gives what it has."""
+WALL_SECONDS: Final = 300.0
+"""A process that is silent for so long is stopped or hangs; one that only has to share its processor is not."""
+MEMORY_BYTES: Final = 4 << 30
+CHUNK: Final = 32
+"""The most rows of a message."""
+CHUNK_BYTES: Final = 1 << 20
+"""A message that is as long takes no further row."""
+SHARES: Final = 4
+"""A batch has so many messages for each process, so that all end at about the same time."""
+
+
+class RowPool(ProcessPool):
+    """A bounded number of processes that judge rows.
+
+    Args:
+        size: the most processes; default the cores of this machine.
+        folder: where image files of rows may lie; None for none.
+        cache: whether dear decisions are remembered on disk.
+        whole: whether replies hold the verdict of the rules.
+    """
+
+    def __init__(
+        self, size: int | None = None, *, folder: Path | None = None, cache: bool = False, whole: bool = False
+    ) -> None:
+        super().__init__(
+            *(judge_rows, folder, cache, whole),
+            size=size or min(MOST, cores()),
+            quiet=True,
+            wall_seconds=WALL_SECONDS,
+            memory_bytes=MEMORY_BYTES,
+        )
+        self._threads: ThreadPoolExecutor | None = None
+
+    def submit(self, lines: Sequence[bytes]) -> list[Future[list[Reply]]]:
+        """Has rows judged; the replies, in order, are those of the futures.
+
+        A future raises UserError where a process cannot start, and CancelledError where the pool was closed.
+
+        Args:
+            lines: rows of judge-pairs, each one line of JSON.
+        """
+        share = -(-len(lines) // (SHARES * self.size))
+        return [self._submit(chunk) for chunk in _chunks(lines, max(1, min(CHUNK, share)))]
+
+    def stream(self, lines: Iterable[bytes]) -> Iterator[Reply]:
+        """The replies to rows, in order, of which a bounded number is in hand.
+
+        Raises:
+            UserError: a process cannot start.
+        """
+        ahead: deque[Future[list[Reply]]] = deque()
+        try:
+            for chunk in _chunks(lines, CHUNK):
+                ahead.append(self._submit(chunk))
+                while ahead and (ahead[0].done() or len(ahead) > SHARES * self.size):
+                    yield from ahead.popleft().result()
+            while ahead:
+                yield from ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()
+
+    def close(self) -> None:
+        """Ends all processes, and what they have in hand; the pool may be used again."""
+        with self._lock:
+            threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown(wait=False, cancel_futures=True)
+        super().close()
+
+    def abandon(self) -> None:
+        """Ends all processes of a pool that nobody uses any more; takes no lock, so it may be called anywhere."""
+        for child in list(self._all):
+            child.kill()
+
+    def after_fork(self) -> None:
+        """Processes and threads belong to the parent."""
+        super().after_fork()
+        self._threads = None
+
+    def _submit(self, chunk: list[bytes]) -> Future[list[Reply]]:
+        with self._lock:
+            threads = self._threads = self._threads or ThreadPoolExecutor(self.size, thread_name_prefix="rows")
+            return threads.submit(self._judged, chunk, threads)
+
+    def _judged(self, chunk: list[bytes], threads: ThreadPoolExecutor) -> list[Reply]:
+        """The replies to a chunk; where its process ends over it, each row is judged alone."""
+        replies: list[Reply] = []
+        while rest := chunk[len(replies) :]:
+            try:
+                replies += self._said(rest)
+            except Ended:
+                if self._threads is not threads:
+                    raise CancelledError from None
+                replies += map(self._alone, rest)
+        return replies
+
+    def _alone(self, line: bytes) -> Reply:
+        try:
+            return self._said([line])[0]
+        except Ended as error:
+            return _open(line, "rules", f"no result: {error}")
+
+    def _said(self, lines: Sequence[bytes]) -> list[Reply]:
+        """The replies to the first of these rows, as many as a process has in time."""
+        try:
+            said = json.loads(self.ask(b"\n".join(line.rstrip(b"\r\n") for line in lines)))
+        except NotStarted as error:
+            raise UserError(f"a process that judges rows does not start: {error}") from None
+        if isinstance(said, dict):
+            raise UserError(said["error"])
+        return list(said)
+
+
+def _chunks(lines: Iterable[bytes], most: int) -> Iterator[list[bytes]]:
+    chunk: list[bytes] = []
+    length = 0
+    for line in lines:
+        chunk.append(line)
+        length += len(line)
+        if len(chunk) >= most or length >= CHUNK_BYTES:
+            yield chunk
+            chunk, length = [], 0
+    if chunk:
+        yield chunk
+
+
+def _open(line: bytes, by: str, reason: str) -> Reply:
+    """What is said to a row that nobody could judge."""
+    from livek12.evaluation.pair_rules import PAIR_CONFIG
+    from livek12.evaluation.pairs import line_id, open_row
+    from livek12.judges.grade import judge_version
+
+    return {"row": open_row(line_id(line), by, reason, judge_version(PAIR_CONFIG)), "extracted": []}
+
+
+# ---- in the child ----
+
+
+def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool) -> None:
+    """Judges what a pool sends, until that breaks a limit.
+
+    Args:
+        link: to the pool.
+        folder: see `RowPool`, as the others.
+        cache: whether dear decisions are remembered on disk.
+        whole: whether replies hold the verdict.
+    """
+    from livek12.judges.cascade import decision_store, default_cascade
+
+    cascade = default_cascade(decision_store() if cache else None)
+    for chunk in requests(link):
+        try:
+            said: object = list(_replies(chunk.split(b"\n"), folder, cascade, whole))
+        except UserError as error:
+            said = {"error": str(error)}
+        cascade.flush()
+        link.send_bytes(json.dumps(said).encode())
+
+
+def _replies(lines: Sequence[bytes], folder: Path | None, cascade: Any, whole: bool) -> Iterator[Reply]:
+    until = time.monotonic() + SLICE_SECONDS
+    for line in lines:
+        limit_time(ROW_SECONDS)
+        yield _reply(line, folder, cascade, whole)
+        limit_time(0)
+        if time.monotonic() > until:
+            return
+
+
+def _reply(line: bytes, folder: Path | None, cascade: Any, whole: bool) -> Reply:
+    from livek12.evaluation.pair_rules import rule_verdict
+    from livek12.evaluation.pairs import BadPair, extracted, read_pair, verdict_row
+
+    try:
+        pair = read_pair(line, folder)
+    except BadPair as error:
+        return _open(line, "input", str(error))
+    verdict = rule_verdict(pair, cascade)
+    reply: Reply = {"row": verdict_row(pair, verdict), "extracted": extracted(pair, verdict)}
+    return {**reply, "verdict": verdict.model_dump(mode="json")} if whole else reply

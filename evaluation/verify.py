@@ -1,0 +1,243 @@
+"""Whether a response agrees with a reference answer: `verify` for one, `Verifier` for many.
+
+Contract: what is said to a row is what `livek12 judge-pairs` says to it, and depends on nothing but the row: not on
+threads, processes, batches or load. Nothing is scored that nobody decided. Both may be called from any thread, event
+loop, fork or spawned process, and from scripts without a guard. This module imports none of the rules, nor any heavy
+library: rows are judged by processes, which end with their caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import math
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from livek12.core.errors import UserError
+from livek12.evaluation.row_workers import Reply, RowPool
+
+if TYPE_CHECKING:
+    from livek12.evaluation.pair_models import HeldModels
+
+Row = Mapping[str, Any]
+FIELDS: Final = (
+    *("gold", "response", "question", "question_type", "options", "images", "unit", "part_units", "variables"),
+    *("language", "subject", "solution", "part_points", "finish_reason", "model"),
+)
+"""What is read of a row besides its id (see docs/judge-pairs.md); `gold` and `response` must be there."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is said to one response.
+
+    Attributes:
+        decision: `accept` (right), `reject` (wrong), or `undecided`: nobody could tell.
+        score: the share of the points, with partial credit. Where it is not known, what the `Verifier` gives then:
+            None by default.
+        decided_by: the stage of the rules; `llm` or `panel` for judge models; `extraction` where no answer was found;
+            `input` for a row that cannot be read.
+        reason: in words.
+        extracted: the answers that were found in the response, one a part.
+        judge: the version of the rules (and models) that decided: equal versions decide equally.
+    """
+
+    decision: Literal["accept", "reject", "undecided"]
+    score: float | None
+    decided_by: str
+    reason: str
+    extracted: list[str]
+    judge: str
+
+
+class Verifier:
+    """Judges many responses, in processes that start when they are first needed.
+
+    Threads and event loops may share one, a fork may go on with it, and it may be pickled (its settings are). Its
+    processes end when it is closed or no longer used, and with their caller, even when that is killed.
+
+    Args:
+        workers: the most processes at a time; default one for each core, and 32 at most.
+        undecided: the score of what nobody could decide; None is honest.
+        judge: models for what the rules leave open, as `MODEL[@ENGINE[:K=V,…]][,…]`; None for the rules alone.
+
+    Raises:
+        UserError: a setting that cannot be.
+    """
+
+    def __init__(self, workers: int | None = None, undecided: float | None = None, judge: str | None = None) -> None:
+        if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
+            raise UserError(f"workers {workers!r:.40}: give a whole number from 1")
+        if undecided is not None and (not isinstance(undecided, int | float) or not math.isfinite(undecided)):
+            raise UserError(f"undecided {undecided!r:.40}: give a number, or None")
+        self.workers, self.undecided, self.judge = workers, undecided, judge
+        self._models = None if judge is None else _models(judge)
+        self._rules = RowPool(workers, whole=self._models is not None)
+        weakref.finalize(self, RowPool.abandon, self._rules)
+
+    def verify(
+        self,
+        gold: Any,
+        response: str,
+        question: str = "",
+        question_type: str | None = None,
+        options: Any = None,
+        unit: Any = None,
+        variables: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Judgement:
+        """Judges one response; see `livek12.verify`."""
+        row = {"gold": gold, "response": response, "question": question, "question_type": question_type}
+        (line,) = _lines([{**row, "options": options, "unit": unit, "variables": variables}])
+        (found,) = self._judged([line])
+        if found.decided_by == "input":
+            raise UserError(f"the row to verify {found.reason}")
+        return found
+
+    def batch(self, rows: Iterable[Row]) -> list[Judgement]:
+        """Judges rows.
+
+        Args:
+            rows: each with `gold` and `response`, and what else a row of `livek12 judge-pairs` may have.
+
+        Returns:
+            One judgement a row. A row that cannot be read is `undecided` by `input` with score None, and a warning says
+            why.
+
+        Raises:
+            UserError: a process cannot start, or the judge models cannot be asked at all.
+        """
+        return _warned(self._judged(_lines(rows)))
+
+    async def abatch(self, rows: Iterable[Row]) -> list[Judgement]:
+        """As `batch`, while the event loop goes on."""
+        lines = _lines(rows)
+        futures = self._rules.submit(lines)
+        try:
+            replies = [reply for future in futures for reply in await asyncio.wrap_future(future)]
+            if self._models is not None:
+                futures = await asyncio.to_thread(self._models.submit, lines, replies)
+                replies = [reply for future in futures for reply in await asyncio.wrap_future(future)]
+        finally:
+            _cancel(futures)
+        return _warned([self._judgement(reply) for reply in replies])
+
+    def close(self) -> None:
+        """Ends its processes and closes its judge models; it may be used again."""
+        self._rules.close()
+        if self._models is not None:
+            self._models.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[type[Verifier], tuple[int | None, float | None, str | None]]:
+        return Verifier, (self.workers, self.undecided, self.judge)
+
+    def _judged(self, lines: list[bytes]) -> list[Judgement]:
+        futures = self._rules.submit(lines)
+        try:
+            replies = [reply for future in futures for reply in future.result()]
+            if self._models is not None:
+                futures = self._models.submit(lines, replies)
+                replies = [reply for future in futures for reply in future.result()]
+        finally:
+            _cancel(futures)
+        return [self._judgement(reply) for reply in replies]
+
+    def _judgement(self, reply: Reply) -> Judgement:
+        row, score = reply["row"], reply["row"]["score"]
+        return Judgement(
+            decision=row["decision"],
+            score=self.undecided if score is None and row["decided_by"] != "input" else score,
+            decided_by=row["decided_by"],
+            reason=row["reason"],
+            extracted=reply["extracted"],
+            judge=row["judge"],
+        )
+
+
+_shared = Verifier()
+
+
+def verify(
+    gold: Any,
+    response: str,
+    question: str = "",
+    question_type: str | None = None,
+    options: Any = None,
+    unit: Any = None,
+    variables: Sequence[Mapping[str, Any]] | None = None,
+) -> Judgement:
+    """Whether a response agrees with a reference answer, by the rules alone; for many, see `Verifier`.
+
+    The first call starts a process, which takes a second or two; those after it take milliseconds.
+
+    Args:
+        gold: the reference answer: a text, a number, or a list with one entry a blank or sub-question.
+        response: a whole response, or a bare answer.
+        question: its text, for the form and unit that it asks for, and the blanks that it prints.
+        question_type: `single_choice`, `fill_in_blank`, … or as sources call it; without one, a choice where the
+            options prove it, else a short answer.
+        options: a list of {label, text}, a mapping of labels to texts, or texts.
+        unit: the unit printed behind the blank; a list has one a blank.
+        variables: typed variables {name, description, type, value}; `gold` may then be None.
+
+    Raises:
+        UserError: an argument that cannot be read, or a process that cannot start.
+    """
+    return _shared.verify(gold, response, question, question_type, options, unit, variables)
+
+
+def _models(judge: str) -> HeldModels | None:
+    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.pair_models import HeldModels
+
+    options = judge_options(judge)
+    return None if options.panel is None else HeldModels(options)
+
+
+def _cancel(futures: Iterable[Future[list[Reply]]]) -> None:
+    """What is finished stays so; what has not begun never does."""
+    for future in futures:
+        future.cancel()
+
+
+def _warned(judged: list[Judgement]) -> list[Judgement]:
+    for number, found in enumerate(judged):
+        if found.decided_by == "input":
+            from livek12.core.progress import warn
+
+            warn(f"row {number} {found.reason}", kind="bad row")
+    return judged
+
+
+def _lines(rows: Iterable[Row]) -> list[bytes]:
+    return [_line(number, row) for number, row in enumerate(rows)]
+
+
+def _line(number: int, row: Row) -> bytes:
+    """A row as a line of judge-pairs, by its own id or its number."""
+    try:
+        said = {name: row[name] for name in FIELDS if row.get(name) is not None}
+        name = row.get("id")
+        said["id"] = name if isinstance(name, str | int) and name not in ("", True, False) else number
+        return json.dumps(said, default=_plain).encode()
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        return b"null"  # which the reader of rows says is none
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, lists and bytes of other libraries as JSON; anything else as something that no field may be."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if callable(listed := getattr(value, "tolist", None)):
+        return listed()
+    return {"kind": type(value).__name__}

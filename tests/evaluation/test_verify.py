@@ -1,0 +1,66 @@
+"""`livek12.verify` and `Verifier`: one answer to a row, whoever asks, from wherever, beside whatever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from livek12 import Judgement, UserError, Verifier, verify
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Iterator[Verifier]:
+    with Verifier(workers=2) as verifier:
+        yield verifier
+
+
+def test_one_response() -> None:
+    right = verify(r"\frac{1}{2}", "So the answer is 0.5.")
+    assert (right.decision, right.score, right.extracted) == ("accept", 1.0, ["0.5"])
+    assert verify("(x+1)^2", r"\boxed{x^2+2x+2}").decision == "reject"
+    assert verify("B", "故选B。", question_type="单选题", options={"A": "1", "B": "2"}).decision == "accept"
+    assert verify(["1", "2"], r"\boxed{1} and \boxed{2}", question_type="fill_in_blank").extracted == ["1", "2"]
+    assert verify("3", "3 m/s", question_type="fill_in_blank", unit="m/s").decision == "accept"
+    assert verify(None, "v = 3", variables=[{"name": "v", "type": "numeric", "value": "3"}]).decision == "accept"
+    silent = verify("4", "I add.\n\nI look at it.\n\nDone.", question_type="fill_in_blank")
+    assert (silent.decision, silent.score, silent.decided_by) == ("undecided", None, "extraction")
+
+
+@pytest.mark.parametrize("gold", [None, [], {}, object(), [None]])
+def test_what_cannot_be_verified_is_said_on_one_line(gold: object) -> None:
+    with pytest.raises(UserError, match=r"^the row to verify has no gold \(a text, a number, or a list of them\)$"):
+        verify(gold, "12")
+
+
+def test_a_bad_row_costs_only_itself_and_is_no_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    rows: list[Any] = [{"gold": "1", "response": "1"}, {"response": "1"}, None, {"gold": "1", "response": 1}]
+    with Verifier(workers=1, undecided=0.0) as verifier:
+        judged = verifier.batch([*rows, {"gold": "1", "response": "a word"}])
+    assert [found.score for found in judged] == [1.0, None, None, None, 0.0]
+    assert [found.decided_by == "input" for found in judged] == [False, True, True, True, False]
+    assert "row 1 has no gold" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"workers": 0}, "workers 0: "),
+        ({"workers": True}, "workers True: "),
+        ({"undecided": "0"}, "undecided '0': "),
+        ({"undecided": float("nan")}, "undecided nan: "),
+        ({"judge": " "}, "names nobody"),
+        ({"judge": "m@openai:foo"}, "foo"),
+    ],
+)
+def test_settings_that_cannot_be(settings: Json, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        Verifier(**settings)
+
+
+def test_an_empty_batch(verifier: Verifier) -> None:
+    assert verifier.batch([]) == []
+    assert isinstance(verifier.verify("1", "1"), Judgement)
