@@ -4,6 +4,7 @@
 # `bash scripts/test.sh quick` instead runs lint, types, layers and the tests of the rooms that need neither a model nor a
 # browser, without torch: in .venv-test where it has been set up, else in .venv-quick.
 # `bash scripts/test.sh wheel WHEEL` runs those tests on a built wheel, in .venv-wheel, made anew.
+# `bash scripts/test.sh release` runs, in the same environment, the dear tests that this leaves out.
 # `bash scripts/test.sh harnesses` instead tries each harness in an environment of its own, as the docs say (before a
 # release).
 set -euo pipefail
@@ -12,6 +13,11 @@ cd "$(dirname "$0")/.."
 if [ "${1:-}" = harnesses ]; then
     shift
     exec bash scripts/test_harnesses.sh "$@"
+fi
+which="not release"
+if [ "${1:-}" = release ]; then
+    shift
+    which=release
 fi
 start=$SECONDS
 step() { echo "== $((SECONDS - start)) s: $*"; }
@@ -76,4 +82,5 @@ check .venv-test
 
 step "pytest, two files at a time"
 # A core for each: models whose threads fight for the cores take three times as long.
-OMP_NUM_THREADS=1 .venv-test/bin/python -m pytest --numprocesses 2 --dist loadfile "$@"
+OMP_NUM_THREADS=1 .venv-test/bin/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
+    -m "$which" "$@"

@@ -28,6 +28,7 @@ def side(name: str, generation: float, whole: float, **answers: str) -> Side:
     return Side(name, Timed(whole, 1.0, 0.5, 0), generation, texts)
 
 
+@pytest.mark.release
 @pytest.mark.slow
 def test_pages_are_encoded_once_by_ours_and_the_answers_are_those_of_the_bare_engine(tmp_path: Path) -> None:
     needs("vllm", "torchvision")

@@ -69,6 +69,7 @@ def test_it_starts_and_prints_figures(script: str, tmp_path: Path, request: pyte
     assert re.search(r"\d", said)
 
 
+@pytest.mark.release
 @pytest.mark.slow
 def test_both_sides_of_the_generation_benchmark_start(tmp_path: Path) -> None:
     needs("vllm")

@@ -94,13 +94,17 @@ def bare_vllm(folder: Path, **args: Any) -> VLLMEngine:
 
 
 def gone(process: int) -> bool:
-    """Whether a process has ended; a zombie has."""
+    """Whether a process has ended; a zombie has, once none of its threads is left."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return True
-    state = Path(f"/proc/{process}/stat")
-    return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
+    place = Path(f"/proc/{process}")
+    try:
+        zombie = (place / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return zombie and len(list((place / "task").iterdir())) == 1
+    except OSError:  # it ended meanwhile, or there is no /proc
+        return not place.exists() and place.parent.is_dir()
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:

@@ -456,6 +456,7 @@ def test_a_batch_size_is_a_number_or_auto(size: str) -> None:
         make_engine("transformers", "any", {"batch_size": size})
 
 
+@pytest.mark.release
 def test_a_gguf_file_is_a_model(small_gguf: Path) -> None:
     needs("torch", "transformers", "gguf")
     engine = make_engine("transformers", str(small_gguf), {})

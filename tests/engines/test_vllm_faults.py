@@ -142,6 +142,7 @@ def test_a_killed_process_is_started_again_and_all_is_done_once(tiny_text: Path,
     assert "vllm died (vLLM's process was killed by signal 9 (out of memory?)" in done.stderr
 
 
+@pytest.mark.release
 def test_a_kill_while_the_model_is_loaded_leaves_nothing(tiny_text: Path, tmp_path: Path) -> None:
     """The weights never come, so that vLLM's own process and its worker would wait for ever."""
     folder = tmp_path / "endless"
@@ -222,6 +223,7 @@ def test_what_processes_write_is_passed_on_and_kept(capfd: pytest.CaptureFixture
     assert capfd.readouterr().err == LOGGED
 
 
+@pytest.mark.release
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="each of two workers has a core of its own")
 def test_with_tensor_parallelism_the_cause_is_the_workers(tiny_text: Path, tmp_path: Path) -> None:
     """The weights end early: each worker says so, vLLM's own process only that they have."""

@@ -12,6 +12,7 @@ from tests.evaluation.test_sweep import TASKS, Sweeping, answered
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.release
 def test_replicas_on_ray_answer_all_once(data: Path, tmp_path: Path) -> None:
     needs("ray")
     needs_transformers()

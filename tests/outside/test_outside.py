@@ -180,6 +180,7 @@ def test_lm_eval_and_inspect_ask_it(hipho_data: Path, tmp_path: Path) -> None:
     assert len((tmp_path / "log").read_text().splitlines()) == 14, done.stdout[-2000:] + done.stderr[-2000:]
 
 
+@pytest.mark.release
 @pytest.mark.slow
 def test_lmms_eval_asks_it(hipho_data: Path, hipho_answers: Path, tmp_path: Path) -> None:
     needs("lmms_eval")

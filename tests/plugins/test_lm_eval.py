@@ -324,6 +324,7 @@ def lm_eval_command(*args: str, cwd: Path, **environment: str) -> subprocess.Com
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=cwd, env=variables)
 
 
+@pytest.mark.release
 def test_its_own_command_line_with_a_genuine_model(sample_data: str, served: str, tmp_path: Path) -> None:
     ended = livek12_here("plugins", "lm-eval", "--data", sample_data)
     model = f"model=SmolLM2-135M-Instruct,base_url={served}/chat/completions,num_concurrent=2"
