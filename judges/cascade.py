@@ -39,10 +39,18 @@ class Cascade:
         stages: in the order in which they are asked.
         remembered: how many decisions are kept in memory.
         store: where dear decisions are kept across runs; None keeps none.
+        guard: asked before them: what it rejects is wrong, and what it doubts (with a reason) no stage accepts.
     """
 
-    def __init__(self, stages: Sequence[Stage], remembered: int = REMEMBERED, store: Store | None = None) -> None:
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        remembered: int = REMEMBERED,
+        store: Store | None = None,
+        guard: Stage | None = None,
+    ) -> None:
         self.stages = tuple(stages)
+        self.guard = guard
         self._remembered = remembered
         self._store = store
         self._known: OrderedDict[AnswerComparison, Decision] = OrderedDict()
@@ -99,10 +107,15 @@ class Cascade:
             asked.append(self.decide(replace(comparison, gold=gold, answer=answer)))
             return asked[-1]
 
+        def alike(one: str, other: str) -> Decision:
+            plain = replace(comparison, gold=one, answer=other, asked_form="", asked_expression="")
+            asked.append(self.decide(plain))
+            return asked[-1]
+
         if said := restated(comparison.answer):
-            decision = weigh(said, comparison, whole, compare)
+            decision = weigh(said, comparison, whole, compare, alike)
         elif said := restated(comparison.gold):
-            decision = weigh_key(said, comparison, whole, compare)
+            decision = weigh_key(said, comparison, whole, compare, alike)
         else:
             return whole
         return replace(decision, lasting=all(one.lasting for one in (whole, *asked)))
@@ -110,10 +123,13 @@ class Cascade:
     def _stage_by_stage(self, comparison: AnswerComparison) -> Decision:
         reasons: list[str] = []
         lasting = True
+        form = _said(self.guard, comparison) if self.guard is not None else undecided("rules")
+        if form.decision == "reject":
+            return form
         for stage in self.stages:
             decision = _said(stage, comparison)
             if decision.decision != "undecided":
-                return decision
+                return form if decision.decision == "accept" and form.reason else decision
             lasting = lasting and decision.lasting
             if decision.reason:
                 reasons.append(f"{stage.name}: {decision.reason}")
@@ -138,11 +154,14 @@ def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
 def default_cascade(store: Store | None = None) -> Cascade:
     """Choice letters, true or false, numbers, chemistry, opposite words, symbolic equality, text normal forms.
 
+    All of them behind the form that the question asks for.
+
     Args:
         store: where dear decisions are kept across runs; None keeps none.
     """
     from livek12.judges.rules.chemistry import ChemistryStage
     from livek12.judges.rules.choice import ChoiceStage
+    from livek12.judges.rules.form import FormStage
     from livek12.judges.rules.numeric import NumberStage
     from livek12.judges.rules.symbolic import SymbolicStage
     from livek12.judges.rules.text import TextStage
@@ -151,7 +170,7 @@ def default_cascade(store: Store | None = None) -> Cascade:
 
     stages: list[Stage] = [ChoiceStage(), TrueFalseStage(), NumberStage(), ChemistryStage()]
     stages += [WordStage(), SymbolicStage(), TextStage()]
-    return Cascade(stages, store=store)
+    return Cascade(stages, store=store, guard=FormStage())
 
 
 def decision_store() -> Store:

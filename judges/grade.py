@@ -26,6 +26,7 @@ from livek12.judges.parts import (
     blank_values,
     parts_of,
 )
+from livek12.judges.rules.demands import Demand, demand
 from livek12.judges.rules.expected_form import asked_unit, asks_for_monotony, shows_unit
 from livek12.judges.rules.labels import label_sequence
 from livek12.judges.rules.names import place_of, placed, unnamed
@@ -206,15 +207,19 @@ def _any_of(decisions: Sequence[Decision]) -> Decision:
 def _comparison(
     question: Question, part: GradedPart, gold: str, answer: str, config: GradingConfig
 ) -> AnswerComparison:
+    alone = len(parts_of(question)) == 1
+    asked = demand(question.question) if alone else Demand()
     return AnswerComparison(
         gold=gold,
         answer=answer,
         question_type=question.question_type,
         options=tuple(question.options),
         language=question.language,
-        unit=part.unit or (asked_unit(question.question) if len(parts_of(question)) == 1 else None),
+        unit=part.unit or (asked_unit(question.question) if alone else None),
         unit_shown=shows_unit(question.question, gold),
         open_ends=asks_for_monotony(question.question),
+        asked_form=asked.form,
+        asked_expression=asked.expression,
         variable_type=part.type,
         partial_credit=config.partial_credit,
         question_id=question.id,

@@ -20,7 +20,7 @@ from livek12.judges.rules.text import normal_form
 NAME = "restated"
 MAX_CHARS = 300
 Compare = Callable[[str, str], Decision]
-"""What the rules say to a key and an answer."""
+"""What the rules say to a key and an answer, or (`alike`) to two values of one text, whatever form is asked for."""
 
 
 class Restated(NamedTuple):
@@ -131,17 +131,17 @@ def _agree(first: Number | None, second: Number | None) -> bool:
     return abs(first.value - second.value) < max(first.quantum or 0, second.quantum or 0)
 
 
-def _rounded(found: Restated, compare: Compare) -> bool:
+def _rounded(found: Restated, alike: Compare) -> bool:
     """Whether the one is the other, perhaps rounded."""
     second = read_number(found.second)
     if _agree(read_number(found.first), second):
         return True
-    return second is not None and compare(f"≈{bare(found.second)}", found.first).decision == "accept"
+    return second is not None and alike(f"≈{bare(found.second)}", found.first).decision == "accept"
 
 
-def weigh(found: Restated, comparison: AnswerComparison, whole: Decision, compare: Compare) -> Decision:
+def weigh(found: Restated, comparison: AnswerComparison, whole: Decision, compare: Compare, alike: Compare) -> Decision:
     """What an answer that says its value twice is worth, beside the verdict on the whole text."""
-    if _as_a_whole(found, comparison, whole) or _is_product(found, compare):
+    if _as_a_whole(found, comparison, whole) or _is_product(found, alike):
         return whole
     said = [compare(comparison.gold, form) for form in (found.first, found.second)]
     outcomes = [one.decision for one in said]
@@ -149,22 +149,24 @@ def weigh(found: Restated, comparison: AnswerComparison, whole: Decision, compar
         return said[0]
     if found.kind == "or" and (listed := compare(comparison.gold, found.as_list)).decision != "undecided":
         return listed
-    if outcomes == ["reject", "reject"] and _one_value(found, compare):
+    if outcomes == ["reject", "reject"] and _one_value(found, alike):
         return said[0]
-    if "accept" in outcomes and found.kind != "about" and _one_value(found, compare):
+    if "accept" in outcomes and found.kind != "about" and _one_value(found, alike):
         return accept(NAME, "right in one of two equal forms")
     exact = outcomes[0] == "accept" if found.kind == "about" else "accept" in outcomes
-    if exact and "reject" not in outcomes and _rounded(found, compare):
+    if exact and "reject" not in outcomes and _rounded(found, alike):
         return accept(NAME, "right, and rounded")
     return whole if whole.decision == "undecided" and set(outcomes) == {"undecided"} else _two_values(whole)
 
 
-def weigh_key(found: Restated, comparison: AnswerComparison, whole: Decision, compare: Compare) -> Decision:
+def weigh_key(
+    found: Restated, comparison: AnswerComparison, whole: Decision, compare: Compare, alike: Compare
+) -> Decision:
     """What an answer is worth to a key that says its value twice: either form is right where they are one value."""
-    if _as_a_whole(found, comparison, whole) or _is_product(found, compare):
+    if _as_a_whole(found, comparison, whole) or _is_product(found, alike):
         return whole
     outcomes: set[Outcome] = {compare(form, comparison.answer).decision for form in (found.first, found.second)}
-    if "accept" in outcomes and _one_value(found, compare):
+    if "accept" in outcomes and _one_value(found, alike):
         return accept(NAME, "one of two forms of the key")
     listed = compare(found.as_list, comparison.answer)
     if listed.decision == "accept":
@@ -180,14 +182,14 @@ def _as_a_whole(found: Restated, comparison: AnswerComparison, whole: Decision) 
     return whole.decision == "accept" and (found.kind == "bare" or not product)
 
 
-def _is_product(found: Restated, compare: Compare) -> bool:
+def _is_product(found: Restated, alike: Compare) -> bool:
     """Whether two values without a word between them are no one value: 3 (4) is twelve, 30° (π/6) is thirty."""
-    return found.kind == "bare" and not _rounded(found, compare) and not _one_value(found, compare)
+    return found.kind == "bare" and not _rounded(found, alike) and not _one_value(found, alike)
 
 
-def _one_value(found: Restated, compare: Compare) -> bool:
-    said = compare(found.first, found.second).decision
-    return said == "accept" or (found.kind == "about" and said == "undecided" and _rounded(found, compare))
+def _one_value(found: Restated, alike: Compare) -> bool:
+    said = alike(found.first, found.second).decision
+    return said == "accept" or (found.kind == "about" and said == "undecided" and _rounded(found, alike))
 
 
 def _two_values(whole: Decision) -> Decision:

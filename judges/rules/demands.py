@@ -1,0 +1,254 @@
+"""What a question's wording demands of the form of its answer, and the expression that it asks about.
+
+Pure functions of the text, linear in its length. Read are only plain demands: an expression that is printed directly
+beside its verb ("Factor $x^2-1$ completely", "化简：…", "…을 전개하시오", "2+3=____"), and fixed phrases ("in lowest
+terms", "用科学记数法"). Where a question has several parts, or its verbs have different expressions, nothing is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from livek12.judges.rules.notation import to_latex
+from livek12.judges.rules.tokens import Token, Unparsable, tokenize
+
+MAX_CHARS = 6_000
+"""A longer question tells a story, and its first words are no demand."""
+MAX_EXPRESSION = 160
+MAX_BEFORE = 420
+MAX_STEP = 20
+
+
+class Demand(NamedTuple):
+    """The kinds of form, in alphabetic order with spaces between, and the expression asked about; "" for neither."""
+
+    form: str = ""
+    expression: str = ""
+
+
+_NONE = Demand()
+_IN_FRONT = {
+    "factor": ("factor", "因式分解", "分解因式", "인수분해하"),
+    "expand": ("expand", "multiply out", "展开", "전개하"),
+    "simplify": ("simplify", "reduce", "化简", "约分", "간단히 하"),
+    "rationalise": ("rationali", "分母有理化", "유리화하"),
+    "evaluate": ("compute", "calculate", "evaluate", "work out", "计算", "求值", "계산하"),
+    "find": ("find", "determine", "what is", "what does", "give", "state"),
+    "convert": ("write", "rewrite", "express", "convert", "change", "用科学记数法表示", "用科学计数法表示", "나타내"),
+    "round": ("round", "approximate"),
+    "solve": ("solve", "解方程", "解不等式", "방정식을 푸"),
+}
+_AT_BLANK = ("__", "\\_\\_", "\\underline", "?", "？", "()", "( )", "（）", "（ ）", "▲")
+_BEHIND = {
+    "factor": ("因式分解", "分解因式", "인수분해"),
+    "expand": ("展开", "전개"),
+    "simplify": ("化简", "约分", "간단히"),
+    "rationalise": ("分母有理化", "유리화"),
+    "evaluate": ("的值", "的结果", "의 값", "계산"),
+    "convert": (
+        "化成",
+        "化为",
+        "写成",
+        "用科学",
+        "用小数",
+        "用分数",
+        "用最简",
+        "用百分",
+        "기약분수로",
+        "분수로",
+        "소수로",
+        "백분율로",
+        "과학적",
+    ),
+    "round": ("四舍五入", "精确到", "保留", "반올림", "소수점"),
+    "find": _AT_BLANK,
+}
+
+
+def _any_of(verbs: dict[str, tuple[str, ...]]) -> tuple[re.Pattern[str], dict[str, str]]:
+    """One pattern of literals, which is searched for quickly, and the kind of each."""
+    kinds = {verb: kind for kind, literals in verbs.items() for verb in literals}
+    return re.compile("|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))), kinds
+
+
+_FRONT_VERB, _FRONT_KINDS = _any_of(_IN_FRONT)
+_BEHIND_VERB, _BEHIND_KINDS = _any_of(_BEHIND)
+_STEP = re.compile(r"(?:^|[.;:!?。；：，,\n\]]|\b(?:please|then|fully|completely)|\d\))[\s*]*$")
+_ENDING = re.compile(
+    r"(?:(?P<value> the (?:exact |numerical )?value of)|(?P<factor> the (?:complete |prime )?factori[sz]ation of)"
+    r"|(?:i?[sz]e)?(?: off)?)\b"
+)
+_HANGUL_ENDING = re.compile("(?:시오|여라|어라|면|세요)")
+_PARTICLE = re.compile(r"(?:进行|[을를의]|(?:[을를]\s*완전히)|(?:의\s*분모를))\s*$")
+_FILLER = re.compile(
+    r"(?:[\s:：*]|\b(?:and (?:simplify|evaluate)|the|following|expressions?|value|result|of"
+    r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical|given|below|sum|product|each|equations?|integral|limit"
+    r"|denominators?|in|algebraic)\b|for \$?[a-z]\$?(?=[\s:,])"
+    r"|下列|多项式|各?式子?|代数式|方程|分数|下面|结果|[.。，,：]|다음|식|을|를)*",
+    re.IGNORECASE,
+)
+_FORMULA = re.compile(
+    r"\$\$(?P<a>[^$]{1,400})\$\$|\$(?P<b>[^$]{1,400})\$|\\\((?P<c>(?:[^\\]|\\(?!\))){1,400})\\\)"
+    r"|\\\[(?P<d>(?:[^\\]|\\(?!\])){1,400})\\\]"
+)
+_TAIL = re.compile(
+    r"\s*(?:$|[.,;:?!)。，；：？！\n]|=|(?:completely|fully|over|as|in|to|into|by|and|where|when|if|for|given|with|using"
+    r"|without|exactly|correct|rounded)\b|[的用化写，]|因式|分解|其中|进行|精确|[을를의은는이가])",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"\.(?=\s|$)|[?？。；;\n]|[,，](?=\s)")
+_EDGE = " \t\r\n.,;:=?，。；：？$"
+_NOT_BEFORE = "\u4e00-\u9fff\uac00-\ud7a3，。？；：、\n$"
+_LAST_RUN = re.compile(rf"[^{_NOT_BEFORE}]+$")
+_PARTS = (
+    re.compile(r"(?<![\w)}\\^])[(（]1[)）]|①|(?m:^)1[.)、]"),
+    re.compile(r"(?<![\w)}\\^])[(（]2[)）]|②|(?m:^)2[.)、]"),
+)
+_PHRASES = {
+    "lowest": r"\b(?:lowest terms?|simplest terms|lowest form|irreducible fraction|reduced fraction)\b"
+    r"|最简分数|既约分数|约分|기약분수",
+    "simplify": r"\b(?:simplest (?:\w+ )?form|simplified form|reduced form)\b|最简二次根式|最简形式|가장 간단한",
+    "scientific": r"\bscientific notation\b|科学[记计]数法|과학적 표기",
+    "fraction": r"\bas an? (?:\w+ )?fraction\b|\bcommon fraction\b|(?:化成|化为|写成|用)(?:最简)?分数|분수로",
+    "decimal": r"\bas an? (?:\w+ )?decimal\b|\bin decimal (?:form|notation)\b|(?:化成|化为|写成|用)小数|소수로",
+    "percent": r"\b(?:as|to|into) an? percent(?:age)?\b|(?:化成|化为|写成|用)百分数|백분율로",
+    "mixed": r"\b(?:as|to|into) an? (?:\w+ )?mixed (?:number|fraction|numeral)|(?:化成|化为|写成|用)带分数|대분수로",
+    "pi": r"\bin terms of \$?(?:\\\()?\s*(?:\\?pi\b|π)|(?:保留|用含?)\s*\$?\s*(?:\\pi|π)",
+    "exact": r"\bexact (?:value|answer|form|expression)s?\b|精确值|准确值|정확한 값",
+    "factor": r"\bin (?:\w+ )?factored form\b|\b(?:completely|fully) factored\b",
+    "expand": r"\bin expanded form\b",
+}
+_FORMS = {kind: re.compile(pattern) for kind, pattern in _PHRASES.items()}
+_HINT = re.compile(
+    r"lowest|simplest|simplified|reduced|irreducible|notation|fraction|decimal|percent|mixed|terms of|exact|factored"
+    r"|expanded|最简|既约|约分|科学|分数|小数|保留|用|精确|准确|기약|가장|과학|분수|소수|백분율|정확"
+)
+"""One of these stands in every phrase."""
+_EXCLUSIVE = (("fraction", "decimal", "percent", "scientific"), ("factor", "expand"), ("exact", "decimal"))
+_COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4}
+_PLACES = (
+    re.compile(
+        r"\bto (?P<n>\d|one|two|three|four) (?:decimal|d\.?p)|保留(?P<m>[一两二三四\d])位小数"
+        r"|소수점 (?:아래 )?(?P<k>\d) ?째 ?자리까지"
+    ),
+    re.compile(r"nearest (?P<n>whole|integer|tenth|hundredth|thousandth)\b"),
+    re.compile(r"精确到\s*\$?(?P<n>0\.0{0,5}1)(?!\d)"),
+)
+_NEAREST = {"whole": 0, "integer": 0, "tenth": 1, "hundredth": 2, "thousandth": 3}
+
+
+@lru_cache(maxsize=4096)
+def demand(question: str) -> Demand:
+    """What a question demands; nothing where it has several parts, or different expressions for its verbs."""
+    if len(question) > MAX_CHARS or all(part.search(question) for part in _PARTS):
+        return _NONE
+    lower = question.lower()
+    forms = {kind for kind, pattern in _FORMS.items() if pattern.search(lower)} if _HINT.search(lower) else set()
+    tasks = [*_in_front(question), *_behind(question)]
+    if len({"".join(to_latex(expression).split()) for _, expression in tasks}) > 1:
+        tasks = []
+    forms |= {kind for kind, _ in tasks}
+    if "round" in forms:
+        forms = forms - {"round", "decimal"} | _places(question)
+    for group in _EXCLUSIVE:
+        if len(forms & set(group)) > 1:
+            forms -= set(group)
+    return Demand(" ".join(sorted(forms)), tasks[0][1] if tasks else "")
+
+
+def _in_front(text: str) -> Iterator[tuple[str, str]]:
+    """Verbs with the expression behind them."""
+    lower = text.lower()
+    for verb in _FRONT_VERB.finditer(lower if len(lower) == len(text) else text):
+        kind, end = _FRONT_KINDS[verb[0]], verb.end()
+        if verb[0].isascii():
+            ending = _ENDING.match(lower, end)
+            if ending is None or not _STEP.search(lower, max(0, verb.start() - MAX_STEP), verb.start()):
+                continue
+            kind = "factor" if ending["factor"] else "evaluate" if ending["value"] else kind
+            end = ending.end()
+        elif (hangul := _HANGUL_ENDING.match(text, end)) is not None:
+            end = hangul.end()
+        filler = _FILLER.match(text, end)
+        found = _expression(text, filler.end() if filler else end).strip(_EDGE)
+        if found and _counts(kind, found):
+            yield kind, found
+
+
+def _behind(text: str) -> Iterator[tuple[str, str]]:
+    """Verbs with the expression before them, as Chinese and Korean put it, and blanks behind an equals sign."""
+    for verb in _BEHIND_VERB.finditer(text):
+        kind, head = _BEHIND_KINDS[verb[0]], text[: verb.start()][-MAX_BEFORE:]
+        if kind == "find":
+            head = head.rstrip()
+            if not head.rstrip(" $").endswith("="):
+                continue
+            found = _before(head.removesuffix("="))
+        elif text.startswith("域", verb.end()):
+            continue
+        else:
+            found = _before(_PARTICLE.sub("", head))
+        found = found.strip(_EDGE)
+        if found and _counts(kind, found):
+            yield kind, found
+
+
+_SYMBOL = re.compile(r"\\?[A-Za-z]+(?:_\{?\w{1,12}\}?)?'*")
+_OPERATION = re.compile(r"[-+*/^!×÷√²³]|\\(?:frac|dfrac|tfrac|sqrt|times|cdot|div|binom|log|lg|ln|sin|cos|tan|int|sum)")
+
+
+def _counts(kind: str, expression: str) -> bool:
+    """Whether an expression is more than a name, and for "find" one to be worked out."""
+    if len(expression) > MAX_EXPRESSION or _SYMBOL.fullmatch(expression):
+        return False
+    if kind in {"find", "evaluate"}:
+        return _OPERATION.search(expression) is not None or "(" in expression
+    return any(char.isalnum() for char in expression)
+
+
+def _expression(text: str, start: int) -> str:
+    """The formula, or the run of plain mathematics, that begins here and is followed by nothing that belongs to it."""
+    formula = _FORMULA.match(text, start)
+    if formula:
+        inner = next(group for group in formula.groups() if group is not None)
+        return inner if _TAIL.match(text, formula.end()) else ""
+    stop = _SENTENCE.search(text, start, start + MAX_EXPRESSION)
+    source, words = _words(text[start : stop.start() if stop else start + MAX_EXPRESSION])
+    if not words:
+        return source
+    return source[: words[0].start] if _TAIL.match(source, words[0].start) else ""
+
+
+def _before(text: str) -> str:
+    """The formula, or the run of plain mathematics, at the end of a text."""
+    head = text.rstrip()
+    for opening, closing in (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]")):
+        if head.endswith(closing):
+            start = head.rfind(opening, 0, -len(closing))
+            return head[start + len(opening) : -len(closing)].strip() if start >= 0 else ""
+    run = _LAST_RUN.search(head[-MAX_EXPRESSION:])
+    source, words = _words(run[0] if run else "")
+    return source[words[-1].end if words else 0 :].strip()
+
+
+def _words(text: str) -> tuple[str, list[Token]]:
+    """A text as the reader of formulas sees it, and the words in it that no formula has."""
+    try:
+        tokens, source = tokenize(text)
+    except Unparsable:
+        return "", []
+    return source, [token for token in tokens if token.kind == "word" and not token.text.startswith("\\")]
+
+
+def _places(text: str) -> set[str]:
+    """How many decimal places a value is to be rounded to."""
+    found = {number for pattern in _PLACES for match in pattern.finditer(text) for number in match.groups() if number}
+    if len(found) != 1:
+        return set()
+    (number,) = found
+    if number in _NEAREST:
+        return {f"places:{_NEAREST[number]}"}
+    return {f"places:{_COUNTS.get(number, number) if '.' not in number else len(number) - 2}"}
