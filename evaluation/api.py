@@ -68,6 +68,7 @@ def evaluate(
     judge_engine: str = "",
     judge_engine_args: str | Mapping[str, Any] = "",
     judge_method: str = "",
+    judge_prompt: str | Path = "",
     **sampling: Any,
 ) -> Run:
     """Asks, marks, scores and reports, as `livek12 run` does; called again with the same folder, it goes on.
@@ -86,6 +87,7 @@ def evaluate(
         judge_engine: of judges that name none; default auto.
         judge_engine_args: of judges that name no engine.
         judge_method: default the task's own.
+        judge_prompt: the file with the prompt of a published verifier (methods "compass" and "xverify").
         **sampling: max_tokens, temperature, top_p, top_k, seed, system_prompt, thinking_budget, in place of the
             defaults of the tasks.
 
@@ -109,7 +111,7 @@ def evaluate(
         str(model),
         Path(out),
         _place(data),
-        judges=judge_options(judge, judge_engine, judge_engine_args, judge_method),
+        judges=judge_options(judge, judge_engine, judge_engine_args, judge_method, judge_prompt),
         engine=engine,
         engine_args=engine_args,
         limit=limit,
@@ -154,6 +156,8 @@ def judge(
     *,
     task: str | Task | None = None,
     judge: str = "rules",
+    judge_method: str = "",
+    judge_prompt: str | Path = "",
     model: str = "",
     finish_reason: str | None = "stop",
 ) -> Verdict:
@@ -168,6 +172,8 @@ def judge(
         response: what the model said.
         task: whose rule for partly right choices and whose judging protocol count; default an exact match.
         judge: as for `evaluate`.
+        judge_method: as for `evaluate`.
+        judge_prompt: as for `evaluate`.
         model: who wrote the response, which never judges itself.
         finish_reason: "length" for a response that was cut off at its token limit.
 
@@ -189,7 +195,7 @@ def judge(
         key=key, text=split.text, reasoning=split.reasoning, finish_reason=finish_reason, engine="python", model=model
     )
     authors = (model,) if model else ()
-    with Jury(judge_options(judge)) as judges:
+    with Jury(judge_options(judge, method=judge_method, prompt=judge_prompt)) as judges:
         scorer = Scorer.of(judges, asked.judge, asked.partial_credit, authors)
         return scorer.mark(question, said, authors)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
@@ -251,6 +252,7 @@ def judge_options(
     engine: str = "",
     engine_args: str | Mapping[str, Any] = "",
     method: str = "",
+    prompt: str | Path = "",
     *,
     answers: str = "",
     data: str = "",
@@ -265,5 +267,5 @@ def judge_options(
     """
     from livek12.judges.llm.spec import parse_judge
 
-    panel = parse_judge(judge, engine, engine_args, method)
+    panel = parse_judge(judge, engine, engine_args, method, prompt)
     return JudgeOptions(panel, answers, data, cache, audit, together=stages == "overlap")

@@ -132,7 +132,9 @@ class Jury:
         from livek12.judges.llm.audit import Auditor
 
         wanted = named.audit and self.options.audit
-        return Auditor(self.panel, named.size) if wanted and self.panel is not None else None
+        if not wanted or self.panel is None or self.panel.spec.prompt is not None:  # a verifier knows one question only
+            return None
+        return Auditor(self.panel, named.size)
 
     def __enter__(self) -> Jury:
         return self

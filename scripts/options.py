@@ -45,7 +45,13 @@ JudgeEngineArgs = Annotated[
     str, typer.Option("--judge-engine-args", help="Arguments for the engine of such judges: K=V,…")
 ]
 JudgeMethod = Annotated[
-    str, typer.Option("--judge-method", help="p1, p2, p3, count, marks, s2s, l2s or l2l; default: the task's own.")
+    str,
+    typer.Option(
+        "--judge-method", help="p1, p2, p3, count, marks, s2s, l2s, l2l, compass or xverify; default: the task's own."
+    ),
+]
+JudgePrompt = Annotated[
+    str, typer.Option("--judge-prompt", help="The prompt file of a published verifier, for compass and xverify.")
 ]
 Answers = Annotated[
     str, typer.Option("--answers", help="A data set with the reference answers, if the run's questions have none.")

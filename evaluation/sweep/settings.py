@@ -172,6 +172,7 @@ class Sweep(Strict):
     judge_engine: Text | None = None
     judge_engine_args: dict[Text, Any] = {}
     judge_method: Text | None = None
+    judge_prompt: Text | None = None
     cache: bool = True
     audit: bool = True
     stages: Text = "auto"

@@ -30,7 +30,7 @@ from livek12.engines.sessions import SessionWriter
 from livek12.engines.spec import ModelSpec
 from livek12.judges.llm.families import normalised
 from livek12.judges.llm.forms import Form
-from livek12.judges.llm.prompts import Prompt, Values, load_prompt
+from livek12.judges.llm.prompts import AnyPrompt, Values, load_prompt
 from livek12.judges.llm.schedule import NOT_UP, Schedule
 
 if TYPE_CHECKING:
@@ -197,13 +197,13 @@ class JudgeModel:
         """Under what is remembered whether the judge sees, so that one whose replies are known need not come up."""
         return canonical_json(["sees", self.spec.identity])
 
-    def ask(self, key: Key, prompt: Prompt, values: Values, form: Form[T], trial: int = 0) -> Answer[T]:
+    def ask(self, key: Key, prompt: AnyPrompt, values: Values, form: Form[T], trial: int = 0) -> Answer[T]:
         """Puts one question to the judge.
 
         Args:
             key: names what is asked: the prompt (as `task`), question and response. Recorded replies are found by
                 it, with the trial `trial * ATTEMPTS + attempt`.
-            prompt: the prompt file.
+            prompt: how the question is worded.
             values: what goes into it.
             form: how the reply has to be.
             trial: another draw of the same question (seed and cache entry differ).
@@ -254,7 +254,7 @@ class JudgeModel:
             self._engine = self._sender = None
             self._up.close()
 
-    def _call(self, prompt: Prompt, request: Request) -> tuple[Call, bool]:
+    def _call(self, prompt: AnyPrompt, request: Request) -> tuple[Call, bool]:
         """One request and whether its reply was cut off."""
         key = self._memory_key(prompt, request)
         here = hash((key, str(request.key)))
@@ -283,7 +283,7 @@ class JudgeModel:
         """Whether it is another's turn."""
         return self._takes_turns and self._schedule is not None and not self._schedule.admits(self)
 
-    def _memory_key(self, prompt: Prompt, request: Request) -> str:
+    def _memory_key(self, prompt: AnyPrompt, request: Request) -> str:
         # One name may be another model at another address.
         address = self.spec.engine_args.get("base_url") or os.environ.get("OPENAI_BASE_URL", "")
         return memory_key([prompt.sha256, self.spec.identity, address], request)
@@ -332,7 +332,7 @@ class JudgeModel:
                     self._store.put(self._eyes, json.dumps(self._known_to_see))
             return self._engine
 
-    def _made(self, prompt: Prompt, response: Response, remembered: bool) -> Call:
+    def _made(self, prompt: AnyPrompt, response: Response, remembered: bool) -> Call:
         prices = self.spec.prices
         counts = (response.prompt_tokens, response.cached_tokens, response.completion_tokens)
         return Call(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from livek12.core.replies import (
+    MAX_REPLY,
     Json,
     Unreadable,
     a_bool,
@@ -51,6 +52,13 @@ class Checked:
 
     correct: bool
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Invalid:
+    """What a judge found neither right nor wrong (cut off, say), and why."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,58 @@ class FinalLine:
         if match is None:
             raise Unreadable(f"is not 'Final Answer: …, Decision: [TRUE] or [FALSE]': {glimpse(text)}")
         return Checked(_TRUTH[match["decision"]], f"final answer: {match['answer']}")
+
+
+# --- published verifiers --------------------------------------------------------------------------------------------
+
+_COMPASS = re.compile(
+    r"(?:Final Judge?ment:)?\s*\$?(?:\\boxed\{(?P<boxed>[ABC])\}|\(?(?P<plain>[ABC])\)?)\$?"
+    r"(?:\s*[-–—:]\s*(?P<word>[A-Z]+))?\.?"
+)
+_COMPASS_WORDS = {"CORRECT": "A", "INCORRECT": "B"} | dict.fromkeys(
+    ("INVALID", "INCOMPLETE", "REPETITIVE", "REFUSAL"), "C"
+)
+
+
+@dataclass(frozen=True)
+class CompassLine:
+    r"""CompassVerifier: A (right), B (wrong) or C (no valid answer), alone or as the last line of an analysis.
+
+    The line may be `Final Judgment: \boxed{A} - CORRECT`, or the word alone; letter and word have to agree.
+    """
+
+    schema: Json | None = None
+
+    def read(self, text: str) -> Checked | Invalid:
+        """The judgement of the last line."""
+        line = _last_line(text)
+        match = _COMPASS.fullmatch(line)
+        letter = (match["boxed"] or match["plain"]) if match else _COMPASS_WORDS.get(line)
+        word = match["word"] if match else line
+        if letter is None or (word and _COMPASS_WORDS.get(word) != letter):
+            raise Unreadable(f"does not end in A, B or C: {glimpse(line)}")
+        return Invalid(f"no valid answer ({word or letter})") if letter == "C" else Checked(letter == "A")
+
+
+@dataclass(frozen=True)
+class XVerifyWord:
+    """xVerify: Correct or Incorrect and nothing else, with or without square brackets."""
+
+    schema: Json | None = None
+
+    def read(self, text: str) -> Checked:
+        """The one word."""
+        word = re.fullmatch(r"\[?(correct|incorrect)\]?\.?", text.strip().lower())
+        if word is None:
+            raise Unreadable(f"is neither Correct nor Incorrect: {glimpse(text)}")
+        return Checked(word[1] == "correct")
+
+
+def _last_line(text: str) -> str:
+    """The last line that says something, without marks of emphasis."""
+    if len(text) > MAX_REPLY:
+        raise Unreadable(f"is {len(text)} characters long")
+    return text.rstrip("* \t\r\n").rpartition("\n")[2].replace("*", "").strip()
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ undecided when the judge could not be asked or gave no readable reply; why stand
     marks      MDK12-Bench: m of n of a part, worth m/n
     s2s        CFE-Bench: extract one value a variable, compare by rule, verify the undecided ones
     l2s l2l    CFE-Bench: the whole response against the variables; against the whole solution
+    compass    CompassVerifier with the user's prompt: A, B or C for each open part; C is no vote
+    xverify    xVerify with the user's prompt: Correct or Incorrect for each open part
 """
 
 from __future__ import annotations
@@ -22,17 +24,20 @@ from livek12.judges.llm.case import Case, table
 from livek12.judges.llm.client import Answer
 from livek12.judges.llm.forms import (
     Checked,
+    CompassLine,
     Counted,
     FinalLine,
     Form,
+    Invalid,
     Marks,
     Share,
     TruthLine,
     Values,
     Variables,
     Whole,
+    XVerifyWord,
 )
-from livek12.judges.llm.prompts import Fenced
+from livek12.judges.llm.prompts import GIVEN, Fenced
 from livek12.judges.parts import GradedPart
 
 Decide = Callable[[GradedPart, str], Decision]
@@ -81,24 +86,29 @@ Run = Callable[[Case, Sequence[Open], Ask, Decide], Opinion]
 
 @dataclass(frozen=True)
 class Method:
-    """A protocol with the prompt files that it uses."""
+    """A protocol with the prompt files that it uses; `GIVEN` among them is the user's."""
 
     name: str
     prompts: tuple[str, ...]
     run: Run = field(compare=False)
 
+    @property
+    def takes_prompt(self) -> bool:
+        """Whether the user gives the prompt."""
+        return GIVEN in self.prompts
+
 
 # --- one verdict a part ---------------------------------------------------------------------------------------------
 
 
-def _line_method(prompt: str, form: Form[Checked]) -> Run:
+def _line_method(prompt: str, form: Form[Checked | Invalid]) -> Run:
     def run(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
         votes: list[PartVote] = []
         calls: list[Call] = []
         for open_part in parts:
             reference = case.reference_block([_labelled(case.question, open_part, parts)], "GOLD ANSWER")
             values = {"question": case.question_block(), "reference": reference, "response": case.response_block()}
-            answer: Answer[Checked] = ask(prompt, values, form, _about(open_part))
+            answer: Answer[Checked | Invalid] = ask(prompt, values, form, _about(open_part))
             votes.append(_vote(answer, answer.value))
             calls += answer.calls
         return Opinion(tuple(votes), tuple(calls))
@@ -260,9 +270,11 @@ def _undecided_vote(answer: Answer[Any]) -> PartVote:
     return PartVote("undecided", None, answer.problem, answer.raw)
 
 
-def _vote(answer: Answer[Any], checked: Checked | None) -> PartVote:
+def _vote(answer: Answer[Any], checked: Checked | Invalid | None) -> PartVote:
     if checked is None:
         return _undecided_vote(answer)
+    if isinstance(checked, Invalid):
+        return PartVote("undecided", None, checked.reason, answer.raw)
     decision: Outcome = "accept" if checked.correct else "reject"
     return PartVote(decision, float(checked.correct), checked.reason, answer.raw)
 
@@ -307,5 +319,7 @@ METHODS: Mapping[str, Method] = {
         Method("s2s", ("cfe_extract", "cfe_verify"), _s2s),
         Method("l2s", ("cfe_l2s",), _l2s),
         Method("l2l", ("cfe_l2l",), _l2l),
+        Method("compass", (GIVEN,), _line_method(GIVEN, CompassLine())),
+        Method("xverify", (GIVEN,), _line_method(GIVEN, XVerifyWord())),
     )
 }

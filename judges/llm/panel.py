@@ -29,7 +29,7 @@ from livek12.judges.llm.client import Answer, JudgeModel
 from livek12.judges.llm.families import families_of, same_model
 from livek12.judges.llm.forms import Form
 from livek12.judges.llm.methods import Ask, Decide, Method, Open, Opinion, PartVote
-from livek12.judges.llm.prompts import Values, load_prompt
+from livek12.judges.llm.prompts import AnyPrompt, Values
 from livek12.judges.llm.schedule import waits_for_turn
 from livek12.judges.llm.spec import PanelSpec, Rule
 
@@ -107,7 +107,7 @@ class Panel:
 
         def opinion(judge: JudgeModel, trial: int) -> Opinion:
             try:
-                return method.run(case, parts, _asker(judge, case, trial), decide)
+                return method.run(case, parts, _asker(judge, case, trial, self.spec.prompt_of), decide)
             except CannotShow as error:
                 return Opinion((PartVote("undecided", None, str(error)),) * len(parts), error.calls)
 
@@ -213,9 +213,9 @@ def _lot(seed: int, question: str, judge: str) -> str:
     return hashlib.sha256(f"{seed}\0{question}\0{judge}".encode("utf-8", "replace")).hexdigest()
 
 
-def _asker(judge: JudgeModel, case: Case, trial: int) -> Ask:
+def _asker(judge: JudgeModel, case: Case, trial: int, prompt_of: Callable[[str], AnyPrompt]) -> Ask:
     def ask(prompt: str, values: Values, form: Form[Any], about: str = "") -> Answer[Any]:
         key = Key(task=prompt, question_id=case.id + about)
-        return judge.ask(key, load_prompt(prompt), values, form, trial)
+        return judge.ask(key, prompt_of(prompt), values, form, trial)
 
     return ask

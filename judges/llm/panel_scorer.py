@@ -19,7 +19,6 @@ from livek12.judges.grade import GradingConfig, decide_part, judge_version, tota
 from livek12.judges.llm.case import Case
 from livek12.judges.llm.methods import METHODS, Open
 from livek12.judges.llm.panel import Panel, Ruling
-from livek12.judges.llm.prompts import load_prompt
 from livek12.judges.parts import READER_TYPES, GradedPart, parts_of
 
 SHOWN = 2000
@@ -50,8 +49,8 @@ class PanelScorer:
     @property
     def versions(self) -> dict[str, str]:
         """The prompt files in use, and the panel, for the record."""
-        prompts = METHODS[self.method_name].prompts
-        return {"judge": self.version} | {f"prompt {name}": load_prompt(name).sha256 for name in prompts}
+        prompts, of = METHODS[self.method_name].prompts, self.panel.spec.prompt_of
+        return {"judge": self.version} | {f"prompt {name}": of(name).sha256 for name in prompts}
 
     def wants(self, verdict: Verdict, case: Case, cut_short: bool) -> bool:
         """Whether anything is open that a model could decide."""

@@ -6,15 +6,20 @@ question (question, key, solution), so that it is the cached prefix; the respons
 value goes. A `Fenced` is data from outside (question, key, response): it stands between two lines with a marker that
 occurs in none of the data, and whatever in it looks like a control token of a chat template is broken up. Values
 are filled in once and never looked at again, so that nothing in them is a placeholder or an instruction to us.
+
+A published verifier answers to the one text that it was trained with, which is not ours to ship: a `GivenPrompt` is the
+user's file with `{{question}}`, `{{reference}}` and `{{response}}`. It is one message, and its data are not fenced.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 from livek12.core import prompts
 from livek12.core.errors import UserError
@@ -24,6 +29,9 @@ from livek12.core.records import IMAGE_MARK, Image, Message, Part, canonical_jso
 
 SECTIONS = ("System", "Case", "Response")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
+GIVEN = "given"
+"""Stands for the prompt that the user gives, where a method has none of ours."""
+GIVEN_PLACES = ("question", "reference", "response")
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,59 @@ class Prompt:
             Message(role="user", content=joined_parts(user)),
         ]
         return messages, images
+
+
+@dataclass(frozen=True)
+class GivenPrompt:
+    """A prompt of the user's. `id` names it in verdicts: "given+0a1b2c3d"."""
+
+    text: str
+    sha256: str
+
+    @property
+    def id(self) -> str:
+        """The beginning of the hash of the file."""
+        return f"{GIVEN}+{self.sha256[:8]}"
+
+    def messages(self, values: Values) -> tuple[list[Message], dict[str, Image]]:
+        """One message with the data in their places, and the pictures that it names by hash.
+
+        Raises:
+            ValueError: a block has more image marks than images, or an image without bytes.
+        """
+        blocks = {name: value if isinstance(value, Fenced) else Fenced(name, value) for name, value in values.items()}
+        user: list[Part] = []
+        for index, piece in enumerate(_PLACE.split(self.text)):
+            user += _with_images(blocks[piece]) if index % 2 else [text_part(piece)]
+        images = {image.sha256: image for block in blocks.values() for image in block.images}
+        return [Message(role="user", content=joined_parts(user))], images
+
+
+AnyPrompt = Prompt | GivenPrompt
+
+
+def read_given_prompt(path: Path) -> GivenPrompt:
+    """The prompt in a file of the user's.
+
+    Raises:
+        UserError: it cannot be read, or has not the places of the data.
+    """
+    try:
+        raw = path.read_bytes()
+        text = raw.decode("utf-8-sig")
+    except OSError as error:
+        raise UserError(f"judge prompt {path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"judge prompt {path}: is not UTF-8") from error
+    places, wanted = _names(text), " ".join(f"{{{{{name}}}}}" for name in GIVEN_PLACES)
+    if missing := [name for name in GIVEN_PLACES if name not in places]:
+        raise UserError(f"judge prompt {path}: has no {{{{{missing[0]}}}}}; the data go where {wanted} stand")
+    if unknown := [name for name in places if name not in GIVEN_PLACES]:
+        raise UserError(
+            f"judge prompt {path}: {{{{{unknown[0]}}}}} is no place for data; there are {wanted}"
+            " (a brace that Python's format doubles is written once here)"
+        )
+    return GivenPrompt(text, hashlib.sha256(raw).hexdigest())
 
 
 @cache

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -22,7 +22,7 @@ from livek12.core.records import Sampling, canonical_json
 from livek12.engines.spec import model_spec, model_specs
 from livek12.judges.code_version import PANEL, code_version
 from livek12.judges.llm.client import JudgeSpec, Prices
-from livek12.judges.llm.prompts import load_prompt
+from livek12.judges.llm.prompts import GIVEN, AnyPrompt, GivenPrompt, load_prompt, read_given_prompt
 
 Rule = Literal["mean", "majority", "unanimous"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -35,6 +35,7 @@ class PanelSpec:
     Attributes:
         judges: the pool, each model once.
         method: how they mark; None is the task's own.
+        prompt: the user's, where the method has none of ours.
         size: how many are drawn for a question; None is the task's own (or all).
         rule: `mean` (points are the mean of the votes, right is what most find right), `majority`, or `unanimous`.
         quorum: fewer usable votes leave a part undecided; None is more than half of those drawn.
@@ -48,6 +49,7 @@ class PanelSpec:
 
     judges: tuple[JudgeSpec, ...]
     method: str | None = None
+    prompt: GivenPrompt | None = None
     size: int | None = None
     rule: Rule = "mean"
     quorum: int | None = None
@@ -61,18 +63,30 @@ class PanelSpec:
     def version(self, method: str, prompts: Sequence[str], size: int | None) -> str:
         """Equal strings mark equally, as far as that is in our hands."""
         own = [
-            *(getattr(self, f.name) for f in fields(self) if f.name not in {"judges", "families", "size", "method"}),
+            *(getattr(self, f.name) for f in fields(self) if f.name not in _NAMED_APART),
             dict(self.families),
             [judge.identity for judge in self.judges],
-            [load_prompt(prompt).sha256 for prompt in prompts],
+            [self.prompt_of(prompt).sha256 for prompt in prompts],
             size,
         ]
         digest = hashlib.sha256(canonical_json([method, *own]).encode()).hexdigest()
         return f"{method}-{code_version(PANEL)}+{digest[:8]}"
 
+    def prompt_of(self, name: str) -> AnyPrompt:
+        """The prompt that a method names: one of ours, or the user's."""
+        return self.prompt if name == GIVEN and self.prompt is not None else load_prompt(name)
+
+
+_NAMED_APART = frozenset({"judges", "families", "size", "method", "prompt"})
+"""Fields that the version of a panel names in its own way."""
+
 
 def parse_judge(
-    text: str, engine: str = "", engine_args: str | Mapping[str, Any] = "", method: str = ""
+    text: str,
+    engine: str = "",
+    engine_args: str | Mapping[str, Any] = "",
+    method: str = "",
+    prompt: str | Path = "",
 ) -> PanelSpec | None:
     """The panel that `--judge` names; None for `rules`.
 
@@ -81,9 +95,11 @@ def parse_judge(
         engine: of `--judge-engine`, for judges that name none.
         engine_args: of `--judge-engine-args`, for judges that name none.
         method: of `--judge-method`; "" is the task's own.
+        prompt: the file of `--judge-prompt`, for a method that has none of ours.
 
     Raises:
-        UserError: nothing is named, an unknown engine or method, a file that is no panel.
+        UserError: nothing is named, an unknown engine or method, a file that is no panel or no prompt, a method without
+            its prompt, or a prompt without its method.
     """
     from livek12.core.arguments import arguments_of
     from livek12.engines import ENGINES
@@ -94,8 +110,9 @@ def parse_judge(
     if engine and engine not in ENGINES:
         raise UserError(f"--judge-engine {engine!r}: choose one of {', '.join(ENGINES)}")
     if text.strip() == "rules":
-        if engine or engine_args or method:
-            raise UserError("--judge-engine, --judge-engine-args and --judge-method go with --judge MODEL")
+        if engine or engine_args or method or prompt:
+            flags = "--judge-engine, --judge-engine-args, --judge-method and --judge-prompt"
+            raise UserError(f"{flags} go with --judge MODEL")
         return None
     shared = arguments_of(engine_args)
     if names_file(text):
@@ -105,9 +122,19 @@ def parse_judge(
         if not judges:
             raise UserError("--judge names nobody: give rules, MODEL[,MODEL…] or FILE.yaml")
         panel = PanelSpec(judges=_each_once(judges))
-    if not method:
-        return panel
-    return PanelSpec(**{**{f.name: getattr(panel, f.name) for f in fields(panel)}, "method": method})
+    if method:
+        panel = replace(panel, method=method)
+    if prompt:
+        panel = replace(panel, prompt=read_given_prompt(Path(prompt)))
+    takes = panel.method is not None and METHODS[panel.method].takes_prompt
+    if takes and panel.prompt is None:
+        raise UserError(
+            f"method {panel.method} has no prompt of ours: give the file of the verifier's with --judge-prompt"
+        )
+    if panel.prompt is not None and not takes:
+        named = " or ".join(name for name, known in METHODS.items() if known.takes_prompt)
+        raise UserError(f"--judge-prompt goes with --judge-method {named}; the other methods have prompts of their own")
+    return panel
 
 
 def names_file(text: str) -> bool:
@@ -169,6 +196,8 @@ def read_panel_file(path: Path, engine: str = "auto", shared: Mapping[str, Any] 
     judges = [_file_judge(entry, engine, shared, f"{path}: judge {n}") for n, entry in enumerate(said["judges"], 1)]
     rest = {name: value for name, value in said.items() if name not in {"judges", "engine", "engine_args"}}
     _check(rest, str(path))
+    if "prompt" in rest:
+        rest["prompt"] = read_given_prompt(path.parent / rest["prompt"])
     return PanelSpec(judges=_each_once(judges), **rest)
 
 
@@ -231,6 +260,7 @@ _KINDS: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
     "images": ("true or false", bool),
     "families": ("a mapping of models to families", dict),
     "method": ("the name of a method", str),
+    "prompt": ("the path of a file, seen from here", str),
     "rule": (f"one of {', '.join(RULES)}", str),
 }
 _LEAST = {"size": 1, "quorum": 1, "extra": 0, "spread": 0}

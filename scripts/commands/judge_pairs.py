@@ -28,6 +28,7 @@ def judge_pairs(
     judge_engine: options.JudgeEngine = "",
     judge_engine_args: options.JudgeEngineArgs = "",
     judge_method: options.JudgeMethod = "",
+    judge_prompt: options.JudgePrompt = "",
     model: Annotated[
         str, typer.Option("--model", help="The model that wrote the responses, which never judges itself.")
     ] = "",
@@ -38,7 +39,7 @@ def judge_pairs(
     from livek12.evaluation.judging import judge_options
     from livek12.evaluation.pair_file import judge_file
 
-    judging = judge_options(judge, judge_engine, judge_engine_args, judge_method, cache=cache)
+    judging = judge_options(judge, judge_engine, judge_engine_args, judge_method, judge_prompt, cache=cache)
     counts = judge_file(source, target, judging, model)
     if as_json:
         typer.echo(json.dumps({"out": str(target), **asdict(counts)}, ensure_ascii=False))
