@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -49,13 +49,20 @@ class RowPool(ProcessPool):
         folder: where image files of rows may lie; None for none.
         cache: whether dear decisions are remembered on disk.
         whole: whether replies hold the verdict of the rules.
+        seconds: processor time of one row, without its symbolic comparisons.
     """
 
     def __init__(
-        self, size: int | None = None, *, folder: Path | None = None, cache: bool = False, whole: bool = False
+        self,
+        size: int | None = None,
+        *,
+        folder: Path | None = None,
+        cache: bool = False,
+        whole: bool = False,
+        seconds: float = ROW_SECONDS,
     ) -> None:
         super().__init__(
-            *(judge_rows, folder, cache, whole),
+            *(judge_rows, folder, cache, whole, seconds),
             size=size or min(MOST, cores()),
             quiet=True,
             wall_seconds=WALL_SECONDS,
@@ -131,7 +138,9 @@ class RowPool(ProcessPool):
         try:
             return self._said([line])[0]
         except Ended as error:
-            return _open(line, "rules", f"no result: {error}")
+            from livek12.evaluation.pair_rules import open_reply
+
+            return open_reply(line, "rules", f"no result: {error}")
 
     def _said(self, lines: Sequence[bytes]) -> list[Reply]:
         """The replies to the first of these rows, as many as a process has in time."""
@@ -157,19 +166,10 @@ def _chunks(lines: Iterable[bytes], most: int) -> Iterator[list[bytes]]:
         yield chunk
 
 
-def _open(line: bytes, by: str, reason: str) -> Reply:
-    """What is said to a row that nobody could judge."""
-    from livek12.evaluation.pair_rules import PAIR_CONFIG
-    from livek12.evaluation.pairs import line_id, open_row
-    from livek12.judges.grade import judge_version
-
-    return {"row": open_row(line_id(line), by, reason, judge_version(PAIR_CONFIG)), "extracted": []}
-
-
 # ---- in the child ----
 
 
-def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool) -> None:
+def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, seconds: float) -> None:
     """Judges what a pool sends, until that breaks a limit.
 
     Args:
@@ -177,37 +177,28 @@ def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool) -> Non
         folder: see `RowPool`, as the others.
         cache: whether dear decisions are remembered on disk.
         whole: whether replies hold the verdict.
+        seconds: after which the kernel ends the process.
     """
+    from livek12.evaluation.pair_rules import reply_to
     from livek12.judges.cascade import decision_store, default_cascade
 
     cascade = default_cascade(decision_store() if cache else None)
     for chunk in requests(link):
+        judged = _in_time(chunk.split(b"\n"), seconds, lambda line: reply_to(line, folder, cascade, whole))
         try:
-            said: object = list(_replies(chunk.split(b"\n"), folder, cascade, whole))
+            said: object = list(judged)
         except UserError as error:
             said = {"error": str(error)}
         cascade.flush()
         link.send_bytes(json.dumps(said).encode())
 
 
-def _replies(lines: Sequence[bytes], folder: Path | None, cascade: Any, whole: bool) -> Iterator[Reply]:
+def _in_time(lines: Sequence[bytes], seconds: float, judge: Callable[[bytes], Reply]) -> Iterator[Reply]:
+    """The replies to the first lines, as many as there is time for."""
     until = time.monotonic() + SLICE_SECONDS
     for line in lines:
-        limit_time(ROW_SECONDS)
-        yield _reply(line, folder, cascade, whole)
+        limit_time(seconds)
+        yield judge(line)
         limit_time(0)
         if time.monotonic() > until:
             return
-
-
-def _reply(line: bytes, folder: Path | None, cascade: Any, whole: bool) -> Reply:
-    from livek12.evaluation.pair_rules import rule_verdict
-    from livek12.evaluation.pairs import BadPair, extracted, read_pair, verdict_row
-
-    try:
-        pair = read_pair(line, folder)
-    except BadPair as error:
-        return _open(line, "input", str(error))
-    verdict = rule_verdict(pair, cascade)
-    reply: Reply = {"row": verdict_row(pair, verdict), "extracted": extracted(pair, verdict)}
-    return {**reply, "verdict": verdict.model_dump(mode="json")} if whole else reply
