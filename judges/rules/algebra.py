@@ -25,7 +25,7 @@ from livek12.judges.rules.equations import (
     compare_inequalities,
     equation_and_value,
 )
-from livek12.judges.rules.expressions import INTEGRATION, WHOLE_NAMES, agree, equal
+from livek12.judges.rules.expressions import INTEGRATION, agree, equal
 from livek12.judges.rules.families import is_periodic, same_families, shifted
 from livek12.judges.rules.kinds import (
     agree_all,
@@ -38,6 +38,7 @@ from livek12.judges.rules.kinds import (
     named_by_size,
     one_is_huge,
 )
+from livek12.judges.rules.kinks import WHOLE_NAMES
 from livek12.judges.rules.nodes import Node, holds_symbol
 from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
 from livek12.judges.rules.trees import (

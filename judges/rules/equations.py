@@ -14,7 +14,18 @@ import mpmath
 import sympy
 
 from livek12.judges.base import Outcome
-from livek12.judges.rules.expressions import ENOUGH, affine, agree, at, equal, one_is_real, points, surely
+from livek12.judges.rules.expressions import (
+    ENOUGH,
+    Parts,
+    affine,
+    agree,
+    at,
+    equal,
+    look_further,
+    one_is_real,
+    points,
+    surely,
+)
 from livek12.judges.rules.nodes import Node
 from livek12.judges.rules.values import Unsupported, Value, value_of
 
@@ -187,13 +198,21 @@ def _factor(left: Any, right: Any) -> Any:
             return None
         if len(used) == ENOUGH and not _same_ratio(left, right, used[0], used[1]):
             return None
-    return found[0] if len(found) >= ENOUGH else None
+    if len(found) < ENOUGH or look_further(left, right, lambda one, two: _in_proportion(one, two, found[0])) is None:
+        return None
+    return found[0]
+
+
+def _in_proportion(first: Parts, second: Parts, factor: Any) -> bool:
+    """Whether the second of two values is the first times a factor."""
+    apart = abs(second[0] - factor * first[0]) + abs(second[1] - factor * first[1])
+    return bool(apart <= sympy.Float("1e-12") * (abs(second[0]) + abs(second[1])))
 
 
 def _same_ratio(left: Any, right: Any, one: Any, two: Any) -> bool:
     """Whether left : right is the same at two points, in all digits of a second look."""
     crossed = left.xreplace(one) * right.xreplace(two), left.xreplace(two) * right.xreplace(one)
-    return surely(*crossed, {})
+    return surely(*crossed, {}) is True
 
 
 def _roots(section: Any, symbol: Any) -> list[Any]:

@@ -15,7 +15,7 @@ An expression that depends on a symbol differs from one without it, unless the s
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -24,9 +24,13 @@ import sympy
 
 from livek12.judges.base import Outcome
 from livek12.judges.rules.evaluation import evaluate
+from livek12.judges.rules.kinks import WHOLE_NAMES, Side, further, has_kinks
 from livek12.judges.rules.numeric import Number, compare
 from livek12.judges.rules.values import Expr, Value
 
+Point = Mapping[Expr, Expr]
+Parts = tuple[Expr, Expr]
+"""Real and imaginary part."""
 MAX_OPERATIONS, MAX_EXPANDED = 200, 6
 DIGITS = 25
 _BEYOND_FLOATS = 10**300
@@ -36,11 +40,12 @@ WHOLE_POINTS, REAL_TURNS = 5, 5
 SURE_DIGITS, SURE_TOLERANCE = 160, "1e-130"
 """Digits of a second look, and how closely they must agree."""
 ENOUGH = 4
-SECOND_LOOKS = 2
+MAX_EXACT = 100
+"""Whole numbers up to this are put in exactly where cancellation leaves no digits."""
+SECOND_LOOKS, MOST_LOOKS = 2, 6
 ENOUGH_APART = 3
 SURE = 8
 """Disagreement at so many of the first points: two of each kind are among them."""
-WHOLE_NAMES = frozenset({"k", "l", "m", "n", "N"})
 KNOWN_CONSTANTS = frozenset({"c", "g", "G", "h", "hbar", "R", "k_B", "epsilon_0", "mu_0", "N_A"})
 INTEGRATION = frozenset({"C", "c", "C_0", "C_1", "c_1", "K"})
 """Names of a constant of integration."""
@@ -113,7 +118,7 @@ def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tup
         return "undecided", "no value"
     exact = left.is_Rational and right.is_Rational
     if not exact and _close(first, second, sympy.Float("1e-20")) and gold.quantum is None and answer.quantum is None:
-        return ("accept", "equal values") if surely(left, right, {}) else ("reject", "different, if only a little")
+        return _TO_THE_LAST_DIGIT[surely(left, right, {})]
     if first[1] != 0 or second[1] != 0:
         far = not _close(first, second, sympy.Float("0.01"))
         return ("reject", "different values") if far or not _inexact(gold, answer) else ("undecided", "close")
@@ -139,11 +144,18 @@ def _fraction(exact: Expr, approximate: Expr) -> Fraction:
     return Fraction(int(rational.p), int(rational.q))
 
 
+_TO_THE_LAST_DIGIT: Mapping[bool | None, tuple[Outcome, str]] = {
+    True: ("accept", "equal values"),
+    False: ("reject", "different, if only a little"),
+    None: ("undecided", "close, and no more digits to be had"),
+}
+
+
 def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
     """Whether two expressions agree at the points."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
-    same = other = alone = whole = 0
-    agreed: list[Mapping[Expr, Expr]] = []
+    other = alone = whole = 0
+    agreed: list[Point] = []
     for point in points(left.free_symbols | right.free_symbols):
         first, second = at(left, point), at(right, point)
         if first is None or second is None:
@@ -151,34 +163,100 @@ def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
         if not imaginary and (first[1] != 0 or second[1] != 0):
             alone += one_is_real(first, second, point)
         elif _close(first, second, TOLERANCE):
-            same += 1
             agreed.append(point)
             whole += all(value.is_Integer for value in point.values())
         else:
             other += 1
-            if other >= SURE and not same:
-                return "reject", "different at all points"
-    if same and alone:
+            if other >= SURE and not agreed:
+                return _nowhere(left, right)
+    if agreed and alone:
         return "undecided", "equal where both are real, but only one is real elsewhere"
-    if same >= ENOUGH and not other:
-        if all(surely(left, right, point) for point in agreed[:SECOND_LOOKS]):
-            return "accept", "equal at all points"
-        return "undecided", "different, if only a little"
-    if other >= ENOUGH_APART and same == whole <= 1:
+    if not other and not alone:
+        return _everywhere(left, right, agreed)
+    if other >= ENOUGH_APART and len(agreed) == whole <= 1:
         return "reject", "different at all points but whole ones"
-    return "undecided", "equal at some points only" if same else "defined at too few points"
+    return "undecided", "equal at some points only" if agreed else "defined at too few points"
 
 
-def surely(left: Expr, right: Expr, point: Mapping[Expr, Expr]) -> bool:
-    """Whether two expressions agree at a point in all digits of a second look, where it sees them."""
+def _everywhere(left: Expr, right: Expr, agreed: list[Point]) -> tuple[Outcome, str]:
+    """Two expressions that differ at no point near 0: whether they agree elsewhere, and to the last digit."""
+    beyond = look_further(left, right, lambda first, second: _close(first, second, TOLERANCE))
+    if beyond is None:
+        return "undecided", "equal near 0, but not everywhere"
+    agreed = [*agreed, *beyond]
+    if len(agreed) < ENOUGH:
+        return "undecided", "equal at some points only" if agreed else "defined at too few points"
+    looks = [surely(left, right, point) for point in agreed[:MOST_LOOKS]]
+    if False in looks:
+        return "undecided", "different, if only a little"
+    if looks.count(True) < SECOND_LOOKS:
+        return "undecided", "equal, but no more digits to be had"
+    return "accept", "equal at all points"
+
+
+def _nowhere(left: Expr, right: Expr) -> tuple[Outcome, str]:
+    """Two expressions that differ at all points near 0: on the other side of a kink they may be equal."""
+    found = further(left, right, search=False) if has_kinks(left, right) else None
+    for side in (found.far, *(side.points for side in found.sides)) if found else ():
+        values = [(at(left, point), at(right, point)) for point in side]
+        same = [one is not None and two is not None and _close(one, two, TOLERANCE) for one, two in values]
+        if sum(same) > 1:
+            return "undecided", "equal at some points only"
+    return "reject", "different at all points"
+
+
+def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) -> list[Point] | None:
+    """The points beyond those near 0 at which two expressions are `same`; None where they are not the same everywhere.
+
+    Where an expression cannot be evaluated on a side of a kink, nothing is known, and that is None too.
+    """
+    imaginary = left.has(sympy.I) or right.has(sympy.I)
+    found = further(left, right)
+    agreed: list[Point] = []
+    for side in (*(Side([point]) for point in found.far), *found.sides):
+        known = False
+        for point in side.points:
+            first, second = at(left, point), at(right, point)
+            if first is None or second is None:
+                continue
+            if imaginary or first[1] == second[1] == 0:
+                if not same(first, second):
+                    return None
+                agreed.append(point)
+            elif one_is_real(first, second, point) and not side.of_sign:
+                return None
+            known = True
+        if side.needed and not known:
+            return None
+    for point in found.complex:
+        first, second = at(left, point), at(right, point)
+        if first is None or second is None or not same(first, second):
+            return None
+    return agreed
+
+
+def surely(left: Expr, right: Expr, point: Point) -> bool | None:
+    """Whether two expressions agree at a point in all digits of a second look; None where it cannot see them."""
     try:
         first, second = (evaluate(expr, point, SURE_DIGITS) for expr in (left, right))
     except OverflowError:
-        return True
+        return None
     if first is None or second is None:
-        return True
+        return _exactly(left, right, point)
     with mpmath.workdps(SURE_DIGITS):
         return bool(abs(first - second) <= mpmath.mpf(SURE_TOLERANCE) * max(abs(first), abs(second)))
+
+
+def _exactly(left: Expr, right: Expr, point: Point) -> bool | None:
+    """The same by sympy, which knows more functions."""
+    try:
+        apart = (left.xreplace(dict(point)) - right.xreplace(dict(point))).evalf(DIGITS, maxn=SURE_DIGITS)
+        size = left.evalf(DIGITS, subs=dict(point), maxn=SURE_DIGITS)
+    except (ValueError, TypeError, ArithmeticError, AttributeError):
+        return None
+    if not apart.is_number or not size.is_number or apart.has(sympy.nan, sympy.zoo, sympy.oo):
+        return None
+    return bool(abs(apart) <= sympy.Float("1e-100") * (1 + abs(size)))
 
 
 def one_is_real(first: tuple[Expr, Expr], second: tuple[Expr, Expr], point: Mapping[Expr, Expr]) -> bool:
@@ -224,6 +302,10 @@ def at(expr: Expr, point: Mapping[Expr, Expr]) -> tuple[Expr, Expr] | None:
     if quick is not None:
         small = abs(quick.imag) <= 1e-15 * abs(quick.real)
         return sympy.Float(quick.real, DIGITS), sympy.Integer(0) if small else sympy.Float(quick.imag, DIGITS)
+    if point and all(value.is_Integer and abs(value) <= MAX_EXACT for value in point.values()):
+        expr, point = expr.xreplace(dict(point)), {}
+        if expr.is_Rational:
+            return expr, sympy.Integer(0)
     try:
         value = expr.evalf(DIGITS, subs=dict(point), maxn=80)
     except (ValueError, TypeError, ArithmeticError, AttributeError):

@@ -7,7 +7,8 @@ from typing import Any
 import sympy
 
 from livek12.judges.base import Outcome
-from livek12.judges.rules.expressions import WHOLE_NAMES, affine, at
+from livek12.judges.rules.expressions import affine, at
+from livek12.judges.rules.kinks import WHOLE_NAMES
 from livek12.judges.rules.nodes import Node
 from livek12.judges.rules.values import Unsupported, value_of
 

@@ -149,6 +149,8 @@ def _in_the_keys_unit(gold: Number, answer: Number) -> Said:
     if kinds == set(KELVIN_OFFSET):
         return _temperatures(gold, answer)
     fit, factor = conversion(answer.unit.symbol, gold.unit.symbol)
+    if fit == "convertible" and gold.unit.letter and answer.unit.letter:
+        return "undecided", "two letters that may be variables"
     quantum = answer.quantum * factor if answer.quantum is not None else None
     outcome, reason = compare(gold, replace(answer, value=answer.value * factor, quantum=quantum))
     if fit == "doubtful":

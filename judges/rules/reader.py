@@ -14,6 +14,7 @@ MAX_DEPTH = 32
 _APPLIED = frozenset({"f", "g", "F", "G"})
 OPENING = {"(": ")", "[": "]", "{": "}", "set{": "set}", "floor(": "floor)", "ceil(": "ceil)"}
 CLOSING = frozenset(OPENING.values())
+_SIGNS = frozenset({"+", "-", "pm", "mp"})
 _PRIMES = frozenset({"'", "*", "+", "-"})
 _MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "vmatrix", "Vmatrix", "Bmatrix", "smallmatrix", "array"})
 
@@ -126,6 +127,8 @@ class ExpressionReader(ABC):
             elif self.starts_primary():
                 if divided:
                     raise Unparsable("ambiguous division")
+                if self.is_op("{") and self.tokens[self.at + 1 : self.at + 2][0].text in _SIGNS:
+                    raise Unparsable("a sign at the begin of a group")
                 fraction = self.peek().text == "frac"
                 right = self.power()
                 node = ["add", [node, right]] if fraction and is_mixed(node, right) else times(node, right)

@@ -15,7 +15,7 @@ from livek12.judges.rules.chemistry import is_chemical
 from livek12.judges.rules.latex import parse
 from livek12.judges.rules.nodes import Node
 from livek12.judges.rules.notation import bare, key_value
-from livek12.judges.rules.numeric import read_number
+from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
 from livek12.judges.rules.tokens import Unparsable
 from livek12.judges.rules.units import conversion
@@ -56,9 +56,26 @@ class SymbolicStage:
             return undecided(NAME, "times of day, or equal ratios")
         if reply["decision"] == "accept":
             return accept(NAME, reply["reason"])
+        if reply["decision"] == "reject" and _equal_as_units(key, comparison.answer):
+            return undecided(NAME, "powers of units, or a sum")
         if reply["decision"] == "reject":
             return reject(NAME, reply["reason"])
         return undecided(NAME, reply["reason"], lasting=not reply.get("limit", False))
+
+
+_TIGHT = re.compile(r"(?<=[A-Za-z])-(?:(?P<power>[1-3])(?!\d)|(?=[A-Za-z]))")
+
+
+def _equal_as_units(gold: str, answer: str) -> bool:
+    """Whether two texts are equal where a hyphen behind a unit is no minus: "5 m s-1", "5 N-m"."""
+    texts = [
+        _TIGHT.sub(lambda sign: f"^{{-{sign['power']}}}" if sign["power"] else "\\cdot ", text)
+        for text in (gold, answer)
+    ]
+    if texts == [gold, answer]:
+        return False
+    one, other = (read_number(text) for text in texts)
+    return one is not None and other is not None and compare_quantities(one, other, None)[0] == "accept"
 
 
 def _in_the_keys_unit(gold: Node, answer: Node) -> Node:

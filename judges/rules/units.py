@@ -127,8 +127,9 @@ _PINT = {"y": "year", "in": "inch", "u": "unified_atomic_mass_unit", "ly": "ligh
 _ATOM = re.compile(
     r"(?P<before>square |sq\.? |cubic |平方|立方|세제곱|제곱)?\s*"
     r"(?P<name>" + "|".join(re.escape(name) for name in sorted(_CANONICAL, key=len, reverse=True)) + r")"
-    r"(?![A-Za-z])\s*(?:\^?\s*\{?\s*(?P<power>[+-]?\s*\d)\s*\}?|(?P<after>squared|cubed)(?![a-z]))?"
+    r"(?![A-Za-z])(?:\s*\^\s*\{?\s*(?P<power>[+-]?\s*\d)\s*\}?|(?P<bare>[23]|-[1-3])(?!\d)|\s*(?P<after>squared|cubed)(?![a-z]))?"
 )
+"""A power without a caret is 2 or 3, or negative, and directly behind its unit (see `_may_be_bare`)."""
 _POWERS = {"square": 2, "sq": 2, "sq.": 2, "平方": 2, "제곱": 2, "squared": 2,
            "cubic": 3, "立方": 3, "세제곱": 3, "cubed": 3}  # fmt: skip
 _STYLE = re.compile(
@@ -219,8 +220,10 @@ def _powers(text: str) -> tuple[dict[str, int], bool] | None:
         if atom is None:
             return None
         mark = (atom["before"] or atom["after"] or "").strip()
-        power = int((atom["power"] or "1").replace(" ", "")) * _POWERS.get(mark, 1)
+        power = int((atom["power"] or atom["bare"] or "1").replace(" ", "")) * _POWERS.get(mark, 1)
         name = _CANONICAL[atom["name"]]
+        if atom["bare"] and not _may_be_bare(text, name, atom["bare"], first=position == 0):
+            return None
         powers[name] = powers.get(name, 0) + sign * power
         position = atom.end()
         if inside and text[position : position + 1] == ")":
@@ -230,6 +233,8 @@ def _powers(text: str) -> tuple[dict[str, int], bool] | None:
         between = _BETWEEN.match(text, position)
         if between is None or (between["open"] and inside):
             return None
+        if between["sign"] == "-" and not _may_be_joined(text, atom["name"], between):
+            return None
         if between["sign"] in {"/", "每", "per"}:
             sign, slashes = -1, slashes + 1
         elif slashes and not inside:
@@ -237,6 +242,23 @@ def _powers(text: str) -> tuple[dict[str, int], bool] | None:
         inside = inside or between["open"] is not None
         position = between.end()
     return None
+
+
+def _may_be_bare(text: str, name: str, power: str, first: bool) -> bool:
+    """Whether a power may stand without a caret: cm2, m/s2, mol L-1. In 4t+1, 4t-1 and 5 m s-1 it may be a sum."""
+    if power.startswith("-"):
+        return not first and _LONG_NAME.search(text) is not None
+    return name in _LENGTHS or (name == "s" and not first)
+
+
+_LONG_NAME = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2}")
+
+
+def _may_be_joined(text: str, name: str, between: re.Match[str]) -> bool:
+    """Whether a hyphen joins two units (kW-h, ft-lb); between single letters (3t-m) it may be a minus."""
+    after = text[between.end() : between.end() + 2]
+    tight = not any(char.isspace() for char in between[0])
+    return tight and (len(name) > 1 or after[1:].isalpha())
 
 
 # --- conversion ---------------------------------------------------------------------------------------------------

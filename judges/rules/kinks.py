@@ -1,0 +1,317 @@
+"""Where an expression may change its formula, and points on all sides of that. Worker only.
+
+Contract: `kinks_of` finds the places at which |u|, a floor, a sign, a root, a logarithm, an inverse function or a
+maximum may go over into another formula: the zeros (steps, ends) of u in one variable, the others held at some values.
+Polynomials are solved; anything else is searched on a bounded grid. `further` gives points between and beyond these
+places, and points far from all of them.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import mpmath
+import sympy
+
+from livek12.judges.rules.evaluation import evaluate
+
+Expr = Any
+Point = Mapping[Expr, Expr]
+MAX_ROOTS, MAX_DIPS, MAX_KINKS, MAX_DEGREE, MAX_ARGUMENTS, MAX_SYMBOLS = 8, 6, 16, 8, 12, 4
+_TOUCHES = 1e-9
+WHOLE_NAMES = frozenset({"k", "l", "m", "n", "N"})
+_STEPPED = (sympy.floor, sympy.ceiling)
+_BOUNDED = (sympy.asin, sympy.acos, sympy.acosh, sympy.atanh)
+_SINGLE = (sympy.Abs, sympy.sign, sympy.log)
+_MOST = (sympy.Max, sympy.Min)
+_STEPS = (0, 1, -1, 2, -2)
+_COMPLEX = re.compile(r"[zwZ](?:_\w+)?|omega")
+_FAR = (17.3, -23.7, 129.1, -171.9, 2017.3, -4031.9, 100003.7, -310021.3)
+_FAR_WHOLE = (12, 37, 100, 101, 1000, 1003)
+_BASES = ((0.05, 0.95), (1.1, 4.0), (-3.0, -0.2), (30.0, 400.0), (-500.0, -30.0))
+
+
+def arguments(expr: Expr) -> list[Expr]:
+    """Expressions whose zeros are the kinks of another one, the innermost first."""
+    found: dict[Expr, None] = {}
+    for part in sympy.postorder_traversal(expr):
+        for zero in _zeros_of(part):
+            found.update(dict.fromkeys(factor for factor in _factors(zero) if factor.free_symbols))
+        if len(found) >= MAX_ARGUMENTS:
+            break
+    return list(found)
+
+
+def _factors(expr: Expr) -> list[Expr]:
+    """Expressions that are zero where a product of powers is."""
+    parts = expr.args if expr.is_Mul else (expr,)
+    return [part.base if part.is_Pow and part.base.free_symbols else part for part in parts]
+
+
+def _zeros_of(part: Expr) -> list[Expr]:
+    if isinstance(part, _SINGLE) or (part.is_Pow and _is_rooted(part.exp)):
+        return [part.args[0]]
+    if isinstance(part, _STEPPED):
+        return [part.args[0] - step for step in _STEPS]
+    if isinstance(part, _BOUNDED):
+        return [part.args[0] - 1, part.args[0] + 1]
+    if isinstance(part, sympy.atan | sympy.acot):
+        return [1 / part.args[0], part.args[0]]
+    if isinstance(part, _MOST):
+        return [one - two for one, two in pairwise(part.args)]
+    if isinstance(part, sympy.Piecewise):
+        return [side.lhs - side.rhs for side in part.atoms(sympy.core.relational.Relational)]
+    return []
+
+
+def _is_rooted(exponent: Expr) -> bool:
+    """Whether a power is defined, or one formula, on one side only: a root, or an exponent with a symbol."""
+    return not exponent.is_Integer
+
+
+def has_kinks(*exprs: Expr) -> bool:
+    """Whether one of the expressions is put together of several formulas."""
+    return any(arguments(expr) for expr in exprs)
+
+
+@dataclass(frozen=True)
+class Side:
+    """Points between two kinks, or beyond the last.
+
+    Attributes:
+        points: of which one has to be seen, where that is `needed`.
+        of_sign: the only kink is 0, for one of several symbols: a logarithm of a product ends there, but not that of
+            each factor, and such symbols are as a rule positive.
+    """
+
+    points: Sequence[Point]
+    needed: bool = False
+    of_sign: bool = False
+
+
+@dataclass(frozen=True)
+class Further:
+    """Points beyond those near 0: far from it, on each side of each kink, and complex ones."""
+
+    far: Sequence[Point]
+    sides: Sequence[Side]
+    complex: Sequence[Point]
+
+
+def further(left: Expr, right: Expr, search: bool = True) -> Further:
+    """The points at which two expressions are looked at again; the same in every process.
+
+    Args:
+        left: one of them.
+        right: the other.
+        search: look for kinks that no polynomial gives, too.
+    """
+    symbols = sorted(left.free_symbols | right.free_symbols, key=str)
+    zeros = list(dict.fromkeys([*arguments(left), *arguments(right)]))[:MAX_ARGUMENTS]
+    draw = random.Random(20260322)
+    sides: list[Side] = []
+    if zeros and len(symbols) <= MAX_SYMBOLS:
+        for low, high in _BASES[: 1 if len(symbols) == 1 else None]:
+            base = {name: _rational(draw.uniform(low, high)) for name in symbols}
+            for symbol in symbols:
+                sides += _around(symbol, base, zeros, search)
+    imaginary = any(_holds_complex(part) for one in (left, right) for part in one.atoms(sympy.Abs))
+    far = [point for point in _far(symbols, draw) if not _is_kink(point, zeros)]
+    return Further(far, sides, list(_complex(symbols, draw)) if imaginary else [])
+
+
+def _is_kink(point: Point, zeros: Sequence[Expr]) -> bool:
+    """Whether a point with whole numbers lies on a kink, where a rounding rest would decide."""
+    whole = any(value.is_Integer for value in point.values())
+    return whole and any(zero.xreplace(dict(point)) == 0 for zero in zeros)
+
+
+def _far(symbols: Sequence[Expr], draw: random.Random) -> Iterator[Point]:
+    """All symbols far from 0, at several scales; those named as whole numbers at whole ones too."""
+    for size in _FAR:
+        yield {name: _rational(size * draw.uniform(0.7, 1.4)) for name in symbols}
+    if any(str(name) in WHOLE_NAMES for name in symbols):
+        for size in (*range(1, 12), *_FAR_WHOLE):
+            yield {
+                name: sympy.Integer(size + 3 * index) if str(name) in WHOLE_NAMES else _rational(draw.uniform(1.1, 4))
+                for index, name in enumerate(symbols)
+            }
+
+
+def _complex(symbols: Sequence[Expr], draw: random.Random) -> Iterator[Point]:
+    """Points where the symbols that are named as complex numbers are complex."""
+    for _ in range(3):
+        yield {
+            name: _rational(draw.uniform(-3, 3)) + int(_is_complex(name)) * _rational(draw.uniform(0.5, 3)) * sympy.I
+            for name in symbols
+        }
+
+
+def _is_complex(name: Expr) -> bool:
+    """Whether a symbol is named as complex numbers are."""
+    return _COMPLEX.fullmatch(str(name)) is not None
+
+
+def _holds_complex(part: Expr) -> bool:
+    return any(map(_is_complex, part.free_symbols))
+
+
+def _around(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool) -> list[Side]:
+    """The sides of the kinks of one symbol, the others as in `base`."""
+    kinks = kinks_of(symbol, base, zeros, search)
+    if not kinks:
+        return []
+    low, high = kinks[0], kinks[-1]
+    places = [[low - 1e-3 * (1 + abs(low)), low - 0.5, low - 3 - abs(low)]]
+    places += [[(one + two) / 2, one + (two - one) / 7] for one, two in pairwise(kinks)]
+    places += [[high + 1e-3 * (1 + abs(high)), high + 0.5, high + 3 + abs(high)]]
+    of_sign = len(base) > 1 and low == high == 0
+    sides = [Side([{**base, symbol: _rational(place)} for place in side], True, of_sign) for side in places]
+    if str(symbol) in WHOLE_NAMES:
+        whole = {round(place) for side in places for place in side if abs(place) < 10**9}
+        points = [{**base, symbol: sympy.Integer(number)} for number in sorted(whole)]
+        sides += [Side([point]) for point in points if not _is_kink(point, zeros)]
+    return sides
+
+
+def kinks_of(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool = True) -> list[float]:
+    """Real zeros of the expressions in one symbol, ascending; of too many those next to 0."""
+    held = {name: value for name, value in base.items() if name != symbol}
+    found: list[float] = []
+    for zero in zeros:
+        if symbol not in zero.free_symbols:
+            continue
+        section = zero.xreplace(held)
+        roots = _polynomial_roots(section, symbol)
+        if roots is None:
+            roots = _searched(section, symbol, found) if search else []
+        found += roots
+    distinct: list[float] = []
+    for value in sorted(found):
+        if not distinct or value - distinct[-1] > 1e-11 * (1 + abs(value)):
+            distinct.append(value)
+    return sorted(sorted(distinct, key=abs)[:MAX_KINKS])
+
+
+def _polynomial_roots(section: Expr, symbol: Expr) -> list[float] | None:
+    """Real roots of a quotient of polynomials with numbers; None where it is none."""
+    if section.has(sympy.Abs, *_STEPPED, *_MOST) or section.count_ops() > 200:
+        return None
+    top, bottom = section.as_numer_denom()
+    if not (top.is_polynomial(symbol) and bottom.is_polynomial(symbol)):
+        return None
+    roots: list[float] = []
+    for part in (top, bottom):
+        try:
+            poly = sympy.Poly(part, symbol)
+            if all(number.is_Rational for number in poly.all_coeffs()):
+                poly = poly.sqf_part()
+            if poly.degree() > MAX_DEGREE:
+                return None
+            with mpmath.workdps(30):
+                numbers = [mpmath.mpmathify(c.evalf(30)) for c in poly.all_coeffs()]
+                found = mpmath.polyroots(numbers, maxsteps=100, extraprec=100) if poly.degree() > 0 else []
+        except (ValueError, TypeError, ArithmeticError, sympy.PolynomialError, mpmath.libmp.NoConvergence):
+            return None
+        roots += [float(root.real) for root in found if abs(root.imag) <= 1e-6 * (1 + abs(root.real))]
+    return roots
+
+
+_GRID = sorted(
+    {
+        *(float(number) for number in range(-40, 41)),
+        *(sign * 10 ** (power / 6) for sign in (1, -1) for power in range(-18, 37)),
+    }
+)
+
+
+def _searched(section: Expr, symbol: Expr, known: Sequence[float]) -> list[float]:
+    """Zeros next to 0 on a grid and around what is known: changes of sign, and where the size has a dip."""
+    places = sorted({*_GRID, *(kink + step for kink in known for step in (-1, -0.01, 0.01, 1))})
+    told = [(place, _real(section, symbol, place)) for place in places]
+    values = [(place, value) for place, value in told if value is not None]
+    roots: list[float] = []
+    for (low, one), (high, two) in sorted(pairwise(values), key=lambda pair: abs(pair[0][0])):
+        if len(roots) >= MAX_ROOTS:
+            break
+        if math.isnan(one) != math.isnan(two):
+            roots.append(_border(section, symbol, low, high, real=math.isnan(two)))
+        elif (one < 0) != (two < 0):
+            roots.append(_bisected(section, symbol, low, high, one < 0))
+    real = [(place, value) for place, value in values if not math.isnan(value)]
+    dips = [
+        (low[0], high[0], middle[1] < 0)
+        for low, middle, high in zip(real, real[1:], real[2:], strict=False)
+        if middle[0] not in known and _is_dip(low[1], middle[1], high[1])
+    ]
+    for low, high, below in sorted(dips, key=lambda dip: abs(dip[0]))[:MAX_DIPS]:
+        roots += _dip(section, symbol, low, high, below)
+    return sorted(roots, key=abs)[:MAX_ROOTS]
+
+
+def _is_dip(low: float, middle: float, high: float) -> bool:
+    """Whether the size of three values of one sign is least in the middle."""
+    return (low < 0) == (middle < 0) == (high < 0) and abs(middle) < abs(low) and abs(middle) <= abs(high)
+
+
+def _dip(section: Expr, symbol: Expr, low: float, high: float, below: bool) -> list[float]:
+    """The zeros in a dip of the size of an expression: where it touches 0, or passes it twice."""
+    left, right = low, high
+    value: float | None
+    for _ in range(30):
+        first, second = left + (right - left) / 3, right - (right - left) / 3
+        one, two = _real(section, symbol, first), _real(section, symbol, second)
+        if one is None or two is None or math.isnan(one) or math.isnan(two):
+            return []
+        for place, value in ((first, one), (second, two)):
+            if (value < 0) != below:
+                ends = _bisected(section, symbol, low, place, below), _bisected(section, symbol, place, high, not below)
+                return list(ends)
+        left, right = (left, second) if abs(one) < abs(two) else (first, right)
+    value = _real(section, symbol, (left + right) / 2)
+    return [(left + right) / 2] if value is not None and abs(value) < _TOUCHES else []
+
+
+def _bisected(section: Expr, symbol: Expr, low: float, high: float, below: bool) -> float:
+    for _ in range(40):
+        middle = (low + high) / 2
+        value = _real(section, symbol, middle)
+        if value is None:
+            break
+        low, high = (middle, high) if (value < 0) == below else (low, middle)
+    return (low + high) / 2
+
+
+def _border(section: Expr, symbol: Expr, low: float, high: float, real: bool) -> float:
+    """Where an expression stops being real, or begins to be."""
+    for _ in range(40):
+        middle = (low + high) / 2
+        inside = not _is_unreal(_real(section, symbol, middle))
+        low, high = (middle, high) if inside == real else (low, middle)
+    return (low + high) / 2
+
+
+def _is_unreal(value: float | None) -> bool:
+    return value is not None and math.isnan(value)
+
+
+def _real(section: Expr, symbol: Expr, place: float) -> float | None:
+    """A value to the digits of a float; not a number where it is not real, None where it cannot be told."""
+    try:
+        value = evaluate(section, {symbol: _rational(place)}, 20)
+    except OverflowError:
+        return None
+    if value is None:
+        return None
+    return float(mpmath.re(value)) if abs(mpmath.im(value)) <= 1e-12 * abs(value) else math.nan
+
+
+def _rational(value: float) -> Expr:
+    """A float as an exact number."""
+    return sympy.Rational(f"{value:.15e}")
