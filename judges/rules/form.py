@@ -178,10 +178,13 @@ def _worked_out(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
 
 
 def _evaluated(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
-    """Where arithmetic is asked for, none may be left; for the value of a formula, no sum or power of whole numbers."""
+    """Where arithmetic is asked for, none may be left; for the value of a formula, no sum or power of whole numbers.
+
+    A fraction is a value, cancelled or not.
+    """
     if not asked or not shapes.is_number(gold) or shapes.standing(gold):
         return _FINE
-    return _DOUBT if shapes.standing(answer, whole_only=asked != "arithmetic") else _FINE
+    return _DOUBT if shapes.standing(answer, shapes.WORK if asked == "arithmetic" else shapes.SIMPLE) else _FINE
 
 
 def _rationalised(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:

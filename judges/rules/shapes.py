@@ -169,20 +169,24 @@ def reducible(node: Node) -> bool:
     return False
 
 
-def standing(node: Node, whole_only: bool = False) -> bool:
+SIMPLE = frozenset({"add", "mul", "pow"})
+WORK = SIMPLE | _FUNCTIONS
+ALL_WORK = WORK | {"div"}
+
+
+def standing(node: Node, kinds: frozenset[str] = ALL_WORK) -> bool:
     """Whether something between plain numbers is left to be worked out: 2+3, 2·3, 2^3, 5!, 6/4, √9, sin 30°.
 
     Args:
         node: a scalar.
-        whole_only: only sums, products and powers of whole numbers count.
+        kinds: the nodes that count.
     """
-    kinds = {"add", "mul", "pow"} if whole_only else _SCALAR
     return any(part[0] in kinds and _stands(part) for part in walk(node))
 
 
 def _stands(node: Node) -> bool:
     if node[0] in {"add", "mul"}:
-        return bool(sum(unsigned(part)[0] == "num" for part in node[1]) > 1)
+        return sum(map(is_number, node[1])) > 1 and not is_mixed_number(node)
     if node[0] == "div":
         return reducible(node) or any(map(is_decimal, node[1:]))
     if node[0] == "pow":

@@ -21,6 +21,8 @@ Compute $2+2$. @ 4 @ 2+2=4 @ accept
 Compute $2+2$. @ 4 @ 4 (=2+2) @ accept
 Compute $2+2$. @ 4 @ 1+3 @ undecided
 Compute 12 + 30. @ 42 @ 30+12 @ reject
+What is 1/2 + 1/3? @ 5/6 @ 10/12 @ accept
+What is 1/2 + 1/3? @ 5/6 @ 3/6 + 2/6 @ undecided
 What is 6!? @ 720 @ 6! @ reject
 What is 6!? @ 6! @ 720 @ accept
 Find the value of $\sqrt{144}$. @ 12 @ \sqrt{144} @ reject
