@@ -1,0 +1,198 @@
+"""Measures `livek12.Verifier`: equal to one calm process, the longest silence, rows a second by number of workers.
+
+`python scripts/bench/verify.py [--rows 8192] [--workers 1,2,4,8] [--speed-rows 2048] [--json FILE]`. First a training
+step of so many rows, one in a hundred hostile, from 8 threads at once: each judgement is compared with what one process
+says to the row alone, and the longest time in which no message of results came is told. Then rows a second on symbolic
+and on ordinary rows, by the clock and in processor time (of all processes, the caller's apart), beside math-verify in
+as many processes; all are warm, none has seen a row before. What more cores than this machine has would give is not
+measured, but the caller's processor time for a row bounds it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from livek12 import Judgement, Verifier
+from livek12.scripts.bench.common import machine, table
+from livek12.scripts.bench.labelled import BenchRow
+from livek12.scripts.bench.verifiers import SIDES
+from livek12.scripts.bench.verify_rows import KINDS, step
+
+Json = dict[str, Any]
+THREADS = 8
+CHUNK = 32
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Rows a second of one side with so many processes, by the clock and of one processor; microseconds a row here."""
+
+    side: str
+    rows: str
+    workers: int
+    per_second: float
+    per_processor_second: float
+    caller_us: float
+
+
+# --- equal, and never silent --------------------------------------------------------------------------------------
+
+
+def calm(rows: Sequence[Json]) -> list[Judgement]:
+    """What one process says to the rows, one by one."""
+    from livek12.evaluation.pair_rules import reply_to
+    from livek12.evaluation.verify import _lines
+    from livek12.judges.cascade import default_cascade
+
+    cascade = default_cascade()
+    replies = [reply_to(line, None, cascade, False) for line in _lines(rows)]
+    said = [{name: value for name, value in reply["row"].items() if name != "id"} for reply in replies]
+    return [Judgement(**row, extracted=reply["extracted"]) for row, reply in zip(said, replies, strict=True)]
+
+
+def stress(rows: Sequence[Json], workers: int) -> Json:
+    """A step in threads beside each other: what differs from the calm judgements, and the longest silence."""
+    times: list[float] = []
+    with Verifier(workers=workers) as verifier, ThreadPoolExecutor(THREADS) as threads:
+        submit = verifier._rules.submit
+
+        def heard(lines: Sequence[bytes]) -> Any:
+            futures = submit(lines)
+            for future in futures:
+                future.add_done_callback(lambda _: times.append(time.perf_counter()))
+            return futures
+
+        verifier._rules.submit = heard  # type: ignore[method-assign]
+        verifier.verify("(x+1)^2", "x^2+2x+1")  # started
+        times[:] = [time.perf_counter()]
+        share = -(-len(rows) // THREADS)
+        parts = threads.map(verifier.batch, [rows[start : start + share] for start in range(0, len(rows), share)])
+        said = [found for part in parts for found in part]
+    expected = calm(rows)
+    return {
+        "rows": len(rows),
+        "seconds": times[-1] - times[0],
+        "longest silence": max(after - before for before, after in pairwise(times)),
+        "different": [number for number, pair in enumerate(zip(said, expected, strict=True)) if pair[0] != pair[1]],
+        "zeros that nobody decided": sum(found.score == 0 and found.decision != "reject" for found in said),
+        "decisions": {
+            name: sum(found.decision == name for found in said) for name in ("accept", "reject", "undecided")
+        },
+    }
+
+
+# --- speed --------------------------------------------------------------------------------------------------------
+
+
+def processor_seconds() -> tuple[float, float]:
+    """What this process has used so far, and what all below it have."""
+    ended = sum(os.times()[2:4])
+    return time.process_time(), ended + sum(_used(pid) for pid in _below(os.getpid()))
+
+
+def _below(pid: int) -> Iterator[int]:
+    for told in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # a thread that has ended
+            for child in map(int, told.read_text().split()):
+                yield child
+                yield from _below(child)
+
+
+def _used(pid: int) -> float:
+    """Seconds of a process, and of those of its own that have ended."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / TICKS
+    return 0.0
+
+
+def timed(side: str, kind: str, workers: int, count: int, work: Callable[[], object]) -> Speed:
+    """The speed of work on so many rows."""
+    own, others = processor_seconds()
+    began = time.perf_counter()
+    work()
+    seconds = time.perf_counter() - began
+    caller, theirs = (after - before for before, after in zip((own, others), processor_seconds(), strict=True))
+    return Speed(side, kind, workers, count / seconds, count / (caller + theirs), 1e6 * caller / count)
+
+
+def ours(kind: str, rows: Sequence[Json], warm: Sequence[Json], workers: int) -> Speed:
+    """Our speed, in one batch."""
+    with Verifier(workers=workers) as verifier:
+        ready = threading.Barrier(workers)
+
+        def start(_: int) -> None:
+            ready.wait()
+            verifier.batch(warm)
+
+        with ThreadPoolExecutor(workers) as threads:
+            list(threads.map(start, range(workers)))
+        return timed("livek12", kind, workers, len(rows), lambda: verifier.batch(rows))
+
+
+def theirs(kind: str, rows: Sequence[Json], warm: Sequence[Json], workers: int) -> Speed:
+    """The speed of math-verify, in as many processes."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=SIDES["math-verify"].warm) as processes:
+        list(processes.map(time.sleep, [1.0] * workers))
+        list(processes.map(_by_math_verify, [warm] * workers))
+        chunks = [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
+        return timed("math-verify", kind, workers, len(rows), lambda: list(processes.map(_by_math_verify, chunks)))
+
+
+def _by_math_verify(rows: Sequence[Json]) -> list[bool | None]:
+    return [SIDES["math-verify"].decide(_bench_row(row)).said for row in rows]
+
+
+def _bench_row(row: Json) -> BenchRow:
+    golds = row["gold"] if isinstance(row["gold"], list) else [row["gold"]]
+    return BenchRow(
+        "", "", row.get("question_type", "short_answer"), "en", "", ", ".join(golds), golds, row["response"], True
+    )
+
+
+def speeds(workers: Sequence[int], count: int) -> list[Speed]:
+    """Both sides, on each kind of rows, with each number of workers."""
+    found = []
+    for kind in KINDS:
+        rows, warm = step(count, 0.0, 7, (kind,)), step(64, 0.0, 8, (kind,))
+        for number in workers:
+            found += [ours(kind, rows, warm, number), theirs(kind, rows, warm, number)]
+    return found
+
+
+def main() -> None:
+    """Reads the arguments, measures, prints."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, default=8192, help="of the step (default 8192)")
+    parser.add_argument("--hostile", type=float, default=0.01, help="share of hostile rows (default 0.01)")
+    parser.add_argument("--workers", default="1,2,4,8", help="numbers of processes (default 1,2,4,8)")
+    parser.add_argument("--speed-rows", type=int, default=2048, help="rows of each timing (default 2048)")
+    parser.add_argument("--seed", type=int, default=20261123)
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    arguments = parser.parse_args()
+    workers = [int(number) for number in arguments.workers.split(",")]
+    figures: Json = {"machine": machine()}
+    figures["step"] = stress(step(arguments.rows, arguments.hostile, arguments.seed), min(2, max(workers)))
+    print(json.dumps({**figures["step"], "different": len(figures["step"]["different"])}, indent=1))
+    figures["speed"] = [asdict(speed) for speed in speeds(workers, arguments.speed_rows)]
+    print(table(figures["speed"]))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
