@@ -39,6 +39,7 @@ _IN_FRONT = {
     "find": ("find", "determine", "what is", "what does", "give", "state"),
     "convert": ("write", "rewrite", "express", "convert", "change", "用科学记数法表示", "用科学计数法表示", "나타내"),
     "round": ("round", "approximate"),
+    "square": ("complete the square", "配方"),
     "solve": ("solve", "解方程", "解不等式", "방정식을 푸"),
 }
 _AT_BLANK = ("__", "\\_\\_", "\\underline", "?", "？", "()", "( )", "（）", "（ ）", "▲")
@@ -63,6 +64,7 @@ _BEHIND = {
         "백분율로",
         "과학적",
     ),
+    "square": ("配方",),
     "round": ("四舍五入", "精确到", "保留", "반올림", "소수점"),
     "find": _AT_BLANK,
 }
@@ -85,7 +87,7 @@ _HANGUL_ENDING = re.compile("(?:시오|여라|어라|면|세요)")
 _PARTICLE = re.compile(r"(?:进行|[을를의]|(?:[을를]\s*완전히)|(?:의\s*분모를))\s*$")
 _FILLER = re.compile(
     r"(?:[\s:：*]|\b(?:and (?:simplify|evaluate)|the|following|expressions?|value|result|of"
-    r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical|given|below|sum|product|each|equations?|integral|limit"
+    r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical|given|below|sum|product|each|equations?|integral|limit|angle|for"
     r"|denominators?|in|algebraic)\b|for \$?[a-z]\$?(?=[\s:,])"
     r"|下列|多项式|各?式子?|代数式|方程|分数|下面|结果|[.。，,：]|다음|식|을|를)*",
     re.IGNORECASE,
@@ -120,11 +122,15 @@ _PHRASES = {
     "exact": r"\bexact (?:value|answer|form|expression)s?\b|精确值|准确值|정확한 값",
     "factor": r"\bin (?:\w+ )?factored form\b|\b(?:completely|fully) factored\b",
     "expand": r"\bin expanded form\b",
+    "square": r"\bvertex form\b|\bcomplet(?:e|ing) the square\b|配方|顶点式|완전제곱",
+    "solved": r"\b(?:express|write|find|give)\s+\$?(?:\\\()?\s*[a-z]\s*(?:\\\))?\$?\s+"
+    r"(?:in terms of|as a function of)\b|\bslope[- ]intercept form\b|用含\s*\$?[a-z]\$?\s*的(?:代数)?式子?表示",
 }
 _FORMS = {kind: re.compile(pattern) for kind, pattern in _PHRASES.items()}
 _HINT = re.compile(
     r"lowest|simplest|simplified|reduced|irreducible|notation|fraction|decimal|percent|mixed|terms of|exact|factored"
-    r"|expanded|最简|既约|约分|科学|分数|小数|保留|用|精确|准确|기약|가장|과학|분수|소수|백분율|정확"
+    r"|expanded|vertex|square|function of|intercept|配方|顶点|완전제곱|用含|用 ?\$? ?(?:\\pi|π)|最简|既约|约分"
+    r"|科学|分数|小数|保留|精确|准确|기약|가장|과학|분수|소수|백분율|정확"
 )
 """One of these stands in every phrase."""
 _EXCLUSIVE = (("fraction", "decimal", "percent", "scientific"), ("factor", "expand"), ("exact", "decimal"))

@@ -47,6 +47,8 @@ class FormStage:
         kinds = tuple(comparison.asked_form.split())
         if (miss := _restated(key, comparison.answer, comparison.asked_expression, kinds)) != _FINE:
             return _said(miss, "the asked expression itself")
+        if {"solve", "solved"} & set(kinds) and _another_side(_tree(key), _tree(comparison.answer)):
+            return _said(_DOUBT, "not solved for what is asked")
         golds, answers = _values(key), _values(comparison.answer)
         if not golds or not answers:
             return undecided(NAME)
@@ -106,7 +108,7 @@ def _restated(key: str, answer: str, asked: str, kinds: tuple[str, ...]) -> Miss
         return _SURE if _same_text(asked, answer) and not _same_text(asked, key) and gold is not None else _FINE
     if "solve" in kinds:
         return _unsolved(printed, given, gold)
-    if not all(_same(printed, side) for side in shapes.sides(given)):
+    if not _same(printed, given) and not all(_same(printed, side) for side in shapes.sides(given)):
         return _FINE
     if gold is None or any(_same(printed, side) for side in shapes.sides(gold)):
         return _DOUBT if gold is None else _FINE
@@ -121,6 +123,13 @@ def _unsolved(printed: Node, given: Node, gold: Node | None) -> Miss:
     if gold is None or printed[0] not in {"rel", "named", "list"}:
         return _FINE
     return _SURE if _same(printed, given) and not _same(printed, gold) else _FINE
+
+
+def _another_side(gold: Node | None, answer: Node | None) -> bool:
+    """Whether the key says what a symbol is in others, and the answer, an equation, does not say it of this one."""
+    if gold is None or answer is None or gold[0] != "named" or not holds_symbol(gold[3]):
+        return False
+    return answer[0] == "rel" or (answer[0] == "named" and answer[1] != gold[1] and "(" not in gold[1] + answer[1])
 
 
 def _same(one: Node, other: Node) -> bool:
@@ -164,6 +173,10 @@ def _expanded(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
     if shapes.multiplied_sums(answer) > 1:
         return _SURE
     return _DOUBT if shapes.unexpanded(answer) else _FINE
+
+
+def _as_square(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
+    return _DOUBT if shapes.unexpanded(gold) and shapes.is_sum(answer) and not shapes.unexpanded(answer) else _FINE
 
 
 def _lowest(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
@@ -256,4 +269,5 @@ _CHECKS: dict[str, Check] = {
     "pi": _with_pi,
     "exact": _exact,
     "places": _rounded,
+    "square": _as_square,
 }

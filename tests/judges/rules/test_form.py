@@ -81,6 +81,16 @@ Give the exact value of the slope. @ 1/4 @ 0.25 @ accept
 Solve $2x=6$. @ x=3 @ 2x=6 @ reject
 Solve for $y$: $2x+y=4$ @ y=4-2x @ 2x+y=4 @ reject
 Solve for $y$: $2x+y=4$ @ y=4-2x @ y=-2x+4 @ accept
+Express $y$ in terms of $x$. @ y=2x @ y-2x=0 @ undecided
+Express $y$ in terms of $x$. @ y=2x @ x=\frac{y}{2} @ undecided
+Express $y$ in terms of $x$. @ y=2x @ y=x\cdot 2 @ accept
+Find the equation of the line. @ y=2x+1 @ 2x-y+1=0 @ accept
+Complete the square: $x^2+6x+1$ @ (x+3)^2-8 @ 6x+x^2+1 @ reject
+Write the parabola in vertex form. @ y=(x+3)^2-8 @ y=x^2+6x+1 @ undecided
+Write the parabola in vertex form. @ y=(x+3)^2-8 @ y=-8+(3+x)^2 @ accept
+Convert $30^\circ$ to radians. @ \frac{\pi}{6} @ 30^\circ @ reject
+Convert 36 km/h to m/s. @ 10 m/s @ 36 km/h @ reject
+Convert 36 km/h to m/s. @ 10 m/s @ 10 m/s @ accept
 (1) Factor $x^2-1$. (2) Expand $(x+1)^2$. @ (x-1)(x+1) @ x^2-1 @ accept
 Simplify $8/12$. Then add $1/3$. @ 1 @ 1 @ accept
 zh
@@ -168,6 +178,28 @@ def test_what_a_question_demands(text: str, form: str, expression: str) -> None:
     assert demand(text) == (form, expression)
 
 
+@pytest.mark.parametrize(
+    ("form", "texts"),
+    {
+        "lowest": "in lowest terms|an irreducible fraction|一个最简分数|기약분수로",
+        "simplify": "in simplest radical form|最简二次根式|가장 간단한",
+        "scientific": "in scientific notation|用科学记数法|과학적 표기법",
+        "fraction": "as a common fraction|用分数表示|분수로",
+        "decimal": "as a decimal|化成小数|소수로",
+        "percent": "as a percentage|化成百分数|백분율로",
+        "mixed": "as a mixed number|化成带分数|대분수로",
+        "pi": "in terms of $\\pi$|in terms of π|结果保留 $\\pi$|用 π 表示",
+        "exact": "the exact value|精确值|정확한 값",
+        "factor": "in factored form",
+        "expand": "in expanded form",
+        "square": "in vertex form|配方|완전제곱식",
+        "solved": "Express $y$ in terms of $x$|in slope-intercept form|用含 $x$ 的代数式表示",
+    }.items(),
+)
+def test_phrases(form: str, texts: str) -> None:
+    assert [text for text in texts.split("|") if form not in demand(text).form.split()] == []
+
+
 TERMS = st.integers(1, 99).map(str)
 SUMS = st.recursive(
     TERMS,
@@ -182,7 +214,7 @@ SUMS = st.recursive(
 KINDS = st.sets(
     st.sampled_from(
         "factor expand lowest simplify evaluate find rationalise scientific fraction decimal percent mixed pi exact "
-        "places:2 convert solve round".split()
+        "places:2 convert solve solved square round".split()
     )
 )
 
