@@ -87,7 +87,7 @@ _HANGUL_ENDING = re.compile("(?:시오|여라|어라|면|세요)")
 _PARTICLE = re.compile(r"(?:进行|[을를의]|(?:[을를]\s*완전히)|(?:의\s*분모를))\s*$")
 _FILLER = re.compile(
     r"(?:[\s:：*]|\b(?:and (?:simplify|evaluate)|the|following|expressions?|value|result|of"
-    r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical|given|below|sum|product|each|equations?|integral|limit|angle|for"
+    r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical|given|below|sum|product|each|equations?|integral|limit|angle"
     r"|denominators?|in|algebraic)\b|for \$?[a-z]\$?(?=[\s:,])"
     r"|下列|多项式|各?式子?|代数式|方程|分数|下面|结果|[.。，,：]|다음|식|을|를)*",
     re.IGNORECASE,
