@@ -117,7 +117,9 @@ def _sections(found: Json) -> Iterator[str]:
         " `scripts/bench/answer_kinds.py`."
     )
     groups = {**found["kinds"], **{LANGUAGES[name]: of for name, of in found["languages"].items()}}
-    yield _judged("rows of", [_row(name, side, one) for name, of in groups.items() for side, one in of.items()])
+    yield _judged(
+        "rows of", [_row(name, side, one) for name, of in groups.items() for side, one in of.items() if one["decided"]]
+    )
     if found["attacks"]:
         yield "## Attacks"
         yield from _attacks(found["attacks"])
@@ -185,9 +187,9 @@ def _attack_row(name: str, ours: Json, theirs: Json) -> Sequence[str]:
 
 
 def _sides(of: Json) -> Iterator[tuple[str, Json]]:
-    """The judges of one set; without conventions only where there are any."""
+    """The judges that decide anything of a set; without conventions only where there are any."""
     for side in SHOWN_SIDES:
-        if of["conventions"] or not side.endswith("conventions"):
+        if of[side]["decided"] and (of["conventions"] or not side.endswith("conventions")):
             yield side, of[side]
 
 
