@@ -54,11 +54,9 @@ def _parts(node: Node) -> list[Node]:
 
 def walk(node: Node) -> Iterator[Node]:
     """A scalar and all that stands in it."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        waiting += _parts(part)
+    yield node
+    for part in _parts(node):
+        yield from walk(part)
 
 
 def size(node: Node) -> int:

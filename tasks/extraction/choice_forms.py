@@ -7,6 +7,7 @@ region; its number says how strongly it commits. A bare letter in prose is no fo
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from livek12.tasks.extraction.remarks import RETRACTION
 
@@ -20,7 +21,7 @@ _LATIN = (
     r"|\n[A-J](?=[.。)）]?(?:\n|\Z))){0,9}"
     rf"(?![A-Za-z0-9'′])(?!\s?[=＝∥⊥<>^_])(?!\s?[{NOUN_ZH}])"
 )
-_AND = r"(?>\s*(?:[,，、;；/·ㆍ・&+]|以及|그리고|[和与及과와및])?\s*)"
+_AND = r"(?>\s*(?:[,，、;；/·ㆍ・&+]|以及|그리고|[和与及과와및])\s*|[^\S\n]*)"
 _CIRCLED = rf"[①-⑩](?:\s?번)?(?:[)）]?{_AND}[(（]?[①-⑩](?:\s?번)?){{0,9}}"
 _JAMO = r"[ㄱ-ㅎ](?:(?>\s?[,，、·]?\s?(?:와|과)?\s?)[ㄱ-ㅎ]){0,9}(?![ㄱ-ㅎ가-힣])"
 _BRACKETED = r"[(（]\s?[A-J]\s?[)）](?:(?>[^\S\n]?(?:[,，、;；&和与及]|and\b)?[^\S\n]?)[(（]\s?[A-J]\s?[)）]){1,9}"
@@ -78,8 +79,8 @@ _TURNED = (
 _REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|because|since|왜냐)"
 
 # How strongly a form commits: a weaker one does not replace a stronger one, unless as a correction.
-MARKED, FINAL, EXPLICIT, LOOSE = 4, 4, 3, 2
-CORRECTED = 5
+CORRECTED, MARKED, FINAL, EXPLICIT, LOOSE = 7, 6, 6, 5, 4
+JUDGED, CONCLUDED, ONLY_LABELS, UNSURE = 3, 2, 1, 0
 _REGION = re.compile(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
 FINALLY = re.compile(r"final\s*$|最终(?:的)?(?:正确)?\s*$|최종\s*$", re.IGNORECASE)
 _CONCLUDING = r"(?:故|所以|因此|应|应该|本题|综上|因而|于是|从而|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
@@ -95,33 +96,49 @@ FILLED = (
     ),
 )
 """A stem repeated with its bracket filled in ("错误的是（ D ）"), and one option alone before its explanation."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to commit to labels, how strongly, and words without one of which (in small letters) a text has it not."""
+
+    strength: int
+    pattern: re.Pattern[str]
+    words: tuple[str, ...] = ("",)
+
+
+_SOLUTION_WORDS = ("solution", "conclusion", "result", "decision", "verdict")
+_CHOSEN_ZH = re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)
+_CHOSEN_ZH_WORDS = ("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合", "合适", "恰当", "成立", "最")
 FORMS = [
-    (MARKED, _REGION),
-    (EXPLICIT, re.compile(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN)),
-    (EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _RUN)),
-    (EXPLICIT, re.compile(f"(?i:{_ANSWER_EN})" + _RUN)),
-    (EXPLICIT, re.compile(f"(?i:{_SOLUTION_EN})" + _RUN)),
-    (EXPLICIT, re.compile(_KO + _RUN)),
-    (LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)),
-    (LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN)),
-    (LOOSE, re.compile(_PICK_EN + _RUN)),
-    (LOOSE, re.compile(_RUN + _RIGHT_KO)),
-    (LOOSE, re.compile(_RUN + _RIGHT_EN)),
-    (LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),
-    *((LOOSE, pattern) for pattern in FILLED),
-    (CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN)),
-    (CORRECTED, re.compile(f"(?i:{_TURNED})" + _RUN)),
+    Form(MARKED, _REGION, ("〖", "〘")),
+    Form(EXPLICIT, re.compile(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), ("选", "選")),
+    Form(EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _RUN), ("答",)),
+    Form(EXPLICIT, re.compile(f"(?i:{_ANSWER_EN})" + _RUN), ("ans",)),
+    Form(
+        EXPLICIT, re.compile(f"(?i:{_SOLUTION_EN})" + _RUN), ("solution", "conclusion", "result", "decision", "verdict")
+    ),
+    Form(EXPLICIT, re.compile(_KO + _RUN), ("답",)),
+    Form(EXPLICIT, re.compile(r"#{4}\s?" + _RUN + r"[.。]?(?=\n|\Z)"), ("####",)),
+    Form(LOOSE, _CHOSEN_ZH, _CHOSEN_ZH_WORDS),
+    Form(LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN), ("choice", "option", "statement", "one", "letter")),
+    Form(LOOSE, re.compile(_PICK_EN + _RUN), ("choose", "pick", "select", "answer")),
+    Form(LOOSE, re.compile(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절")),
+    Form(LOOSE, re.compile(_RUN + _RIGHT_EN), ("answer", "choice", "option")),
+    Form(LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),
+    *(Form(LOOSE, pattern) for pattern in FILLED),
+    Form(CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN)),
+    Form(CORRECTED, re.compile(f"(?i:{_TURNED})" + _RUN), ("wait", "actually", "second")),
 ]
 DIGIT_FORMS = [
-    (EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _DIGIT)),
-    (EXPLICIT, re.compile(_ANSWER_EN + _DIGIT, re.IGNORECASE)),
-    (EXPLICIT, re.compile(_KO + _DIGIT)),
-    (LOOSE, re.compile(_DIGIT + _RIGHT_KO)),
-    (LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT)),
-    (LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE)),
+    Form(EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _DIGIT), ("答",)),
+    Form(EXPLICIT, re.compile(_ANSWER_EN + _DIGIT, re.IGNORECASE), ("ans",)),
+    Form(EXPLICIT, re.compile(_KO + _DIGIT), ("답",)),
+    Form(LOOSE, re.compile(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절")),
+    Form(LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT), _CHOSEN_ZH_WORDS),
+    Form(LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE), ("choice", "option", "statement", "one", "letter")),
+    Form(LOOSE, re.compile(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), ("것",)),
 ]
-RIGHT_ONES_KO = re.compile(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN)
-
 _SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"
 _SUM_UP_ZH = r"(?:综上|因此|所以|总之|可知|可见)[^。；;\n故]{0,40}?"
 _REMARK = r"(?:[(（][^()（）\n]{0,20}[)）])?"

@@ -6,20 +6,14 @@ import re
 
 from livek12.core.records import Question
 from livek12.judges.rules.labels import label_sequence
-from livek12.tasks.extraction.choices import (
-    Commitment,
-    Found,
-    Labels,
-    cleaned_text,
-    commitments,
-    find_choice,
-    known_labels,
-)
+from livek12.tasks.extraction.choices import find_choice
+from livek12.tasks.extraction.claims import Asked, Claim, marked_claims
+from livek12.tasks.extraction.cleaned import cleaned_text
 from livek12.tasks.extraction.labelled import labelled_parts, tabled_values
 from livek12.tasks.extraction.regions import tail
 from livek12.tasks.extraction.remarks import is_remark, settled
+from livek12.tasks.extraction.stated import NOTHING, Found
 from livek12.tasks.extraction.substance import says_nothing
-from livek12.tasks.extraction.values import NOTHING
 
 
 def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:
@@ -43,7 +37,7 @@ def find_choices(text: str, question: Question, truncated: bool, count: int) -> 
         listed = [find_choice(part, one, truncated or len(part) > _SHORT)[0] for part in parts]
         if listed and all(listed):
             return [found[0] for found in listed], "labelled"
-    said = _strong_ones(settled(cleaned_text(text, False)), known_labels(question))
+    said = _strong_ones(settled(cleaned_text(text, False)), Asked.of(question))
     single = [label_sequence(found.said)[0] for found in said if len(found.labels) == 1]
     sums = [labels for found in said if len(labels := label_sequence(found.said)) == count]
     if len(single) == count or (not single and sums):
@@ -100,13 +94,12 @@ def _last_commitment(text: str) -> str:
     return text[said[-1].end() :] if said else ""
 
 
-def _strong_ones(cleaned: str, known: Labels) -> list[Commitment]:
-    """The explicit commitments in their order, each once."""
-    ordered = sorted(commitments(cleaned, known, False, not known, False), key=lambda found: found.end)
-    kept: list[Commitment] = []
-    for found in ordered:
+def _strong_ones(cleaned: str, asked: Asked) -> list[Claim]:
+    """The explicit claims in their order, each once."""
+    kept: list[Claim] = []
+    for found in sorted(marked_claims(cleaned, asked), key=lambda claim: claim.end):
         if kept and found.start < kept[-1].end:
-            kept[-1] = max(kept[-1], found, key=lambda one: one.rank)
+            kept[-1] = max(kept[-1], found, key=lambda one: one.strength)
         elif not is_remark(cleaned, found.start, found.end):
             kept.append(found)
     return kept

@@ -39,7 +39,7 @@ class TextRegion:
 
 
 def final_text(response: str) -> str:
-    """What follows the last closing thinking tag, up to the end of the turn.
+    """What follows the last closing thinking tag, up to the end of the turn, without the marks of that end.
 
     Where thinking was opened and never closed, what stands before it.
     """
@@ -50,12 +50,40 @@ def final_text(response: str) -> str:
     elif opening := _THINKING.search(text):
         text = text[: opening.start()]
     ends = [piece for piece in _TURN_END.split(text) if piece.strip()]
-    return ends[0] if ends else ""
+    return _without_end_marks(_BREAK.sub("\n", ends[0])) if ends else ""
+
+
+def _without_end_marks(text: str) -> str:
+    """The text without the tags at its very end, whatever they are called; one on its own line or behind a word."""
+    text = text.rstrip()
+    head, ending = text[:-_ENDING_MARKS], text[-_ENDING_MARKS:]
+    while mark := _END_MARK.search(ending, max(0, len(ending) - _END_MARK_CHARS)):
+        ending = ending[: mark.start()].rstrip()
+    return head + ending
+
+
+_BREAK = re.compile(r"<br\s?/?>", re.IGNORECASE)
+_END_MARK_CHARS = 64
+_ENDING_MARKS = 4_000
+_END_MARK = re.compile(
+    r"(?:<[|｜]?/?(?!(?:final_)?answer\b)(?:[A-Za-z][\w▁.:-]{1,40}|(?-i:[spbiu])|0x[0-9A-F]{2})(?:\s?/|\s\d{1,3})?[|｜]?>"
+    r"|\[/?(?:[A-Z]{2,20}_[A-Z0-9_]{1,20}|INST|EOS|EOT|END|PAD|STOP|DONE)\])\Z",
+    re.IGNORECASE,
+)
+"""A token of a chat template that was printed, or a tag that closes nothing: "<eoa>", "<|end|>", "</div>"."""
 
 
 def tail(text: str, limit: int = 30_000) -> str:
     """The end of a text, where answers in words are looked for, with long runs of white space shortened."""
     return _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", text[-limit:]))
+
+
+def unbolded(text: str) -> str:
+    """The text without the marks of bold type; a bold "Answer: …" that words follow on its line ends that line."""
+    return _BOLD_ANSWER.sub(r"\1\n", text).replace("**", "")
+
+
+_BOLD_ANSWER = re.compile(r"\*\*([^*\n]{1,80}[:：]\s?[^*\n:：]{1,200})\*\*[^\S\n]?(?=[^\W\d_])")
 
 
 def boxes(text: str) -> list[TextRegion]:

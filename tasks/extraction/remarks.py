@@ -13,16 +13,20 @@ _HYPOTHETICAL = re.compile(
     r"若|假如|如果|假设|假使|倘|要是|即使|万一|만약|만일|다면|\b(?:if|suppose|assuming|unless|were|would)\b",
     re.IGNORECASE,
 )
-_ATTRIBUTED = re.compile(
-    r"易错|易误|常见错|常错|误[选认以区填写解答]|错[选填解认]|错误(?:地|的)?(?:答案|选项|结果|解法|原因)"
+_OTHERS = (
+    r"易错|易误|常见错|常错|错误(?:地|的)?(?:答案|选项|结果|解法|原因)"
     r"|(?:很多|许多|不少|部分|有些|有的|某些|大多数?)(?:同学|学生|人|考生|资料|书|答案|网站)|有的|有人|有同学|[甲乙丙丁](?:同学|认为|选|说(?!法))|小[明红华刚丽强]"
-    r"|(?:학생|사람)(?:들)?[은이]|흔한|오답|실수"
+    r"|(?:학생|사람)(?:들)?[은이]|흔한"
     r"|\b(?:students?|people|those|someone|others|many|some|few)\s+(?:\w+\s+)?(?:who|may|might|will|would|often|choose"
     r"|pick|select|get|think|say|answer|find|obtain|write|put|mistakenly)\b"
     r"|\b(?:common(?:ly)?|typical|frequent)\s+(?:mistake|error|wrong|pitfall|trap|incorrect)"
-    r"|\b(?:mistakenly|incorrectly|wrongly|tempting|distractor|trap|wrong answer|incorrect answer)\b",
-    re.IGNORECASE,
 )
+_MISTAKEN = (
+    r"误[选认以区填写解答]|错[选填解认]|오답|실수"
+    r"|\b(?:mistakenly|incorrectly|wrongly|tempting|distractor|trap|wrong answer|incorrect answer)\b"
+)
+_BY_OTHERS = re.compile(_OTHERS, re.IGNORECASE)
+_ATTRIBUTED = re.compile(f"{_OTHERS}|{_MISTAKEN}", re.IGNORECASE)
 _CONDITION_BEHIND = re.compile(
     r"\s*(?:选项|项|option|choice)?\s*(?:是|就|则|的|会|显然|is|are|would be)?\s*(?:\w+\s+){0,4}?"
     r"(?:不对|不正确|不符|错误|错的|错了|有误|矛盾|only\s+if|only\s+when|is\s+wrong|would\s+be|오답|틀)",
@@ -30,7 +34,7 @@ _CONDITION_BEHIND = re.compile(
 )
 _HEADING = re.compile(r"易错|常见错|误区|陷阱|common (?:mistake|error|pitfall)|오답|흔한", re.IGNORECASE)
 _BOUNDARY = re.compile(r"[。！？!?\n；;]|[.](?=\s)")
-_SO = re.compile(r"故|所以|因此|综上|따라서|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
+_SO = re.compile(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
 _WINDOW = 300
 _HEADING_CHARS = 20
 
@@ -45,7 +49,6 @@ _CORRECTION = re.compile(
     r"|再(?:检查|算|想|看)|检查(?:后|发现|一)|잠깐|다시|재검토",
     re.IGNORECASE,
 )
-_DIRECT = re.compile(rf"[\s.。…,，;；!！〗〙$)*）]*{RETRACTION}", re.IGNORECASE)
 _NOT_BUT = (
     (re.compile(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),  # noqa: E501
     (re.compile(r"[①-⑩]\s?번?\s?(?:이|가)?\s?(?:아니라|아니고|아닌)\s?(?=[①-⑩])"), ""),
@@ -65,19 +68,26 @@ def settled(text: str) -> str:
 
 def is_remark(text: str, start: int, end: int) -> bool:
     """Whether what stands at `start` to `end` is a hypothesis, a mistake told of, or said to be wrong."""
+    return _aside(text, start, end, _ATTRIBUTED) or _CONDITION_BEHIND.match(text, end, end + 60) is not None
+
+
+def is_told(text: str, start: int, end: int) -> bool:
+    """Whether what stands there is a hypothesis, or told of others."""
+    return _aside(text, start, end, _BY_OTHERS)
+
+
+def _aside(text: str, start: int, end: int, attributed: re.Pattern[str]) -> bool:
     before = text[max(0, start - _WINDOW) : start]
     boundaries = list(_BOUNDARY.finditer(before))
     sentence = before[boundaries[-1].end() if boundaries else 0 :] + text[start:end]
-    if _ATTRIBUTED.search(sentence) or _HYPOTHETICAL.search(_SO.split(sentence)[-1]):
+    if attributed.search(sentence) or _HYPOTHETICAL.search(_SO.split(sentence)[-1]):
         return True
     lines = [line for line in before.split("\n")[:-1] if line.strip()]
-    if lines and len(lines[-1].strip()) <= _HEADING_CHARS and _HEADING.search(lines[-1]):
-        return True
-    return bool(_CONDITION_BEHIND.match(text, end, end + 60))
+    return bool(lines) and len(lines[-1].strip()) <= _HEADING_CHARS and _HEADING.search(lines[-1]) is not None
 
 
 _TURN = re.compile(
-    r"但(?!是?否)|然而|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
+    r"但(?!是?否)|然而|可是|不过|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
     r"|\bbut\b|\bhowever\b|\bwhich is\b|\bit(?:'s| is)\b",
     re.IGNORECASE,
 )
@@ -95,25 +105,22 @@ _WRONG_BEHIND = re.compile(
     r"|\s*(?:번)?\s*(?:이|은|는|가)?\s*(?:아니|아닌|틀|오답)|\s*(?:번)?\s*[을를]\s*제외",
     re.IGNORECASE,
 )
-_DOUBT = re.compile(
-    r"也(?:有)?可能(?:是|为)|(?:无法|不能|难以)(?:完全)?(?:确定|判断|确认)|不(?:太)?确定|不(?:能|敢)肯定|或(?:者)?(?:没有|无)正确"
-    r"|(?:故|所以|因此|因而|于是)[^。\n]{0,8}(?:无解|不存在|没有答案)|(?<!若)(?<!果)不成立[,，]?\s*(?:舍去|故)"
-    r"|\b(?:or maybe|might also be|could also be|not (?:entirely )?sure|cannot (?:be determined|decide))\b"
-    r"|확실하지\s*않|일\s*수도",
-    re.IGNORECASE,
-)
-_DOUBT_CHARS = 60
 
 
 def denied(text: str, start: int, end: int) -> bool:
     """Whether the words up to `start` deny or only tell of what stands there, or those behind `end` do."""
-    before = text[max(0, start - _CLAUSE) : start]
-    clause = _CLAUSE_END.split(_TURN.split(before)[-1])[-1]
-    if _DENIED.search(clause) or _ATTRIBUTED.search(clause):
-        return True
-    if _WRONG_BEHIND.match(text, end, end + _CLAUSE):
-        return True
-    return supposed(text, start, end)
+    return refused(text, start) or called_wrong(text, end) or supposed(text, start, end)
+
+
+def refused(text: str, start: int) -> bool:
+    """Whether the words up to `start` deny or only tell of what stands there."""
+    clause = _CLAUSE_END.split(_TURN.split(text[max(0, start - _CLAUSE) : start])[-1])[-1]
+    return _DENIED.search(clause) is not None or _ATTRIBUTED.search(clause) is not None
+
+
+def called_wrong(text: str, end: int) -> bool:
+    """Whether the words right behind `end` call what stands there wrong."""
+    return _WRONG_BEHIND.match(text, end, end + _CLAUSE) is not None
 
 
 def supposed(text: str, start: int, end: int) -> bool:
@@ -127,17 +134,19 @@ _CLAUSE = 60
 _CLAUSE_END = re.compile(r"[。！？!?\n；;，,：:]|[.](?=\s)")
 
 
-def doubted(text: str, end: int) -> bool:
-    """Whether what directly follows an answer doubts it, offers another or finds that there is none."""
-    return _DOUBT.search(text, end, end + _DOUBT_CHARS) is not None
+def concludes(text: str, start: int) -> bool:
+    """Whether the sentence of what stands there begins with "so"."""
+    return _SO.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
+
+
+def turned(text: str, start: int) -> bool:
+    """Whether the sentence of what stands there begins with "but"."""
+    return _TURN.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
+
+
+_SENTENCE_END = re.compile(r"[。！？!?\n；;]|[.](?=\s)")
 
 
 def is_correction(between: str) -> bool:
     """Whether what stands between two answers takes the first one back."""
     return bool(_CORRECTION.search(between))
-
-
-def retraction(text: str, end: int) -> int | None:
-    """Where the words that take back the answer ending at `end` end; None where none directly follow."""
-    found = _DIRECT.match(text, end)
-    return found.end() if found else None

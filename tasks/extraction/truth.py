@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from livek12.judges.rules.true_false import read_truth
+from livek12.tasks.extraction.denials import quoted, taken_back
 from livek12.tasks.extraction.regions import answer_tags, boxes, tail
-from livek12.tasks.extraction.remarks import RETRACTION, retraction
+from livek12.tasks.extraction.remarks import RETRACTION
 
 Found = tuple[list[str], str]
 SENTENCE_CHARS = 100
@@ -41,8 +42,9 @@ def find_truth(text: str, truncated: bool) -> Found:
     marked = [(region, "boxed") for region in boxes(text)] + [(region, "answer_tag") for region in answer_tags(text)]
     marked.sort(key=lambda pair: pair[0].end)
     for region, method in reversed(marked):
-        if read_truth(region.content, signs=True, reasoned=True) is not None:
-            return [region.content], method
+        if (value := read_truth(region.content, signs=True, reasoned=True)) is not None:
+            denial = _denial(text, region.end, value)
+            return [region.content if denial is None else quoted(text[region.start : denial])], method
     ending = "".join(one for one in _SENTENCE.findall(tail(text).replace("**", "")) if one[-1] not in "?？")
     corrected = list(_CORRECTED.finditer(ending))
     if corrected:
@@ -61,8 +63,24 @@ def find_truth(text: str, truncated: bool) -> Found:
 
 def _said(text: str, match: re.Match[str]) -> str:
     """The word of a commitment; all that was said where it is negated twice, taken back or one of two."""
-    if _ALTERNATIVE.match(text, match.end()) or retraction(text, match.end()) is not None:
-        return text[match.start() :][:200].strip()
-    if _NEGATED.search(text[match.start() : match.start("word")]):
-        return text[match.start() :][:200].strip()
+    value = read_truth(match["word"], signs=True)
+    twice = _ALTERNATIVE.match(text, match.end()) or _NEGATED.search(text[match.start() : match.start("word")])
+    if twice or _denial(text, match.end(), value) is not None:
+        return quoted(text[match.start() :])
     return match["word"]
+
+
+def _denial(text: str, end: int, value: bool | None) -> int | None:
+    """Where the words end that take a truth value back, or turn to the other one; None where it stands."""
+    for match in _TURNED.finditer(text, end):
+        if read_truth(match["word"], signs=True) is (not value):
+            return match.end()
+    return taken_back(text, end)
+
+
+_TURNED = re.compile(
+    r"(?:但是?|其实|实际上|不过|然而|事实上|\bbut|\bhowever|\bactually|하지만|그러나|사실은?)[,，]?\s?"
+    r"(?:(?:它|这|此|该|那|it|this|that|the|이|그)\s?(?:说法|命题|结论|句话|statement|claim|명제|진술)?(?:은|는)?)?\s?"
+    rf"(?:是|为|is|was|['’]s)?\s?{_WORD}",
+    re.IGNORECASE,
+)

@@ -14,7 +14,7 @@ REPEATED = [
     "=", "(1)", "①", "A ", "A, ", " \n", "答案是", "所以", "$", "$x$ ", "\\(", "\\boxed{", "\\boxed{A}, ",
     "<answer>A</answer>", "1. A\n", "The answer is ", "정답은 ", "不是", "21. B ", "____ ", "A错误，", "there are ",
     '{"answer": ', '{"answer": "', '{"answer": [', '{"answer": "B"}, ', "| 答案 |\n", "| 1 | B |\n", "A) 3, ", "Choice_", "(A) and ", "actually ",
-    "C: x is the answer ", "若\\boxed{A}则", "Solution: ", "第①空", "1) ", "- A\n", "【1题】", "a=\\boxed{1}, ", "{", "[", "3\n",
+    "C: x is the answer ", "B不对，", "B. x是错误的 ", "等等，", "wait, ", "答案：\nA. x\nB. x\n", "B is not ", "<br>", "<pad>", "12 is wrong. ", "答案是1", "若\\boxed{A}则", "Solution: ", "第①空", "1) ", "- A\n", "【1题】", "a=\\boxed{1}, ", "{", "[", "3\n",
 ]  # fmt: skip
 ASKED = [
     question("multiple_choice", answer=["AB"]),

@@ -1,0 +1,168 @@
+"""What takes an answer back: a retraction, "this is wrong", "none is right", a doubt, or its value called wrong.
+
+Contract: `taken_back` and `value_denied` look only behind an answer and say where the words end that take it back. What
+is told of others, or only supposed, takes nothing back. Linear in the text: each pattern has one way to read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.tasks.extraction.remarks import is_told
+
+_BREAK = r"(?:(?<=[。.…!！?？；;\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;,，〗〙})）*]\s)|\A)\s?"
+"""Where a new thought begins."""
+_WRONG_ZH = r"(?:错|有误|不对|不正确|不成立|有问题|不合|不符|不是|不可能|不行|不满足|作废)"
+_VERY_ZH = r"(?>是|也|却|并|显然|其实|可能|应该|肯定|都|中|里|存在|出现|了|有|[^\S\n]){0,5}"
+_WRONG_EN = (
+    r"(?:(?:not|n['’]t)\s(?:\w{2,12}\s)?(?:correct|right|the|true|valid|possible|it|an?|what)\b|cannot\b|can['’]t\b"
+    r"|(?:\w{2,12}\s)?(?:wrong|incorrect|false|mistaken|impossible|invalid|inconsistent|an?\s(?:\w{2,12}\s)?(?:mistake|error|typo))\b)"
+)
+_IS_EN = (
+    r"\s?(?:\b(?:is|was|are|were|seems?|looks?|must\sbe|would\sbe|would|has\sto\sbe)\s|['’]s\s"
+    r"|\b(?:is|was|are|were|does)(?=n['’]t)|(?=cannot|can['’]t))"
+)
+_WRONG_KO = r"(?:틀|잘못|오답|옳지|맞지|아니|아닙|적절하지|성립하지)"
+
+_SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]]*"
+_NEXT = re.compile(
+    _SIGNS + r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|하지만|그러나|그런데|아)[,，]?\s?)?"
+    r"(?:"
+    rf"(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:答案|选项|选择|结果|结论|项|值|说法|解|数)?{_VERY_ZH}{_WRONG_ZH}"
+    rf"|[(（【\[]\s?(?:this|that|it|which)?{_IS_EN}?(?:{_WRONG_EN}|not\b)|[(（【\[]\s?(?:错|误|不对|不正确|有误|作废|舍|틀|오답|×)|\s?[✗✘❌]"
+    rf"|(?:this|that|it|which)(?:\s(?:answer|value|choice|option|result|one|number))?{_IS_EN}{_WRONG_EN}"
+    rf"|(?:이것은|이건|이는|그것은|그건|이\s?(?:값|답|선택)은)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}"
+    r")",
+    re.IGNORECASE,
+)
+"""Words that call what was just said wrong, whatever signs stand between."""
+_REPLACED = re.compile(
+    _SIGNS + r"(?:(?:但是?|不过|然而|其实|but|however|아)[,，]?\s?)?"
+    r"(?:不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)"
+    r"|(?:应改|改)(?:为|成|选)"
+    r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
+    r"|it\s(?:should|must|ought)\b|아니[,，요.]|사실은|(?:잠깐|잠시만)"
+    r")",
+    re.IGNORECASE,
+)
+"""Words that put another answer in the place of the one before them."""
+_INSTEAD = re.compile(
+    _SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其实|实际上|actually\b|in\sfact\b)", re.IGNORECASE
+)
+"""The same where they follow at once; later, they may speak of anything."""
+_RETRACTION = (
+    r"(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s){0,2}"
+    r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\ssecond\sthoughts?|correction\b|scratch\sthat|oops\b|my\s(?:mistake|bad|apologies)"
+    r"|(?:i['’]m\s)?sorry[,.]\s(?:i|it|the|that|wrong|correct|my)|apologies\b|i\s(?:was|am|have\sbeen)\s(?:wrong|mistaken)"
+    r"|i\s(?:have\s)?(?:made|miscalculat|misread|mistook|misappl)|let\sme\s(?:correct|fix|redo|reconsider|re-?(?:calculate|compute|think|evaluate|examine))"
+    r"|that['’]s\s(?:not\sright|wrong|incorrect)|make\sthat\b|i\smeant?\b|strike\sthat"
+    r"|actually[,]?\s(?:no\b|i\b|it(?:['’]s|\sis|\sshould|\smust)|that(?:['’]s|\sis)|the\s(?:correct\s|right\s|final\s)?(?:answer|value|result)|(?:option\s)?\S{1,12}[.。]?\s?(?:\n|\Z))"
+    r"|(?:it|this|that|the\s(?:answer|value|result))\sshould\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b"
+    r"|(?:等等|等一下|等下|慢着|且慢|稍等)\s?[,，。.!！…:：]|更正|订正|纠正|修正一?下|抱歉|对不起|重新(?:计算|考虑|审视|思考|算|检查)"
+    r"|其实(?:应|答案|正确|是错|选|不)|实际上(?:应该?(?:是|为|选)|答案|正确答案)|改(?:选|为|成)"
+    r"|(?:我|前面|上面|刚才|刚刚)(?:前面|上面|刚才)?(?:[算看写说想弄搞选答记]错|犯了?错|搞混|出错)|[算看写说弄搞]错了?[,，。.!！]"
+    r"|정정|수정|실수|착각|미안|죄송|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
+)
+_LATER = re.compile(_BREAK + _RETRACTION, re.IGNORECASE)
+_AT_ONCE = re.compile(_SIGNS + _RETRACTION, re.IGNORECASE)
+_ANSWER_WRONG = re.compile(
+    r"(?:这个?|该|此|上述|以上|上面的?|前面的?|前述|我的?|刚才的?|之前的?|原来的?|先前的?)(?:的)?"
+    rf"(?:答案|选择|结果|推导|计算|推理|判断|解答|分析|过程){_VERY_ZH}{_WRONG_ZH}"
+    r"|答案(?:是错|有误|错误|错了|不对|不正确|不成立|有问题|作废)"
+    r"|\b(?:my|the|this|that)\s(?:(?:above|previous|first|initial|earlier|final|given|stated|original)\s)?"
+    rf"(?:answer|result|choice|conclusion|calculation|solution|reasoning|value)(?:\s(?:above|given))?{_IS_EN}{_WRONG_EN}"
+    r"|\b(?:my|the)\s(?:answer|calculation|solution|reasoning)(?:\sabove)?\s(?:has|contains)\san?\s(?:\w{2,12}\s)?(?:error|mistake)"
+    rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}",
+    re.IGNORECASE,
+)
+_NONE_RIGHT = re.compile(
+    r"(?<![.．、:：)）]\s)(?<![.．、:：)）])(?:"
+    r"(?:以上|上述|四个|所有|全部|各个?)(?:的)?(?:选项|答案|选择)(?:都|均|全|皆)(?:不|错)"
+    r"|没有(?:一个|任何)?(?:选项|答案)?(?:是)?(?:正确|符合题意|合适)的?(?:选项|答案)?|无正确(?:选项|答案)"
+    r"|\bnone\sof\s(?:the|these|them)\s?(?:given\s|above\s|listed\s)?(?:options|choices|answers|above)?\s?(?:is|are|match|fit|work|seems?)"
+    r"|\b(?:there\sis\s)?no\s(?:correct|right|valid|matching)\s(?:option|answer|choice)"
+    r"|(?:정답|맞는\s?것|옳은\s?것)(?:이|은)?\s?없)",
+    re.IGNORECASE,
+)
+_DOUBT = re.compile(
+    r"也(?:有)?可能(?:是|为)|(?:无法|不能|难以)(?:完全)?(?:确定|判断|确认)|不(?:太)?确定|不(?:能|敢)肯定|或(?:者)?(?:没有|无)正确"
+    r"|(?:故|所以|因此|因而|于是)[^。\n]{0,8}(?:无解|不存在|没有答案)|(?<!若)(?<!果)不成立[,，]?\s*(?:舍去|故)"
+    r"|\b(?:or maybe|might also be|could also be|not (?:entirely )?sure|cannot (?:be determined|decide))\b"
+    r"|확실하지\s*않|일\s*수도",
+    re.IGNORECASE,
+)
+_DOUBT_CHARS = 60
+_ANYWHERE = (_LATER, _ANSWER_WRONG, _NONE_RIGHT)
+
+
+def taken_back(text: str, end: int) -> int | None:
+    """Where the words end that take back the answer before `end`; None where it stands to the end of the text."""
+    first, last = _sentence_starts(text, end)
+    for pattern, places in (
+        (_NEXT, (end, first, last)),
+        (_REPLACED, (end, first, last)),
+        (_AT_ONCE, (end,)),
+        (_INSTEAD, (end,)),
+    ):
+        for place in places:
+            if (direct := pattern.match(text, place)) and not is_told(text, place, direct.end()):
+                return direct.end()
+    if doubt := _DOUBT.search(text, end, end + _DOUBT_CHARS):
+        return doubt.end()
+    for pattern in _ANYWHERE:
+        for match in pattern.finditer(text, end):
+            if not is_told(text, match.start(), match.end()):
+                return match.end()
+    return None
+
+
+def _sentence_starts(text: str, end: int) -> tuple[int, int]:
+    """Where the next sentence begins (the printed text of an option may come first), and where the last one does."""
+    first = _SENTENCE_END.search(text, end)
+    last = max(text.rfind(sign, end, len(text.rstrip()) - 1) for sign in ("。", "！", "!", "？", "?", "\n", ". "))
+    return first.end() if first else end, max(end, last + 1)
+
+
+_SENTENCE_END = re.compile(r"[。！!？?\n]|[.](?=\s)")
+_VALUE_CHARS = 60
+_LOOKS = 50
+_BEFORE_CHARS = 40
+_ENDING_KO = re.compile(r"(?:입니다|이다|임|이에요|예요)$")
+_NOT_BEFORE = re.compile(
+    r"(?:(?:答案|结果|值|最终)(?:绝|肯定|应该?|可能)?(?:不是|并非|不应该?[是为]|不可能是|不能是)"
+    r"|\b(?:answer|result|it|that|value)\s(?:is\snot|isn['’]t|was\snot|cannot\sbe|can['’]t\sbe|should\snot\sbe)|\bnot\sequal\sto)"
+    r"[\s$\\(]*\Z",
+    re.IGNORECASE,
+)
+_WRONG_AFTER = re.compile(
+    r"[\s$)）\]〙〗*}\\”\"']{0,6}(?:\\text\{)?(?:这个?|的)?(?:答案|值|结果|解|根|选项)?"
+    rf"(?:{_VERY_ZH}(?:错|有误|不对|不正确|不成立|不合题意|不符合?|不满足|不是(?:正确|最终|本题)?的?(?:答案|解|结果)|应?该?舍去|不可能|不行)"
+    rf"|{_IS_EN}{_WRONG_EN}|\s(?:does(?:n['’]t|\snot)|fails)\b"
+    rf"|\s?(?:은|는|이|가|도)?\s?(?:\S{{1,6}}\s)?{_WRONG_KO})",
+    re.IGNORECASE,
+)
+
+
+def value_denied(text: str, end: int, value: str) -> int | None:
+    """Where the first words behind `end` end that call this very value wrong; None where none do."""
+    plain = _ENDING_KO.sub("", value.strip(" $\\().。"))
+    if not plain or len(plain) > _VALUE_CHARS:
+        return None
+    named = re.compile(rf"(?<![A-Za-z0-9_.,/^{{+-]){re.escape(plain)}(?![A-Za-z0-9_/^]|[.,]\d)")
+    for number, match in enumerate(named.finditer(text, end)):
+        if number == _LOOKS:
+            break
+        wrong = _WRONG_AFTER.match(text, match.end())
+        until = wrong.end() if wrong else match.end()
+        refused = wrong or _NOT_BEFORE.search(text[max(0, match.start() - _BEFORE_CHARS) : match.start()])
+        if refused and not is_told(text, match.start(), until):
+            return until
+    return None
+
+
+_QUOTED_CHARS = 300
+
+
+def quoted(said: str) -> str:
+    """Words handed on for a reader, marked so that no rule takes them for a label and its text, or for a value."""
+    return f"… {said.strip()[:_QUOTED_CHARS]} …"

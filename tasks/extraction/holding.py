@@ -1,0 +1,75 @@
+"""The one rule over all claims of a text: the last one that is no weaker than those before it and no remark holds.
+
+Where it is denied later, or names no option, what it says is handed on as it stands: a refusal ends the search.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from livek12.tasks.extraction.choice_forms import CONCLUDED, MARKED, ONLY_LABELS
+from livek12.tasks.extraction.claims import NO_LABELS, Asked, Claim, marked_claims
+from livek12.tasks.extraction.denials import quoted, taken_back
+from livek12.tasks.extraction.remarks import concludes, is_correction, is_remark, is_told, turned
+from livek12.tasks.extraction.verdicts import LabelVerdict, label_verdicts
+from livek12.tasks.extraction.weak_claims import plain_claims
+
+
+def claims(cleaned: str, asked: Asked, explicit_only: bool = False) -> list[Claim]:
+    """All claims of a cleaned text in the order in which they end; the weaker kinds only where there is no other."""
+    listed = marked_claims(cleaned, asked) or ([] if explicit_only else plain_claims(cleaned, asked))
+    return sorted(listed, key=lambda claim: claim.end)
+
+
+def holding(cleaned: str, listed: list[Claim], asked: Asked) -> Claim | None:
+    """The claim that holds: the last one that is no weaker and no remark; with its words alone where it is denied."""
+    best: Claim | None = None
+    for new in listed:
+        if best is None or (new.labels == best.labels and new.strength > best.strength):
+            best = new
+        elif CONCLUDED < new.strength < MARKED and is_remark(cleaned, new.start, new.end):
+            continue
+        elif new.strength == best.strength <= CONCLUDED and new.labels != best.labels:
+            best = replace(new, labels=NO_LABELS, said=quoted(cleaned[best.start : new.end]))
+        elif new.strength >= best.strength or is_correction(cleaned[best.end : new.start]):
+            best = new
+    if best is None or not best.labels or best.strength <= ONLY_LABELS:
+        return best
+    denial = denied_until(cleaned, best, asked)
+    if denial is None:
+        return best
+    return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start : denial]))
+
+
+def denied_until(cleaned: str, claim: Claim, asked: Asked) -> int | None:
+    """Where the first later denial of a claim ends; None where it stands."""
+    back = taken_back(cleaned, claim.end)
+    if back is not None:
+        return back
+    said = label_verdicts(cleaned, claim.start)
+    for verdict in said:
+        if verdict.end > claim.end and verdict.labels & claim.labels and _denies(cleaned, verdict, said, claim, asked):
+            return verdict.end
+    return None
+
+
+_SURELY_ANSWER = re.compile(
+    r"题意|选|排除|答案|answer|option|choice|답|ruled|eliminat|exclud|reject|out\b|제외|배제", re.IGNORECASE
+)
+_IS_QUESTION = re.compile(r"[^。.！!\n]{0,10}(?:[？?]|吗|呢)")
+
+
+def _denies(cleaned: str, verdict: LabelVerdict, said: list[LabelVerdict], claim: Claim, asked: Asked) -> bool:
+    """Whether a verdict on the chosen option says that it is not the answer, by what the question asks for."""
+    if is_told(cleaned, verdict.start, verdict.end) or _IS_QUESTION.match(cleaned, verdict.end):
+        return False
+    turn = turned(cleaned, verdict.start)
+    if verdict.right:
+        return bool(asked.wrong) and not verdict.as_answer and turn
+    if verdict.as_answer and (asked.wrong is False or _SURELY_ANSWER.search(cleaned[verdict.start : verdict.end])):
+        return True
+    if asked.wrong is None:
+        others_right = any(other.right and not other.labels & claim.labels for other in said)
+        return turn or not (others_right or concludes(cleaned, verdict.start))
+    return not asked.wrong
