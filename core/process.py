@@ -344,6 +344,7 @@ def _begin(link: Link) -> None:
     os.set_inheritable(link.fileno(), False)
     os.dup2(2, 1)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})  # a thread that starts children may have blocked it
     threading.Thread(target=_end_with, args=(parent, link), daemon=True, name="parent").start()
     if memory_bytes is not None:
         _limit_memory(memory_bytes)

@@ -14,6 +14,8 @@ import pytest
 import livek12
 from tests.conftest import ROOT
 from tests.endpoint import oracle_at
+from tests.engines.scripted_server import serving
+from tests.judges.llm.judge_server import replying
 from tests.scripts.command import leaf, livek12_here
 
 GUIDES = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
@@ -96,6 +98,20 @@ def test_the_python_page_runs_as_it_stands(data: Path, tmp_path: Path, monkeypat
     assert run.scores.bounds("accuracy") is not None and run.report_html.is_file()
     assert len(run.to_pandas()) == run.spec.tasks[0].questions
     assert other.scores["accuracy"] != 1
+
+
+def test_the_page_of_the_verifier_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    shown: dict[str, object] = {}
+    told: list[str] = []
+    with serving(replying()) as address:
+        for snippet in fences(ROOT / "docs" / "verify.md", "python"):
+            exec(compile(snippet.replace("http://127.0.0.1:8000/v1", address), "verify.md", "exec"), shown)
+            told += re.findall(r"print\(.*?\)  # (.*)$", snippet, re.MULTILINE)
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == len(told)
+    for line, as_told in zip(said, told, strict=True):
+        assert re.fullmatch(re.escape(as_told).replace("…", ".*"), line), (line, as_told)
+    assert [found.decision for found in shown["judged"]] == ["accept", "reject", "undecided"]  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow

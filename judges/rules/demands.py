@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from livek12.judges.rules.notation import to_latex
@@ -20,6 +21,7 @@ MAX_CHARS = 6_000
 MAX_EXPRESSION = 160
 MAX_BEFORE = 420
 MAX_STEP = 20
+MAX_VERBS = 60
 
 
 class Demand(NamedTuple):
@@ -87,8 +89,9 @@ _HANGUL_ENDING = re.compile("(?:시오|여라|어라|면|세요)")
 _PARTICLE = re.compile(r"(?:进行|[을를의]|(?:[을를]\s*완전히)|(?:의\s*분모를))\s*$")
 _FILLER = re.compile(
     r"(?:[\s:：*]|\b(?:and (?:simplify|evaluate)|the|following|expressions?|value|result|of"
-    r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical|given|below|sum|product|each|equations?|integral|limit|angle"
-    r"|denominators?|in|algebraic)\b|for \$?[a-z]\$?(?=[\s:,])"
+    r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical"
+    r"|given|below|sum|product|each|equations?|integral|limit|angle|denominators?|in|algebraic)\b"
+    r"|for \$?[a-z]\$?(?=[\s:,])"
     r"|下列|多项式|各?式子?|代数式|方程|分数|下面|结果|[.。，,：]|다음|식|을|를)*",
     re.IGNORECASE,
 )
@@ -168,7 +171,7 @@ def demand(question: str) -> Demand:
 def _in_front(text: str) -> Iterator[tuple[str, str]]:
     """Verbs with the expression behind them."""
     lower = text.lower()
-    for verb in _FRONT_VERB.finditer(lower if len(lower) == len(text) else text):
+    for verb in islice(_FRONT_VERB.finditer(lower if len(lower) == len(text) else text), MAX_VERBS):
         kind, end = _FRONT_KINDS[verb[0]], verb.end()
         if verb[0].isascii():
             ending = _ENDING.match(lower, end)
@@ -186,7 +189,7 @@ def _in_front(text: str) -> Iterator[tuple[str, str]]:
 
 def _behind(text: str) -> Iterator[tuple[str, str]]:
     """Verbs with the expression before them, as Chinese and Korean put it, and blanks behind an equals sign."""
-    for verb in _BEHIND_VERB.finditer(text):
+    for verb in islice(_BEHIND_VERB.finditer(text), MAX_VERBS):
         kind, head = _BEHIND_KINDS[verb[0]], text[: verb.start()][-MAX_BEFORE:]
         if kind == "find":
             head = head.rstrip()

@@ -54,9 +54,11 @@ def _parts(node: Node) -> list[Node]:
 
 def walk(node: Node) -> Iterator[Node]:
     """A scalar and all that stands in it."""
-    yield node
-    for part in _parts(node):
-        yield from walk(part)
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += _parts(part)
 
 
 def size(node: Node) -> int:

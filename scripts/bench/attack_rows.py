@@ -55,7 +55,7 @@ def attack_rows(seed: int = SEED) -> list[BenchRow]:
     name = "the wrong statement asked for"
     rows += _choice_rows(name, choices.WRONG_ONE, "not", random.Random(f"{seed} {name}"))
     rows += _multiple_rows("several choices", random.Random(f"{seed} several"))
-    rows += _truth_rows("true or false")
+    rows += _truth_rows("truth denied")
     return rows
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.text import one_line
+from livek12.scripts.bench.answer_kinds import KINDS, answer_kind
 from livek12.scripts.bench.attack_rows import LANGUAGES, SEED, attack_rows
 from livek12.scripts.bench.labelled import BenchRow
 from livek12.scripts.bench.verifiers import SideAnswers, run_side
@@ -34,7 +35,7 @@ def tally(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
 
 
 def measure(rows: Sequence[BenchRow], seed: int) -> Json:
-    """Both sides on all rows: a tally by class and by language, and the rows on which the rules are wrong."""
+    """Both sides on all rows: tallies by class, language and type, and the rows on which the rules are wrong."""
     answers = {side: run_side(rows, side)["answered"] for side in BESIDE}
 
     def group(chosen: list[int]) -> Json:
@@ -42,10 +43,14 @@ def measure(rows: Sequence[BenchRow], seed: int) -> Json:
 
     classes = {name: group([i for i, row in enumerate(rows) if row.set == name]) for name in _classes(rows)}
     languages = {name: group([i for i, row in enumerate(rows) if row.language == name]) for name in LANGUAGES}
+    kinds = {
+        name: group(mine) for name in KINDS if (mine := [i for i, row in enumerate(rows) if answer_kind(row) == name])
+    }
     ours = zip(rows, answers["livek12"], strict=True)
     mistaken = [_told(row) for row, one in ours if one.said is (not row.right)]
     whole = group(list(range(len(rows))))
-    return {"seed": seed, "all": whole, "classes": classes, "languages": languages, "mistaken": mistaken}
+    groups = {"all": whole, "classes": classes, "languages": languages, "kinds": kinds}
+    return {"seed": seed, **groups, "mistaken": mistaken}
 
 
 def _classes(rows: Sequence[BenchRow]) -> list[str]:
@@ -62,7 +67,7 @@ def show(found: Json, mistakes: bool) -> None:
     print(f"{'':34} {'wrong answers':>36}   {'right answers':>36}   {'math-verify':>20}")
     head = f"{'class':34}" + f" {'rows':>5} {'accepted':>9} {'rejected':>9} {'undecided':>10}  " * 2
     print(head + f" {'accepts':>9} {'rejects':>9}")
-    for name, sides in {**found["classes"], **found["languages"], "all": found["all"]}.items():
+    for name, sides in {**found["classes"], **found["languages"], **found["kinds"], "all": found["all"]}.items():
         line = f"{name:34}"
         for kind in ("wrong", "right"):
             one = sides["livek12"][kind]

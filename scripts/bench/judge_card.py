@@ -1,7 +1,7 @@
 """Writes the judge card: what was measured of the rules, on which labelled answers, and what that saves.
 
-`python scripts/bench/judge_card.py FIGURES.json [--costs "LABEL=FILE.json"]… --out docs/judge-card` reads what
-`judges.py --json` and `panel.py --json` wrote and makes `judge-card.json` and `judge-card.md`. The text
+`python scripts/bench/judge_card.py FIGURES.json [--attacks FILE.json] [--costs "LABEL=FILE.json"]… --out FILES`
+reads what `judges.py`, `attacks.py` and `panel.py` wrote with `--json` and makes `judge-card.json` and `.md`. The text
 says what the JSON holds and nothing else. Only the figures under `speed` differ between two measurements of one state.
 """
 
@@ -18,7 +18,10 @@ Json = dict[str, Any]
 JUDGES = 3
 REPLY_TOKENS = 120
 """What a judge is taken to write for each request."""
+SHOWN_SIDES = ("livek12", "livek12, without conventions", "math-verify", "latex2sympy2_extended")
+ATTACKS = ("seed", "all", "classes", "languages", "kinds")
 SHOWN = ("rows", "decided", "coverage", "precision", "precision_low", "false_accepts", "false_rejects")
+LANGUAGES = {"en": "English", "zh": "Chinese", "ko": "Korean"}
 ABOUT = {
     "math_verify_cases": "the test cases of math-verify itself",
     "olympiadbench_scoring_examples": "the examples of OlympiadBench's scorer",
@@ -28,24 +31,29 @@ ABOUT = {
 }
 
 
-def card(figures: Json, costs: Mapping[str, Json]) -> Json:
+def card(figures: Json, costs: Mapping[str, Json], attacks: Json | None = None, before: Json | None = None) -> Json:
     """The card as data.
 
     Args:
         figures: what `scripts.bench.judges.measure` found.
         costs: label → what `scripts.bench.panel` found, run by run.
+        attacks: what `scripts.bench.attacks.measure` found.
+        before: an earlier card, whose costs are kept where none are given.
     """
-    sides = ("livek12", "livek12, without conventions", "math-verify")
+    needs = {"judge": figures["versions"].get("judge"), "runs": {label: _cost(runs) for label, runs in costs.items()}}
     sets: Json = {}
     for name, found in figures["sets"].items():
-        sets[name] = {side: {key: found[side][key] for key in SHOWN} for side in sides}
+        sets[name] = {side: {key: found[side][key] for key in SHOWN} for side in SHOWN_SIDES}
         sets[name] |= {"stages": found["stages"], "conventions": found["conventions"]}
         sets[name]["wrong"] = found["livek12"]["wrong"]
     return {
         "versions": figures["versions"],
         "sets": sets,
+        "kinds": figures["kinds"],
+        "languages": figures["languages"],
+        "attacks": {key: attacks[key] for key in ATTACKS} if attacks else None,
         "conventions": figures["conventions"],
-        "needs_a_model": {label: _cost(runs) for label, runs in costs.items()},
+        "needs_a_model": before["needs_a_model"] if before and not costs else needs,
         "speed": {"workers": figures["workers"], "ratio": figures["ratio"], "sides": figures["sides"]},
     }
 
@@ -75,19 +83,22 @@ def text(found: Json) -> str:
 
 
 _HEAD = """\
-What the rules decide, measured on answers that others have labelled, beside math-verify in the same run. No model
-takes part. **Coverage** is the share of the rows that is decided; what is not decided goes to judge models or stays
-ungraded, and so does a response that says something but in which no answer is found. **Precision** is the share of the
-decided that the label confirms, with the lower end of its 95 % Wilson interval. A **false accept** is a wrong answer
-taken for right, a **false reject** a right one taken for wrong. math-verify decides every row, so its precision is its
-agreement."""
+What the rules decide, measured on answers that others have labelled, beside math-verify and latex2sympy2_extended in
+the same run. No model takes part. **Coverage** is the share of the rows that is decided; what is not decided goes to
+judge models or stays ungraded, and so does a response that says something but in which no answer is found.
+**Precision** is the share of the decided that the label confirms, with the lower end of its 95 % Wilson interval. A
+**false accept** is a wrong answer taken for right, a **false reject** a right one taken for wrong. math-verify decides
+every row, so its precision is its agreement. latex2sympy2_extended reads formulas and is no judge: here it reads the
+last formula of a response, two trees that are equal or differ by what sympy simplifies to 0 are accepted, and choices
+and what it cannot read are left open."""
 
 _REMAKE = """\
 ## How to make it anew
 
     python scripts/bench/judges.py --data FOLDER_OF_LABELLED_SETS --json figures.json
+    python scripts/bench/attacks.py --json attacks.json
     python scripts/bench/panel.py RUN… --tokenizer tokenizer.json --json costs.json
-    python scripts/bench/judge_card.py figures.json --costs "LABEL=costs.json" --out docs/judge-card
+    python scripts/bench/judge_card.py figures.json --attacks attacks.json --costs "LABEL=costs.json"
 
 `scripts/bench/judges.py` says where each set lies in the folder. The tokens here were counted with the tokenizer of
 SmolLM2-135M-Instruct, which needs more of them for Chinese than larger models' do; the shares hardly depend on it.
@@ -98,11 +109,20 @@ worth depends on the model; `livek12 study agreement` measures it against human 
 def _sections(found: Json) -> Iterator[str]:
     sets = found["sets"]
     yield "## By set"
-    yield _table(
-        ("set", "judge", "rows", "coverage", "precision", "at least", "false accepts", "false rejects"),
-        [_row(name, side, one) for name, of in sets.items() for side, one in _sides(of)],
-    )
+    yield _judged("set", [_row(name, side, one) for name, of in sets.items() for side, one in _sides(of)])
     yield "\n".join(f"- {name}: {ABOUT[name]}" for name in sets if name in ABOUT)
+    yield "## By type of answer and language"
+    yield (
+        "The rows of all sets together, without the debatable labels. The type follows from the key by the rule in"
+        " `scripts/bench/answer_kinds.py`."
+    )
+    groups = {**found["kinds"], **{LANGUAGES[name]: of for name, of in found["languages"].items()}}
+    yield _judged(
+        "rows of", [_row(name, side, one) for name, of in groups.items() for side, one in of.items() if one["decided"]]
+    )
+    if found["attacks"]:
+        yield "## Attacks"
+        yield from _attacks(found["attacks"])
     yield "## By stage"
     yield (
         "The stages that decided a row, and their share of the rows of the set. `extraction`: the response says"
@@ -110,20 +130,17 @@ def _sections(found: Json) -> Iterator[str]:
         " answer."
     )
     stages = [(name, *one) for name, of in sets.items() for one in of["stages"].items()]
-    yield _table(
-        ("set", "stage", "rows", "coverage", "precision", "at least", "false accepts", "false rejects"),
-        [_row(name, stage, {"rows": one["decided"], **one}) for name, stage, one in stages],
-    )
-    if found["needs_a_model"]:
+    yield _judged("set", [_row(name, stage, {"rows": one["decided"], **one}) for name, stage, one in stages], "stage")
+    if found["needs_a_model"]["runs"]:
         yield "## What is left for judge models"
         yield (
             f"Answers that the rules leave open, and what a panel of {JUDGES} would read and write for them (a reply is"
             f" taken to be {REPLY_TOKENS} tokens), beside the same panel without the rules. Retries, votes taken again"
-            " and the audit of the reasoning are not in it."
+            f" and the audit of the reasoning are not in it. Measured with {found['needs_a_model']['judge']}."
         )
         yield _table(
             ("answers of", "answers", "need a model", "tokens", "without the rules", "saved"),
-            [_cost_row(label, one) for label, one in found["needs_a_model"].items()],
+            [_cost_row(label, one) for label, one in found["needs_a_model"]["runs"].items()],
         )
     yield "## Wrong decisions"
     yield _wrong(found)
@@ -142,10 +159,37 @@ def _sections(found: Json) -> Iterator[str]:
     yield _table(("what", "version"), list(found["versions"].items()))
 
 
+def _judged(what: str, rows: Sequence[Sequence[str]], who: str = "judge") -> str:
+    """A table of rows as `_row` makes them."""
+    return _table((what, who, "rows", "coverage", "precision", "at least", "false accepts", "false rejects"), rows)
+
+
+def _attacks(found: Json) -> Iterator[str]:
+    yield (
+        "Answers that we wrote against the rules, none from a data set (`scripts/bench/attacks.py`): each class in"
+        " English, Chinese and Korean, over several types of answer. Wrong ones may be rejected or left open; right"
+        " ones, in unusual form, may be left open. “accepted” and “rejected” count the mistakes."
+    )
+    wrong = ("class", "wrong", "accepted", "left open", "math-verify accepts")
+    right = ("right", "rejected", "left open", "math-verify rejects")
+    languages = {LANGUAGES[name]: of for name, of in found["languages"].items()}
+    groups = {**found["classes"], **languages, **found["kinds"], "**all**": found["all"]}
+    yield _table((*wrong, *right), [_attack_row(name, of["livek12"], of["math-verify"]) for name, of in groups.items()])
+
+
+def _attack_row(name: str, ours: Json, theirs: Json) -> Sequence[str]:
+    wrong, right = ours["wrong"], ours["right"]
+    first = (wrong["rows"], wrong["accepted"], wrong["undecided"], theirs["wrong"]["accepted"])
+    return (
+        name,
+        *map(str, (*first, right["rows"], right["rejected"], right["undecided"], theirs["right"]["rejected"])),
+    )
+
+
 def _sides(of: Json) -> Iterator[tuple[str, Json]]:
-    """The judges of one set; without conventions only where there are any."""
-    for side in ("livek12", "livek12, without conventions", "math-verify"):
-        if of["conventions"] or not side.endswith("conventions"):
+    """The judges that decide anything of a set; without conventions only where there are any."""
+    for side in SHOWN_SIDES:
+        if of[side]["decided"] and (of["conventions"] or not side.endswith("conventions")):
             yield side, of[side]
 
 
@@ -181,7 +225,8 @@ def _speed(speed: Json) -> str:
         (side, f"{one['rows_per_second']:.1f}", f"{one['slowest_row']['seconds']:.2f}", f"{one['peak_mib']:.0f}")
         for side, one in speed["sides"].items()
     ]
-    said = f"{speed['workers']} warm workers each, caches empty, the same rows: {speed['ratio']:.1f} times as fast."
+    said = f"{speed['workers']} warm workers each, caches empty, the same rows: {speed['ratio']:.1f} times as fast as"
+    said += " math-verify."
     return said + "\n\n" + _table(("side", "rows a second", "slowest row, s", "highest memory of a worker, MiB"), rows)
 
 
@@ -204,7 +249,10 @@ def main() -> None:
     """Reads the arguments and the measurements, writes both files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("figures", type=Path, help="what scripts/bench/judges.py --json wrote")
-    parser.add_argument("--costs", action="append", default=[], metavar="LABEL=FILE", help="of panel.py --json")
+    parser.add_argument("--attacks", type=Path, help="what scripts/bench/attacks.py --json wrote")
+    parser.add_argument(
+        "--costs", action="append", default=[], metavar="LABEL=FILE", help="of panel.py --json; none keeps the old"
+    )
     parser.add_argument("--out", type=Path, default=Path("docs/judge-card"), help="the two files, without their ending")
     arguments = parser.parse_args()
     costs: dict[str, Json] = {}
@@ -213,8 +261,11 @@ def main() -> None:
         if not equals:
             sys.exit(f"--costs {one}: is LABEL=FILE")
         costs[label] = json.loads(Path(file).read_text(encoding="utf-8"))
-    found = card(json.loads(arguments.figures.read_text(encoding="utf-8")), costs)
-    arguments.out.with_suffix(".json").write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    attacks = json.loads(arguments.attacks.read_text(encoding="utf-8")) if arguments.attacks else None
+    stored = arguments.out.with_suffix(".json")
+    before = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else None
+    found = card(json.loads(arguments.figures.read_text(encoding="utf-8")), costs, attacks, before)
+    stored.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
     arguments.out.with_suffix(".md").write_text(text(found), "utf-8")
 
 

@@ -10,16 +10,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from livek12.core.statistics import wilson_interval
+from livek12.scripts.bench.answer_kinds import KINDS, answer_kind
 from livek12.scripts.bench.labelled import CONVENTIONS, BenchRow, labelled_rows
 from livek12.scripts.bench.verifiers import SIDES, WORKERS, SideAnswers, run_side
 
 WRONG = ("false_accepts", "false_rejects")
+FIGURES = ("rows", "decided", "coverage", "precision", "precision_low", *WRONG)
 Json = dict[str, Any]
 
 
@@ -65,7 +67,7 @@ def versions() -> Json:
 
 
 def measure(folder: Path) -> Json:
-    """Both sides on all rows of a folder."""
+    """All sides on all rows of a folder."""
     rows = labelled_rows(folder)
     if not rows:
         sys.exit(f"no labelled rows in {folder}: name the folder that holds them with --data")
@@ -79,13 +81,32 @@ def measure(folder: Path) -> Json:
             for label, chosen in ((side, mine), (f"{side}, without conventions", plain)):
                 sets[name][label] = agreement([rows[i] for i in chosen], [result["answered"][i] for i in chosen])
         sets[name]["stages"] = by_stage([rows[i] for i in mine], [sides["livek12"]["answered"][i] for i in mine])
+    groups = grouped(rows, {side: result["answered"] for side, result in sides.items()})
     for result in sides.values():
         del result["answered"]
     ratio = sides["livek12"]["rows_per_second"] / sides["math-verify"]["rows_per_second"]
     named = [{"set": row.set, "id": row.id, "gold": row.gold, "answer": row.response, "why": CONVENTIONS[pair]}
              for row in rows if (pair := (row.gold, row.response)) in CONVENTIONS]  # fmt: skip
     found = {"rows": len(rows), "workers": WORKERS, "sides": sides, "ratio": ratio, "sets": sets}
-    return found | {"conventions": named, "versions": versions()}
+    return found | groups | {"conventions": named, "versions": versions()}
+
+
+def grouped(rows: Sequence[BenchRow], answered: Mapping[str, Sequence[SideAnswers]]) -> Json:
+    """Each side's figures by type of answer and by language, without the rows of `CONVENTIONS`."""
+    plain = [index for index, row in enumerate(rows) if (row.gold, row.response) not in CONVENTIONS]
+    kinds = {index: answer_kind(rows[index]) for index in plain}
+
+    def group(chosen: Sequence[int]) -> Json:
+        found = {
+            side: agreement([rows[i] for i in chosen], [said[i] for i in chosen]) for side, said in answered.items()
+        }
+        return {side: {key: one[key] for key in FIGURES} for side, one in found.items()}
+
+    languages = dict.fromkeys(rows[index].language for index in plain)
+    return {
+        "kinds": {kind: group(mine) for kind in KINDS if (mine := [i for i in plain if kinds[i] == kind])},
+        "languages": {name: group([i for i in plain if rows[i].language == name]) for name in languages},
+    }
 
 
 def show(figures: Json) -> None:

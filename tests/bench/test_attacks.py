@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from livek12.scripts.bench import attacks
+from livek12.scripts.bench.answer_kinds import KINDS
 from livek12.scripts.bench.attack_rows import LANGUAGES, attack_rows
 from livek12.scripts.bench.labelled import BenchRow, question_of
 from livek12.scripts.bench.verifiers import SideAnswers, ours
@@ -20,7 +21,7 @@ OPEN = {
     "names of angles and vectors", "names of functions and variables", "the form asked for", "the question restated",
     "taken back later", "boxed, then changed", "called wrong", "refused", "hedged", "someone else's answer",
     "hidden behind the answer", "said to be something", "an option denied", "a choice taken back", "no choice made",
-    "the wrong statement asked for", "several choices", "true or false",
+    "the wrong statement asked for", "several choices", "truth denied",
 }  # fmt: skip
 """Classes of which the rules still accept wrong answers, or reject right ones; the others hold."""
 EVERY = 7
@@ -40,6 +41,7 @@ def test_every_class_is_in_every_language_with_wrong_and_right_rows_without_open
     counts = Counter((row.set, row.language, row.right) for row in rows)
     classes = dict.fromkeys(row.set for row in rows)
     assert len(classes) >= 40
+    assert not {*classes} & {*KINDS, *LANGUAGES}
     assert all(counts[name, language, right] for name in classes for language in LANGUAGES for right in (True, False))
     for row in rows:
         text = "\n".join([row.question, *row.extracted, row.response])

@@ -74,6 +74,18 @@ def test_what_breaks_a_limit_or_crashes_costs_its_request(request_: str, words: 
     assert len(pool.pids()) == 1
 
 
+def test_limits_hold_though_the_thread_that_starts_a_child_blocks_signals() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        with (
+            ProcessPool(obey, size=1, quiet=True, wall_seconds=30) as pool,
+            pytest.raises(Ended, match="by SIGPROF"),
+        ):
+            pool.ask(b"spin")
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 @pytest.mark.parametrize("request_", ["sleep", "stop"])
 def test_a_silent_child_costs_its_request(request_: str, pool: ProcessPool) -> None:
     assert pool.ask(b"say a") == b"a"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livek12.judges.base import AnswerComparison
-from livek12.judges.rules.demands import demand
-from livek12.judges.rules.form import FormStage
+from livek12.judges.rules.demands import MAX_EXPRESSION, demand
+from livek12.judges.rules.form import _CHECKS, FormStage
 from tests.judges.helpers import mark, question
+from tests.judges.hostile import hostile_strings
 
 CASES = r"""
 en
@@ -198,6 +200,18 @@ def test_what_a_question_demands(text: str, form: str, expression: str) -> None:
 )
 def test_phrases(form: str, texts: str) -> None:
     assert [text for text in texts.split("|") if form not in demand(text).form.split()] == []
+
+
+def test_no_hostile_text_breaks_the_reader_or_the_stage(tmp_path: Path) -> None:
+    kinds = " ".join(sorted(_CHECKS)).replace("places", "places:2") + " solve solved"
+    for text in hostile_strings(str(tmp_path)).values():
+        asked = demand(text)
+        assert len(asked.expression) <= MAX_EXPRESSION
+        for gold, answer, expression in (("4", text, "2+2"), (text, "4", asked.expression), ("(x+1)^2", text, text)):
+            said = FormStage().decide(
+                AnswerComparison(gold, answer, "short_answer", asked_form=kinds, asked_expression=expression)
+            )
+            assert said.decision != "accept"
 
 
 TERMS = st.integers(1, 99).map(str)
