@@ -1,4 +1,4 @@
-"""The rows of `attacks.py`, made from the tables of `attack_values.py`, `attack_claims.py` and `attack_choices.py`.
+"""The rows of `attacks.py`, made from the tables of `attack_values`, `_claims`, `_choices` and `_forms`.
 
 Contract: equal seeds make equal rows. Each class has wrong answers that are made to be accepted, in English, Chinese
 and Korean and over several types of answer, and right ones in unusual form. Nothing comes from a data set.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import gcd
 
 from livek12.core.records import Option, QuestionType
 from livek12.scripts.bench import attack_choices as choices
 from livek12.scripts.bench import attack_claims as claims
+from livek12.scripts.bench import attack_forms as forms
 from livek12.scripts.bench import attack_values as values
 from livek12.scripts.bench.labelled import BenchRow
 
@@ -46,16 +48,20 @@ SAMPLES = 3
 def attack_rows(seed: int = SEED) -> list[BenchRow]:
     """All rows, class by class; equal seeds give equal rows."""
     rows: list[BenchRow] = []
-    for name, table in values.VALUES.items():
+    for name, table in {**values.VALUES, **forms.SCANNED}.items():
         rows += _value_rows(name, table, random.Random(f"{seed} {name}"))
-    for name, tables in claims.CLAIMS.items():
+    for language, table in forms.WORDS.items():
+        rows += _value_rows("another word", table, random.Random(f"{seed} {language}"), (language,))
+    for name, tables in {**claims.CLAIMS, **forms.WRITTEN}.items():
         rows += _claim_rows(name, tables, random.Random(f"{seed} {name}"))
     for name, tables in choices.SINGLE.items():
         rows += _choice_rows(name, tables, "which", random.Random(f"{seed} {name}"))
     name = "the wrong statement asked for"
     rows += _choice_rows(name, choices.WRONG_ONE, "not", random.Random(f"{seed} {name}"))
     rows += _multiple_rows("several choices", random.Random(f"{seed} several"))
+    rows += _untyped_rows("letters without options", random.Random(f"{seed} untyped"))
     rows += _truth_rows("truth denied")
+    rows += _blank_rows("two blanks")
     return rows
 
 
@@ -105,12 +111,12 @@ def shown(value: str) -> str:
     return f"${value}$" if value.isascii() and not re.fullmatch(r"[a-z]{4,}", value) else value
 
 
-def _value_rows(name: str, table: str, rng: random.Random) -> Iterator[BenchRow]:
+def _value_rows(name: str, table: str, rng: random.Random, languages: Sequence[str] = LANGUAGES) -> Iterator[BenchRow]:
     for number, (line, right) in enumerate(_lines(table)):
         changes = "«" in line
-        for language in LANGUAGES:
+        for language in languages:
             for again in range(TRIES if changes else 1):
-                key, said, *demand = _filled(line, numbers(rng)).split(" @ ")
+                key, said, *demand = _filled(line, {**numbers(rng), **forms.CONTROLS}).split(" @ ")
                 frame = FRAMES[language][(number + again) % len(FRAMES[language])]
                 response = _filled(frame, {"<v>": shown(said), "<V>": said})
                 question = ""
@@ -167,6 +173,28 @@ def _multiple_rows(name: str, rng: random.Random) -> Iterator[BenchRow]:
                 yield _row(name, number_, language, question, [parts["<G>"]], response, right, kind, options)
 
 
+def _untyped_rows(name: str, rng: random.Random) -> Iterator[BenchRow]:
+    for language, table in forms.UNTYPED.items():
+        for number, line, right in _wordings(table):
+            for again in range(SAMPLES):
+                parts = dict(zip(("<G>", "<W>", "<V>"), rng.sample(LABELS, 3), strict=True))
+                number_, key = f"{number}{language}{again}", parts["<G>"]
+                row = _row(name, number_, language, "", [key], _filled(line, parts), right)
+                yield replace(row, gold=key)
+
+
+def _blank_rows(name: str) -> Iterator[BenchRow]:
+    for language, table in forms.BLANKS.items():
+        for number, line, right in _wordings(table):
+            for again, (first, second, other) in enumerate(forms.BLANK_SAMPLES):
+                boxed = "\\boxed" in line
+                parts = {"<1>": first, "<2>": second, "<w>": other}
+                response = _filled(line, parts if boxed else {mark: shown(value) for mark, value in parts.items()})
+                golds, question = [shown(first), shown(second)], forms.TWO_BLANKS[language]
+                number_ = f"{number}{language}{again}"
+                yield _row(name, number_, language, question, golds, response, right, "fill_in_blank")
+
+
 def _truth_rows(name: str) -> Iterator[BenchRow]:
     for language, (words, table) in choices.TRUTH.items():
         for number, line, right in _wordings(table):
@@ -186,5 +214,5 @@ def _row(
     question_type: QuestionType = "short_answer",
     options: tuple[Option, ...] = (),
 ) -> BenchRow:
-    gold = shown(golds[0]) if question_type == "short_answer" else golds[0]
+    gold = shown(golds[0]) if question_type == "short_answer" else "; ".join(golds)
     return BenchRow(name, number, question_type, language, question, gold, golds, response, right, options)

@@ -2,7 +2,7 @@
 
 `python scripts/bench/attacks.py [--seed N] [--only CLASS]… [--show] [--json FILE]`. The rows are those of
 `attack_rows.py`. A wrong answer may be rejected or left undecided; a right one may be left undecided, but not rejected.
-`--show` prints the rows on which the rules are wrong.
+`--show` prints the rows on which the rules are wrong, and the right ones that they leave open.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ def measure(rows: Sequence[BenchRow], seed: int) -> Json:
     kinds = {
         name: group(mine) for name in KINDS if (mine := [i for i, row in enumerate(rows) if answer_kind(row) == name])
     }
-    ours = zip(rows, answers["livek12"], strict=True)
+    ours = list(zip(rows, answers["livek12"], strict=True))
     mistaken = [_told(row) for row, one in ours if one.said is (not row.right)]
+    left_open = [_told(row) for row, one in ours if row.right and one.said is None]
     whole = group(list(range(len(rows))))
     groups = {"all": whole, "classes": classes, "languages": languages, "kinds": kinds}
-    return {"seed": seed, **groups, "mistaken": mistaken}
+    return {"seed": seed, **groups, "mistaken": mistaken, "left_open": left_open}
 
 
 def _classes(rows: Sequence[BenchRow]) -> list[str]:
@@ -62,8 +63,8 @@ def _told(row: BenchRow) -> Json:
     return {"class": row.set, "id": row.id, "question": row.question, **said, "right": row.right}
 
 
-def show(found: Json, mistakes: bool) -> None:
-    """The table of classes; with `mistakes` the rows on which the rules are wrong."""
+def show(found: Json, rows: bool) -> None:
+    """The table of classes; with `rows` those on which the rules are wrong, and the right ones that they leave open."""
     print(f"{'':34} {'wrong answers':>36}   {'right answers':>36}   {'math-verify':>20}")
     head = f"{'class':34}" + f" {'rows':>5} {'accepted':>9} {'rejected':>9} {'undecided':>10}  " * 2
     print(head + f" {'accepts':>9} {'rejects':>9}")
@@ -74,8 +75,8 @@ def show(found: Json, mistakes: bool) -> None:
             line += f" {one['rows']:5} {one['accepted']:9} {one['rejected']:9} {one['undecided']:10}  "
         beside = sides["math-verify"]
         print(line + f" {beside['wrong']['accepted']:9} {beside['right']['rejected']:9}")
-    for row in found["mistaken"] if mistakes else ():
-        label = "right, rejected" if row["right"] else "wrong, accepted"
+    for row in [*found["mistaken"], *found["left_open"]] if rows else ():
+        label = "left open" if row in found["left_open"] else "right, rejected" if row["right"] else "wrong, accepted"
         print(f"{label}: {row['class']} {row['id']}: {row['question']} key {row['gold']!r} <- {row['response']!r}")
 
 
@@ -84,7 +85,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=SEED, help="of the numbers and samples; the card has the default's")
     parser.add_argument("--only", action="append", default=[], metavar="CLASS", help="only rows of this class")
-    parser.add_argument("--show", action="store_true", help="the rows on which the rules are wrong, too")
+    parser.add_argument("--show", action="store_true", help="the rows, too")
     parser.add_argument("--json", type=Path, help="file for the figures")
     arguments = parser.parse_args()
     rows = attack_rows(arguments.seed)

@@ -21,7 +21,7 @@ OPEN = {
     "names of angles and vectors", "names of functions and variables", "the form asked for", "the question restated",
     "taken back later", "boxed, then changed", "called wrong", "refused", "hedged", "someone else's answer",
     "hidden behind the answer", "said to be something", "an option denied", "a choice taken back", "no choice made",
-    "the wrong statement asked for", "several choices", "truth denied",
+    "the wrong statement asked for", "several choices", "truth denied", "letters without options",
 }  # fmt: skip
 """Classes of which the rules still accept wrong answers, or reject right ones; the others hold."""
 EVERY = 7
