@@ -9,12 +9,11 @@ scripts that are not its own.
 from __future__ import annotations
 
 import hmac
-import ipaddress
-import re
-import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
+
+from livek12.core.serving import OwnNames
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -46,11 +45,8 @@ class Guard:
     """
 
     def __init__(self, app: App, host: str, port: int, token: str) -> None:
-        self._app, self._host, self._token = app, host.lower(), token
+        self._app, self._names, self._token = app, OwnNames(host), token
         self._cookie = f"livek12_review_{port}"
-        self._names = {"localhost", self._host}
-        if not is_loopback(host):
-            self._names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on, or answers it."""
@@ -62,7 +58,7 @@ class Guard:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path, method = scope["path"], scope["method"]
-        if not self._is_our_host(headers.get("host", "")):
+        if headers.get("host", "") not in self._names:
             await _answer(send, 421, "this server is not reached by that name")
         elif path == "/" and (given := _token_of(scope["query_string"])) is not None:
             await self._log_in(send, given)
@@ -82,16 +78,6 @@ class Guard:
         else:
             await _answer(send, 404, "there is nothing here")
 
-    def _is_our_host(self, host: str) -> bool:
-        """An address of numbers, which no DNS entry can fake, or a name that is ours."""
-        name = host.rsplit(":", 1)[0] if re.search(r":\d+$", host) else host
-        name = name.strip("[]").lower()
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return name in self._names
-        return address.is_loopback or not is_loopback(self._host)
-
     def _is_known(self, cookies: str) -> bool:
         named = (part.strip().partition("=") for part in cookies.split(";"))
         return any(name == self._cookie and _same(value, self._token) for name, _, value in named)
@@ -103,14 +89,6 @@ class Guard:
         # Lax: the address may be opened from a terminal that is a page of another site.
         cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Lax"
         await _answer(send, 303, "", {"Location": "/", "Set-Cookie": cookie})
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def _same(given: str, token: str) -> bool:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.extras import install
+from livek12.core.serving import listen, shown_host
 from livek12.core.visible import IN_JAVASCRIPT
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.blocks import Box
@@ -45,7 +45,7 @@ def serve(
     Raises:
         UserError: the address cannot be taken, or FastAPI or uvicorn is not installed.
     """
-    listening = _listen(host, port)
+    listening = listen(host, port)
     try:
         import uvicorn
 
@@ -54,12 +54,9 @@ def serve(
         raise UserError(f"the review page needs {error.name}: {install('review')}") from None
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
-    shown = f"[{host}]" if ":" in host else host
-    if host in ("0.0.0.0", "::"):  # opened by a name that leads here
-        shown = socket.gethostname()
     guard: Any = Guard(app, host, port, token)  # uvicorn's own types spell out every kind of message
     config = uvicorn.Config(guard, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1)
-    ready(f"http://{shown}:{port}/?token={token}")
+    ready(f"http://{shown_host(host)}:{port}/?token={token}")
     uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -193,15 +190,3 @@ def _or_none(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
         return make()
     except UserError:  # the question was split or merged away
         return None
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(64)
-    except OSError as error:
-        raise UserError(f"{host}:{port}: cannot be taken ({error.strerror}); choose another with --port") from None
-    return listening
