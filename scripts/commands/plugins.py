@@ -1,4 +1,4 @@
-"""`livek12 plugins HARNESS`: where the plug-in for a harness lies and how it is called.
+"""`livek12 plugins NAME`: where the plug-in for a harness, or the reward for a trainer, lies and how it is called.
 
 stdout holds the path alone, so that a shell can put it into the harness's own command line; what a person wants to
 know goes to stderr. Generated files lie in the cache, one folder for each version of the package and of the data set.
@@ -13,7 +13,7 @@ import json
 import os
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,34 +22,47 @@ from livek12.core.errors import UserError
 from livek12.core.extras import install
 from livek12.scripts import options
 
+if TYPE_CHECKING:
+    from livek12.tasks.plugins.harness_task import Guide
+
 app = options.command()
 
 
 @app.command(epilog=options.example("livek12 plugins lm-eval --data data/sample"))
 def plugins(
-    harness: Annotated[str, typer.Argument(help="lm-eval, lmms-eval, inspect, lighteval or vlmevalkit.")],
+    harness: Annotated[
+        str, typer.Argument(help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit; trl, verl, openrlhf.")
+    ],
     data: options.Data = "",
     out: Annotated[Path | None, typer.Option("--out", help="Folder of generated files; default: in the cache.")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Say where the plug-in for a harness lies and how it is called."""
+    """Say where the plug-in for a harness, or the reward for a trainer, lies and how it is called."""
     from livek12.core.arguments import one_of
+    from livek12.evaluation.trainers import TRAINERS, trainer_guide
     from livek12.tasks.plugins import HARNESSES
 
-    one_of("HARNESS", harness, tuple(HARNESSES))
-    folder = (out or _cached(harness, data)).resolve()
-    try:
-        found = importlib.import_module(HARNESSES[harness]).guide(data, folder)
-    except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed in this environment; {install(harness)}") from None
-    if place := os.environ.get(VARIABLE):  # the harness finds the same benchmarks
-        found = dataclasses.replace(found, call=f"{VARIABLE}={shlex.quote(place)} {found.call}")
+    one_of("HARNESS", harness, (*HARNESSES, *TRAINERS))
+    found = trainer_guide(harness) if harness in TRAINERS else _harness_guide(harness, data, out)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), ensure_ascii=False, indent=1))
         return
     for line in (f"install: {found.install}", f"call: {found.call}", *(f"note: {note}" for note in found.notes)):
         typer.echo(line, err=True)
     typer.echo(found.path)
+
+
+def _harness_guide(harness: str, data: str, out: Path | None) -> Guide:
+    from livek12.tasks.plugins import HARNESSES
+
+    folder = (out or _cached(harness, data)).resolve()
+    try:
+        found: Guide = importlib.import_module(HARNESSES[harness]).guide(data, folder)
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is not installed in this environment; {install(harness)}") from None
+    if place := os.environ.get(VARIABLE):  # the harness finds the same benchmarks
+        found = dataclasses.replace(found, call=f"{VARIABLE}={shlex.quote(place)} {found.call}")
+    return found
 
 
 def _cached(harness: str, data: str) -> Path:

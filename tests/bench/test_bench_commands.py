@@ -26,6 +26,7 @@ CALLS = {
     "workers": "--workers 1 --requests 4 --seconds 0.01 --width 2 --overhead-requests 4 --ray none",
 }
 ELSEWHERE = {"attacks": "test_attacks.py", "endpoint": "test_bench_endpoint.py", "pages": "test_bench.py"}
+ELSEWHERE |= {"trainers": "test_trainers.py"}
 PARTS = {"common", "models", "sides", "watch", "gpu_pool", "labelled", "verifiers", "verify_rows", "__init__"}
 PARTS |= {"attack_choices", "attack_claims", "attack_rows", "attack_values"}
 NO_BENCHMARKS = {"gpu_check", "harness_marks", "judge_card", "train_tagger"}

@@ -1,0 +1,201 @@
+"""Rewards of trainers: what a trainer hands over becomes rows of pairs, and judgements become what it takes.
+
+Contract: one `Verifier` for equal settings lives as long as the process. Rows keep their order. A row that cannot be
+judged (it has no key, say) is undecided as well, and the `Verifier` warns of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from livek12.core.errors import UserError
+from livek12.core.process import cores
+from livek12.evaluation.row_workers import MOST
+
+if TYPE_CHECKING:
+    from livek12.evaluation.verify import Judgement, Verifier
+
+KEYS = ("gold", "ground_truth", "answer", "solution")
+"""Columns of keys; the first that says something holds the key of a row."""
+QUESTIONS = ("question", "problem")
+OPTIONS = ("options", "choices")
+PASSED = ("question_type", "unit", "variables", "language", "part_points")
+Row = dict[str, Any]
+_log = logging.getLogger("livek12.rewards")
+_verifiers: dict[tuple[int | None, str | None], Verifier] = {}
+_lock = threading.Lock()
+_SEEN = 200
+"""Characters at the end of a prompt by which it is found in a query."""
+
+
+def judged(rows: Sequence[Row], workers: int | None, judge: str | None) -> list[Judgement]:
+    """What is decided of the rows, in their order."""
+    from livek12.evaluation.verify import Verifier
+
+    workers = workers or _share()
+    with _lock:
+        if (workers, judge) not in _verifiers:
+            _verifiers[workers, judge] = Verifier(workers=workers, judge=judge)
+        verifier = _verifiers[workers, judge]
+    return verifier.batch(rows)
+
+
+def _share() -> int | None:
+    """This process' share of the cores, where a launcher started several on this machine; None for all of them."""
+    ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return max(1, min(MOST, cores() // int(ranks))) if ranks.isdecimal() and int(ranks) > 1 else None
+
+
+def rewards_of(judgements: Sequence[Judgement], undecided: float | None) -> list[float | None]:
+    """The share of the points of each, and `undecided` for those that are open."""
+    return [undecided if judgement.score is None else judgement.score for judgement in judgements]
+
+
+# --- TRL ------------------------------------------------------------------------------------------------------------
+
+
+def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]) -> list[Row]:
+    """The rows of a call of TRL.
+
+    Raises:
+        UserError: no column has the keys, or one is of another length.
+    """
+    wanted = (*KEYS, *QUESTIONS, *OPTIONS, *PASSED)
+    there = {name: columns[name] for name in wanted if columns.get(name) is not None}
+    if not any(name in there for name in (*KEYS, "variables")):
+        raise UserError(f"the data set has no column of keys: name one of them {', '.join(KEYS)}")
+    for name, values in there.items():
+        if len(values) != len(completions):
+            raise UserError(f"column {name} has {len(values)} values for {len(completions)} completions")
+    rows = []
+    for place, (completion, prompt) in enumerate(zip(completions, prompts or [None] * len(completions), strict=True)):
+        told = {name: values[place] for name, values in there.items()}
+        rows.append(_row(told, _last_said(completion, "assistant"), _last_said(prompt, "user")))
+    return rows
+
+
+def tell_trl(
+    judgements: Sequence[Judgement],
+    log_extra: Callable[[str, list[Any]], None] | None,
+    log_metric: Callable[[str, float], None] | None,
+) -> None:
+    """Says what was decided where TRL shows it, and how much is open in any case."""
+    count = sum(judgement.score is None for judgement in judgements)
+    if log_extra is not None:
+        log_extra("decision", [judgement.decision for judgement in judgements])
+        log_extra("reason", [judgement.reason for judgement in judgements])
+    if log_metric is not None and judgements:
+        log_metric("undecided", count / len(judgements))
+    elif count:
+        _log.warning("%d of %d completions are undecided", count, len(judgements))
+
+
+def _last_said(said: Any, role: str) -> str:
+    """The text of a prompt or completion: of a conversation, what the role said last."""
+    if isinstance(said, str):
+        return said
+    if not isinstance(said, Sequence):
+        return ""
+    messages = [one for one in said if isinstance(one, Mapping) and one.get("role", role) == role]
+    content = messages[-1].get("content") if messages else None
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, Sequence) else ()
+    texts = [block.get("text") for block in blocks if isinstance(block, Mapping)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+# --- verl -----------------------------------------------------------------------------------------------------------
+
+
+def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any] | None) -> list[Row]:
+    """The rows of a call of verl, whose columns may be numpy's."""
+    rows = []
+    for response, key, info in zip(responses, keys, [None] * len(keys) if infos is None else infos, strict=True):
+        besides = {name: info[name] for name in info if name not in KEYS} if isinstance(info, Mapping) else {}
+        rows.append(_row({**besides, "gold": key}, response, ""))
+    return rows
+
+
+def verl_scores(judgements: Sequence[Judgement], undecided: float) -> list[Row]:
+    """What verl takes: a score, and beside it what it logs or writes down."""
+    return [
+        {
+            "score": reward,
+            "acc": reward,
+            "undecided": float(judgement.score is None),
+            "decided_by": judgement.decided_by,
+            "reason": judgement.reason,
+        }
+        for judgement, reward in zip(judgements, rewards_of(judgements, undecided), strict=True)
+    ]
+
+
+# --- OpenRLHF -------------------------------------------------------------------------------------------------------
+
+
+def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> list[Row]:
+    """The rows of a call of OpenRLHF; a query that does not hold its prompt gives a row without a response."""
+    rows = []
+    for query, prompt, label in zip(queries, prompts, labels, strict=True):
+        row = _row(label if isinstance(label, Mapping) else {"gold": label}, "", prompt)
+        response = response_in(query, prompt)
+        if response is None:
+            del row["response"]
+        else:
+            row["response"] = response
+        rows.append(row)
+    return rows
+
+
+def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float) -> dict[str, Any]:
+    """What OpenRLHF takes."""
+    import torch
+
+    rewards = torch.tensor(rewards_of(judgements, undecided), dtype=torch.float32)
+    is_open = torch.tensor([float(judgement.score is None) for judgement in judgements])
+    return {"rewards": rewards, "scores": rewards, "extra_logs": {"undecided": is_open}}
+
+
+def response_in(query: str, prompt: str) -> str | None:
+    """What stands behind the prompt in a query; None where the prompt is not in it.
+
+    A query is what the tokens of both say, which may differ from the prompt in white space, and of a long prompt only
+    the end may be in it.
+    """
+    if query.startswith(prompt):
+        return query[len(prompt) :]
+    end = "".join(prompt[-_SEEN:].split())
+    seen = [place for place, sign in enumerate(query) if not sign.isspace()]
+    at = "".join(query.split()).find(end)
+    return None if not end or at < 0 else query[seen[at + len(end) - 1] + 1 :]
+
+
+# --- rows -----------------------------------------------------------------------------------------------------------
+
+
+def _row(told: Mapping[str, Any], response: str, prompt: str) -> Row:
+    """One row of pairs, of what there is."""
+    found = {name: _plain(value) for name, value in told.items()}
+    said = {name: found[name] for name in KEYS if found.get(name) not in (None, "", [])}
+    row: Row = {name: found[name] for name in PASSED if found.get(name) is not None}
+    row["gold"] = next(iter(said.values()), None)
+    row["response"] = response
+    row["question"] = _first(found, QUESTIONS) or prompt
+    row["options"] = _first(found, OPTIONS) or []
+    if isinstance(said.get("solution"), str) and len(said) > 1:
+        row["solution"] = said["solution"]
+    return row
+
+
+def _first(found: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((found[name] for name in names if found.get(name)), None)
+
+
+def _plain(value: Any) -> Any:
+    """Python's own value for one of numpy, whose truth cannot be asked for."""
+    return value.tolist() if hasattr(value, "tolist") else value
