@@ -113,8 +113,8 @@ class Verifier:
         """
         return _warned(self._judged(_lines(rows)))
 
-    async def abatch(self, rows: Iterable[Row]) -> list[Judgement]:
-        """As `batch`, while the event loop goes on."""
+    async def abatch(self, rows: Iterable[Row], *, quiet: bool = False) -> list[Judgement]:
+        """As `batch`, while the event loop goes on; `quiet` says nothing of rows that cannot be read."""
         lines = _lines(rows)
         futures = self._rules.submit(lines)
         try:
@@ -124,7 +124,8 @@ class Verifier:
                 replies = [reply for future in futures for reply in await asyncio.wrap_future(future)]
         finally:
             _cancel(futures)
-        return _warned([self._judgement(reply) for reply in replies])
+        judged = [self._judgement(reply) for reply in replies]
+        return judged if quiet else _warned(judged)
 
     def close(self) -> None:
         """Ends its processes and closes its judge models; it may be used again."""

@@ -26,7 +26,7 @@ GROUPS = {
         "run": "Ask, judge, score and report in one go; an unfinished run goes on.",
         "generate": "Only ask: fill a run folder with responses.",
         "import-responses": "Make a run folder from recorded responses.",
-        "plugins": "Say where the plug-in for a harness lies and how it is called.",
+        "plugins": "Say where the plug-in for a harness or trainer lies and how it is called.",
         "sweep": "Run models × tasks × trials on this machine, Ray or Slurm.",
     },
     "Runs": {
@@ -37,6 +37,7 @@ GROUPS = {
     "Judging": {
         "judge": "Mark the responses of a run folder.",
         "judge-pairs": "Judge responses beside their reference answers, without a run folder.",
+        "serve-judge": "Judge over HTTP, for trainers and other programs.",
         "study": "Measure how far the marks of run folders can be trusted.",
     },
     "Data": {

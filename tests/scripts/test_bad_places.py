@@ -81,6 +81,7 @@ LINES = {
         "lm-eval --data data --out {out}",
     ],
     "judge-pairs": ["{in} {new}.jsonl", "pairs.jsonl {out}"],
+    "serve-judge": ["--host {out}", "--judge {in}.yaml"],
     "study": ["agreement {in}", "agreement run --labels {in}", "stability {in} run", "first-error {in} --judge m"],
     "sweep": ["{in}", "{in} --status"],
     "compare": ["{in} run", "run {in}"],
@@ -162,6 +163,7 @@ ASKED = "--limit --trials --max-tokens --temperature --top-p --top-k --seed --th
 NUMBERS = {
     "demo": "--limit",
     "review": "--port",
+    "serve-judge": "--port --workers --undecided",
     "tag": "--threshold",
     "translate": "--retries",
     "subsets propose": "--max-tokens --per-subject --confidence --share --seed",

@@ -239,6 +239,21 @@ def test_judge_pairs(tmp_path: Path) -> None:
     quiet(watched(tmp_path, "judge-pairs", file, tmp_path / "out.jsonl"))
 
 
+def test_serve_judge(tmp_path: Path) -> None:
+    pytest.importorskip("fastapi")
+
+    def ask(process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        row = json.dumps({"gold": "1/2", "response": "So it is $0.5$."}).encode()
+        with urllib.request.urlopen(
+            urllib.request.Request(f"{url}/verify", row, {"Content-Type": "application/json"})
+        ) as answer:
+            assert json.load(answer)["decision"] == "accept"
+
+    quiet(watched(tmp_path, "serve-judge", "--port", 0, "--json", meanwhile=ask))
+
+
 @pytest.mark.parametrize(
     ("harness", "package"), [("lm-eval", "lm_eval"), ("lmms-eval", "lmms_eval"), ("inspect", "inspect_ai")]
 )

@@ -1,0 +1,283 @@
+"""The judge over HTTP, for any program: `POST /verify`, `POST /verify/batch`, `GET /health`.
+
+Contract: every answer is JSON: judgements, or {"error": one line} with a status that says whose fault it is (413, 415,
+421, 422: the request's; 503: ask again later). Bodies, rows and what is in hand at a time are bounded. Nothing of a
+request is written anywhere, and no picture is read from a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from livek12.core.errors import UserError
+from livek12.core.extras import install
+from livek12.core.process import cores
+from livek12.core.serving import OwnNames, listen, shown_host
+from livek12.core.text import clean, one_line
+from livek12.evaluation.row_workers import MOST
+from livek12.evaluation.verify import Judgement, Verifier
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+LARGEST_BODY = 16 * 2**20
+"""Bytes of a request."""
+READ_AT_MOST = 4 * LARGEST_BODY
+"""Bytes of a request that are read before it is refused for its size."""
+_TOO_LARGE = f"a body has {LARGEST_BODY} bytes at most"
+MOST_ROWS = 1024
+"""Rows of a batch."""
+IN_HAND = 256 * 2**20
+"""Bytes of all requests that are being read or answered."""
+GRACE_SECONDS = 30
+"""For requests in hand when the server is ended."""
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def _cleaned(value: Any) -> Any:
+    """Without lone surrogates, which JSON can spell and no answer can hold."""
+    return clean(value) if isinstance(value, str) else value
+
+
+def _in_itself(value: Any) -> Any:
+    if isinstance(value, str) and not value.startswith("data:image/"):
+        raise ValueError("an image is a data URL here")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_cleaned)]
+
+
+class PairRow(BaseModel):
+    """One answer beside its key; the fields are those of docs/judge-pairs.md."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    gold: Text | float | list[Text | float] | None = Field(None, description="The key; a list has one entry a part.")
+    response: Text = Field(description="A whole response, or a bare answer.")
+    question: Text = ""
+    question_type: Text | None = None
+    options: list[Text | dict[str, Text]] | dict[str, Text] | None = None
+    unit: Text | list[Text | None] | None = None
+    variables: list[dict[str, Any]] | None = Field(None, description="Typed variables; `gold` may then be missing.")
+    solution: Text | None = Field(None, description="For judge models.")
+    images: list[Annotated[str, BeforeValidator(_in_itself)]] | None = Field(None, description="Data URLs.")
+    language: Text | None = None
+    part_points: list[float] | None = None
+    model: Text | None = Field(None, description="Who wrote the response; never judges itself.")
+
+
+class PairRows(BaseModel):
+    """Rows that are judged together."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rows: list[PairRow] = Field(max_length=MOST_ROWS)
+
+
+class Judgements(BaseModel):
+    """One judgement a row, in their order."""
+
+    judgements: list[Judgement]
+
+
+class Problem(BaseModel):
+    """Why there is no judgement, in one line."""
+
+    error: str
+
+
+class UnreadableRow(Exception):
+    """A row that cannot be judged; the message says why."""
+
+
+class Health(BaseModel):
+    """Who judges here: equal versions decide equally."""
+
+    judge: str
+    workers: int
+
+
+def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], None]) -> None:
+    """Answers until it is ended by SIGINT or SIGTERM; requests in hand are answered first, for a while.
+
+    Args:
+        verifier: who judges.
+        host: the address.
+        port: 0 takes a free one.
+        ready: is told the address and the judges' version, when the first row is judged.
+
+    Raises:
+        UserError: the address cannot be taken, or FastAPI or uvicorn is not installed.
+    """
+    listening = listen(host, port)
+    (first,) = verifier.batch([{"gold": "1", "response": "1"}])
+    health = Health(judge=first.judge, workers=verifier.workers or min(MOST, cores()))
+    try:
+        import uvicorn
+
+        app: Any = Gate(make_app(verifier, health), host)  # uvicorn's own types spell out every kind of message
+    except ImportError as error:
+        raise UserError(f"serve-judge needs {error.name}: {install('serve')}") from None
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=GRACE_SECONDS
+    )
+    ready(f"http://{shown_host(host)}:{listening.getsockname()[1]}", health.judge)
+    with suppress(KeyboardInterrupt):  # uvicorn hands the signal on when it has ended
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def make_app(verifier: Verifier, health: Health) -> FastAPI:
+    """The application, without its gate.
+
+    Args:
+        verifier: who judges.
+        health: what is said of it.
+    """
+    from fastapi import FastAPI
+
+    problems: Any = {status: {"model": Problem} for status in (413, 415, 422, 503)}
+    app = FastAPI(  # its pages of docs would be fetched from elsewhere
+        title="livek12 judge", version=health.judge, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
+    _add_errors(app)
+
+    @app.post("/verify", responses=problems)
+    async def verify(row: PairRow) -> Judgement:
+        (judgement,) = await verifier.abatch([_told(row)], quiet=True)
+        if judgement.decided_by == "input":
+            raise UnreadableRow(judgement.reason)
+        return judgement
+
+    @app.post("/verify/batch", responses=problems)
+    async def verify_batch(body: PairRows) -> Judgements:
+        told = [_told(row) for row in body.rows]
+        return Judgements(judgements=await verifier.abatch(told, quiet=True))
+
+    @app.get("/health")
+    async def get_health() -> Health:
+        return health
+
+    return app
+
+
+def _add_errors(app: FastAPI) -> None:
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse
+    from starlette.exceptions import HTTPException
+
+    def answer(text: str, status: int) -> JSONResponse:
+        return JSONResponse({"error": one_line(text, 200)}, status)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Any, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            return answer("the body is no JSON", 422)
+        where = ".".join(str(step) for step in first["loc"] if step != "body")
+        return answer(f"{where}: {first['msg']}" if where else first["msg"], 422)
+
+    @app.exception_handler(HTTPException)
+    async def refused(_: Any, error: HTTPException) -> JSONResponse:
+        return answer(error.detail, error.status_code)
+
+    @app.exception_handler(UnreadableRow)
+    async def unreadable(_: Any, error: UnreadableRow) -> JSONResponse:
+        return answer(str(error), 422)
+
+    @app.exception_handler(UserError)
+    async def unable(_: Any, error: UserError) -> JSONResponse:
+        return answer(str(error), 503)
+
+
+def _told(row: PairRow) -> dict[str, Any]:
+    return row.model_dump(exclude_unset=True)
+
+
+class Gate:
+    """The layer around the app: whose requests pass, and how much of them.
+
+    A browser asks nobody before it sends a form or plain text to another site; JSON it may not send unasked.
+
+    Args:
+        app: what it guards.
+        host: the address it is served at.
+    """
+
+    def __init__(self, app: App, host: str) -> None:
+        self._app, self._names = app, OwnNames(host)
+        self._in_hand = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, or answers it."""
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        if headers.get("host", "") not in self._names:
+            await _refuse(send, 421, "this server is not reached by that name")
+        elif scope["method"] != "POST":
+            await self._app(scope, receive, send)
+        elif headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            await _refuse(send, 415, "the body has to be application/json")
+        else:
+            await self._with_body(scope, receive, send, headers.get("content-length", ""))
+
+    async def _with_body(self, scope: Scope, receive: Receive, send: Send, declared: str) -> None:
+        """Reads the whole body, within the bounds, and gives it to the app in one piece.
+
+        Of one that is too large some is read and dropped: who still writes does not read our answer.
+        """
+        if declared.isdecimal() and int(declared) > READ_AT_MOST:
+            await _refuse(send, 413, _TOO_LARGE)
+            return
+        body, seen, more = bytearray(), 0, True
+        try:
+            while more and seen <= READ_AT_MOST:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return
+                piece, more = message.get("body", b""), message.get("more_body", False)
+                seen += len(piece)
+                if seen <= LARGEST_BODY and self._in_hand + len(piece) <= IN_HAND:
+                    body += piece
+                    self._in_hand += len(piece)
+            if seen > LARGEST_BODY:
+                await _refuse(send, 413, _TOO_LARGE)
+            elif seen > len(body):
+                await _refuse(send, 503, "too much is being judged: ask again later")
+            else:
+                await self._app(scope, _replayed(bytes(body), receive), send)
+        finally:
+            self._in_hand -= len(body)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    given = False
+
+    async def receiving() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receiving
+
+
+async def _refuse(send: Send, status: int, text: str) -> None:
+    body = json.dumps({"error": text}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 413:
+        headers.append((b"connection", b"close"))  # the rest of the body is not read
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

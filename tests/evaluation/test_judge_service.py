@@ -1,0 +1,207 @@
+"""`livek12 serve-judge` as a process of its own: its verdicts, many at once, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.conftest import ROOT
+from tests.scripts.command import COMMAND
+from tests.test_docs import fences, printed
+
+pytest.importorskip("fastapi", reason="the serve extra is not installed")
+from livek12 import Verifier
+from livek12.evaluation.judge_service import LARGEST_BODY, MOST_ROWS
+
+pytestmark = pytest.mark.slow
+JSON = {"Content-Type": "application/json"}
+ROWS: list[dict[str, Any]] = [
+    {"gold": "1/2", "response": r"So \boxed{0.5}."},
+    {"gold": "1/2", "response": r"\boxed{0.6}"},
+    {"gold": "x^2-1", "response": r"\boxed{(x-1)(x+1)}"},
+    {"gold": "B", "response": "故选B。", "question_type": "单选题", "options": {"A": "甲", "B": "乙"}},
+    {"gold": ["1", "2"], "response": r"\boxed{1}, \boxed{3}", "question_type": "fill_in_blank"},
+    {"gold": "5 m", "response": "\\boxed{500\\text{ cm}}"},
+    {"gold": 12, "response": "words, and nothing else"},
+    {"gold": "7", "response": ""},
+]
+HOSTILE: list[dict[str, Any]] = [
+    {"gold": "7", "response": "\ud800\ud800 \\boxed{7}"},
+    {"gold": "1", "response": "9^{9^{9^{9^{9^{9}}}}}"},
+    {"gold": "1", "response": "\\boxed{" * 20_000},
+    {"gold": "1", "response": "\\frac{" * 20_000 + "1"},
+    {"gold": "x", "response": "\x00\x1b[2J" + "(" * 50_000},
+    {"gold": "1", "response": "__import__('os').system('true')"},
+]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server."""
+
+    process: subprocess.Popen[str]
+    port: int
+    judge: str
+
+    def ask(
+        self, path: str, body: bytes | None = None, headers: dict[str, str] | None = None, method: str = ""
+    ) -> tuple[int, Any]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        try:
+            connection.request(
+                method or ("GET" if body is None else "POST"), path, body, JSON if headers is None else headers
+            )
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def post(self, path: str, said: Any) -> tuple[int, Any]:
+        return self.ask(path, json.dumps(said).encode())
+
+
+@contextmanager
+def serving(*words: str) -> Iterator[Served]:
+    command = [*COMMAND, "serve-judge", "--port", "0", "--json", "--workers", "2", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            said = json.loads(process.stdout.readline())
+            yield Served(process, int(said["url"].rpartition(":")[2]), said["judge"])
+        finally:
+            process.terminate()
+        _, told = process.communicate(timeout=60)
+        assert (process.returncode, told) == (0, ""), "it ends well, and nothing of any request is logged"
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> list[dict[str, Any]]:
+    with Verifier(workers=2) as verifier:
+        return [asdict(judgement) for judgement in verifier.batch([*ROWS, *HOSTILE])]
+
+
+def test_each_row_gets_the_verdict_of_verify(served: Served, verdicts: list[dict[str, Any]]) -> None:
+    assert [served.post("/verify", row) for row in ROWS] == [(200, verdict) for verdict in verdicts[: len(ROWS)]]
+    assert {verdict["decision"] for verdict in verdicts} == {"accept", "reject", "undecided"}
+
+
+def test_a_batch_keeps_its_order_and_survives_hostile_rows(served: Served, verdicts: list[dict[str, Any]]) -> None:
+    status, said = served.post("/verify/batch", {"rows": [*ROWS, *HOSTILE]})
+    assert (status, said["judgements"]) == (200, verdicts)
+    assert served.post("/verify/batch", {"rows": []}) == (200, {"judgements": []})
+
+
+def test_many_ask_at_once(served: Served, verdicts: list[dict[str, Any]]) -> None:
+    async def all_at_once() -> list[Any]:
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{served.port}") as session:
+
+            async def ask(number: int) -> Any:
+                async with session.post("/verify", json=ROWS[number % len(ROWS)]) as answer:
+                    return await answer.json()
+
+            return await asyncio.gather(*map(ask, range(64)))
+
+    assert asyncio.run(all_at_once()) == [verdicts[number % len(ROWS)] for number in range(64)]
+
+
+def test_the_snippet_of_the_page_works(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippet,) = fences(ROOT / "docs" / "serve-judge.md", "python")
+    exec(compile(snippet.replace(":7870/", f":{served.port}/"), "serve-judge.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == printed([snippet])
+
+
+def test_health_names_the_judge(served: Served, verdicts: list[dict[str, Any]]) -> None:
+    assert served.ask("/health") == (200, {"judge": served.judge, "workers": 2})
+    assert served.judge == verdicts[0]["judge"]
+
+
+def test_what_can_be_asked_is_described(served: Served) -> None:
+    _, told = served.ask("/openapi.json")
+    assert set(told["paths"]) == {"/verify", "/verify/batch", "/health"}
+    assert {"gold", "response", "question_type", "options"} <= set(
+        told["components"]["schemas"]["PairRow"]["properties"]
+    )
+    assert set(told["components"]["schemas"]["Judgement"]["properties"]) >= {"decision", "score", "reason"}
+
+
+@pytest.mark.parametrize(
+    ("path", "said", "status", "why"),
+    [
+        ("/verify", b"{", 422, "the body is no JSON"),
+        ("/verify", b"\xff\xfe", 422, ""),
+        ("/verify", b"[" * 100_000, 400, ""),
+        ("/verify", b"1" * 9_000, 400, ""),
+        ("/verify", b"", 422, "Field required"),
+        ("/verify", {"gold": "1"}, 422, "response: Field required"),
+        ("/verify", {"response": "1"}, 422, "has no gold"),
+        ("/verify", {"gold": "1", "response": 1}, 422, "response: "),
+        ("/verify", {"gold": {"a": 1}, "response": "1"}, 422, "gold"),
+        ("/verify", {"gold": "1", "response": "1", "answr": "1"}, 422, "answr: Extra inputs are not permitted"),
+        ("/verify", {"gold": "1", "response": "1", "images": ["/etc/passwd"]}, 422, "an image is a data URL here"),
+        ("/verify", {"gold": "1", "response": "1", "language": "xx"}, 422, "language 'xx' is none of"),
+        ("/verify/batch", {"rows": [ROWS[0], {"gold": "1"}]}, 422, "rows.1.response: Field required"),
+        ("/verify/batch", {"rows": [ROWS[0]] * (MOST_ROWS + 1)}, 422, "rows: List should have at most"),
+        ("/verify", b" " * (LARGEST_BODY + 1), 413, f"a body has {LARGEST_BODY} bytes at most"),
+        ("/nothing", {}, 404, "Not Found"),
+    ],
+)
+def test_what_is_refused_says_why_in_one_line(served: Served, path: str, said: Any, status: int, why: str) -> None:
+    body = said if isinstance(said, bytes) else json.dumps(said).encode()
+    got, told = served.ask(path, body)
+    assert got == status, told
+    assert set(told) == {"error"} and why in told["error"]
+    assert told["error"] and "\n" not in told["error"] and len(told["error"]) <= 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 415),
+        ({"Content-Type": "text/plain"}, 415),
+        ({**JSON, "Host": "attacker.example"}, 421),
+        ({**JSON, "Content-Length": str(10**12)}, 413),
+    ],
+)
+def test_whose_request_passes(served: Served, headers: dict[str, str], status: int) -> None:
+    assert served.ask("/verify", b"{}", headers)[0] == status
+
+
+def test_a_body_without_a_length_is_bounded_too(served: Served) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=120)
+    pieces = (b" " * 2**20 for _ in range(LARGEST_BODY // 2**20 + 1))
+    connection.request("POST", "/verify", pieces, JSON, encode_chunked=True)
+    assert connection.getresponse().status == 413
+    connection.close()
+    assert served.post("/verify", ROWS[0])[0] == 200
+
+
+def test_it_ends_with_what_is_in_hand() -> None:
+    with serving("--undecided", "0.25") as made:
+        assert made.post("/verify", ROWS[6])[1]["score"] == 0.25
+        body = json.dumps({"rows": ROWS * 20}).encode()
+        with socket.create_connection(("127.0.0.1", made.port), timeout=120) as line:
+            head = "POST /verify/batch HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            line.sendall(f"{head}Content-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n".encode())
+            assert line.recv(100).startswith(b"HTTP/1.1 100"), "the request is in hand"
+            made.process.send_signal(signal.SIGINT)
+            line.sendall(body)
+            answer = http.client.HTTPResponse(line)
+            answer.begin()
+            assert answer.status == 200 and len(json.loads(answer.read())["judgements"]) == 20 * len(ROWS)
