@@ -33,20 +33,20 @@ class Demand(NamedTuple):
 
 _NONE = Demand()
 _IN_FRONT = {
-    "factor": ("factor", "因式分解", "分解因式", "인수분해하"),
+    "factor": ("factor", "因式分解", "分解因式", "分解质因数", "인수분해하", "소인수분해하"),
     "expand": ("expand", "multiply out", "展开", "전개하"),
     "simplify": ("simplify", "reduce", "化简", "约分", "간단히 하"),
     "rationalise": ("rationali", "分母有理化", "유리화하"),
     "evaluate": ("compute", "calculate", "evaluate", "work out", "计算", "求值", "계산하"),
-    "find": ("find", "determine", "what is", "what does", "give", "state"),
+    "find": ("find", "determine", "what is", "what's", "what does", "how much is", "give", "state", "the value of"),
     "convert": ("write", "rewrite", "express", "convert", "change", "用科学记数法表示", "用科学计数法表示", "나타내"),
     "round": ("round", "approximate"),
     "square": ("complete the square", "配方"),
     "solve": ("solve", "解方程", "解不等式", "방정식을 푸"),
 }
-_AT_BLANK = ("__", "\\_\\_", "\\underline", "?", "？", "()", "( )", "（）", "（ ）", "▲")
+_AT_BLANK = ("__", "\\_\\_", "\\underline", "\\uline", "?", "？", "()", "( )", "（）", "（ ）", "▲")
 _BEHIND = {
-    "factor": ("因式分解", "分解因式", "인수분해"),
+    "factor": ("因式分解", "分解因式", "分解质因数", "인수분해", "소인수분해"),
     "expand": ("展开", "전개"),
     "simplify": ("化简", "约分", "간단히"),
     "rationalise": ("分母有理化", "유리화"),
@@ -80,9 +80,11 @@ def _any_of(verbs: dict[str, tuple[str, ...]]) -> tuple[re.Pattern[str], dict[st
 
 _FRONT_VERB, _FRONT_KINDS = _any_of(_IN_FRONT)
 _BEHIND_VERB, _BEHIND_KINDS = _any_of(_BEHIND)
-_STEP = re.compile(r"(?:^|[.;:!?。；：，,\n\]]|\b(?:please|then|fully|completely)|\d\))[\s*]*$")
+_STEP = re.compile(r"(?:^|[.;:!?。；：，,\n\]]|\b(?:please|then|fully|completely|(?:can|could) you)|\d\))[\s*]*$")
 _ENDING = re.compile(
-    r"(?:(?P<value> the (?:exact |numerical )?value of)|(?P<factor> the (?:complete |prime )?factori[sz]ation of)"
+    r"(?:(?P<evaluate> the (?:exact |numerical )?(?:value|result) of)"
+    r"|(?P<factor> the (?:(?:complete |full |prime )?factori[sz]ation|(?:completely |fully )?factored form) of)"
+    r"|(?P<expand> the expanded form of)|(?P<simplify> the (?:simplest|simplified|reduced) form of)"
     r"|(?:i?[sz]e)?(?: off)?)\b"
 )
 _HANGUL_ENDING = re.compile("(?:시오|여라|어라|면|세요)")
@@ -92,7 +94,7 @@ _FILLER = re.compile(
     r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical"
     r"|given|below|sum|product|each|equations?|integral|limit|angle|denominators?|in|algebraic)\b"
     r"|for \$?[a-z]\$?(?=[\s:,])"
-    r"|下列|多项式|各?式子?|代数式|方程|分数|下面|结果|[.。，,：]|다음|식|을|를)*",
+    r"|下列|多项式|各?式子?|代数式|方程|分数|下面|结果|[.。．，,：]|다음|식|을|를)*",
     re.IGNORECASE,
 )
 _FORMULA = re.compile(
@@ -101,10 +103,11 @@ _FORMULA = re.compile(
 )
 _TAIL = re.compile(
     r"\s*(?:$|[.,;:?!)。，；：？！\n]|=|(?:completely|fully|over|as|in|to|into|by|and|where|when|if|for|given|with|using"
-    r"|without|exactly|correct|rounded)\b|[的用化写，]|因式|分解|其中|进行|精确|[을를의은는이가])",
+    r"|without|exactly|correct|rounded|simplified|reduced|factored|expanded|written|expressed|is|equals?)\b|[的用化写，]|因式|分解|其中|进行|精确|[을를의은는이가])",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"\.(?=\s|$)|[?？。；;\n]|[,，](?=\s)")
+_SENTENCE = re.compile(r"\.(?=\s|$)|[?？。；;\n]|[,，](?=\s)|=?\s?(?:_{2}|\\_|▲|[(（]\s?[)）])")
+_BLANK_AT_END = re.compile(r"=\s?(?:\\?_|\\u(?:nder)?line|[(（]\s?[)）]|\?)[^$=]{0,60}$")
 _EDGE = " \t\r\n.,;:=?，。；：？$"
 _NOT_BEFORE = "\u4e00-\u9fff\uac00-\ud7a3，。？；：、\n$"
 _LAST_RUN = re.compile(rf"[^{_NOT_BEFORE}]+$")
@@ -177,7 +180,7 @@ def _in_front(text: str) -> Iterator[tuple[str, str]]:
             ending = _ENDING.match(lower, end)
             if ending is None or not _STEP.search(lower, max(0, verb.start() - MAX_STEP), verb.start()):
                 continue
-            kind = "factor" if ending["factor"] else "evaluate" if ending["value"] else kind
+            kind = ending.lastgroup or kind
             end = ending.end()
         elif (hangul := _HANGUL_ENDING.match(text, end)) is not None:
             end = hangul.end()
@@ -192,7 +195,7 @@ def _behind(text: str) -> Iterator[tuple[str, str]]:
     for verb in islice(_BEHIND_VERB.finditer(text), MAX_VERBS):
         kind, head = _BEHIND_KINDS[verb[0]], text[: verb.start()][-MAX_BEFORE:]
         if kind == "find":
-            head = head.rstrip()
+            head = head.rstrip(" \n~")
             if not head.rstrip(" $").endswith("="):
                 continue
             found = _before(head.removesuffix("="))
@@ -200,11 +203,14 @@ def _behind(text: str) -> Iterator[tuple[str, str]]:
             continue
         else:
             found = _before(_PARTICLE.sub("", head))
+            if not found and (counted := _COUNTED.search(head)):
+                found = counted[1]
         found = found.strip(_EDGE)
         if found and _counts(kind, found):
             yield kind, found
 
 
+_COUNTED = re.compile(r"(?<![\d.])(\d{1,20}(?:\.\d{1,20})?)\s?[\u4e00-\u9fff]{1,4}[，,]?$")
 _SYMBOL = re.compile(r"\\?[A-Za-z]+(?:_\{?\w{1,12}\}?)?'*")
 _OPERATION = re.compile(r"[-+*/^!×÷√²³]|\\(?:frac|dfrac|tfrac|sqrt|times|cdot|div|binom|log|lg|ln|sin|cos|tan|int|sum)")
 
@@ -223,6 +229,7 @@ def _expression(text: str, start: int) -> str:
     formula = _FORMULA.match(text, start)
     if formula:
         inner = next(group for group in formula.groups() if group is not None)
+        inner = _BLANK_AT_END.sub("", inner)
         return inner if _TAIL.match(text, formula.end()) else ""
     stop = _SENTENCE.search(text, start, start + MAX_EXPRESSION)
     source, words = _words(text[start : stop.start() if stop else start + MAX_EXPRESSION])

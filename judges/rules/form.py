@@ -95,7 +95,10 @@ def _asked_kind(expression: str) -> Asked:
 
 # --- the asked expression itself ----------------------------------------------------------------------------------
 
-_BY_VALUE = frozenset({"evaluate", "find", "simplify"})
+_OTHER_FORM = frozenset(
+    "factor expand rationalise convert square scientific fraction decimal percent mixed lowest places".split()
+)
+"""What asks for an expression in another form, no matter which is the longer one."""
 _UNFOLDED = re.compile(r"\\(?:overline|bar|dot)(?![a-z])|\.{3}|…|[（(]\d+[)）]$")
 
 
@@ -106,23 +109,18 @@ def _restated(key: str, answer: str, asked: str, kinds: tuple[str, ...]) -> Miss
     printed, given, gold = _tree(asked), _tree(answer), _tree(key)
     if printed is None or given is None:
         return _SURE if _same_text(asked, answer) and not _same_text(asked, key) and gold is not None else _FINE
-    if "solve" in kinds:
-        return _unsolved(printed, given, gold)
-    if not _same(printed, given) and not all(_same(printed, side) for side in shapes.sides(given)):
+    if "solve" in kinds and printed[0] in {"rel", "named", "list"}:
+        return _SURE if gold is not None and _same(printed, given) and not _same(printed, gold) else _FINE
+    names = [printed, *shapes.sides(printed)]
+    if not any(_same(name, given) or all(_same(name, side) for side in shapes.sides(given)) for name in names):
         return _FINE
-    if gold is None or any(_same(printed, side) for side in shapes.sides(gold)):
+    if gold is None or any(_same(name, side) for side in shapes.sides(gold) for name in names):
         return _DOUBT if gold is None else _FINE
-    if not _BY_VALUE.isdisjoint(kinds) and shapes.is_scalar(gold) and shapes.is_scalar(printed):
+    by_value = _OTHER_FORM.isdisjoint(kind.partition(":")[0] for kind in kinds)
+    if by_value and shapes.is_scalar(gold) and shapes.is_scalar(printed):
         left = shapes.standing(printed) and not shapes.standing(gold)
         return _SURE if left or shapes.size(gold) < shapes.size(printed) else _DOUBT
     return _SURE
-
-
-def _unsolved(printed: Node, given: Node, gold: Node | None) -> Miss:
-    """Whether an equation is given back unsolved."""
-    if gold is None or printed[0] not in {"rel", "named", "list"}:
-        return _FINE
-    return _SURE if _same(printed, given) and not _same(printed, gold) else _FINE
 
 
 def _another_side(gold: Node | None, answer: Node | None) -> bool:
@@ -260,6 +258,7 @@ _CHECKS: dict[str, Check] = {
     "simplify": _worked_out,
     "evaluate": _evaluated,
     "find": _evaluated,
+    "solve": _evaluated,
     "rationalise": _rationalised,
     "scientific": _scientific,
     "fraction": _as_fraction,

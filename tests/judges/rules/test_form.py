@@ -80,6 +80,12 @@ What is the area in terms of $\pi$? @ 9\pi @ \pi\cdot 9 @ accept
 Give the exact value of $\cos 45^\circ$. @ \frac{\sqrt2}{2} @ 0.7071 @ undecided
 Give the exact value of $\cos 45^\circ$. @ \frac{\sqrt2}{2} @ \frac{1}{\sqrt2} @ accept
 Give the exact value of the slope. @ 1/4 @ 0.25 @ accept
+1/2 + 1/3 = ? @ 5/6 @ 1/2+1/3 @ reject
+What is the factored form of $x^2-4$? @ (x-2)(x+2) @ x^2-4 @ reject
+What is the simplest form of $\sqrt{27}$? @ 3\sqrt3 @ \sqrt{27} @ reject
+The value of $\sin 30^\circ$ is @ 1/2 @ \sin 30^\circ @ reject
+Solve: 12 + 5 @ 17 @ 12+5 @ reject
+Expand: (2x+1)(x-3) = ___ @ 2x^2-5x-3 @ (2x+1)(x-3) @ reject
 Solve $2x=6$. @ x=3 @ 2x=6 @ reject
 Solve for $y$: $2x+y=4$ @ y=4-2x @ 2x+y=4 @ reject
 Solve for $y$: $2x+y=4$ @ y=4-2x @ y=-2x+4 @ accept
@@ -111,6 +117,8 @@ $\sqrt{16}$=____ @ 4 @ \sqrt{16} @ reject
 0.000032用科学记数法表示为____ @ 3.2\times10^{-5} @ 0.000032 @ reject
 0.000032用科学记数法表示为____ @ 3.2\times10^{-5} @ 3.2×10^{-5} @ accept
 把 0.25 化成分数 @ \frac14 @ 0.25 @ reject
+分解因式：x² - 9 = _______。 @ (x+3)(x-3) @ x² - 9 @ reject
+小说约有3630000字，用科学记数法表示为______字 @ 3.63×10^6 @ 3630000 @ reject
 函数 $f(x)=x^2$ 的值域是 @ [0,+\infty) @ [0,+\infty) @ accept
 将正方体展开，面积是多少？ @ 2\cdot 3 @ 6 @ accept
 ko
@@ -123,6 +131,10 @@ $3^4$의 값을 구하시오. @ 81 @ 81 @ accept
 $\sqrt{18}$을 간단히 하시오. @ 3\sqrt2 @ \sqrt{18} @ reject
 $\frac{1}{\sqrt3}$의 분모를 유리화하시오. @ \frac{\sqrt3}{3} @ \frac{1}{\sqrt3} @ reject
 $\frac69$를 기약분수로 나타내시오. @ 2/3 @ 6/9 @ reject
+60을 소인수분해하시오. @ 2^2\times 3\times 5 @ 60 @ reject
+다음 다항식을 인수분해하시오.  $$ x^2 - 4 $$ @ (x-2)(x+2) @ x^2-4 @ reject
+다항식 $P(x)=x^2-9$를 인수분해하시오. [4점] @ (x-3)(x+3) @ x^2-9 @ reject
+x² - 9를 인수분해하시오. @ (x+3)(x-3) @ x^2-9 @ reject
 0.6을 분수로 나타내시오. @ 3/5 @ 0.6 @ reject
 """
 
