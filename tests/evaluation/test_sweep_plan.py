@@ -194,6 +194,16 @@ def test_a_model_overrides_the_sweep(tmp_path: Path) -> None:
     assert second.tasks[0].startswith("mdk12") and "cfe_text" not in second.tasks
 
 
+def test_a_published_verifier_judges_with_the_prompt_that_is_named(tmp_path: Path) -> None:
+    prompt = tmp_path / "compass.txt"
+    prompt.write_text("{{question}} {{reference}} {{response}}")
+    judge = {"judge": "j@openai:base_url=http://h/v1", "judge_method": "compass"}
+    (run,) = plan_of(tmp_path, **judge, judge_prompt=str(prompt)).runs
+    assert {"--judge-method=compass", f"--judge-prompt={prompt}"} <= {*run.mark}
+    with pytest.raises(UserError, match="judge: method compass has no prompt of ours"):
+        plan_of(tmp_path, **judge)
+
+
 def test_budgets_make_tasks(tmp_path: Path) -> None:
     (run,) = plan_of(tmp_path, tasks=["livek12_text_only_en"], budgets=[0.1, 1]).runs
     assert run.tasks == ["livek12_text_only_en@0.1", "livek12_text_only_en@1"]
