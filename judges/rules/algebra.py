@@ -250,6 +250,8 @@ class Comparer:
             if said[0] == "accept" and str(argument) in map(str, value_of(gold[3]).expr.free_symbols):
                 return said
         if bound[0] and bound[1] and bound[0][0] == bound[1][0]:
+            if holds_symbol(answer[3], bound[0][1]) or holds_symbol(gold[3], bound[1][1]):
+                return "undecided", "a function of another variable"
             return self._compare(gold[3], rename(answer[3], bound[1][1], bound[0][1]))
         if gold[2] and answer[2]:
             said = compare_equations(as_equation(gold), as_equation(answer))
@@ -368,6 +370,8 @@ class Comparer:
     def _ratios(self, golds: list[Node], answers: list[Node]) -> Said:
         if len(golds) != len(answers):
             return "undecided", "another number of terms"
+        if len(golds) == 2 and ["num", "0"] in (golds[1], answers[1]):
+            return "undecided", "a ratio with nothing"
         relative = [[["div", term, terms[0]] for term in terms[1:]] for terms in (golds, answers)]
         return self._in_order(*relative)
 

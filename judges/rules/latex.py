@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 
-from livek12.judges.rules.nodes import Node, holds_symbol
+from livek12.judges.rules.nodes import Node, holds_symbol, symbols
 from livek12.judges.rules.notation import bare, without_labels
 from livek12.judges.rules.reader import CLOSING, OPENING, ExpressionReader
 from livek12.judges.rules.tokens import EMPTY_SET, MAX_CHARS, REALS, Token, Unparsable, tokenize
@@ -72,7 +72,18 @@ def parse(text: str) -> Node:
     node = _Reader(tokens, source).whole()
     if about and node[0] not in NOT_SCALAR:
         node = ["approx", node]
+    if remark and bounds([node], remark["name"]):
+        raise Unparsable("a condition on whole numbers")
     return ["family", remark["name"], node] if remark else node
+
+
+def bounds(nodes: list[Node], name: str) -> bool:
+    """Whether an inequality in no other symbol is among trees: whole numbers in a ray are no ray."""
+    return any(
+        (node[0] == "rel" and "=" not in node[1] and symbols(node) == {name})
+        or (node[0] in {"list", "builder"} and bounds(node[2] if node[0] == "list" else [node[1]], name))
+        for node in nodes
+    )
 
 
 _POINT = re.compile(r"^(?:(?:the )?(?:point|coordinates?)|点|좌표는?|점)\s*(?=[(（])", re.IGNORECASE)
@@ -124,6 +135,8 @@ class _Reader(ExpressionReader):
         kept = [node for node in found if node[0] != "remark"]
         if found == [["remark", "reals"]]:
             return ["const", "reals"]
+        if any(node[:2] == ["remark", "whole"] and bounds(kept, node[2]) for node in found):
+            raise Unparsable("a condition on whole numbers")
         if not kept:
             raise Unparsable("no expression")
         return kept[0] if len(kept) == 1 else ["list", kinds.pop() if len(kinds) == 1 else "list", kept]
@@ -294,7 +307,7 @@ class _Reader(ExpressionReader):
             if self.peek().text in {"mathbb", "Z", "N", "R", "Q"}:
                 real = any(self.tokens[index].text == "R" for index in range(self.at, self.end))
                 self.at = self.end
-                return ["remark", "reals" if real else ""]
+                return ["remark", "reals"] if real else ["remark", "whole", name]
             return self.ratio()
         value = self.ratio()
         if operator == "~":

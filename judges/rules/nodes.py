@@ -21,6 +21,21 @@ def chosen(base: Node, exponent: Node) -> Node | None:
     return ["div", ["fact", ["num", total]], ["fact", ["num", str(int(total) - int(exponent[1]))]]]
 
 
+def named_by_points(kind: str, points: str) -> Node | None:
+    """What is named by two or three points: ∠ABC is ∠CBA, a segment AB is BA, a vector AB is -BA; else None."""
+    if not (points.isascii() and points.isalpha() and points.isupper()):
+        return None
+    turned = min(points, points[::-1])
+    if kind == "vec" and len(points) == 2:
+        named: Node = ["sym", f"vec({turned})"]
+        return named if turned == points else ["neg", named]
+    if kind == "angle" and len(points) == 3:
+        return ["sym", f"angle({turned})"]
+    if kind == "triangle" and len(points) == 3:
+        return ["sym", f"triangle({''.join(sorted(points))})"]
+    return ["sym", f"{kind}({turned})"] if kind in {"bar", "overline", "arc"} and len(points) == 2 else None
+
+
 def in_base(digits: str, base: str) -> Node:
     """A whole number in a base of 2 to 36; else a number with an index, which is a name."""
     base = base.strip("()")
@@ -54,10 +69,17 @@ def times(left: Node, right: Node) -> Node:
 
 def is_mixed(whole: Node, fraction: Node) -> bool:
     """A whole number directly before a proper fraction of whole numbers is a mixed number."""
+    return _is_beside(whole, fraction) and int(fraction[1][1]) < int(fraction[2][1])
+
+
+def is_improper(whole: Node, fraction: Node) -> bool:
+    """A whole number directly before an improper fraction: perhaps a sum, perhaps a product."""
+    return _is_beside(whole, fraction) and int(fraction[1][1]) >= int(fraction[2][1])
+
+
+def _is_beside(whole: Node, fraction: Node) -> bool:
     numbers = [whole, *fraction[1:]] if fraction[0] == "div" else []
-    if len(numbers) != 3 or not all(node[0] == "num" and node[1].isdigit() for node in numbers):
-        return False
-    return int(fraction[1][1]) < int(fraction[2][1])
+    return len(numbers) == 3 and all(node[0] == "num" and node[1].isdigit() for node in numbers)
 
 
 def decorated(node: Node, mark: str) -> Node:
@@ -67,9 +89,19 @@ def decorated(node: Node, mark: str) -> Node:
     return ["sym", node[1] + mark]
 
 
-def holds_symbol(node: Any) -> bool:
-    """Whether a symbol stands anywhere in a tree."""
-    return isinstance(node, list) and (node[:1] == ["sym"] or any(map(holds_symbol, node)))
+def holds_symbol(node: Any, name: str | None = None) -> bool:
+    """Whether a symbol, or the one of a name, stands anywhere in a tree."""
+    if not isinstance(node, list):
+        return False
+    own = node[:1] == ["sym"] and name in {None, *node[1:2]}
+    return own or any(holds_symbol(child, name) for child in node)
+
+
+def symbols(node: Any) -> set[str]:
+    """The names of all symbols in a tree."""
+    if not isinstance(node, list):
+        return set()
+    return {node[1]} if node[:1] == ["sym"] else set().union(*map(symbols, node))
 
 
 def of_rows(entries: list[Node]) -> Node | None:

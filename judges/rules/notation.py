@@ -135,9 +135,14 @@ _COPULA = re.compile(r"(?<=[\dA-Za-z)}\]%°])\s*(?:이다|입니다|이에요|�
 _THEREFORE = re.compile(r"^(?:따라서|그러므로|그래서|결국)\s+(?=\S)")
 
 
+_GOES_ON = re.compile(r"([,，、]\s{0,4})(?:\.{3,6}|…{1,2}|⋯{1,2}|。{3,6})(?=\s{0,4}[$)}\]]{0,3}\s{0,4}$)")
+"""An ellipsis at the end of a list, which is no closing punctuation."""
+
+
 def bare(text: str) -> str:
     """An answer without what surrounds it: math delimiters, emphasis, boxes, a closing full stop or copula."""
     text = _DELIMITERS.sub("", visible(text).replace('\\"', '"')).strip(_EDGE)
+    text = _GOES_ON.sub(r"\1\\ldots", text)
     for _ in range(8):
         plain = _THEREFORE.sub("", _without_end(text).lstrip(_EDGE + ":：=＝∴"))
         plain = plain[:-MAX_SPACING] + _SPACED_END.sub("", plain[-MAX_SPACING:])

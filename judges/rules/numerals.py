@@ -116,6 +116,33 @@ def read_english(text: str) -> int | None:
 
 
 MAX_ENGLISH = 80
+_PARTS = {
+    "half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
+    "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12, "twentieth": 20, "hundredth": 100, "thousandth": 1000,
+}  # fmt: skip
+_FRACTION = re.compile(
+    r"(?:(?P<whole>[a-z-]+|\d{1,9})[ -]and[ -])?(?P<top>an?|[a-z]+|\d{1,6})[ -](?P<bottom>"
+    + "|".join(_PARTS)
+    + r")(?P<plural>s)?"
+)
+
+
+def read_english_fraction(text: str) -> Fraction | None:
+    """The fraction that a text in English words is ("two thirds", "4 fifths", "two and a half"); else None."""
+    match = _FRACTION.fullmatch(text.lower()) if len(text) <= MAX_ENGLISH else None
+    if match is None:
+        return None
+    if match["top"].isdigit() and match["bottom"] in {"quarter", "half", "halve"}:
+        return None
+    whole, top = (_count(match[name] or "0") for name in ("whole", "top"))
+    if whole is None or not top or bool(match["plural"]) != (top > 1) or (match["bottom"] == "halve" and top == 1):
+        return None
+    return whole + Fraction(top, _PARTS[match["bottom"]])
+
+
+def _count(word: str) -> int | None:
+    """A whole number in digits or one English word; "a" is one."""
+    return int(word) if word.isdigit() else 1 if word in {"a", "an"} else read_english(word)
 
 
 def _fraction(match: re.Match[str]) -> Numeral | None:

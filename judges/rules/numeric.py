@@ -30,8 +30,8 @@ from fractions import Fraction
 
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.rules.notation import bare, key_value, to_latex
-from livek12.judges.rules.numerals import read_english, read_numeral
-from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, Unit, conversion, read_unit
+from livek12.judges.rules.numerals import read_english, read_english_fraction, read_numeral
+from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, SUBUNITS, Unit, conversion, currency, read_unit
 
 NAME = "number"
 Said = tuple[Outcome, str]
@@ -40,6 +40,7 @@ MAX_DIGITS = 60
 MAX_EXPONENT = 400
 KEY_DIGITS, MARKED_KEY_DIGITS, ANSWER_DIGITS, MEASURED_ANSWER_DIGITS = 3, 2, 4, 3
 NEAR = Fraction(1, 100)
+_SMALL_MONEY = frozenset(small for small, _ in SUBUNITS)
 PER_CENT = "%"
 """The unit that a question prints which asks for per cent."""
 
@@ -49,7 +50,7 @@ class Number:
     """A number as written. `quantum` is the worth of its last digit, None when it is exact.
 
     `digits` counts significant digits; `marked` says "about"; `percent` is already in the value; `name` is the
-    symbol before an equals sign.
+    symbol before an equals sign; `size` is that of a word behind the number, such as "million" or 万.
     """
 
     value: Fraction
@@ -59,6 +60,7 @@ class Number:
     percent: bool = False
     unit: Unit = NO_UNIT
     name: str = ""
+    size: int = 1
 
 
 class NumberStage:
@@ -93,10 +95,28 @@ def compare_quantities(gold: Number, answer: Number, printed: str | None) -> Sai
         gold, answer = (one if one.unit.symbol else replace(one, unit=shown) for one in (gold, answer))
     if gold.unit.symbol and answer.unit.symbol:
         return _in_the_keys_unit(gold, answer)
+    if money := _money(gold, answer):
+        return money
+    if gold.size != answer.size and gold.value / gold.size == answer.value / answer.size:
+        return "undecided", "a magnitude on one side only"
     said = compare(gold, answer)
     if doubt := _unit_doubt(gold, answer, said[0]):
         return "undecided", doubt
     return said
+
+
+def _money(gold: Number, answer: Number) -> Said | None:
+    """Sums of money in a currency and its hundredth; None where they are not. Cents beside a number are a doubt."""
+    words = gold.unit.word, answer.unit.word
+    for own, other in (words, words[::-1]):
+        size = SUBUNITS.get((own, other))
+        if size:
+            small, large = (gold, answer) if own == words[0] else (answer, gold)
+            changed = replace(small, value=small.value / size, quantum=small.quantum / size if small.quantum else None)
+            return compare(*((changed, large) if small is gold else (large, changed)))
+        if own in _SMALL_MONEY and not other and gold.value != answer.value and compare(gold, answer)[0] == "reject":
+            return "undecided", "cents, or the whole"
+    return None
 
 
 def compare(gold: Number, answer: Number) -> Said:
@@ -238,7 +258,9 @@ _WORD_NAME = re.compile(
 _NOT_A_NAME = re.compile(r"[不非没无或误错勿]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
 _ABOUT = re.compile(r"(?:约(?:为|等于|是)?|大约|近似为?|\\approx|\\sim|about|approximately|approx\.?|약|대략)\s*")
 _PERCENT = re.compile(r"\s*(?:\\?%|(?:percent(?:age)?|per cent|pct)\b|퍼센트)")
-_MAGNITUDES = {"万": 10**4, "亿": 10**8, "만": 10**4, "억": 10**8}
+_MAGNITUDES = {"百万": 10**6, "十亿": 10**9, "万亿": 10**12, "千": 10**3, "万": 10**4, "亿": 10**8,
+               "만": 10**4, "억": 10**8}  # fmt: skip
+_MAGNITUDE = re.compile(rf"{'|'.join(_MAGNITUDES)}(?![米克瓦卡赫帕焦伏安欧牛吨升字])")
 _LEAD = re.compile(r"^\\(?:text|mathrm|mbox)\s*\{([\u4e00-\u9fff\uac00-\ud7a3:：=， ]{1,24})\}")
 _TIMES = {"每秒": "s", "每分钟": "min", "每小时": "h", "时速": "h", "초속": "s", "분속": "min", "시속": "h"}
 _PER = re.compile(rf"^(?P<time>{'|'.join(_TIMES)})\s*(?P<rest>\d[\d.,]*\s*(?:k?m|千?米|公里|킬로미터|미터))$")
@@ -258,31 +280,44 @@ def read_number(text: str) -> Number | None:
     if about := _ABOUT.match(plain):
         marked, plain = True, plain[about.end() :]
     plain = _PER.sub(lambda per: f"{per['rest']}/{_TIMES[per['time']]}", plain)
-    plain = _NEGATIVE.sub("-", re.sub(r"^(?:\\\$|[¥￥€£₩])\s*", "", plain))
+    money = _MONEY.match(plain)
+    plain = _NEGATIVE.sub("-", _MONEY.sub(r"\g<minus>", plain))
     if numeral := read_numeral(plain):
         counted = read_unit(numeral.rest) or NO_UNIT
         return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, counted, name)
     if (english := read_english(plain)) is not None:
         return Number(Fraction(english), marked=marked, name=name)
+    if (part := read_english_fraction(plain)) is not None:
+        return Number(part, marked=marked, name=name)
     match = _NUMBER.match(plain)
     number = _parsed(match) if match else None
-    if number is None:
+    if number is None or (match and match["whole"] and _NEW_LINE.search(text.strip())):
         return None
     value, quantum, digits, end = number
     rest = plain[end:]
-    if rest[:1] in _MAGNITUDES:
-        value *= _MAGNITUDES[rest[0]]
-        quantum = quantum * _MAGNITUDES[rest[0]] if quantum is not None else None
-        rest = rest[1:]
+    if large := _LARGE.match(rest):
+        rest = f"{_IN_ENGLISH[large[1]]}{rest[large.end() :]}"
+    size = 1
+    if magnitude := _MAGNITUDE.match(rest):
+        size = _MAGNITUDES[magnitude[0]]
+        value, quantum, rest = value * size, quantum * size if quantum is not None else None, rest[magnitude.end() :]
     percent = _PERCENT.match(rest)
     if percent:
         value, quantum, rest = value / 100, quantum / 100 if quantum is not None else None, rest[percent.end() :]
     unit = read_unit(rest)
     if unit is None:
         return None
+    if money and unit == NO_UNIT:
+        unit = currency(money["sign"])
     if marked and quantum is None and value.denominator == 1:
         quantum, digits = Fraction(1), len(str(abs(value.numerator)))
-    return Number(value, quantum, digits, marked, percent is not None, unit, name)
+    return Number(value, quantum, digits, marked, percent is not None, unit, name, size)
+
+
+_MONEY = re.compile(r"^(?P<minus>[+-]?)\s*(?P<sign>\\\$|[¥￥€£₩])\s*")
+_NEW_LINE = re.compile(r"\n")
+_IN_ENGLISH = {"thousand": "千", "million": "百万", "billion": "十亿", "trillion": "万亿"}
+_LARGE = re.compile(rf"\s+({'|'.join(_IN_ENGLISH)})(?![a-z])")
 
 
 def _drop_name(text: str) -> tuple[str, str, bool]:
@@ -319,7 +354,10 @@ def _parsed(match: re.Match[str]) -> tuple[Fraction, Fraction | None, int, int] 
         bottom = next(_decimal(groups[name], 0)[0] for name in bottoms if groups[name])
         if bottom == 0:
             return None
-        value, quantum, digits = Fraction(match["whole"] or match["mixed"] or 0) + top / bottom, None, 0
+        whole = match["whole"] or match["mixed"]
+        if whole and top >= bottom:
+            return None
+        value, quantum, digits = Fraction(whole or 0) + top / bottom, None, 0
     return (-value if negative else value), quantum, digits, match.end()
 
 

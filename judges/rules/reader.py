@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from livek12.judges.rules.nodes import Node, chosen, decorated, in_base, is_mixed, of_rows, plus, times, transposed
+from livek12.judges.rules.nodes import (
+    Node,
+    chosen,
+    decorated,
+    in_base,
+    is_improper,
+    is_mixed,
+    named_by_points,
+    of_rows,
+    plus,
+    times,
+    transposed,
+)
 from livek12.judges.rules.tokens import Token, Unparsable
 
 MAX_DEPTH = 32
@@ -15,6 +27,8 @@ _APPLIED = frozenset({"f", "g", "F", "G"})
 OPENING = {"(": ")", "[": "]", "{": "}", "set{": "set}", "floor(": "floor)", "ceil(": "ceil)"}
 CLOSING = frozenset(OPENING.values())
 _SIGNS = frozenset({"+", "-", "pm", "mp"})
+_CAPITALS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+MAX_VERTICES = 3
 _PRIMES = frozenset({"'", "*", "+", "-"})
 _MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "vmatrix", "Vmatrix", "Bmatrix", "smallmatrix", "array"})
 
@@ -131,7 +145,11 @@ class ExpressionReader(ABC):
                     raise Unparsable("a sign at the begin of a group")
                 fraction = self.peek().text == "frac"
                 right = self.power()
+                if fraction and is_improper(node, right):
+                    raise Unparsable("a whole number before an improper fraction")
                 node = ["add", [node, right]] if fraction and is_mixed(node, right) else times(node, right)
+            elif self.is_next_power(node):
+                node = times(node, self.power())
             else:
                 return node
 
@@ -141,6 +159,13 @@ class ExpressionReader(ABC):
             self.take()
             return ["neg", self.power()]
         return self.power()
+
+    def is_next_power(self, node: Node) -> bool:
+        """Whether a power of a number follows directly behind another one: 2^6 3^5."""
+        last = node[1][-1] if node[0] == "mul" else node
+        after = self.tokens[self.at + 1 : self.at + 2] if self.at + 1 < self.end else []
+        powers = last[0] == "pow" and last[1][0] == "num"
+        return powers and self.peek().kind == "num" and bool(after) and after[0][:2] == ("op", "^")
 
     def starts_primary(self) -> bool:
         """Whether a factor begins here without a sign of multiplication."""
@@ -329,15 +354,30 @@ class ExpressionReader(ABC):
         return ["div" if name == "frac" else "binom", top, bottom]
 
     def decoration(self, name: str) -> Node:
-        """A symbol under an arrow, bar or hat; the real numbers."""
+        """A symbol under an arrow, bar or hat; an angle or triangle by its vertices; the real numbers."""
+        if name in {"angle", "triangle"} and not self.is_op("{"):
+            return named_by_points(name, self.vertices()) or self.symbol(f"{name}({self.raw_group()})")
         inner = self.raw_group()
+        if points := named_by_points(name, inner):
+            return points
         if name == "mathbb":
             if inner != "R":
                 raise Unparsable("a set of numbers")
             return ["const", "reals"]
-        if name == "triangle" or any(char.isdigit() for char in inner):
+        if name in {"triangle", "arc"} or any(char.isdigit() for char in inner):
             raise Unparsable("a decorated number")
         return self.symbol(f"{name}({inner})")
+
+    def vertices(self) -> str:
+        """The capitals that stand here one after another, the name of an angle or triangle; "" for fewer than two."""
+        start = self.at
+        while self.at - start < MAX_VERTICES and self.peek().kind == "id" and self.peek().text in _CAPITALS:
+            self.at += 1
+        name = "".join(token.text for token in self.tokens[start : self.at])
+        if len(name) < 2 or self.is_op("_", "'", "^"):
+            self.at = start
+            return ""
+        return name
 
     def bracket(self, opening: str) -> Node:
         """A group, tuple or interval; rows in square brackets are a matrix."""
@@ -368,6 +408,9 @@ class ExpressionReader(ABC):
         close = self.boundary(frozenset(), self.at)
         bar = next((i for i in range(self.at, close) if self.tokens[i].text in {"|", ":"}), close)
         if bar < close and self.peek().kind == "id" and (bar == self.at + 1 or self.tokens[self.at + 1].text == "in"):
+            among = {token.text for token in self.tokens[self.at + 2 : bar]}
+            if among and "R" not in among:
+                raise Unparsable("a condition on whole numbers")
             self.at = bar + 1
             condition = self.items()
             self.expect("set}")
@@ -396,6 +439,8 @@ class ExpressionReader(ABC):
                 rows.append([])
             elif self.is_op("&"):
                 self.take()
+            elif rows[-1] and self.tokens[self.at - 1].text != "&":
+                raise Unparsable("entries without a sign between them")
             else:
                 rows[-1].append(self.sum())
             if self.at >= self.end or len(rows) > 8:

@@ -12,6 +12,7 @@ from typing import Any
 
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules.chemistry import is_chemical
+from livek12.judges.rules.clock import compare_times
 from livek12.judges.rules.latex import parse
 from livek12.judges.rules.nodes import Node
 from livek12.judges.rules.notation import bare, key_value
@@ -46,21 +47,46 @@ class SymbolicStage:
             return accept(NAME, "same expression")
         if is_chemical(comparison.gold) and is_chemical(comparison.answer):
             return undecided(NAME, "chemistry, not algebra")
+        said = self._asked(gold, answer, comparison)
+        if compare_times(key, comparison.answer) is not None:
+            return undecided(NAME, "times of day, or equal ratios")
+        if (
+            said.decision == "reject"
+            and (listed := _as_lists(key, comparison.answer))
+            and self._equal(listed, comparison)
+        ):
+            return accept(NAME, "the same values, with commas between them")
+        if said.decision == "reject" and _equal_as_units(key, comparison.answer):
+            return undecided(NAME, "powers of units, or a sum")
+        return said
+
+    def _asked(self, gold: Node, answer: Node, comparison: AnswerComparison) -> Decision:
+        """What a worker says to two trees."""
         request = {"gold": gold, "answer": _in_the_keys_unit(gold, answer), "open_ends": comparison.open_ends}
         reply = (self._pool or shared_pool()).compare(request)
-        if (
-            reply["decision"] == "accept"
-            and _CLOCK.fullmatch(key.strip())
-            and _CLOCK.fullmatch(comparison.answer.strip())
-        ):
-            return undecided(NAME, "times of day, or equal ratios")
         if reply["decision"] == "accept":
             return accept(NAME, reply["reason"])
-        if reply["decision"] == "reject" and _equal_as_units(key, comparison.answer):
-            return undecided(NAME, "powers of units, or a sum")
         if reply["decision"] == "reject":
             return reject(NAME, reply["reason"])
         return undecided(NAME, reply["reason"], lasting=not reply.get("limit", False))
+
+    def _equal(self, texts: tuple[str, str], comparison: AnswerComparison) -> bool:
+        """Whether two texts in another reading are equal."""
+        try:
+            gold, answer = map(parse, texts)
+        except Unparsable:
+            return False
+        return self._asked(gold, answer, comparison).decision == "accept"
+
+
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+")
+
+
+def _as_lists(gold: str, answer: str) -> tuple[str, str] | None:
+    """Two texts of which one is a number with commas ("70,110"), with that read as a list; None where none is."""
+    texts = [bare(gold), bare(answer)]
+    apart = [text.replace(",", ", ") if _GROUPED.fullmatch(text) else text for text in texts]
+    return (apart[0], apart[1]) if apart != texts else None
 
 
 _TIGHT = re.compile(r"(?<=[A-Za-z])-(?:(?P<power>[1-3])(?!\d)|(?=[A-Za-z]))")
@@ -112,12 +138,14 @@ def _with_decimal_comma(gold: str, answer: str) -> Decision:
     """One side is "1,22", the other a single number: equal as decimals, or left open."""
     texts = [bare(text) for text in (gold, answer)]
     numbers = [read_number(text.replace(",", ".") if _COMMA.fullmatch(text) else text) for text in texts]
-    if numbers[0] is not None and numbers[1] is not None and numbers[0].value == numbers[1].value:
+    plain = any(_PLAIN_COMMA.fullmatch(text) for text in texts)
+    if plain and numbers[0] is not None and numbers[1] is not None and numbers[0].value == numbers[1].value:
         return accept(NAME, "equal with a decimal comma")
     return undecided(NAME, "a comma that may be a decimal point")
 
 
-_CLOCK = re.compile(r"\d{1,2}:[0-5]\d(?::[0-5]\d)?")
+_PLAIN_COMMA = re.compile(r"[+-]?(?:0,\d+|\d+,\d{2,}|\d{1,3}(?:\.\d{3})+,\d+)")
+"""A comma that is no sign of a list: "0,5", "3,14", "1.234,5"; "1,2" may be one and two."""
 _COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
 
 

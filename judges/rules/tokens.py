@@ -51,8 +51,16 @@ _FRACTIONS = {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "bino
 _CONSTANTS = {"pi": "pi", "infty": "oo", "infinity": "oo", "emptyset": "empty", "varnothing": "empty",
               "circ": "deg", "degree": "deg", "prime": "prime",
               **dict.fromkeys("ldots dots cdots dotsc".split(), "dots")}  # fmt: skip
-_DECORATIONS = frozenset("vec hat bar overline tilde dot ddot mathcal mathscr mathbb angle triangle".split())
-_SAME_DECORATION = {"overrightarrow": "vec", "widehat": "hat", "widetilde": "tilde"}
+_DECORATIONS = frozenset("vec hat bar overline tilde dot ddot mathcal mathscr mathbb angle triangle arc".split())
+_SAME_DECORATION = {
+    "overrightarrow": "vec",
+    "widehat": "hat",
+    "widetilde": "tilde",
+    "wideparen": "arc",
+    "overarc": "arc",
+    "measuredangle": "angle",
+    "overleftrightarrow": "overline",
+}
 _TRANSPARENT = frozenset(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle limits nolimits "
     "boxed fbox boldsymbol bm mathbf mathit mathsf rm bf it underline ensuremath phantom".split()

@@ -137,12 +137,28 @@ _STYLE = re.compile(
     r"|\\[,;:! ]|[~{}$]"
 )
 _BETWEEN = re.compile(r"\s*(?P<sign>\\cdot|\\times|\*|\.|-|/|每|per(?![a-z]))?\s*(?P<open>\()?\s*")
-_MONEY = {"yuan", "dollar", "dollars", "元", "圆", "원", "won", "euro", "euros", "€", "¥", "￥", "£", "\\$", "₩"}
+_MONEY = {
+    **dict.fromkeys(("dollar", "dollars", "\\$", "美元", "달러", "USD"), "dollar"),
+    **dict.fromkeys(("yuan", "元", "圆", "人民币", "위안", "RMB"), "yuan"),
+    **dict.fromkeys(("won", "원", "₩", "韩元"), "won"), **dict.fromkeys(("euro", "euros", "€", "欧元", "유로"), "euro"),
+    **dict.fromkeys(("¥", "￥"), "¥"), "£": "sterling", "英镑": "sterling", "yen": "yen", "日元": "yen", "엔": "yen",
+    **dict.fromkeys(("cent", "cents", "¢", "美分", "penny", "pennies", "센트"), "cent"),
+    **dict.fromkeys(("pence", "p"), "pence"), "角": "jiao",
+}  # fmt: skip
+"""Money, by one word for each. ¥ is the sign of two currencies."""
+SUBUNITS = {("cent", "dollar"): 100, ("cent", "euro"): 100, ("pence", "sterling"): 100, ("jiao", "yuan"): 10}
+"""So many of the first make one of the second."""
 _PLAIN_UNITS = {"unit", "units", "square units", "square unit", "cubic units", "cubic unit", "单位", "平方单位"}
 _COUNTED = re.compile(rf"(?:[A-Za-z]{{3,}}(?:[ -][A-Za-z]+){{0,3}}|(?:st|nd|rd|th)(?: [A-Za-z]+)?|{COUNTED})")
 _QUANTIFIED = re.compile(
     r"\b(?:or|and|more|less|least|most|than|not|no|half|double|times|dozen|hundred|thousand|million|billion|trillion|"
-    r"mod|if|when|where|for|to|over|pi|percent|pct|base|plus|minus|at|up|about|per)\b|square|cubic"
+    r"mod|if|when|where|for|to|over|pi|percent|pct|base|plus|minus|at|up|about|per|below|above|under|short|off|out"
+    r"|negative|positive|inverse|reciprocal|factorial|half|halves|quarters?|thirds?|score|fold|of|as|times"
+    r"|hundreds|thousands|millions|billions|trillions|dozens|too|left over|remainder|cents?|pence|penn(?:y|ies))\b"
+    r"|\b(?:halv|doubl|tripl|quadrupl|cub|squar|reduc|increas|decreas|divid|multipli|subtract|add|rais|round|invert|negat"
+    r"|repeat)ed\b|\b(?:recurring|repeating|missing|halving|doubling)\b"
+    r"|\b(?!months?\b|paths?\b|maths?\b|cloths?\b|moths?\b|baths?\b)\w{2,}ths?\b"
+    r"|square|cubic"
     r"|[万亿千百十一二两三四五六七八九半倍成折之不非或且至到以约多余零的]|左右|上下|만|억|천|백|이상|이하|초과|미만|또는|배"
 )
 _PLAINEST = frozenset(f"{name}^1" for name in "m cm mm km mi ft in g kg mg t lb s ms min h d y".split())
@@ -188,6 +204,11 @@ class Unit:
 NO_UNIT = Unit("")
 
 
+def currency(sign: str) -> Unit:
+    """The unit that a sign of money before a number is."""
+    return Unit("", _MONEY[sign])
+
+
 def read_unit(text: str) -> Unit | None:
     """The unit that is the whole of `text`; None when it is something else."""
     plain = " ".join(_STYLE.sub(" ", text).replace("^ ", "^").split()).rstrip(".")
@@ -204,7 +225,9 @@ def read_unit(text: str) -> Unit | None:
         )
     if plain.lower() in _PLAIN_UNITS:
         return NO_UNIT
-    if plain in _MONEY or (_COUNTED.fullmatch(plain) and not _QUANTIFIED.search(plain.lower())):
+    if plain in _MONEY:
+        return Unit("", _MONEY[plain])
+    if _COUNTED.fullmatch(plain) and not _QUANTIFIED.search(plain.lower()):
         return Unit("", plain.lower())
     return None
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
+from livek12.judges.rules.clock import compare_ordinals, compare_times
 from livek12.judges.rules.notation import bare, to_latex
 
 NAME = "words"
@@ -79,7 +80,7 @@ acidic | basic alkaline | neutral
 dominant | recessive
 in_series series | in_parallel parallel
 attractive attraction | repulsive repulsion
-odd | even | neither
+odd odd_function | even even_function | neither neither_odd_nor_even
 does_not_exist doesn't_exist dne 不存在 존재하지_않는다 존재하지_않음 | exists 存在 存在的 존재한다
 converges convergent converge | diverges divergent diverge
 possible | impossible
@@ -97,6 +98,49 @@ possible | impossible
 (+)극 양극 | (-)극 음극
 가능 가능하다 | 불가능 불가능하다
 있다 | 없다
+monday mon 星期一 周一 礼拜一 월요일 | tuesday tue tues 星期二 周二 礼拜二 화요일 | \
+wednesday wed 星期三 周三 礼拜三 수요일 | thursday thu thur thurs 星期四 周四 礼拜四 목요일 | \
+friday fri 星期五 周五 礼拜五 금요일 | saturday sat 星期六 周六 礼拜六 토요일 | \
+sunday sun 星期日 星期天 周日 周天 礼拜日 礼拜天 일요일
+january jan 一月 | february feb 二月 | march mar 三月 | april apr 四月 | may 五月 | june jun 六月 | july jul 七月 | \
+august aug 八月 | september sep sept 九月 | october oct 十月 | november nov 十一月 | december dec 十二月
+spring 春 春天 春季 봄 | summer 夏 夏天 夏季 여름 | autumn fall 秋 秋天 秋季 가을 | winter 冬 冬天 冬季 겨울
+red 红 红色 빨강 빨간색 | blue 蓝 蓝色 파랑 파란색 | green 绿 绿色 초록 초록색 녹색 | yellow 黄 黄色 노랑 노란색 | \
+black 黑 黑色 검정 검은색 검정색 | white 白 白色 하양 흰색 하얀색 | orange 橙 橙色 주황 주황색 | \
+purple violet 紫 紫色 보라 보라색 | brown 棕 棕色 갈색 | pink 粉 粉色 粉红 粉红色 분홍 분홍색 | grey gray 灰 灰色 회색
+odd odd_number 奇 奇数 홀수 单数 | even even_number 偶 偶数 짝수 双数
+prime prime_number 质数 素数 소수 | composite composite_number 合数 합성수
+rational rational_number 有理数 유리수 | irrational irrational_number 无理数 무리수
+north 北 向北 北方 正北 북쪽 북 | south 南 向南 南方 正南 남쪽 남 | east 东 向东 东方 正东 동쪽 동 | \
+west 西 向西 西方 正西 서쪽 서 | northeast north-east ne 东北 北偏东 东北方 북동쪽 | \
+northwest north-west nw 西北 西北方 북서쪽 | southeast south-east se 东南 东南方 남동쪽 | \
+southwest south-west sw 西南 西南方 남서쪽
+first_quadrant quadrant_i quadrant_1 i_quadrant 第一象限 第1象限 제1사분면 | \
+second_quadrant quadrant_ii quadrant_2 第二象限 第2象限 제2사분면 | \
+third_quadrant quadrant_iii quadrant_3 第三象限 第3象限 제3사분면 | \
+fourth_quadrant quadrant_iv quadrant_4 第四象限 第4象限 제4사분면
+甲 | 乙 | 丙 | 丁
+갑 | 을 | 병
+男 男生 boy boys male 남자 남학생 | 女 女生 girl girls female 여자 여학생
+heads head 正面 앞면 | tails tail 反面 背面 뒷면
+circle 圆 圆形 원 | ellipse 椭圆 타원 | parabola 抛物线 포물선 | hyperbola 双曲线 쌍곡선 | line straight_line 直线 직선
+acute acute_triangle 锐角三角形 예각삼각형 | right right_triangle 直角三角形 직각삼각형 | \
+obtuse obtuse_triangle 钝角三角形 둔각삼각형
+parallel 平行 互相平行 평행 평행하다 | perpendicular 垂直 互相垂直 수직 수직이다
+mean average 平均数 均值 평균 | median 中位数 중앙값 | mode 众数 최빈값
+maximum 最大值 최댓값 | minimum 最小值 최솟값
+solid 固体 固态 고체 | liquid 液体 液态 액체 | gas 气体 气态 기체
+heavier 更重 | lighter 更轻
+longer 更长 더_길다 | shorter 更短 더_짧다
+faster 更快 더_빠르다 | slower 更慢 더_느리다
+one-to-one injective 单射 | many-to-one
+always 总是 一定 항상 | sometimes 有时 때때로 | never 从不 一定不 결코
+convex 凸 볼록 | concave 凹 오목
+linear | quadratic | cubic | exponential | logarithmic
+triangle 三角形 삼각형 | quadrilateral 四边形 사각형 | pentagon 五边形 오각형 | hexagon 六边形 육각형 | \
+heptagon 七边形 칠각형 | octagon 八边形 팔각형
+cube 正方体 立方体 정육면체 | sphere 球 球体 구 | cone 圆锥 圆锥体 원뿔 | cylinder 圆柱 圆柱体 원기둥 | \
+pyramid 棱锥 각뿔 | prism 棱柱 각기둥
 """
 
 
@@ -136,6 +180,9 @@ def _other_symbol(gold: str, answer: str) -> bool:
 CLASSES = _read_classes(_CLASSES)
 
 
+_SAID = {"accept": "the same", "reject": "another", "undecided": "perhaps another"}
+
+
 class WordStage:
     """Decides where key and answer are both whole members of one class."""
 
@@ -145,6 +192,10 @@ class WordStage:
         """Accept, reject, or undecided where one of them is no member, or classes disagree."""
         if comparison.is_choice or max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
             return undecided(NAME)
+        for compare, what in ((compare_times, "time of day"), (compare_ordinals, "place")):
+            outcome = compare(comparison.gold, comparison.answer)
+            if outcome is not None:
+                return Decision(outcome, {"accept": 1.0, "reject": 0.0}.get(outcome), NAME, f"{_SAID[outcome]} {what}")
         gold, answer = _plain(comparison.gold), _plain(comparison.answer)
         if comparison.question_type == "fill_in_blank" and _other_symbol(comparison.gold, comparison.answer):
             return reject(NAME, "another symbol")

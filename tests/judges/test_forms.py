@@ -206,7 +206,7 @@ n(n+1)/2 @ \frac{n^2+n}{2}
 one hundred and five @ 105
 infinitely many @ \infty
 1,22 @ 1.22
-2,5 @ 2.5
+0,5 @ 0.5
 cosx @ \cos x
 \frac{S_1}{S_2}=\frac12 @ \frac12
 p=5,q=2;p=7,q=2 @ (7,2),(5,2)
@@ -417,7 +417,7 @@ mv_0 @ mv
 \frac{mg}{k} @ \frac{m}{k}
 x^2+C @ x^2
 v^2/R @ v^2/r
-6:00 @ 12:00
+6:00 @ 18:00
 2024-05-01 @ 2018
 32349 @ 32, 349
 1010 @ 1010_2

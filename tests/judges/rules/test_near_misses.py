@@ -1,0 +1,116 @@
+"""Pairs that differ by what is easily dropped: an order of points, a currency, a word behind a number, a condition."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.judges.helpers import outcome
+
+ACCEPTED = r"""
+∠ABC @ ∠CBA
+\angle A B C @ \angle ABC
+△ABC @ △BCA
+\overline{AB} @ \overline{BA}
+\overrightarrow{AB} @ -\overrightarrow{BA}
+f(x)=x^2+1 @ f(t)=t^2+1
+70,110 @ 110, 70
+110, 70 @ 70,110
+1,000 @ 1000
+0,5 @ 0.5
+\$0.75 @ 75 cents
+\$5 @ 5 dollars
+5 @ \$5
+4/5 @ 4 fifths
+3/4 @ three quarters
+1/2 @ one half
+2.5 @ two and a half
+3000000 @ 3 million
+4 @ 4 apples
+4th @ 4
+first @ 1st
+第一 @ 第1
+첫 번째 @ 1번째
+3:00 PM @ 15:00
+下午3点30分 @ 3:30 PM
+9:15 @ 9:15
+2:3 @ 4:6
+2^3 7^2 @ 392
+2^6 3^5 @ 2^6\times3^5
+\{x\in\mathbb{R}|x<5\} @ \{x|x<5\}
+x=k\pi, k\in Z @ x=k\pi
+星期一 @ Monday
+Quadrant II @ 第二象限
+互相平行 @ 平行
+"""
+REJECTED = r"""
+\overrightarrow{AB} @ \overrightarrow{BA}
+\angle ABC=2\angle ACB @ \angle ACB=2\angle ABC
+5 dollars @ 5 cents
+4 @ 4 fifths
+4th @ 5th
+1st @ second
+第一 @ 第二
+첫째 @ 두 번째
+11:00 @ 1:00
+12:00 p.m. @ 11:00 p.m.
+3:00 PM @ 3:00 AM
+2^6 3^5 @ 2^6\cdot 3^4
+Monday @ Tuesday
+星期一 @ 周二
+red @ blue
+红色 @ 蓝
+奇数 @ 偶数
+odd @ even
+May @ June
+第一象限 @ 第二象限
+甲 @ 乙
+5 million @ 6
+"""
+OPEN = r"""
+∠ABC @ ∠ACB
+∠ABC=30^\circ @ ∠ACB=30^\circ
+△ABC≌△DEF @ △ABC≌△DFE
+f(x)=x @ f(y)=x
+f(x)=17x @ f(y)=17x
+f(x)=x+a @ f(a)=x+a
+1,2 @ 1.2
+1.2 @ 1,2
+2,5 @ 2.5
+\$5 @ 5元
+€5 @ £5
+0.75 @ 75 cents
+5 million @ 5
+4 @ 4 cubed
+4 @ 4 factorial
+4 @ 4 halved
+4 @ 4 thousands
+4 @ 4 dozens
+4 @ 4 below zero
+4 @ 4 recurring
+3:00 PM @ 3:00
+2:30 @ 1:15
+1:0 @ 2:0
+2, 4, 6, ... @ 2, 4, 6
+2, 4, 6 @ 2, 4, 6, …
+\{x|x>2, x\in\mathbb{N}\} @ \{x|x>2\}
+\{x|x>2\} @ \{x\in\mathbb{Z}|x>2\}
+n\ge 2, n\in N^* @ n\ge2
+7\frac{5}{5} @ 8
+7\frac{5}{5} @ 7
+"""
+
+
+def lines(table: str) -> list[tuple[str, str]]:
+    return [(line.partition(" @ ")[0], line.partition(" @ ")[2]) for line in table.strip().splitlines()]
+
+
+CASES = [
+    (*line, said)
+    for table, said in ((ACCEPTED, "accept"), (REJECTED, "reject"), (OPEN, "undecided"))
+    for line in lines(table)
+]
+
+
+@pytest.mark.parametrize(("gold", "answer", "said"), CASES)
+def test_what_is_easily_dropped_counts(gold: str, answer: str, said: str) -> None:
+    assert outcome(gold, answer, "fill_in_blank") == said
