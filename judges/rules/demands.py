@@ -34,21 +34,21 @@ class Demand(NamedTuple):
 _NONE = Demand()
 _IN_FRONT = {
     "factor": ("factor", "因式分解", "分解因式", "分解质因数", "인수분해하", "소인수분해하"),
-    "expand": ("expand", "multiply out", "展开", "전개하"),
-    "simplify": ("simplify", "reduce", "化简", "约分", "간단히 하"),
+    "expand": ("expand", "multiply", "remove the brackets", "remove the parentheses", "展开", "去括号", "전개하"),
+    "simplify": ("simplify", "reduce", "化简", "约分", "간단히 하", "약분하"),
     "rationalise": ("rationali", "分母有理化", "유리화하"),
-    "evaluate": ("compute", "calculate", "evaluate", "work out", "计算", "求值", "계산하"),
+    "evaluate": ("compute", "calculate", "evaluate", "work out", "perform", "计算", "求值", "계산하"),
     "find": ("find", "determine", "what is", "what's", "what does", "how much is", "give", "state", "the value of"),
     "convert": ("write", "rewrite", "express", "convert", "change", "用科学记数法表示", "用科学计数法表示", "나타내"),
     "round": ("round", "approximate"),
     "square": ("complete the square", "配方"),
     "solve": ("solve", "解方程", "解不等式", "방정식을 푸"),
 }
-_AT_BLANK = ("__", "\\_\\_", "\\underline", "\\uline", "?", "？", "()", "( )", "（）", "（ ）", "▲")
+_AT_BLANK = ("__", "\\_\\_", "\\underline", "\\uline", "?", "？", "▲")
 _BEHIND = {
     "factor": ("因式分解", "分解因式", "分解质因数", "인수분해", "소인수분해"),
     "expand": ("展开", "전개"),
-    "simplify": ("化简", "约分", "간단히"),
+    "simplify": ("化简", "约分", "간단히", "약분"),
     "rationalise": ("分母有理化", "유리화"),
     "evaluate": ("的值", "的结果", "의 값", "계산"),
     "convert": (
@@ -85,18 +85,23 @@ _ENDING = re.compile(
     r"(?:(?P<evaluate> the (?:exact |numerical )?(?:value|result) of)"
     r"|(?P<factor> the (?:(?:complete |full |prime )?factori[sz]ation|(?:completely |fully )?factored form) of)"
     r"|(?P<expand> the expanded form of)|(?P<simplify> the (?:simplest|simplified|reduced) form of)"
-    r"|(?:i?[sz]e)?(?: off)?)\b"
+    r"|(?:i?[sz]e)?(?: off| out)?)\b"
 )
 _HANGUL_ENDING = re.compile("(?:시오|여라|어라|면|세요)")
 _PARTICLE = re.compile(r"(?:进行|[을를의]|(?:[을를]\s*완전히)|(?:의\s*분모를))\s*$")
 _FILLER = re.compile(
     r"(?:[\s:：*]|\b(?:and (?:simplify|evaluate)|the|following|expressions?|value|result|of"
     r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical"
-    r"|given|below|sum|product|each|equations?|integral|limit|angle|denominators?|in|algebraic)\b"
+    r"|given|below|sum|product|each|equations?|inequality|radical|integral|limit|angle|denominators?|in|algebraic)\b"
     r"|for \$?[a-z]\$?(?=[\s:,])"
     r"|下列|多项式|各?式子?|代数式|方程|分数|下面|结果|[.。．，,：]|다음|식|을|를)*",
     re.IGNORECASE,
 )
+_TO_COLON = re.compile(r"[^.?!:$\\\n\u4e00-\u9fff\uac00-\ud7a3]{1,80}:\s{0,4}(?=\S)")
+_TO_FORMULA = re.compile(r"[a-z ,'-]{1,80}(?=\$|\\[(\[])", re.IGNORECASE)
+_BY_SHAPE = frozenset({"factor", "expand", "simplify", "rationalise"})
+"""What these verbs ask for is the expression behind them, whatever it is called; to compute may be to count."""
+_EMPTY_BRACKETS = re.compile(r"[(（][\s~]{0,12}[)）]")
 _FORMULA = re.compile(
     r"\$\$(?P<a>[^$]{1,400})\$\$|\$(?P<b>[^$]{1,400})\$|\\\((?P<c>(?:[^\\]|\\(?!\))){1,400})\\\)"
     r"|\\\[(?P<d>(?:[^\\]|\\(?!\])){1,400})\\\]"
@@ -118,7 +123,9 @@ _PARTS = (
 _PHRASES = {
     "lowest": r"\b(?:lowest terms?|simplest terms|lowest form|irreducible fraction|reduced fraction)\b"
     r"|最简分数|既约分数|约分|기약분수",
-    "simplify": r"\b(?:simplest (?:\w+ )?form|simplified form|reduced form)\b|最简二次根式|最简形式|가장 간단한",
+    "rationalise": r"\brational denominators?\b",
+    "simplify": r"\b(?:and simplify|(?:collect|combine) like terms)\b"
+    r"|\b(?:simplest (?:\w+ )?form|simplified form|reduced form)\b|最简二次根式|最简形式|合并同类项|가장 간단한",
     "scientific": r"\bscientific notation\b|科学[记计]数法|과학적 표기",
     "fraction": r"\bas an? (?:\w+ )?fraction\b|\bcommon fraction\b|(?:化成|化为|写成|用)(?:最简)?分数|분수로",
     "decimal": r"\bas an? (?:\w+ )?decimal\b|\bin decimal (?:form|notation)\b|(?:化成|化为|写成|用)小数|소수로",
@@ -126,16 +133,19 @@ _PHRASES = {
     "mixed": r"\b(?:as|to|into) an? (?:\w+ )?mixed (?:number|fraction|numeral)|(?:化成|化为|写成|用)带分数|대분수로",
     "pi": r"\bin terms of \$?(?:\\\()?\s*(?:\\?pi\b|π)|(?:保留|用含?)\s*\$?\s*(?:\\pi|π)",
     "exact": r"\bexact (?:value|answer|form|expression)s?\b|精确值|准确值|정확한 값",
-    "factor": r"\bin (?:\w+ )?factored form\b|\b(?:completely|fully) factored\b",
+    "factor": r"\bas a product of (?:\w+ )?(?:factors|primes)\b"
+    r"|\bin (?:\w+ )?factored form\b|\b(?:completely|fully) factored\b",
     "expand": r"\bin expanded form\b",
     "square": r"\bvertex form\b|\bcomplet(?:e|ing) the square\b|配方|顶点式|완전제곱",
     "solved": r"\b(?:express|write|find|give)\s+\$?(?:\\\()?\s*[a-z]\s*(?:\\\))?\$?\s+"
-    r"(?:in terms of|as a function of)\b|\bslope[- ]intercept form\b|用含\s*\$?[a-z]\$?\s*的(?:代数)?式子?表示",
+    r"(?:in terms of|as a function of)\b|\bslope[- ]intercept form\b"
+    r"|\bmake \$?[a-z]\$? the subject\b|用含\s*\$?[a-z]\$?\s*的(?:代数)?式子?表示",
 }
 _FORMS = {kind: re.compile(pattern) for kind, pattern in _PHRASES.items()}
 _HINT = re.compile(
     r"lowest|simplest|simplified|reduced|irreducible|notation|fraction|decimal|percent|mixed|terms of|exact|factored"
-    r"|expanded|vertex|square|function of|intercept|配方|顶点|완전제곱|用含|用 ?\$? ?(?:\\pi|π)|最简|既约|约分"
+    r"|expanded|product of|rational denom|like terms|and simplify|合并|subject"
+    r"|vertex|square|function of|intercept|配方|顶点|완전제곱|用含|用 ?\$? ?(?:\\pi|π)|最简|既约|约分"
     r"|科学|分数|小数|保留|精确|准确|기약|가장|과학|분수|소수|백분율|정확"
 )
 """One of these stands in every phrase."""
@@ -184,14 +194,17 @@ def _in_front(text: str) -> Iterator[tuple[str, str]]:
             end = ending.end()
         elif (hangul := _HANGUL_ENDING.match(text, end)) is not None:
             end = hangul.end()
-        filler = _FILLER.match(text, end)
-        found = _expression(text, filler.end() if filler else end).strip(_EDGE)
-        if found and _counts(kind, found):
-            yield kind, found
+        for gap in (_FILLER, _TO_COLON, *([_TO_FORMULA] if kind in _BY_SHAPE else [])):
+            filler = gap.match(text, end)
+            found = _expression(text, filler.end()).strip(_EDGE) if filler else ""
+            if found and _counts(kind, found):
+                yield kind, found
+                break
 
 
 def _behind(text: str) -> Iterator[tuple[str, str]]:
     """Verbs with the expression before them, as Chinese and Korean put it, and blanks behind an equals sign."""
+    text = _EMPTY_BRACKETS.sub("__", text)
     for verb in islice(_BEHIND_VERB.finditer(text), MAX_VERBS):
         kind, head = _BEHIND_KINDS[verb[0]], text[: verb.start()][-MAX_BEFORE:]
         if kind == "find":
@@ -217,7 +230,7 @@ _OPERATION = re.compile(r"[-+*/^!×÷√²³]|\\(?:frac|dfrac|tfrac|sqrt|times|c
 
 def _counts(kind: str, expression: str) -> bool:
     """Whether an expression is more than a name, and for "find" one to be worked out."""
-    if len(expression) > MAX_EXPRESSION or _SYMBOL.fullmatch(expression):
+    if len(expression) > MAX_EXPRESSION or (_SYMBOL.fullmatch(expression) and kind != "round"):
         return False
     if kind in {"find", "evaluate"}:
         return _OPERATION.search(expression) is not None or "(" in expression

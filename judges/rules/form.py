@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from math import prod
 from typing import Final, Literal
 
 from livek12.judges.base import AnswerComparison, Decision, reject, undecided
@@ -152,7 +153,7 @@ def _factored(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
         return _SURE if holds_symbol(answer) and any(map(shapes.is_sum, wanted)) else _FINE
     if found is None:
         return _FINE
-    return _DOUBT if _count(found) < _count(wanted) or (_content(wanted) and not _content(found)) else _FINE
+    return _DOUBT if _count(found) < _count(wanted) or _content(found) < _content(wanted) else _FINE
 
 
 def _count(found: list[Node]) -> int:
@@ -160,9 +161,9 @@ def _count(found: list[Node]) -> int:
     return len(symbols or found)
 
 
-def _content(found: list[Node]) -> bool:
-    """Whether a number stands among factors with symbols."""
-    return any(map(holds_symbol, found)) and any(factor[0] == "num" and factor[1] != "1" for factor in found)
+def _content(found: list[Node]) -> int:
+    """The whole number that stands before factors with symbols."""
+    return prod(shapes.integer(factor) or 1 for factor in found) if any(map(holds_symbol, found)) else 1
 
 
 def _expanded(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:

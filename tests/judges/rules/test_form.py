@@ -84,6 +84,19 @@ Give the exact value of the slope. @ 1/4 @ 0.25 @ accept
 What is the factored form of $x^2-4$? @ (x-2)(x+2) @ x^2-4 @ reject
 What is the simplest form of $\sqrt{27}$? @ 3\sqrt3 @ \sqrt{27} @ reject
 The value of $\sin 30^\circ$ is @ 1/2 @ \sin 30^\circ @ reject
+Perform the indicated operation: 3/8 + 1/8 @ 1/2 @ 3/8+1/8 @ reject
+Perform the indicated operation and simplify: 3/8 + 1/8 @ 1/2 @ 4/8 @ undecided
+Factor out the greatest common factor of $12x+18$. @ 6(2x+3) @ 2(6x+9) @ undecided
+Factor out the greatest common factor of $12x+18$. @ 6(2x+3) @ 12x+18 @ reject
+Factor by grouping: $x^3+x^2+x+1$ @ (x+1)(x^2+1) @ x^2(x+1)+(x+1) @ reject
+Express 84 as a product of prime factors. @ 2^2 \cdot 3 \cdot 7 @ 12\cdot 7 @ undecided
+Multiply and simplify: (x-2)(x+2) @ x^2-4 @ (x-2)(x+2) @ reject
+Expand and collect like terms: $3(x+2)+2(x-1)$ @ 5x+4 @ 3x+6+2x-2 @ undecided
+Write with a rational denominator: 5/√5 @ √5 @ 5/√5 @ reject
+Solve the inequality 2x > 8. @ x > 4 @ 2x > 8 @ reject
+Round $\pi$ to two decimal places. @ 3.14 @ 3.14159 @ undecided
+Find the area of the square with side $\sqrt{2}$. @ 2 @ \sqrt{2}^2 @ accept
+Compute the number of divisors of $2^{10}$. @ 11 @ 11 @ accept
 Solve: 12 + 5 @ 17 @ 12+5 @ reject
 Expand: (2x+1)(x-3) = ___ @ 2x^2-5x-3 @ (2x+1)(x-3) @ reject
 Solve $2x=6$. @ x=3 @ 2x=6 @ reject
@@ -119,6 +132,8 @@ $\sqrt{16}$=____ @ 4 @ \sqrt{16} @ reject
 把 0.25 化成分数 @ \frac14 @ 0.25 @ reject
 分解因式：x² - 9 = _______。 @ (x+3)(x-3) @ x² - 9 @ reject
 小说约有3630000字，用科学记数法表示为______字 @ 3.63×10^6 @ 3630000 @ reject
+$|-3|+\sqrt{4}=$（　　） @ 5 @ |-3|+\sqrt4 @ reject
+去括号：$-(x-y)$ @ y-x @ -(x-y) @ reject
 函数 $f(x)=x^2$ 的值域是 @ [0,+\infty) @ [0,+\infty) @ accept
 将正方体展开，面积是多少？ @ 2\cdot 3 @ 6 @ accept
 ko
@@ -171,7 +186,7 @@ def test_parts_of_one_question_have_none() -> None:
     [
         ("Factor completely: $x^4-1$", "factor", "x^4-1"),
         ("Factorise the polynomial\n$$x^2-1$$", "factor", "x^2-1"),
-        ("Expand and simplify \\((x+1)^2\\).", "expand", "(x+1)^2"),
+        ("Expand and simplify \\((x+1)^2\\).", "expand simplify", "(x+1)^2"),
         ("What is 8/12 in simplest form?", "find simplify", "8/12"),
         ("Round 3.14159 to two decimal places.", "places:2", "3.14159"),
         ("把 3.14159 精确到 0.01", "places:2", "3.14159"),
