@@ -160,7 +160,7 @@ def _only_this() -> list[int]:
 
 
 @dataclass(frozen=True)
-class Side:
+class MeasuredVerifier:
     """One verifier: what makes it warm, what decides a row, and the processes whose memory is its own."""
 
     warm: Callable[[], None]
@@ -169,9 +169,9 @@ class Side:
 
 
 SIDES = {
-    "livek12": Side(_warm_ours, _ours, _our_processes),
-    "math-verify": Side(_warm_math_verify, _math_verify),
-    "latex2sympy2_extended": Side(_warm_latex2sympy, _latex2sympy),
+    "livek12": MeasuredVerifier(_warm_ours, _ours, _our_processes),
+    "math-verify": MeasuredVerifier(_warm_math_verify, _math_verify),
+    "latex2sympy2_extended": MeasuredVerifier(_warm_latex2sympy, _latex2sympy),
 }
 
 
