@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,12 @@ KEYS = ("gold", "ground_truth", "answer", "solution")
 QUESTIONS = ("question", "problem")
 OPTIONS = ("options", "choices")
 PASSED = ("question_type", "unit", "variables", "language", "part_points")
+_TURN = re.compile(
+    r"<\|im_start\|>user|<\|start_header_id\|>user<\|end_header_id\|>|<start_of_turn>user|<｜User｜>|\[INST\]"
+    r"|^[ \t#*]{0,9}(?:Question|Problem|User|Human|Instruction|Q|问题|题目|用户|질문|문제)[*]{0,2}[ \t]?\d{0,4}[:：]",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Where a question begins in a prompt that is one text: after it the last one is asked, before it are examples."""
 Row = dict[str, Any]
 _log = logging.getLogger("livek12.rewards")
 _verifiers: dict[tuple[int | None, str | None], Verifier] = {}
@@ -74,7 +81,8 @@ def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns:
     rows = []
     for place, (completion, prompt) in enumerate(zip(completions, prompts or [None] * len(completions), strict=True)):
         told = {name: values[place] for name, values in there.items()}
-        rows.append(_row(told, _last_said(completion, "assistant"), _last_said(prompt, "user")))
+        asked = last_asked(prompt) if isinstance(prompt, str) else _last_said(prompt, "user")
+        rows.append(_row(told, _last_said(completion, "assistant"), asked))
     return rows
 
 
@@ -92,6 +100,12 @@ def tell_trl(
         log_metric("undecided", count / len(judgements))
     elif count:
         _log.warning("%d of %d completions are undecided", count, len(judgements))
+
+
+def last_asked(prompt: str) -> str:
+    """The question in a prompt that is one text: what an example before it asks for is not asked for."""
+    turns = [found.end() for found in _TURN.finditer(prompt)]
+    return prompt[turns[-1] :].strip() if turns else prompt
 
 
 def _last_said(said: Any, role: str) -> str:
@@ -142,7 +156,7 @@ def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequen
     """The rows of a call of OpenRLHF; a query that does not hold its prompt gives a row without a response."""
     rows = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
-        row = _row(label if isinstance(label, Mapping) else {"gold": label}, "", prompt)
+        row = _row(label if isinstance(label, Mapping) else {"gold": label}, "", last_asked(prompt))
         response = response_in(query, prompt)
         if response is None:
             del row["response"]

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12 import UserError, rewards
-from livek12.evaluation.rewarding import openrlhf_rows, response_in, trl_rows, verl_rows
+from livek12.evaluation.rewarding import last_asked, openrlhf_rows, response_in, trl_rows, verl_rows
 from tests.engines.conftest import needs
 from tests.scripts.command import livek12_here
 
@@ -89,6 +89,35 @@ def test_what_is_undecided_is_told_where_trl_has_no_metric(caplog: pytest.LogCap
 def test_the_response_is_what_the_assistant_said_last(completion: Any, text: str) -> None:
     (row,) = trl_rows([completion], None, {"solution": ["1"]})
     assert row["response"] == text
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question"),
+    [
+        ("What is 3+4?", "What is 3+4?"),
+        ("Question: Factor x^2-1.\nAnswer: (x-1)(x+1)\n\nQuestion: What is 3+4?\nAnswer:", "What is 3+4?\nAnswer:"),
+        ("Q: 1+1? A: 2\nq: What is 3+4?", "What is 3+4?"),
+        ("**Problem 12:** What is 3+4?", "** What is 3+4?"),
+        ("问题：1+1？\n答案：2\n问题：3+4？", "3+4？"),
+        ("<|im_start|>system\nSimplify.<|im_end|>\n<|im_start|>user\n3+4?<|im_end|>", "3+4?<|im_end|>"),
+        ("[INST] 3+4? [/INST]", "3+4? [/INST]"),
+        ("The users: how many? FAQ: none.", "The users: how many? FAQ: none."),
+    ],
+)
+def test_of_a_prompt_of_one_text_the_last_question_counts(prompt: str, question: str) -> None:
+    assert last_asked(prompt) == question
+    (row,) = trl_rows(["r"], [prompt], {"solution": ["1"]})
+    assert row["question"] == question
+
+
+@given(st.text(st.sampled_from("Question:问题：\n #*[INST]<|im_start|>user 1")))
+def test_any_prompt_has_a_question(prompt: str) -> None:
+    assert last_asked(prompt) in prompt
+
+
+def test_what_an_example_asks_for_is_not_asked_for() -> None:
+    prompt = "Question: Simplify 6/8 to lowest terms.\nAnswer: 3/4\n\nQuestion: What is the ratio?\nAnswer:"
+    assert rewards.accuracy_reward([r"\boxed{6/8}"], ["3/4"], prompts=[prompt]) == [1.0]
 
 
 @pytest.mark.parametrize(
