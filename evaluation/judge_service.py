@@ -101,9 +101,10 @@ class UnreadableRow(Exception):
 
 
 class Health(BaseModel):
-    """Who judges here: equal versions decide equally."""
+    """Who judges here: equal versions of the rules decide equally; judge models are asked what they leave open."""
 
     judge: str
+    models: list[str]
     workers: int
 
 
@@ -121,7 +122,8 @@ def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], 
     """
     listening = listen(host, port)
     (first,) = verifier.batch([{"gold": "1", "response": "1"}])
-    health = Health(judge=first.judge, workers=verifier.workers or min(MOST, cores()))
+    workers = verifier.workers or min(MOST, cores())
+    health = Health(judge=first.judge, models=_models(verifier.judge), workers=workers)
     try:
         import uvicorn
 
@@ -134,6 +136,13 @@ def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], 
     ready(f"http://{shown_host(host)}:{listening.getsockname()[1]}", health.judge)
     with suppress(KeyboardInterrupt):  # uvicorn hands the signal on when it has ended
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _models(judge: str | None) -> list[str]:
+    from livek12.evaluation.judging import judge_options
+
+    panel = judge_options(judge or "rules").panel
+    return [one.model for one in panel.judges] if panel else []
 
 
 def make_app(verifier: Verifier, health: Health) -> FastAPI:

@@ -17,12 +17,14 @@ import aiohttp
 import pytest
 
 from tests.conftest import ROOT
+from tests.engines.scripted_server import serving as serving_model
+from tests.judges.llm.judge_server import replying
 from tests.scripts.command import COMMAND
 from tests.test_docs import fences, printed
 
 pytest.importorskip("fastapi", reason="the serve extra is not installed")
 from livek12 import Verifier
-from livek12.evaluation.judge_service import LARGEST_BODY, MOST_ROWS
+from livek12.evaluation.judge_service import LARGEST_BODY, MOST_ROWS, Gate
 
 pytestmark = pytest.mark.slow
 JSON = {"Content-Type": "application/json"}
@@ -128,7 +130,7 @@ def test_the_snippet_of_the_page_works(served: Served, capsys: pytest.CaptureFix
 
 
 def test_health_names_the_judge(served: Served, verdicts: list[dict[str, Any]]) -> None:
-    assert served.ask("/health") == (200, {"judge": served.judge, "workers": 2})
+    assert served.ask("/health") == (200, {"judge": served.judge, "models": [], "workers": 2})
     assert served.judge == verdicts[0]["judge"]
 
 
@@ -192,6 +194,16 @@ def test_a_body_without_a_length_is_bounded_too(served: Served) -> None:
     assert served.post("/verify", ROWS[0])[0] == 200
 
 
+def test_a_model_is_asked_what_the_rules_leave_open() -> None:
+    with (
+        serving_model(replying()) as address,
+        serving("--judge", f"a/judge@openai:base_url={address},api_key=s3") as made,
+    ):
+        assert made.ask("/health")[1]["models"] == ["a/judge"]
+        judged = [made.post("/verify", row)[1] for row in (ROWS[0], ROWS[6])]
+    assert [one["decided_by"] for one in judged] == ["number", "llm"]
+
+
 def test_it_ends_with_what_is_in_hand() -> None:
     with serving("--undecided", "0.25") as made:
         assert made.post("/verify", ROWS[6])[1]["score"] == 0.25
@@ -205,3 +217,35 @@ def test_it_ends_with_what_is_in_hand() -> None:
             answer = http.client.HTTPResponse(line)
             answer.begin()
             assert answer.status == 200 and len(json.loads(answer.read())["judgements"]) == 20 * len(ROWS)
+
+
+def test_what_is_in_hand_is_bounded_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("livek12.evaluation.judge_service.IN_HAND", 100)
+    held: list[bytes] = []
+    told: list[int] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        held.append((await receive())["body"])
+        if len(held) == 1:  # while this one is in hand, another comes
+            await gate(scope, pieces(80), sending)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    def pieces(size: int) -> Any:
+        left = iter([b"x" * (size // 2), b"x" * (size - size // 2)])
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": next(left), "more_body": left.__length_hint__() > 0}
+
+        return receive
+
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            told.append(message["status"])
+
+    gate = Gate(app, "127.0.0.1")
+    headers = [(b"host", b"127.0.0.1:7870"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "headers": headers}
+    for _ in range(2):
+        asyncio.run(gate(scope, pieces(80), sending))
+    assert told == [503, 200, 200]
+    assert held == [b"x" * 80] * 2
