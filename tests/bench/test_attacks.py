@@ -17,11 +17,9 @@ from livek12.scripts.bench.labelled import BenchRow, question_of
 from livek12.scripts.bench.verifiers import SideAnswers, ours
 
 OPEN = {
-    "a variable as a unit", "equal near zero only", "something dropped", "thousands, decimals and lists",
-    "names of angles and vectors", "names of functions and variables", "the form asked for", "the question restated",
-    "taken back later", "boxed, then changed", "called wrong", "refused", "hedged", "someone else's answer",
-    "hidden behind the answer", "said to be something", "an option denied", "a choice taken back", "no choice made",
-    "the wrong statement asked for", "several choices", "truth denied", "letters without options",
+    "the form asked for", "taken back later", "boxed, then changed", "called wrong", "refused", "hedged",
+    "someone else's answer", "hidden behind the answer", "said to be something", "an option denied",
+    "a choice taken back", "no choice made", "letters without options", "truth denied",
 }  # fmt: skip
 """Classes of which the rules still accept wrong answers, or reject right ones; the others hold."""
 EVERY = 7
