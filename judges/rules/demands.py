@@ -34,10 +34,13 @@ class Demand(NamedTuple):
 _NONE = Demand()
 _IN_FRONT = {
     "factor": ("factor", "因式分解", "分解因式", "分解质因数", "인수분해하", "소인수분해하"),
-    "expand": ("expand", "multiply", "remove the brackets", "remove the parentheses", "展开", "去括号", "전개하"),
+    "expand": (
+        *("expand", "multiply", "distribute", "remove the brackets", "remove the parentheses"),
+        *("展开", "去括号", "전개하"),
+    ),
     "simplify": ("simplify", "reduce", "化简", "约分", "간단히 하", "약분하"),
     "rationalise": ("rationali", "分母有理化", "유리화하"),
-    "evaluate": ("compute", "calculate", "evaluate", "work out", "perform", "计算", "求值", "계산하"),
+    "evaluate": ("compute", "calculate", "evaluate", "work out", "perform", "计算", "求值", "계산하", "값을 구하"),
     "find": ("find", "determine", "what is", "what's", "what does", "how much is", "give", "state", "the value of"),
     "convert": ("write", "rewrite", "express", "convert", "change", "用科学记数法表示", "用科学计数法表示", "나타내"),
     "round": ("round", "approximate"),
@@ -92,13 +95,13 @@ _PARTICLE = re.compile(r"(?:进行|[을를의]|(?:[을를]\s*완전히)|(?:의\s
 _FILLER = re.compile(
     r"(?:[\s:：*]|\b(?:and (?:simplify|evaluate)|the|following|expressions?|value|result|of"
     r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical"
-    r"|given|below|sum|product|each|equations?|inequality|radical|integral|limit|angle|denominators?|in|algebraic)\b"
+    r"|given|below|sum|product|each|equations?|inequality|radical|determinant|integral|limit|angle|denominators?|in|algebraic)\b"
     r"|for \$?[a-z]\$?(?=[\s:,])"
     r"|下列|多项式|各?式子?|代数式|方程|分数|下面|结果|[.。．，,：]|다음|식|을|를)*",
     re.IGNORECASE,
 )
-_TO_COLON = re.compile(r"[^.?!:$\\\n\u4e00-\u9fff\uac00-\ud7a3]{1,80}:\s{0,4}(?=\S)")
-_TO_FORMULA = re.compile(r"[a-z ,'-]{1,80}(?=\$|\\[(\[])", re.IGNORECASE)
+_TO_COLON = re.compile(r"(?:[^.?!:$\\\n\u4e00-\u9fff\uac00-\ud7a3]{1,80}|[\u4e00-\u9fff]{1,20})[:：]\s{0,4}(?=\S)")
+_TO_FORMULA = re.compile(r"(?:[a-z ,'-]{1,80}|[\u4e00-\u9fff]{1,12} ?)(?=\$|\\[(\[])", re.IGNORECASE)
 _BY_SHAPE = frozenset({"factor", "expand", "simplify", "rationalise"})
 """What these verbs ask for is the expression behind them, whatever it is called; to compute may be to count."""
 _EMPTY_BRACKETS = re.compile(r"[(（][\s~]{0,12}[)）]")
@@ -225,7 +228,9 @@ def _behind(text: str) -> Iterator[tuple[str, str]]:
 
 _COUNTED = re.compile(r"(?<![\d.])(\d{1,20}(?:\.\d{1,20})?)\s?[\u4e00-\u9fff]{1,4}[，,]?$")
 _SYMBOL = re.compile(r"\\?[A-Za-z]+(?:_\{?\w{1,12}\}?)?'*")
-_OPERATION = re.compile(r"[-+*/^!×÷√²³]|\\(?:frac|dfrac|tfrac|sqrt|times|cdot|div|binom|log|lg|ln|sin|cos|tan|int|sum)")
+_OPERATION = re.compile(
+    r"[-+*/^!×÷√²³]|\\(?:frac|dfrac|tfrac|sqrt|times|cdot|div|binom|log|lg|ln|sin|cos|tan|int|sum|begin)"
+)
 
 
 def _counts(kind: str, expression: str) -> bool:

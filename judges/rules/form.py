@@ -27,7 +27,7 @@ MAX_CHARS = 400
 _SURE: Final = 2
 _DOUBT: Final = 1
 _FINE: Final = 0
-Asked = Literal["", "unread", "symbols", "arithmetic"]
+Asked = Literal["", "unread", "symbols", "arithmetic", "number"]
 """Of what kind the asked expression is; "" where there is none."""
 Miss = int
 """How surely an answer misses a form: `_FINE`, `_DOUBT` or `_SURE`."""
@@ -71,10 +71,13 @@ def _missed(gold: Node, answer: Node, kind: str, asked: Asked) -> Miss:
     return _FINE if check is None or _same(gold, answer) else check(gold, answer, kind, asked)
 
 
+_E_NOTATION = re.compile(r"^\s*\$?\s*([+-]?\d{1,20}(?:\.\d{1,20})?)[eE]([+-]?\d{1,3})\s*\$?\s*$")
+
+
 @lru_cache(maxsize=4096)
 def _tree(text: str) -> Node | None:
     try:
-        return parse(text)
+        return parse(_E_NOTATION.sub(r"\1\\times 10^{\2}", text))
     except Unparsable:
         return None
 
@@ -90,6 +93,8 @@ def _asked_kind(expression: str) -> Asked:
     node = _tree(expression) if expression else None
     if node is None:
         return "unread" if expression else ""
+    if shapes.is_number(node):
+        return "number"
     plain = shapes.is_scalar(node) and not any(part[0] in {"sym", "apply"} for part in shapes.walk(node))
     return "arithmetic" if plain else "symbols"
 
@@ -144,13 +149,15 @@ def _same_text(one: str, other: str) -> bool:
 Check = Callable[[Node, Node, str, Asked], Miss]
 
 
-def _factored(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
+def _factored(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
     """A sum is not factored; fewer factors than the key has are not all of them."""
     wanted, found = shapes.factors(gold), shapes.factors(answer)
     if shapes.is_sum(gold) or wanted is None or len(wanted) < 2:
         return _FINE
     if shapes.is_sum(answer):
-        return _SURE if holds_symbol(answer) and any(map(shapes.is_sum, wanted)) else _FINE
+        if not holds_symbol(answer) or not any(map(shapes.is_sum, wanted)):
+            return _FINE
+        return _SURE if asked else _DOUBT
     if found is None:
         return _FINE
     return _DOUBT if _count(found) < _count(wanted) or _content(found) < _content(wanted) else _FINE
@@ -166,10 +173,10 @@ def _content(found: list[Node]) -> int:
     return prod(shapes.integer(factor) or 1 for factor in found) if any(map(holds_symbol, found)) else 1
 
 
-def _expanded(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
+def _expanded(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
     if not shapes.is_sum(gold) or shapes.unexpanded(gold):
         return _FINE
-    if shapes.multiplied_sums(answer) > 1:
+    if asked and shapes.multiplied_sums(answer) > 1:
         return _SURE
     return _DOUBT if shapes.unexpanded(answer) else _FINE
 
@@ -178,10 +185,10 @@ def _as_square(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
     return _DOUBT if shapes.unexpanded(gold) and shapes.is_sum(answer) and not shapes.unexpanded(answer) else _FINE
 
 
-def _lowest(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
+def _lowest(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
     if shapes.reducible(gold) or not shapes.reducible(answer):
         return _FINE
-    return _SURE if shapes.is_number(gold) and shapes.is_fraction(answer) else _DOUBT
+    return _SURE if asked == "number" and shapes.is_fraction(answer) else _DOUBT
 
 
 def _worked_out(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
@@ -196,7 +203,11 @@ def _evaluated(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
     """
     if not asked or not shapes.is_number(gold) or shapes.standing(gold):
         return _FINE
-    return _DOUBT if shapes.standing(answer, shapes.WORK if asked == "arithmetic" else shapes.SIMPLE) else _FINE
+    return (
+        _DOUBT
+        if shapes.standing(answer, shapes.WORK if asked in {"arithmetic", "number"} else shapes.SIMPLE)
+        else _FINE
+    )
 
 
 def _rationalised(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
@@ -208,7 +219,7 @@ def _scientific(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
         return _FINE
     before = shapes.mantissa(answer)
     if before is None:
-        return _SURE if asked and shapes.unsigned(answer)[0] == "num" else _DOUBT
+        return _SURE if asked == "number" and shapes.unsigned(answer)[0] == "num" else _DOUBT
     return _FINE if before[1].partition(".")[0] in set("123456789") else _DOUBT
 
 

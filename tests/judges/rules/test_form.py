@@ -64,6 +64,13 @@ Rationalize the denominator of $\frac{1}{\sqrt2}$. @ \frac{\sqrt2}{2} @ \frac12\
 Write 0.000032 in scientific notation. @ 3.2\times 10^{-5} @ 0.000032 @ reject
 Express 45000 in scientific notation. @ 4.5\times 10^4 @ 45\times 10^3 @ undecided
 Express 45000 in scientific notation. @ 4.5\times 10^4 @ 4.5 × 10⁴ @ accept
+Express 45000 in scientific notation. @ 4.5\times 10^4 @ 4.5e4 @ accept
+Express 45000 in scientific notation. @ 4.5\times 10^4 @ 45e3 @ undecided
+Compute $3\cdot 10^5\cdot 2$. Give your answer in scientific notation. @ 6\times10^5 @ 600000 @ undecided
+Compute $1/2+1/4$. Give your answer in lowest terms. @ 3/4 @ 6/8 @ undecided
+What polynomial is it, in factored form? @ (x-1)(x+1) @ x^2-1 @ undecided
+Distribute: 4(x - 7) @ 4x-28 @ 4(x-7) @ reject
+Evaluate the determinant $\begin{vmatrix}1&2\\3&4\end{vmatrix}$. @ -2 @ \begin{vmatrix}1&2\\3&4\end{vmatrix} @ reject
 Round 2.71828 to the nearest hundredth. @ 2.72 @ 2.71828 @ reject
 Round 2.71828 to the nearest hundredth. @ 2.72 @ 2.718 @ undecided
 Round 2.71828 to the nearest hundredth. @ 2.72 @ 2.72 @ accept
@@ -133,12 +140,15 @@ $\sqrt{16}$=____ @ 4 @ \sqrt{16} @ reject
 分解因式：x² - 9 = _______。 @ (x+3)(x-3) @ x² - 9 @ reject
 小说约有3630000字，用科学记数法表示为______字 @ 3.63×10^6 @ 3630000 @ reject
 $|-3|+\sqrt{4}=$（　　） @ 5 @ |-3|+\sqrt4 @ reject
+化简二次根式 $\sqrt{20}$ @ 2\sqrt5 @ \sqrt{20} @ reject
+计算下列算式的结果：$3\times 4$ @ 12 @ 4\times 3 @ reject
 去括号：$-(x-y)$ @ y-x @ -(x-y) @ reject
 函数 $f(x)=x^2$ 的值域是 @ [0,+\infty) @ [0,+\infty) @ accept
 将正方体展开，面积是多少？ @ 2\cdot 3 @ 6 @ accept
 ko
 $3^4$의 값을 구하시오. @ 81 @ 3^4 @ reject
 $3^4$의 값을 구하시오. @ 81 @ 81 @ accept
+다음 식의 값을 구하시오: $2^5$ @ 32 @ 2^5 @ reject
 다음을 계산하시오: $12\times 11$ @ 132 @ 12\times 11 @ reject
 다항식 $x^2-4x+3$을 인수분해하시오. @ (x-1)(x-3) @ x^2-4x+3 @ reject
 다항식 $x^2-4x+3$을 인수분해하시오. @ (x-1)(x-3) @ (x-3)(x-1) @ accept
