@@ -27,7 +27,7 @@ from livek12.judges.parts import (
     parts_of,
 )
 from livek12.judges.rules.demands import Demand, demand
-from livek12.judges.rules.expected_form import asked_unit, asks_for_monotony, shows_unit
+from livek12.judges.rules.expected_form import asked_unit, asks_for_all, asks_for_monotony, shows_unit
 from livek12.judges.rules.labels import label_sequence
 from livek12.judges.rules.names import place_of, placed, unnamed
 from livek12.judges.rules.notation import split_values
@@ -217,7 +217,9 @@ def _comparison(
         language=question.language,
         unit=part.unit or (asked_unit(question.question) if alone else None),
         unit_shown=shows_unit(question.question, gold),
-        open_ends=asks_for_monotony(question.question),
+        open_ends=(free := asks_for_monotony(question.question)),
+        ends_count=not free and question.question.strip() != "",
+        all_asked=asks_for_all(question.question),
         asked_form=asked.form,
         asked_expression=asked.expression,
         variable_type=part.type,

@@ -2,8 +2,8 @@
 
 - A bare list is a set of values, unless one side names them; tuples keep their order. Of several solutions (or, ±, a
   set, points, one name) all are wanted and no other; of a plain list, one value alone is undecided.
-- Intervals, inequalities and set-builders are regions. The same interval with all its finite ends open instead of
-  closed is undecided (where a function rises, either is written); with one of two it differs. An inequality that is
+- Intervals, inequalities and set-builders are regions. Brackets count, but where a question asks where a function rises
+  or falls; where no question is known, all finite ends open instead of closed are undecided. An inequality that is
   still to be solved accepts no other form, and a value no equation that is still to be solved.
 - A name before a value ("x =") is dropped when only one side has it; other names are undecided.
 - A parameter that runs over the whole numbers may have another name; families are compared as unions of arithmetic
@@ -53,6 +53,7 @@ from livek12.judges.rules.trees import (
     has_sign,
     is_set,
     named_entries,
+    named_sets,
     numbered,
     rename,
     rows_of,
@@ -71,9 +72,17 @@ _ONE_KIND = frozenset({"tuple", "interval", "matrix"})
 class Comparer:
     """Compares the trees of one key and one answer."""
 
-    def __init__(self, open_ends: bool = False) -> None:
-        """Args: open_ends: an interval may be open or closed at its ends."""
+    def __init__(self, open_ends: bool = False, ends_count: bool = False, all_asked: bool = False) -> None:
+        """What the question says.
+
+        Args:
+            open_ends: an interval may be open or closed at its ends.
+            ends_count: it may not: the question is known, and does not ask where a function rises or falls.
+            all_asked: it asks for all values.
+        """
         self.open_ends = open_ends
+        self.ends_count = ends_count
+        self.all_asked = all_asked
         self.family = False
         self.intervals = False
         self.bound: frozenset[str] = frozenset()
@@ -86,9 +95,14 @@ class Comparer:
             return "undecided", str(reason)
 
     def _compare(self, gold: Node, answer: Node) -> Said:
+        if (finite := (self._finite(gold), self._finite(answer))) != (gold, answer):
+            gold, answer = finite
         kinds = {gold[0], answer[0]}
         if gold == answer:
             return "accept", "same expression"
+        named = named_sets(gold), named_sets(answer)
+        if kinds & {"union", "without"} and named[0] is not None and named[1] is not None:
+            return ("accept", "the same sets") if named[0] == named[1] else ("undecided", "other sets")
         if "named" in kinds and not {"named", "tuple"} >= kinds:
             if as_count(gold) != gold:
                 return "undecided", "a point or a number of choices"
@@ -128,6 +142,20 @@ class Comparer:
         if len(golds) > 1 or len(answers) > 1 or kinds & HOLDERS:
             return self._lists(golds, answers, all(is_complete(node) for node in (gold, answer) if node[0] == "list"))
         return self._single(gold, answer)
+
+    def _finite(self, node: Node) -> Node:
+        """A union or difference of finite sets as a set; any other tree as it is."""
+        if node[0] == "union" and all(part[0] == "set" for part in node[1]):
+            return ["set", [entry for part in node[1] for entry in part[1]]]
+        if node[0] != "without" or not node[1][0] == node[2][0] == "set":
+            return node
+        kept = []
+        for entry in node[1][1]:
+            said = {self._pair(entry, gone) for gone in node[2][1]}
+            if said != {"reject"} and "accept" not in said:
+                raise Unsupported("a difference of sets")
+            kept += [] if "accept" in said else [entry]
+        return ["set", kept] if kept else EMPTY
 
     @staticmethod
     def _empty(other: Node) -> Said:
@@ -337,7 +365,7 @@ class Comparer:
         missing = any(set(row) == {"reject"} for row in table)
         extra = any(set(column) == {"reject"} for column in columns)
         points = all(unnamed(node)[0] in _ONE_KIND for node in [*golds, *answers])
-        whole = complete or min(len(golds), len(answers)) > 1
+        whole = complete or self.all_asked or min(len(golds), len(answers)) > 1
         if (missing and extra) or (missing and whole) or (extra and (whole or points)):
             return "reject", "other values"
         return "undecided", "a part of the values, or more than the key has" if missing or extra else "values"
@@ -418,6 +446,8 @@ class Comparer:
         ]
         if not any(flips) or self.open_ends:
             return "accept"
+        if self.ends_count:
+            return "reject"
         alike = gold.low_closed == gold.high_closed and answer.low_closed == answer.high_closed
         return "undecided" if self.intervals and all(flips) and (len(flips) == 1 or alike) else "reject"
 

@@ -13,7 +13,7 @@ from livek12.judges.base import AnswerComparison, Decision, PartialCredit, accep
 from livek12.judges.rules.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
 from livek12.judges.rules.latex import parse
 from livek12.judges.rules.notation import bare
-from livek12.judges.rules.numeric import read_number
+from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.tokens import Unparsable
 from livek12.judges.rules.trees import unnamed
@@ -36,6 +36,8 @@ class ChoiceStage:
         answer, doubt = _chosen(comparison)
         if answer is None and _says_none(comparison):
             return reject(NAME, "chose none of the options")
+        if answer is None and _is_no_option(comparison):
+            return reject(NAME, "the value of none of the options")
         if answer is None:
             return undecided(NAME, doubt)
         if not _same_script(gold, answer):
@@ -81,6 +83,8 @@ def _statements(comparison: AnswerComparison) -> Decision:
     return undecided(NAME, "perhaps not statement numbers")
 
 
+MIN_OPTIONS = 3
+"""With fewer, some may not have been read."""
 _NONE = re.compile(
     r"(?:以上|上述|四个选项|选项)?(?:选项|答案|说法|各项)?(?:都|均|全)(?:不对|不正确|不是|错误|错|不符合(?:题意)?)|(?:没有|无)(?:一个)?正确(?:的)?(?:选项|答案)?"
     r"|none(?: of (?:the above|these|them|the (?:options|choices)))?(?: (?:is|are) (?:correct|right))?"
@@ -94,6 +98,20 @@ def _says_none(comparison: AnswerComparison) -> bool:
     texts = [option.text.strip() for option in comparison.options]
     known = len(texts) > 1 and all(texts) and not any(_NONE.search(text) for text in texts)
     return known and _NONE.fullmatch(bare(comparison.answer)) is not None
+
+
+def _is_no_option(comparison: AnswerComparison) -> bool:
+    """Whether the answer is plainly a number, as all options are, and differs from each of them."""
+    value = read_number(comparison.answer)
+    numbers = [read_number(option.text) for option in comparison.options]
+    if value is None or len(numbers) < MIN_OPTIONS or comparison.question_type != "single_choice":
+        return False
+    if value.value.denominator == 1 and 0 < value.value <= len(numbers):  # perhaps the number of an option
+        return False
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers) or any(one.unit.word != known[0].unit.word for one in known):
+        return False
+    return all(compare_quantities(number, value, None)[0] == "reject" for number in known)
 
 
 def _judge(comparison: AnswerComparison, gold: frozenset[str], answer: frozenset[str]) -> Decision:

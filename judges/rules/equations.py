@@ -56,14 +56,18 @@ def compare_equations(gold: Node, answer: Node) -> Said:
         return "accept", "the same equation"
     if left.free_symbols != right.free_symbols:
         return "undecided", "other symbols"
-    for symbol in sorted(left.free_symbols, key=str):
-        line = affine(left, symbol)
-        if line is not None:
-            rest = right.xreplace({symbol: -line[1] / line[0]})
-            outcome = agree(rest, sympy.Integer(0))[0]
-            if outcome == "accept" and affine(right, symbol) is not None:
-                return "accept", "the same equation when solved"
-            return ("reject", _OFF) if outcome == "reject" else ("undecided", "equations")
+    lines = [(symbol, affine(left, symbol)) for symbol in sorted(left.free_symbols, key=str)]
+    said: Said | None = None
+    for symbol, line in lines:
+        if line is None:
+            continue
+        rest = right.xreplace({symbol: -line[1] / line[0]})
+        outcome = agree(rest, sympy.Integer(0))[0]
+        if outcome == "accept" and affine(right, symbol) is not None:
+            return "accept", "the same equation when solved"
+        said = said or (("reject", _OFF) if outcome == "reject" else ("undecided", "equations"))
+    if said is not None:
+        return said
     return _off_the_curve(left, right)
 
 

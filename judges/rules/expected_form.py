@@ -58,3 +58,20 @@ def shows_unit(question: str, gold: str) -> bool:
 def asks_for_monotony(question: str) -> bool:
     """Whether a question asks where something rises or falls: either end may belong to such an interval or not."""
     return _MONOTONY.search(question[:MAX_CHARS]) is not None
+
+
+_THINGS = r"(?:values?|solutions?|roots?|zeros?|pairs?|triples?|numbers?|integers?|primes?|functions?|points?)"
+_ALL = re.compile(
+    r"\b(?:find|determine|list|give|state|identify|solve for|what are|write down)\b"
+    r"(?!\s+the\s+(?:sum|product|number|average|mean))"
+    rf"[^.?!]{{0,30}}\ball\b[^.?!,]{{0,40}}\b{_THINGS}\b"
+    r"|(?:求|求出|写出|列出|找出)[^。？?，,和积]{0,12}(?:所有|全部)(?![^。？?]{0,20}(?:之?和|之?积|个数))"
+    r"|모두 (?:구하|찾|쓰)|모든[^.?]{0,20}(?:값|해|근|쌍|수)[을를] (?:구하|찾|쓰)",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def asks_for_all(question: str) -> bool:
+    """Whether a question plainly asks for all values, so that one of several is wrong."""
+    return _ALL.search(question[:MAX_CHARS]) is not None

@@ -119,6 +119,8 @@ def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tup
     exact = left.is_Rational and right.is_Rational
     if not exact and _close(first, second, sympy.Float("1e-20")) and gold.quantum is None and answer.quantum is None:
         return _TO_THE_LAST_DIGIT[surely(left, right, {})]
+    if (first[1] == 0) != (second[1] == 0) and _holds_odd_root(left, right):
+        return "undecided", "an odd root of a negative number"
     if first[1] != 0 or second[1] != 0:
         far = not _close(first, second, sympy.Float("0.01"))
         return ("reject", "different values") if far or not _inexact(gold, answer) else ("undecided", "close")
@@ -131,6 +133,12 @@ def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tup
     if outcome == "reject" and (gold.loose or answer.loose) and _close(first, second, sympy.Float("0.01")):
         return "undecided", "close"
     return outcome, reason
+
+
+def _holds_odd_root(*exprs: Expr) -> bool:
+    """Whether a negative number stands under a root that is real by one convention, and complex by another."""
+    powers = {power for expr in exprs for power in expr.atoms(sympy.Pow) if power.exp.is_Rational}
+    return any(power.base.is_negative and power.exp.q % 2 == 1 and power.exp.q > 1 for power in powers)
 
 
 def _inexact(gold: Value, answer: Value) -> bool:

@@ -35,6 +35,10 @@ _SYMBOLS = {
     "⁄": "/",
     "∕": "/",
     "√": "\\sqrt ",
+    "∛": "\\sqrt[3] ",
+    "∜": "\\sqrt[4] ",
+    "⊎": "\\cup ",
+    "⊔": "\\cup ",
     "∞": "\\infty ",
     "≤": "\\le ",
     "≦": "\\le ",
@@ -91,12 +95,42 @@ _CIRCLED = re.compile("[①-⑳㉠-㉻Ⓐ-ⓩ]")
 
 
 def visible(text: str) -> str:
-    """The text without characters that leave no mark."""
-    return _INVISIBLE.sub("", text)
+    """The text without characters that leave no mark, and with the commands that a careless JSON reader took away."""
+    return _INVISIBLE.sub("", _ESCAPED.sub(_restored, text) if _CONTROL.search(text) else text)
+
+
+_LETTER_OF = {"\x07": "a", "\x08": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r"}
+_CONTROL = re.compile("[\x07\x08\x0b\x0c\t\n\r]")
+_ESCAPED = re.compile(
+    r"[\x07\x08\x0b\x0c](?=[a-zA-Z])|\t(?=(?:imes|heta|frac|au|riangle|ilde|binom|extbf|extrm)(?![a-z]))"
+    r"|\n(?=(?:eq|abla|otin|exists)(?![a-z]))|\r(?=(?:ight|ho|angle|floor|ceil|ightarrow|vert)(?![a-z]))"
+)
+r"""A control character before the rest of a command: "\frac" read as a form feed and "rac". What stands behind tabs and
+line ends must be the rest of one; \text and \nu, which leave words, are not mended."""
+
+
+def _restored(match: re.Match[str]) -> str:
+    return "\\" + _LETTER_OF[match[0]]
+
+
+_SET_APART = re.compile(r"(?<=\d) (?=\d)|(?<=\d) (?=\. \d)|(?<=\d \.) (?=\d)|(?<=\d\.) (?=\d)")
+_SPACED_GROUP = re.compile(r"(?:\\[a-zA-Z]+|[_^}\]]) ?\{ [^{}]{0,200} \}")
+_CLOSED_GROUP = re.compile(r"(?<!\\)\{[^ {}]|\b\d \d{3}\b(?! \d\b)")
+
+
+def closed_up(text: str) -> str:
+    r"""Digits that stand apart in the style of a text recogniser ("\frac { 7 } { 1 5 }") as numbers.
+
+    Only where every group in braces is spaced in that style: "1 5" alone says nothing.
+    """
+    if "{ " not in text or not _SPACED_GROUP.search(text) or _CLOSED_GROUP.search(text):
+        return text
+    return _SET_APART.sub("", text)
 
 
 def to_latex(text: str) -> str:
     r"""Unicode mathematics and full-width forms as plain LaTeX: "√3/2" and "２π" as "\sqrt 3/2" and "2\pi "."""
+    text = closed_up(text)
     text = _SCRIPT_RUN.sub(_script, _GROUPS.sub(",", visible(text)))
     text = "".join(_SYMBOLS.get(char, char) for char in text)
     text = "".join(char if _CIRCLED.match(char) else unicodedata.normalize("NFKC", char) for char in text)

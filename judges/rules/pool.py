@@ -57,7 +57,7 @@ class SymbolicPool(ProcessPool):
         """What the comparison says, or {"decision": "undecided", "reason": …} when it broke a limit.
 
         Args:
-            request: {"gold": tree, "answer": tree, "open_ends": bool}.
+            request: {"gold": tree, "answer": tree} and what `Comparer` is told of the question.
 
         Raises:
             UserError: a process cannot be started.
@@ -93,7 +93,8 @@ def compare_trees(link: Link, seconds: float) -> None:
         limit_time(seconds)
         request = json.loads(line)
         try:
-            decision, reason = Comparer(request.get("open_ends", False)).compare(request["gold"], request["answer"])
+            gold, answer = request.pop("gold"), request.pop("answer")
+            decision, reason = Comparer(**request).compare(gold, answer)
         except MemoryError:
             link.send_bytes(json.dumps(_undecided("out of memory")).encode())
             return

@@ -62,7 +62,8 @@ class SymbolicStage:
 
     def _asked(self, gold: Node, answer: Node, comparison: AnswerComparison) -> Decision:
         """What a worker says to two trees."""
-        request = {"gold": gold, "answer": _in_the_keys_unit(gold, answer), "open_ends": comparison.open_ends}
+        told = {name: getattr(comparison, name) for name in ("open_ends", "ends_count", "all_asked")}
+        request = {"gold": gold, "answer": _in_the_keys_unit(gold, answer), **told}
         reply = (self._pool or shared_pool()).compare(request)
         if reply["decision"] == "accept":
             return accept(NAME, reply["reason"])
@@ -149,8 +150,11 @@ _PLAIN_COMMA = re.compile(r"[+-]?(?:0,\d+|\d+,\d{2,}|\d{1,3}(?:\.\d{3})+,\d+)")
 _COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
 
 
+_THOUSANDS = re.compile(r", (?=\d{3}$)")
+
+
 def _comma_may_be_a_point(gold: str, answer: str) -> bool:
     """Whether one side is "1,22" and the other a single number."""
-    texts = [bare(text).replace(" ", "") for text in (gold, answer)]
+    texts = [_THOUSANDS.sub(",", bare(text)) for text in (gold, answer)]
     commas = [_COMMA.fullmatch(text) is not None for text in texts]
     return commas[0] != commas[1] and read_number(texts[commas[0]]) is not None

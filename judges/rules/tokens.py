@@ -30,7 +30,8 @@ class Token(NamedTuple):
 
 
 FUNCTIONS = frozenset(
-    "sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan arccot arsinh arcosh artanh ln log lg exp".split()
+    "sin cos tan cot sec csc sinh cosh tanh coth sech csch arcsin arccos arctan arccot arcsec arccsc arsinh arcosh "
+    "artanh ln log lg exp".split()
 )
 _ALIASES = {"tg": "tan", "ctg": "cot", "arctg": "arctan", "asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 _GREEK = frozenset(
@@ -46,6 +47,7 @@ _RELATIONS = {
 _OPERATORS = {"times": "*", "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "cup": "cup", "mid": "|",
               "vert": "|", "lvert": "|", "rvert": "|", "colon": ":", "setminus": "setminus", "backslash": "setminus",
               "lfloor": "floor(", "rfloor": "floor)", "lceil": "ceil(", "rceil": "ceil)"}  # fmt: skip
+_OPERATORS |= dict.fromkeys(("cupdot", "uplus", "sqcup", "dotcup"), "cup")
 _STRUCTURES = frozenset({"frac", "sqrt", "binom"})
 _FRACTIONS = {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}
 _CONSTANTS = {"pi": "pi", "infty": "oo", "infinity": "oo", "emptyset": "empty", "varnothing": "empty",
@@ -86,6 +88,8 @@ _SYSTEM = re.compile(
 )
 _END_SYSTEM = re.compile(r"\\end\s*\{(?:array|aligned|matrix|gathered)\}\s*\\right\s*(?:\.|$)")
 _ANGLED = re.compile(r"\\langle((?:(?!\\[lr]angle)[^|]){1,400}?,(?:(?!\\[lr]angle)[^|]){1,400}?)\\rangle")
+_SET_MINUS = re.compile(r"(?<![a-zA-Z\\])(R|\\(?:mathbb|mathbf|Bbb)\s*\{?\s*R\s*\}?)\s*\\(?=\{)")
+_ABSOLUTE = re.compile(r"(?<![a-zA-Z\\])[Aa]bs\s*\(([^()|]{1,80})\)")
 _CHOOSE = re.compile(r"(?:\{|^)([^{}\\]{1,20})\\choose(?![a-z])([^{}\\]{1,20})(?:\}|$)")
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-[01]?\d-[0-3]?\d(?!\d)")
 _TOKEN = re.compile(
@@ -119,6 +123,7 @@ def tokenize(text: str) -> tuple[list[Token], str]:
     source = _ANGLED.sub(r"(\1)", source)
     if _DATE.search(source):
         raise Unparsable("a date")
+    source = _ABSOLUTE.sub(r"|\1|", _SET_MINUS.sub(r"\1\\setminus \\", source))
     source = _CHOOSE.sub(r"\\binom{\1}{\2}", source)
     if "\\begin" not in source:
         source = _DOUBLED.sub(r"\\", source)

@@ -65,6 +65,20 @@ def bound_variable(name: str) -> tuple[str, str] | None:
     return (head, rest[0]) if bracket and len(rest) == 2 and rest[1] == ")" and rest[0].isalpha() else None
 
 
+def named_sets(node: Node) -> tuple[str, list[str]] | None:
+    """The names of a union or difference of sets that only have names (A - B is one too); None for anything else."""
+    if node[0] == "add" and len(node[1]) == 2 and node[1][1][0] == "neg":
+        parts, kind = [node[1][0], node[1][1][1]], "without"
+    elif node[0] in {"union", "without"}:
+        parts, kind = node[1] if node[0] == "union" else node[1:], node[0]
+    else:
+        return None
+    names = [part[1] for part in parts if part[0] == "sym" and part[1][0].isupper()]
+    if len(names) < len(parts):
+        return None
+    return kind, sorted(names) if kind == "union" else names
+
+
 def numbered(names: list[str]) -> bool:
     """Whether names are one letter with different indices: x_1, x_2."""
     return len({name.partition("_")[0] for name in names}) == 1 and all("_" in name for name in names)

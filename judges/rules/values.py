@@ -115,6 +115,7 @@ def _written(node: Node) -> tuple[Fraction | None, int]:
 _FUNCTIONS = {
     "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "cot": sympy.cot, "sec": sympy.sec, "csc": sympy.csc,
     "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh, "coth": sympy.coth,
+    "sech": sympy.sech, "csch": sympy.csch, "arcsec": sympy.asec, "arccsc": sympy.acsc,
     "arcsin": sympy.asin, "arccos": sympy.acos, "arctan": sympy.atan, "arccot": sympy.acot,
     "arsinh": sympy.asinh, "arcosh": sympy.acosh, "artanh": sympy.atanh,
     "ln": sympy.log, "log": sympy.log, "exp": sympy.exp,

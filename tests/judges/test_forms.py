@@ -474,13 +474,25 @@ def asked(text: str, gold: str) -> Question:
 MONOTONY = [
     ("函数的单调递增区间是____", "[0,1]", "(0,1)", True),
     ("f(x) is increasing on ____", "(2,+\\infty)", "[2,+\\infty)", True),
-    ("函数的单调递增区间是____", "[0,1]", "(0,2)", False), ("函数的值域是____", "[0,1]", "(0,1)", None),
+    ("函数的单调递增区间是____", "[0,1]", "(0,2)", False), ("函数的值域是____", "[0,1]", "(0,1)", False),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "gold", "answer", "right"), MONOTONY)
 def test_where_a_function_rises_either_bracket_will_do(text: str, gold: str, answer: str, right: bool | None) -> None:
     assert mark(asked(text, gold), answer).correct is right
+
+
+ALL_ASKED = [
+    ("Find all real values of x.", "2, 3", "2", False), ("Find all real values of x.", "2, 3", "3,2", True),
+    ("Find the sum of all values of x.", "2, 3", "2", None), ("求所有满足条件的x的值", "2, 3", "x=2", False),
+    ("모든 x의 값을 구하시오.", "2, 3", "3", False), ("Solve x.", "2, 3", "2", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "gold", "answer", "right"), ALL_ASKED)
+def test_where_all_values_are_asked_one_is_not_enough(text: str, gold: str, answer: str, right: bool | None) -> None:
+    assert mark(question("short_answer", question=text, answer=[gold]), answer).correct is right
 
 
 ASKED = [

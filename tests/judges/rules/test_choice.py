@@ -168,3 +168,14 @@ def test_a_label_of_two_digits_stays_one() -> None:
     options = tuple(Option(label=str(number), text=f"option {number}") for number in range(1, 16))
     comparison = AnswerComparison(gold="14", answer="1, 4", question_type="multiple_choice", options=options)
     assert ChoiceStage().decide(comparison).decision == "reject"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [("13", "reject"), ("15", "accept"), ("1/2", "reject"), ("2", "undecided"), ("14.9999", "undecided"),
+     ("x", "undecided"), ("15 or 18", "undecided"), ("13 cm", "reject")],
+)  # fmt: skip
+def test_a_value_of_no_option_is_wrong(answer: str, said: str) -> None:
+    given = tuple(options("12", "15", "18", "21"))
+    assert outcome("B", answer, "single_choice", options=given) == said
+    assert outcome("B", answer, "single_choice", options=given[:2]) in {said, "undecided"}

@@ -38,6 +38,26 @@ first @ 1st
 2^6 3^5 @ 2^6\times3^5
 \{x\in\mathbb{R}|x<5\} @ \{x|x<5\}
 x=k\pi, k\in Z @ x=k\pi
+\frac { 7 } { 1 5 } @ \frac{7}{15}
+x ^ { 1 2 } @ x^{12}
+\sqrt { 1 5 } @ \sqrt{15}
+5 \times 1 0 ^ { 3 } @ 5000
+\frac{1}{2} @ \x0crac{1}{2}
+10 @ \x08inom{5}{2}
+12 @ 3\times 4
+\alpha @ \x07lpha
+\{1\}\cupdot\{2\} @ \{1,2\}
+\{1,2,3\}\setminus\{2\} @ \{1,3\}
+R\{0\} @ (-\infty,0)\cup(0,\infty)
+A\setminus B @ A-B
+A\cup B @ B\cup A
+xy=1 @ y=\frac{1}{x}
+y=2x-1 @ 2x-y-1=0
+2x-y-1=0 @ y=2x-1
+\\frac{1}{2} @ \frac12
+∛8 @ 2
+\csch x @ \frac{1}{\sinh x}
+Abs(x-1) @ |x-1|
 星期一 @ Monday
 Quadrant II @ 第二象限
 互相平行 @ 平行
@@ -65,6 +85,11 @@ May @ June
 第一象限 @ 第二象限
 甲 @ 乙
 5 million @ 6
+\frac { 7 } { 1 5 } @ \frac{7}{16}
+\{1\}\cup\{2\} @ \{1,3\}
+\{1,2,3\}\setminus\{2\} @ \{1,2\}
+xy=1 @ xy=2
+1, 2 @ 1.2
 """
 OPEN = r"""
 ∠ABC @ ∠ACB
@@ -97,11 +122,17 @@ f(x)=x+a @ f(a)=x+a
 n\ge 2, n\in N^* @ n\ge2
 7\frac{5}{5} @ 8
 7\frac{5}{5} @ 7
+A\setminus B @ B\setminus A
+(-27)^{1/3} @ -3
+1 2 @ 12
+[1,3] @ (1,3)
 """
 
 
 def lines(table: str) -> list[tuple[str, str]]:
-    return [(line.partition(" @ ")[0], line.partition(" @ ")[2]) for line in table.strip().splitlines()]
+    for name, char in (("x0c", "\x0c"), ("x08", "\x08"), ("x07", "\x07")):
+        table = table.replace(f"\\{name}", char)
+    return [(line.partition(" @ ")[0], line.partition(" @ ")[2]) for line in table.strip().split("\n")]
 
 
 CASES = [
