@@ -22,6 +22,7 @@ from livek12.core.records import canonical_json
 from livek12.core.store import DECISIONS, Store
 from livek12.judges.base import AnswerComparison, Decision, Stage, undecided
 from livek12.judges.code_version import DECIDING, code_version
+from livek12.judges.rules.pool import out_of_patience
 from livek12.judges.rules.restated import restated, weigh, weigh_key
 
 _log = logging.getLogger(__name__)
@@ -58,6 +59,8 @@ class Cascade:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """The first decision of a stage; undecided with the stages' reasons when none decides."""
+        if out_of_patience():  # what is remembered of other responses must not make a difference to this one
+            return self._ask(comparison)
         with self._lock:
             if comparison in self._known:
                 self._known.move_to_end(comparison)

@@ -31,6 +31,7 @@ from livek12.judges.rules.expected_form import asked_unit, asks_for_all, asks_fo
 from livek12.judges.rules.labels import label_sequence
 from livek12.judges.rules.names import place_of, placed, unnamed
 from livek12.judges.rules.notation import split_values
+from livek12.judges.rules.pool import one_response
 
 RULES = "rules"
 
@@ -77,10 +78,11 @@ def grade(question: Question, key: Key, answers: Sequence[str], *, config: Gradi
     if in_place is None:
         doubt = undecided(RULES, _OTHER_BLANK)
         return _total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, aligned, strict=True)], config)
-    verdicts = [
-        _verdict(part, answer, _decide_listed(question, parts, part, answer, config, cascade))
-        for part, answer in zip(parts, in_place, strict=True)
-    ]
+    with one_response():
+        verdicts = [
+            _verdict(part, answer, _decide_listed(question, parts, part, answer, config, cascade))
+            for part, answer in zip(parts, in_place, strict=True)
+        ]
     return _total(question, key, verdicts, config)
 
 

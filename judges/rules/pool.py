@@ -10,6 +10,9 @@ from __future__ import annotations
 import atexit
 import json
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 from livek12.core.errors import UserError
@@ -25,6 +28,31 @@ MAX_REQUEST: Final = 60_000
 MOST: Final = 32
 """Processes of a machine with so many cores: one interpreter does not feed more."""
 Reply = dict[str, Any]
+
+
+class _Patience:
+    """Whether a comparison of the response in hand broke a limit."""
+
+    over = False
+
+
+_patience: ContextVar[_Patience | None] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def one_response() -> Iterator[None]:
+    """While it lasts, all that this thread compares is of one response: after one broken limit no more is tried."""
+    before = _patience.set(_Patience())
+    try:
+        yield
+    finally:
+        _patience.reset(before)
+
+
+def out_of_patience() -> bool:
+    """Whether no more comparisons are tried for the response in hand."""
+    patience = _patience.get()
+    return patience is not None and patience.over
 
 
 class SymbolicPool(ProcessPool):
@@ -65,11 +93,15 @@ class SymbolicPool(ProcessPool):
         line = json.dumps(request).encode()
         if len(line) > MAX_REQUEST:
             return _undecided("too big")
+        if out_of_patience():
+            return {**_undecided("not tried: another comparison of this response broke a limit"), "limit": True}
         try:
             reply: Reply = json.loads(self.ask(line))
         except NotStarted as error:
             raise UserError(f"the process for symbolic checks does not start: {error}") from None
         except Ended:
+            if (patience := _patience.get()) is not None:
+                patience.over = True
             with self._lock:
                 self.killed += 1
             return {**_undecided(f"no result within {self._limits}"), "limit": True}

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from livek12.core.records import Variable
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.cascade import Cascade
-from livek12.judges.grade import GradingConfig, judge_version
-from tests.judges.helpers import mark, options, question
+from livek12.judges.grade import GradingConfig, grade, judge_version
+from livek12.judges.rules.numeric import NumberStage
+from livek12.judges.rules.pool import SymbolicPool
+from livek12.judges.rules.symbolic import SymbolicStage
+from tests.judges.helpers import KEY, mark, options, question
 
 
 def test_a_right_choice_gets_its_points() -> None:
@@ -278,3 +282,20 @@ def test_judging_does_not_load_sympy_into_this_process() -> None:
     code += "; c(); print('sympy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/", check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_response_breaks_one_limit_and_no_more_whatever_is_remembered() -> None:
+    terms = [(f"|x^{{{n}}}-y^{{{n}}}|", f"|y^{{{n}}}-x^{{{n}}}|") for n in range(1, 45)]
+    dear = ["+".join(one) for one in zip(*terms, strict=True)]
+    asked = question(answer=[f"(x+1)^2+{number}+{dear[0]}" for number in range(4)] + ["(x+1)^2", "12"])
+    answers = [f"{dear[1]}+x^2+2x+1+{number}" for number in range(4)] + ["x^2+2x+1", "12"]
+    with SymbolicPool(size=1, seconds=0.3) as pool:
+        told = partial(grade, key=KEY, config=GradingConfig(), cascade=Cascade([NumberStage(), SymbolicStage(pool)]))
+        easy = told(question(answer=["(x+1)^2"]), answers=["x^2+2x+1"])
+        assert easy.correct is True, "and it is remembered now"
+        said = told(asked, answers=answers)
+        assert pool.killed == 1
+        assert told(question(answer=["(x+2)^2"]), answers=["x^2+4x+4"]).correct is True
+    assert [part.decision for part in said.parts] == ["undecided"] * 5 + ["accept"]
+    assert ["no result" in part.reason for part in said.parts] == [True, False, False, False, False, False]
+    assert ["not tried" in part.reason for part in said.parts] == [False, True, True, True, True, False]
