@@ -44,7 +44,15 @@ _log = logging.getLogger(__name__)
 
 
 class Ended(Exception):
-    """A child is gone; says how in words."""
+    """A child is gone; says how in words.
+
+    Attributes:
+        code: what it ended with, negative for a signal; None where it was silent.
+    """
+
+    def __init__(self, how: str, code: int | None = None) -> None:
+        super().__init__(how)
+        self.code = code
 
 
 class NotStarted(Ended):
@@ -131,7 +139,7 @@ class ChildProcess:
         except TimeoutError:
             raise
         except (EOFError, OSError):
-            raise Ended(self.ending()) from None
+            raise Ended(self.ending(), self.returncode) from None
         self.ready = True
         return message
 
@@ -242,6 +250,15 @@ class ProcessPool:
                     self._idle.append(child)
             return reply
 
+    def ask_again(self, request: bytes) -> bytes:
+        """As `ask`, and once more where the child was killed: that says nothing of the request."""
+        try:
+            return self.ask(request)
+        except Ended as error:
+            if error.code != -signal.SIGKILL:
+                raise
+        return self.ask(request)
+
     def pids(self) -> list[int]:
         """The ids of the children that there are."""
         with self._lock:
@@ -271,9 +288,11 @@ class ProcessPool:
                 child.receive(self.wall_seconds)
             child.send(request)
             return child.receive(self.wall_seconds)
-        except (TimeoutError, Ended) as error:
-            how = str(error) or f"it was silent for {self.wall_seconds:g} s"
-            raise (Ended if child.ready else NotStarted)(how) from None
+        except TimeoutError:
+            how, code = f"it was silent for {self.wall_seconds:g} s", None
+        except Ended as error:
+            how, code = str(error), error.code
+        raise (Ended if child.ready else NotStarted)(how, code)
 
     def _take(self) -> ChildProcess:
         with self._lock:

@@ -1,9 +1,9 @@
 """Processes that judge rows by the rules, each row as a whole: reading, extraction, comparison.
 
 Contract: what is said to a row does not depend on how many processes there are, on the rows beside it, or on the load
-of the machine: limits are in time of a processor. A row that breaks one, or whose process is killed twice, is undecided
-and says so; its neighbours are judged anew. Any number of threads may use a `RowPool`, and a fork of their process has
-processes of its own. The caller imports none of the rules.
+of the machine: limits are in time of a processor. A row that breaks one, or whose process is killed again and again, is
+undecided and says so; its neighbours are judged anew. Any number of threads may use a `RowPool`, and a fork of their
+process has processes of its own. The caller imports none of the rules.
 
 Each process has one of its own for symbolic comparisons (`judges.rules.pool`), and waits while that works: so many
 processes keep so many cores busy, and what breaks a limit there costs one comparison.
@@ -145,7 +145,7 @@ class RowPool(ProcessPool):
     def _said(self, lines: Sequence[bytes]) -> list[Reply]:
         """The replies to the first of these rows, as many as a process has in time."""
         try:
-            said = json.loads(self.ask(b"\n".join(line.rstrip(b"\r\n") for line in lines)))
+            said = json.loads(self.ask_again(b"\n".join(line.rstrip(b"\r\n") for line in lines)))
         except NotStarted as error:
             raise UserError(f"a process that judges rows does not start: {error}") from None
         if isinstance(said, dict):

@@ -96,7 +96,7 @@ class SymbolicPool(ProcessPool):
         if out_of_patience():
             return {**_undecided("not tried: another comparison of this response broke a limit"), "limit": True}
         try:
-            reply: Reply = json.loads(self.ask(line))
+            reply: Reply = json.loads(self.ask_again(line))
         except NotStarted as error:
             raise UserError(f"the process for symbolic checks does not start: {error}") from None
         except Ended:

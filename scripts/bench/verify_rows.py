@@ -25,6 +25,11 @@ HOSTILE: Final = (
     r"\lfloor e^{e^{e^9}} \rfloor", r"\begin{pmatrix}" + r"\\".join(["&".join(["x+1"] * 30)] * 30) + r"\end{pmatrix}",
     r"\sum_{n=1}^{\infty}" * 300, "1" * 100_000, r"\int_0^x " * 300 + "x", r"\log_{2^{999}}(3^{999})",
 )  # fmt: skip
+DEAR: Final = (
+    "(x+1)^2+" + "+".join(f"|x^{{{n}}}-y^{{{n}}}|" for n in range(1, 45)),
+    "+".join(f"|y^{{{n}}}-x^{{{n}}}|" for n in range(1, 45)) + "+x^2+2x+1",
+)
+"""A key and an answer that cannot be compared within the limits."""
 
 
 def _polynomial(draw: Random) -> tuple[Json, str, str]:
@@ -99,9 +104,10 @@ def step(count: int, hostile: float, seed: int, kinds: tuple[str, ...] = ("symbo
     while len(rows) < count:
         row, right, wrong = makers[len(rows) // COMPLETIONS % len(makers)](draw)
         for _ in range(COMPLETIONS):
-            answer = draw.choice([right, wrong])
-            answer = draw.choice(HOSTILE) if draw.random() < hostile else answer
-            rows.append({**row, "response": f"{_thoughts(draw)}\n\nThe answer is \\boxed{{{answer}}}."})
+            gold, answer = row["gold"], draw.choice([right, wrong])
+            if draw.random() < hostile:
+                gold, answer = draw.choice([DEAR, *((gold, text) for text in HOSTILE)])
+            rows.append({**row, "gold": gold, "response": f"{_thoughts(draw)}\n\nThe answer is \\boxed{{{answer}}}."})
     return rows[:count]
 
 
