@@ -27,8 +27,19 @@ CALLS = {
 }
 ELSEWHERE = {"attacks": "test_attacks.py", "endpoint": "test_bench_endpoint.py", "pages": "test_bench.py"}
 ELSEWHERE |= {"trainers": "test_trainers.py"}
-PARTS = {"common", "models", "sides", "watch", "gpu_pool", "labelled", "verifiers", "verify_rows", "__init__"}
-PARTS |= {"attack_choices", "attack_claims", "attack_rows", "attack_values"}
+PARTS = {
+    "common",
+    "models",
+    "sides",
+    "watch",
+    "gpu_pool",
+    "labelled",
+    "verifiers",
+    "verify_rows",
+    "answer_kinds",
+    "__init__",
+}
+PARTS |= {path.stem for path in SCRIPTS.glob("attack_*.py")}
 NO_BENCHMARKS = {"gpu_check", "harness_marks", "judge_card", "train_tagger"}
 
 
