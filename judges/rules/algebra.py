@@ -25,7 +25,7 @@ from livek12.judges.rules.equations import (
     compare_inequalities,
     equation_and_value,
 )
-from livek12.judges.rules.expressions import INTEGRATION, agree, equal
+from livek12.judges.rules.expressions import INTEGRATION, VARIABLES, agree, equal, real_together
 from livek12.judges.rules.families import is_periodic, same_families, shifted
 from livek12.judges.rules.kinds import (
     agree_all,
@@ -230,16 +230,24 @@ class Comparer:
     @staticmethod
     def integrated(gold: Value, answer: Value) -> bool:
         """Whether both are F + C with any constant C."""
-        plain = []
+        plain, names = [], set()
         for value in (gold, answer):
             found = [name for name in value.expr.free_symbols if str(name) in INTEGRATION]
-            if len(found) != 1 or abs(sympy.diff(value.expr, found[0])) != 1:
+            slope = sympy.diff(value.expr, found[0]) if len(found) == 1 else sympy.Integer(0)
+            if slope != 1 and (slope != -1 or str(found[0])[0] != "C"):
                 return False
             plain.append(value.expr.xreplace({found[0]: sympy.Integer(0)}))
-        if plain[0].free_symbols != plain[1].free_symbols or not plain[0].free_symbols:
+            names.add(str(found[0]))
+        variables = {str(name) for name in plain[0].free_symbols}
+        if plain[0].free_symbols != plain[1].free_symbols or not variables & VARIABLES:
             return False
+        if not any(name.startswith("C") for name in names) or any(name[0].isupper() for name in variables):
+            return False
+        real = {name: sympy.Symbol(str(name), real=True) for name in plain[0].free_symbols}
+        plain = [one.xreplace(real) for one in plain]
         slopes = [[sympy.diff(one, name) for name in sorted(plain[0].free_symbols, key=str)] for one in plain]
-        return all(agree(mine, theirs)[0] == "accept" for mine, theirs in zip(*slopes, strict=True))
+        same = all(agree(mine, theirs)[0] == "accept" for mine, theirs in zip(*slopes, strict=True))
+        return same and real_together(plain[0], plain[1])
 
     def _units(self, gold: Node, answer: Node) -> Said:
         units = [node[2] if node[0] == "unit" else "" for node in (gold, answer)]

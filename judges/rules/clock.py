@@ -19,15 +19,16 @@ HALF_DAY, DAY = 12 * 60, 24 * 60
 
 
 class Time(NamedTuple):
-    """Minutes since midnight as written, and whether the half of the day is said or plain."""
+    """Minutes since midnight as written; whether the half of the day is plain, and whether it is said (a.m., 下午)."""
 
     minutes: int
     sure: bool
+    said: bool = False
 
 
 _TIME = re.compile(
     r"(?P<zh>凌晨|早上|上午|中午|下午|晚上|오전|오후|새벽|저녁)?\s*(?P<hour>\d{1,2})"
-    r"(?:\s*:\s*(?P<minute>[0-5]\d)(?::00)?|\s*[点时시]\s*(?:(?P<minute2>[0-5]?\d)\s*[分분]|整|정각)?|(?=\s*[ap]\.?m))"
+    r"(?::(?P<minute>[0-5]\d)(?::00)?|\s*[点时시]\s*(?:(?P<minute2>[0-5]?\d)\s*[分분]|整|정각)?|(?=\s*[ap]\.?m))"
     r"\s*(?P<half>[ap]\.?\s?m\b\.?|o'clock)?",
     re.IGNORECASE,
 )
@@ -47,11 +48,11 @@ def read_time(text: str) -> Time | None:
     if not half or half == "o'clock":
         return Time(hour * 60 + minute, hour > 12 or hour == 0)
     if hour > 12:
-        return Time(hour * 60 + minute, True)
+        return Time(hour * 60 + minute, True, True)
     morning = half in _MORNING or half[0] == "a"
     if half == "中午":
-        return Time((hour if hour >= 11 else hour + 12) * 60 + minute, True)
-    return Time((hour % 12 + (0 if morning else 12)) * 60 + minute, True)
+        return Time((hour if hour >= 11 else hour + 12) * 60 + minute, True, True)
+    return Time((hour % 12 + (0 if morning else 12)) * 60 + minute, True, True)
 
 
 def compare_times(gold: str, answer: str) -> Outcome | None:
@@ -61,7 +62,7 @@ def compare_times(gold: str, answer: str) -> Outcome | None:
         return None
     if one.minutes % DAY == other.minutes % DAY and (one.sure or other.sure or bare(gold) == bare(answer)):
         return "accept"
-    if not (one.sure or other.sure) and _ratio(one) is not None and _ratio(one) == _ratio(other):
+    if not (one.said or other.said) and _ratio(one) is not None and _ratio(one) == _ratio(other):
         return "undecided"
     both = one.sure and other.sure
     return "reject" if both or one.minutes % HALF_DAY != other.minutes % HALF_DAY else "undecided"

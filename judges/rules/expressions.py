@@ -48,7 +48,9 @@ SURE = 8
 """Disagreement at so many of the first points: two of each kind are among them."""
 KNOWN_CONSTANTS = frozenset({"c", "g", "G", "h", "hbar", "R", "k_B", "epsilon_0", "mu_0", "N_A"})
 INTEGRATION = frozenset({"C", "c", "C_0", "C_1", "c_1", "K"})
-"""Names of a constant of integration."""
+"""Names of a constant of integration; c and K are other things as well."""
+VARIABLES = frozenset("x y z t u v w r s p q theta phi".split())
+"""Names of what one integrates over."""
 
 
 def equal(gold: Value, answer: Value, bound: frozenset[str] = frozenset()) -> tuple[Outcome, str]:
@@ -241,6 +243,15 @@ def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) 
         if first is None or second is None or not same(first, second):
             return None
     return agreed
+
+
+def real_together(left: Expr, right: Expr) -> bool:
+    """Whether two expressions are real at the same points."""
+    for point in points(left.free_symbols | right.free_symbols):
+        first, second = at(left, point), at(right, point)
+        if first is not None and second is not None and one_is_real(first, second, point):
+            return False
+    return look_further(left, right, lambda first, second: True) is not None
 
 
 def surely(left: Expr, right: Expr, point: Point) -> bool | None:

@@ -44,6 +44,10 @@ x+\lfloor\frac{x}{100}\rfloor-\lfloor\frac{x}{101}\rfloor @ x
 \sqrt{(x-60)^2}>y @ 60-x>y
 y<|x-60| @ y<60-x
 \sqrt{x^2} @ x
+\ln|x+10|+C @ \ln(x+10)+C
+b+c @ b+c+1
+x+c @ x-c
+A+C @ A+C+1
 \sqrt{1-\sin^2 x} @ \cos x
 (-1)^n @ (-1)^{n(n-1)/2}
 """
@@ -66,6 +70,8 @@ e^{x+1} @ e\cdot e^x
 \frac{x^2-400}{x-20} @ x+20
 (-1)^n @ \cos(n\pi)
 \arctan x+\frac{\pi}{4} @ \frac{\pi}{4}+\arctan x
+\frac{1}{2}\ln|x|+C @ \frac12\ln|2x|+C
+\sin^2 x+C @ -\cos^2 x+c
 2|x-20|=10 @ |x-20|=5
 \binom{n+1}{2} @ \frac{n^2+n}{2}
 """
