@@ -249,9 +249,10 @@ def _with_pi(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
 
 
 def _exact(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    """A decimal is not the exact value of a root, of π, or of a logarithm; that of 1/4 may be one."""
+    """A decimal is not the exact value of a root, of π, or of 1/3; that of 1/4 may be one."""
     decimals = [any(map(shapes.is_decimal, shapes.walk(node))) for node in (gold, answer)]
-    return _DOUBT if decimals == [False, True] and not shapes.is_number(gold) else _FINE
+    ends = shapes.is_number(gold) and not shapes.repeats(gold)
+    return _DOUBT if decimals == [False, True] and not ends else _FINE
 
 
 def _rounded(gold: Node, answer: Node, kind: str, asked: Asked) -> Miss:

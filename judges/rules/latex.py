@@ -61,7 +61,7 @@ def parse(text: str) -> Node:
         raise Unparsable("no expression")
     if len(text) > MAX_CHARS:
         raise Unparsable("too long")
-    text = _POINT.sub("", text)
+    text = _FACTORIAL.sub(r"\1! =", _POINT.sub("", text))
     text = _BASE.sub(lambda base: f"{base['digits']}_{{{_BASES.get(base['base'].lower(), base['base'])}}}", text)
     text = _BARE_BUILDER.sub(r"\\{\1|\2\\}", f"{{{text}}}" if _OPEN_BUILDER.fullmatch(text) else text)
     remark = _INTEGER.search(text)
@@ -87,6 +87,8 @@ def bounds(nodes: list[Node], name: str) -> bool:
 
 
 _POINT = re.compile(r"^(?:(?:the )?(?:point|coordinates?)|点|좌표는?|점)\s*(?=[(（])", re.IGNORECASE)
+_FACTORIAL = re.compile(r"^(\d+)!=(?=\s?\d)")
+"""A number before "!=" and a number behind it: two numbers are not called unequal."""
 _BASES = {"two": "2", "three": "3", "five": "5", "eight": "8", "ten": "10"}
 _BASE = re.compile(
     r"^(?P<digits>\d+)\s*(?:[(（]\s*(?:in )?base[ -]?|,?\s*(?:in )?base[ -]?|_\{?\s*\\text\s*\{)"

@@ -149,6 +149,20 @@ def is_fraction(node: Node) -> bool:
     return node[0] == "div" and all(integer(part) is not None for part in node[1:])
 
 
+def repeats(node: Node) -> bool:
+    """Whether a fraction of whole numbers has no last decimal."""
+    for part in walk(node):
+        if is_fraction(part):
+            top, bottom = (abs(integer(side) or 0) for side in part[1:])
+            rest = bottom // gcd(top, bottom) if bottom else 1
+            for prime in (2, 5):
+                while rest % prime == 0:
+                    rest //= prime
+            if rest != 1:
+                return True
+    return False
+
+
 def is_mixed_number(node: Node) -> bool:
     """Whether a tree is a whole number with a proper fraction."""
     node = unsigned(node)

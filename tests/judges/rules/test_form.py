@@ -87,6 +87,10 @@ What is the area in terms of $\pi$? @ 9\pi @ \pi\cdot 9 @ accept
 Give the exact value of $\cos 45^\circ$. @ \frac{\sqrt2}{2} @ 0.7071 @ undecided
 Give the exact value of $\cos 45^\circ$. @ \frac{\sqrt2}{2} @ \frac{1}{\sqrt2} @ accept
 Give the exact value of the slope. @ 1/4 @ 0.25 @ accept
+Give the exact value of the slope. @ 1/3 @ 0.333333 @ undecided
+Give the slope. @ 1/3 @ 0.333333 @ accept
+Compute $5!$. @ 120 @ 5!=120 @ accept
+Compute $5!$. @ 120 @ 5!=121 @ undecided
 1/2 + 1/3 = ? @ 5/6 @ 1/2+1/3 @ reject
 What is the factored form of $x^2-4$? @ (x-2)(x+2) @ x^2-4 @ reject
 What is the simplest form of $\sqrt{27}$? @ 3\sqrt3 @ \sqrt{27} @ reject
