@@ -24,7 +24,7 @@ import sympy
 
 from livek12.judges.base import Outcome
 from livek12.judges.rules.evaluation import evaluate
-from livek12.judges.rules.kinks import WHOLE_NAMES, Side, further, has_kinks
+from livek12.judges.rules.kinks import WHOLE_NAMES, KinkSide, further, has_kinks
 from livek12.judges.rules.numeric import Number, compare
 from livek12.judges.rules.values import Expr, Value
 
@@ -223,7 +223,7 @@ def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) 
     imaginary = left.has(sympy.I) or right.has(sympy.I)
     found = further(left, right)
     agreed: list[Point] = []
-    for side in (*(Side([point]) for point in found.far), *found.sides):
+    for side in (*(KinkSide([point]) for point in found.far), *found.sides):
         known = False
         for point in side.points:
             first, second = at(left, point), at(right, point)

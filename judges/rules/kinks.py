@@ -81,7 +81,7 @@ def has_kinks(*exprs: Expr) -> bool:
 
 
 @dataclass(frozen=True)
-class Side:
+class KinkSide:
     """Points between two kinks, or beyond the last.
 
     Attributes:
@@ -100,7 +100,7 @@ class Further:
     """Points beyond those near 0: far from it, on each side of each kink, and complex ones."""
 
     far: Sequence[Point]
-    sides: Sequence[Side]
+    sides: Sequence[KinkSide]
     complex: Sequence[Point]
 
 
@@ -115,7 +115,7 @@ def further(left: Expr, right: Expr, search: bool = True) -> Further:
     symbols = sorted(left.free_symbols | right.free_symbols, key=str)
     zeros = list(dict.fromkeys([*arguments(left), *arguments(right)]))[:MAX_ARGUMENTS]
     draw = random.Random(20260322)
-    sides: list[Side] = []
+    sides: list[KinkSide] = []
     if zeros and len(symbols) <= MAX_SYMBOLS:
         for low, high in _BASES[: 1 if len(symbols) == 1 else None]:
             base = {name: _rational(draw.uniform(low, high)) for name in symbols}
@@ -162,7 +162,7 @@ def _holds_complex(part: Expr) -> bool:
     return any(map(_is_complex, part.free_symbols))
 
 
-def _around(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool) -> list[Side]:
+def _around(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool) -> list[KinkSide]:
     """The sides of the kinks of one symbol, the others as in `base`."""
     kinks = kinks_of(symbol, base, zeros, search)
     if not kinks:
@@ -172,11 +172,11 @@ def _around(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool) -> l
     places += [[(one + two) / 2, one + (two - one) / 7] for one, two in pairwise(kinks)]
     places += [[high + 1e-3 * (1 + abs(high)), high + 0.5, high + 3 + abs(high)]]
     of_sign = len(base) > 1 and low == high == 0
-    sides = [Side([{**base, symbol: _rational(place)} for place in side], True, of_sign) for side in places]
+    sides = [KinkSide([{**base, symbol: _rational(place)} for place in side], True, of_sign) for side in places]
     if str(symbol) in WHOLE_NAMES:
         whole = {round(place) for side in places for place in side if abs(place) < 10**9}
         points = [{**base, symbol: sympy.Integer(number)} for number in sorted(whole)]
-        sides += [Side([point]) for point in points if not _is_kink(point, zeros)]
+        sides += [KinkSide([point]) for point in points if not _is_kink(point, zeros)]
     return sides
 
 
