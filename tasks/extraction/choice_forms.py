@@ -39,7 +39,7 @@ _DIGIT = (
 )
 
 _SELECT_ZH = (
-    r"(?<![不别勿误未错若单多排])(?<!不能)(?<!不可)(?<!不应)(?<!如果)(?<!假如)(?<!假设)(?<!要是)[选選]"
+    r"(?<![不别勿误未错若单多排])(?<!不能)(?<!不可)(?<!不应)(?<!如果)(?<!假如)(?<!假设)(?<!要是)(?<!无法)(?<!难以)[选選]"
     r"(?:择|擇|出|取)?\s*(?:的是|项为|项是|项应为)?"
 )
 _ANSWER_ZH = r"(?:答案|答)\s*[】\]]?\s*(?:应该|应当|应|只能|显然|就|即)*\s*(?:是|为|选)?"
@@ -54,7 +54,7 @@ _RIGHT_ZH = (
 _OPTION_ZH = r"\s*[:：]?\s*(?:选项|第)?\s*"
 _EN = (
     r"\b{}\s*(?:is|are|(?:would|should|must|will|might|may|could) be|:|：|=|[-–—](?=\s))+\s*"
-    r"(?:therefore|thus|clearly|simply|indeed)?\s*[:：]?\s*(?:(?:the\s+)?(?:options?|choices?|letters?))?\s*[:：]?\s*"
+    r"(?:therefore|thus|clearly|simply|indeed|exactly|definitely|certainly|just|then)?\s*[:：]?\s*(?:(?:the\s+)?(?:options?|choices?|letters?))?\s*[:：]?\s*"
 )
 _ANSWER_EN = _EN.format(r"(?:answers?|ans\b\.?)")
 _CHOICE_EN = _EN.format("(?:choices?|options?|statements?|ones?|letters?)")
@@ -63,7 +63,10 @@ _SOLUTION_EN = (
     r"(?:option|choice|answer)\s*(?:is\b)?[:：]?\s*|(?=[(（]?[A-J][)）]?[.。]?(?:\n|\Z)))"
 )
 _PICK_EN = r"\b(?:choose|pick|select|answer)\s+(?:(?:the\s+)?(?:option|choice|answer)\s+)?"
-_KO = r"(?<!오)(?:정답|최종\s*답변?|답안|답)\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*(?:선택지|보기)?\s*"
+_KO = (
+    r"(?<!오)(?:정답|최종\s*답변?|답안|답)\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
+    r"(?:분명히|바로|확실히|당연히)?\s*(?:선택지|보기)?\s*"
+)
 _RIGHT_KO = r"\s*(?:번)?\s*(?:이|가)\s*(?:정답|답|옳|맞|적절)"
 _RIGHT_EN = (
     r"(?:[:：]\s(?:(?!\b[A-J]\b)[^.\n]){1,80}?)?\s+(?:is|are)\s+(?:the\s+(?=answer\b)|(?:the\s+)?(?:correct|right|best|final)\s+)"

@@ -7,8 +7,8 @@ supposed, asked or refused is no claim.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from livek12.core.records import Question
 from livek12.judges.rules.labels import read_labels
@@ -20,6 +20,7 @@ from livek12.tasks.extraction.choice_forms import (
     FINALLY,
     FORMS,
 )
+from livek12.tasks.extraction.cleaned import without_markup
 from livek12.tasks.extraction.denials import quoted
 from livek12.tasks.extraction.remarks import called_wrong, refused, supposed
 
@@ -35,23 +36,35 @@ class Asked:
         known: the labels that count; empty where all do (a Korean question whose options stand in its text).
         several: whether several labels may be chosen.
         wrong: whether the wrong option is asked for; None where that is not known.
+        texts: the printed texts of the options by their labels, without mark-up.
     """
 
     known: Labels
     several: bool
     wrong: bool | None
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, question: Question) -> Asked:
         """What a question asks; its key is not read."""
         known = frozenset(label for option in question.options for label in read_labels(option.label) or ())
         known = known or (frozenset() if question.language == "ko" else frozenset("ABCDEFGHIJ"))
-        return cls(known, question.question_type == "multiple_choice", _asks_for_wrong(question.question))
+        texts = {option.label: " ".join(without_markup(option.text).split()) for option in question.options}
+        return cls(known, question.question_type == "multiple_choice", _asks_for_wrong(question.question), texts)
 
     @property
     def digits(self) -> bool:
         """Whether labels may be numbers."""
         return not self.known or any(label.isdigit() for label in self.known)
+
+    def printed_until(self, cleaned: str, claim: Claim) -> int:
+        """Where a claim ends with the printed text of its option, which may hold words like "wrong" itself."""
+        text = self.texts.get(next(iter(claim.labels)), "") if len(claim.labels) == 1 else ""
+        begin = _BEFORE_TEXT.match(cleaned, claim.end)
+        return begin.end() + len(text) if text and begin and cleaned.startswith(text, begin.end()) else claim.end
+
+
+_BEFORE_TEXT = re.compile(r"[\s.．、:：)）〗〙]*")
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,16 @@ import re
 
 from livek12.tasks.extraction.remarks import is_told
 
-_BREAK = r"(?:(?<=[。.…!！?？；;\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;,，〗〙})）*]\s)|\A)\s?"
+_BREAK = r"(?:(?<=[。.…!！?？；;:：\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;:：,，〗〙})）*]\s)|\A)\s?"
 """Where a new thought begins."""
-_WRONG_ZH = r"(?:错|有误|不对|不正确|不成立|有问题|不合|不符|不是|不可能|不行|不满足|作废)"
+_WRONG_ZH = (
+    r"(?:错|有误|不对|不正确|不成立|有问题|不合|不符|不是|不可能|不行|不满足|作废|应?该?舍去"
+    r"|(?:与[^。，,\n]{1,8})?(?:矛盾|相悖|不符))"
+)
 _VERY_ZH = r"(?>是|也|却|并|显然|其实|可能|应该|肯定|都|中|里|存在|出现|了|有|[^\S\n]){0,5}"
 _WRONG_EN = (
-    r"(?:(?:not|n['’]t)\s(?:\w{2,12}\s)?(?:correct|right|the|true|valid|possible|it|an?|what)\b|cannot\b|can['’]t\b"
+    r"(?:(?:not|n['’]t)\s(?:\w{2,12}\s)?(?:correct|right|the|true|valid|possible|it|an?|what)\b"
+    r"|can(?:not|['’]t)\sbe(?:\s(?:right|correct|true|it|so|the|valid|possible)\b|(?=[.,!;\n]))"
     r"|(?:\w{2,12}\s)?(?:wrong|incorrect|false|mistaken|impossible|invalid|inconsistent|an?\s(?:\w{2,12}\s)?(?:mistake|error|typo))\b)"
 )
 _IS_EN = (
@@ -24,12 +28,13 @@ _IS_EN = (
 )
 _WRONG_KO = r"(?:틀|잘못|오답|옳지|맞지|아니|아닙|적절하지|성립하지)"
 
-_SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]]*"
+_SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]—–-]*"
 _NEXT = re.compile(
     _SIGNS + r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|하지만|그러나|그런데|아)[,，]?\s?)?"
     r"(?:"
     rf"(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:答案|选项|选择|结果|结论|项|值|说法|解|数)?{_VERY_ZH}{_WRONG_ZH}"
-    rf"|[(（【\[]\s?(?:this|that|it|which)?{_IS_EN}?(?:{_WRONG_EN}|not\b)|[(（【\[]\s?(?:错|误|不对|不正确|有误|作废|舍|틀|오답|×)|\s?[✗✘❌]"
+    rf"|[(（【\[]\s?(?:this|that|it|which)?{_IS_EN}?(?:{_WRONG_EN}|not\b)|[✗✘❌]"
+    rf"|[(（【\[]\s?(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?{_VERY_ZH}(?:{_WRONG_ZH}|误|舍)|[(（【\[]\s?(?:틀|오답|×)"
     rf"|(?:this|that|it|which)(?:\s(?:answer|value|choice|option|result|one|number))?{_IS_EN}{_WRONG_EN}"
     rf"|(?:이것은|이건|이는|그것은|그건|이\s?(?:값|답|선택)은)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}"
     r")",
@@ -71,6 +76,7 @@ _ANSWER_WRONG = re.compile(
     r"|答案(?:是错|有误|错误|错了|不对|不正确|不成立|有问题|作废)"
     r"|\b(?:my|the|this|that)\s(?:(?:above|previous|first|initial|earlier|final|given|stated|original)\s)?"
     rf"(?:answer|result|choice|conclusion|calculation|solution|reasoning|value)(?:\s(?:above|given))?{_IS_EN}{_WRONG_EN}"
+    r"|\bi\s(?:have\s)?made\s(?:an?|some|the)\s(?:\w{2,12}\s){0,2}(?:error|mistake)|\b(?:edit|update|erratum)\s?[:：]"
     r"|\b(?:my|the)\s(?:answer|calculation|solution|reasoning)(?:\sabove)?\s(?:has|contains)\san?\s(?:\w{2,12}\s)?(?:error|mistake)"
     rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}",
     re.IGNORECASE,
@@ -92,7 +98,11 @@ _DOUBT = re.compile(
     re.IGNORECASE,
 )
 _DOUBT_CHARS = 60
-_ANYWHERE = (_LATER, _ANSWER_WRONG, _NONE_RIGHT)
+_DASHED = re.compile(
+    rf"[—–]\s?(?:(?:but\s)?(?:this|that|it|which){_IS_EN}{_WRONG_EN}|(?:但是?)?(?:这|此|它){_VERY_ZH}{_WRONG_ZH})",
+    re.IGNORECASE,
+)
+_ANYWHERE = (_DASHED, _LATER, _ANSWER_WRONG, _NONE_RIGHT)
 
 
 def taken_back(text: str, end: int) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from livek12.tasks.extraction.choice_forms import CONCLUDED, MARKED, ONLY_LABELS
+from livek12.tasks.extraction.choice_forms import CONCLUDED, MARKED
 from livek12.tasks.extraction.claims import NO_LABELS, Asked, Claim, marked_claims
 from livek12.tasks.extraction.denials import quoted, taken_back
 from livek12.tasks.extraction.remarks import concludes, is_correction, is_remark, is_told, turned
@@ -34,9 +34,9 @@ def holding(cleaned: str, listed: list[Claim], asked: Asked) -> Claim | None:
             best = replace(new, labels=NO_LABELS, said=quoted(cleaned[best.start : new.end]))
         elif new.strength >= best.strength or is_correction(cleaned[best.end : new.start]):
             best = new
-    if best is None or not best.labels or best.strength <= ONLY_LABELS:
+    if best is None or not best.labels:
         return best
-    denial = denied_until(cleaned, best, asked)
+    denial = denied_until(cleaned, replace(best, end=asked.printed_until(cleaned, best)), asked)
     if denial is None:
         return best
     return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start : denial]))

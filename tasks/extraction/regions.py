@@ -49,8 +49,32 @@ def final_text(response: str) -> str:
         text = text[thoughts[-1].end() :]
     elif opening := _THINKING.search(text):
         text = text[: opening.start()]
-    ends = [piece for piece in _TURN_END.split(text) if piece.strip()]
+    ends = [piece for piece in _TURN_END.split(_shown(text)) if piece.strip()]
     return _without_end_marks(_BREAK.sub("\n", ends[0])) if ends else ""
+
+
+def _shown(text: str) -> str:
+    """The text without what a page would not show or strikes out: comments in HTML, elements not displayed, "~~"."""
+    text = _STRUCK.sub("", text)
+    pieces: list[str] = []
+    position = 0
+    for hidden in _HIDDEN.finditer(text):
+        if hidden.start() < position:
+            continue
+        pieces.append(text[position : hidden.start()])
+        closing = "-->" if hidden[1] is None else f"</{hidden[1]}>"
+        end = text.find(closing, hidden.end())
+        if end < 0:
+            return "".join(pieces)
+        position = end + len(closing)
+    return "".join([*pieces, text[position:]])
+
+
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
+_HIDDEN = re.compile(
+    r"<!--|<(\w{1,10})\s(?=[^<>]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|\shidden\b))[^<>]{0,300}>",
+    re.IGNORECASE,
+)
 
 
 def _without_end_marks(text: str) -> str:

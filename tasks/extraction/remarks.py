@@ -54,8 +54,8 @@ _NOT_BUT = (
     (re.compile(r"[①-⑩]\s?번?\s?(?:이|가)?\s?(?:아니라|아니고|아닌)\s?(?=[①-⑩])"), ""),
     (re.compile(r"((?:정답|답)\s*(?:은|는)?)\s*[^.\n]{1,30}?\s*(?:이|가)?\s*아니(?:라|고|며)[,，]?"), r"\1"),
     (re.compile(r"(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?", re.IGNORECASE), r"\1"),
-    (re.compile(r"[,，]?\s*(?:而不是|而非|而不为)[^。\n，,；;]{1,40}"), ""),
-    (re.compile(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+(?:(?:option|choice)\s)?[^,;\n]{1,20}?(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
+    (re.compile(r"(?:[,，]?\s*(?:而不是|而非|而不为)|[,，]\s?(?:并)?不是)(?:\s?\$[^$\n]{1,100}\$|[^。\n，,；;$]{1,40})"), ""),  # noqa: E501
+    (re.compile(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+(?:(?:option|choice)\s)?(?:\$[^$\n]{1,100}\$|[^,;\n$]{1,20}?)(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
 )  # fmt: skip
 
 
@@ -80,20 +80,21 @@ def _aside(text: str, start: int, end: int, attributed: re.Pattern[str]) -> bool
     before = text[max(0, start - _WINDOW) : start]
     boundaries = list(_BOUNDARY.finditer(before))
     sentence = before[boundaries[-1].end() if boundaries else 0 :] + text[start:end]
-    if attributed.search(sentence) or _HYPOTHETICAL.search(_SO.split(sentence)[-1]):
+    told = TURN.split(sentence)[-1] if attributed is _ATTRIBUTED else sentence
+    if attributed.search(told) or _HYPOTHETICAL.search(_SO.split(sentence)[-1]):
         return True
     lines = [line for line in before.split("\n")[:-1] if line.strip()]
     return bool(lines) and len(lines[-1].strip()) <= _HEADING_CHARS and _HEADING.search(lines[-1]) is not None
 
 
-_TURN = re.compile(
+TURN = re.compile(
     r"但(?!是?否)|然而|可是|不过|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
     r"|\bbut\b|\bhowever\b|\bwhich is\b|\bit(?:'s| is)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|并非|(?<!错)误(?!差)|错(?:解|写|得|填|选|认)|[勿别]|没有|避免|排除"
-    r"|\b(?:not|never|cannot)\b|n't\b|\b(?:except|exclude)",
+    r"[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|无法|难以|是否|并非|(?<!错)误(?!差)|错(?:解|写|得|填|选|认)|[勿别]|没有|避免|排除"
+    r"|\b(?:not|never|cannot|unable|none|neither|nor|whether)\b|n['’]t\b|\b(?:except|exclude)",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
@@ -114,7 +115,7 @@ def denied(text: str, start: int, end: int) -> bool:
 
 def refused(text: str, start: int) -> bool:
     """Whether the words up to `start` deny or only tell of what stands there."""
-    clause = _CLAUSE_END.split(_TURN.split(text[max(0, start - _CLAUSE) : start])[-1])[-1]
+    clause = _CLAUSE_END.split(TURN.split(text[max(0, start - _CLAUSE) : start])[-1])[-1]
     return _DENIED.search(clause) is not None or _ATTRIBUTED.search(clause) is not None
 
 
@@ -126,8 +127,19 @@ def called_wrong(text: str, end: int) -> bool:
 def supposed(text: str, start: int, end: int) -> bool:
     """Whether what stands there is only supposed: "if A, then …"."""
     before = text[max(0, start - _CLAUSE) : start]
-    clause = _CLAUSE_END.split(_TURN.split(before)[-1])[-1]
+    clause = _CLAUSE_END.split(TURN.split(before)[-1])[-1]
+    if _EXAMPLE.match(_SENTENCE_END.split(before)[-1]) or _SUPPOSED_AT_ONCE.search(before):
+        return True
     return bool(_HYPOTHETICAL.search(clause) and _SUPPOSED.match(text, end, end + _CLAUSE))
+
+
+_EXAMPLE = re.compile(r"\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)", re.IGNORECASE)
+_SUPPOSED_AT_ONCE = re.compile(
+    r"(?:\b(?:if|suppose|assume|assuming|were)(?: that)?(?: the)?(?: \w{2,12})?"
+    r"|若|如果|假如|假设|倘若|만약|만일)\s?[$〘〖]*\Z",
+    re.IGNORECASE,
+)
+"""Right before the words that state an answer, or before a box."""
 
 
 _CLAUSE = 60
@@ -141,7 +153,7 @@ def concludes(text: str, start: int) -> bool:
 
 def turned(text: str, start: int) -> bool:
     """Whether the sentence of what stands there begins with "but"."""
-    return _TURN.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
+    return TURN.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
 
 
 _SENTENCE_END = re.compile(r"[。！？!?\n；;]|[.](?=\s)")

@@ -13,7 +13,7 @@ from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction.denials import quoted, taken_back, value_denied
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded
-from livek12.tasks.extraction.remarks import denied, is_remark, settled
+from livek12.tasks.extraction.remarks import TURN, denied, is_remark, settled
 
 Found = tuple[list[str], str]
 NOTHING: Found = ([], "none")
@@ -69,6 +69,8 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
     ending = settled(unbolded(tail(text)))
     matches = list(_SAID.finditer(ending))[-_LAST_PHRASES:]
     for index, match in reversed(list(enumerate(matches))):
+        if answered and text.count("```", 0, match.start()) % 2:
+            continue
         if (index or answered) and is_remark(ending, match.start(), match.end()):
             continue
         rest = ending[match.end() : match.end() + _AFTER_CHARS]
@@ -91,11 +93,28 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
 
 
 def standing_value(text: str, found: Found) -> Found:
-    """A value found by its place alone; with its words where it is denied."""
+    """A value found by its place alone; with its words where these deny or hedge it, or later ones do."""
     if not found[0] or (start := text.rfind(found[0][0])) < 0:
         return found
-    denial = denied_until(text, start + len(found[0][0]), found[0][0])
-    return found if denial is None else ([quoted(text[start:denial])], found[1])
+    value = found[0][0]
+    line = text[text.rfind("\n", 0, start) + 1 : (text.find("\n", start) + 1 or len(text) + 1) - 1]
+    before, behind = (_MATH.sub("", words) for words in line.rsplit(value, 1))
+    near = [*_CLAUSE.split(TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
+    denial = denied_until(text, start + len(value), value)
+    if denial is None and not any(map(_NEGATIVE.search, near)):
+        return found
+    return [quoted(line if denial is None else text[start:denial])], found[1]
+
+
+_CLAUSE = re.compile(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
+_NEGATIVE = re.compile(
+    r"不(?!等|同|定|变|仅|妨|难|断|规则|可逆|带电|计|考虑|超过|少于|大于|小于)|无(?!穷|限|理|论|色|关)|未(?!知)|并非|没有"
+    r"|错|误(?!差)|舍|抱歉|难以|可能|也许|或许|是否|排除"
+    r"|\b(?:not|never|cannot|unable|impossible|wrong|incorrect|false|excluded|rejected|fails?|guess(?:ed)?|sorry|none|nor"
+    r"|neither|maybe|perhaps|might|possibly|whether|if|suppose)\b|n['’]t\b"
+    r"|아니|아닌|없|틀[리린렸]|않|못|잘못|죄송|모순|아마|(?:이)?라면",
+    re.IGNORECASE,
+)
 
 
 _ONLY_VERDICT = re.compile(
@@ -138,6 +157,7 @@ def _sentence(text: str) -> str:
 def _value_in(sentence: str) -> str | None:
     """The value that a sentence states; None when it is prose."""
     sentence = _REASON_BEHIND.split(sentence, maxsplit=1)[0].strip().lstrip("为是:： ")
+    sentence = _COPULA_KO.sub("", _ADVERB.sub("", sentence, count=1) if _ADVERB.match(sentence) else sentence)
     if not sentence or len(sentence) > SENTENCE_CHARS:
         return None
     if (stated := _stated(sentence)) and not _qualified(sentence, stated.start("value")):
@@ -146,6 +166,12 @@ def _value_in(sentence: str) -> str | None:
     return sentence if len(prose) <= (120 if prose == bare(sentence) else 40) else None
 
 
+_ADVERB = re.compile(
+    r"(?:(?:therefore|thus|then|indeed|simply|exactly|precisely|clearly|just|equal to|given by)\s"
+    r"|(?:恰好|正好|恰|等于)(?=[\s$\d\\])|(?:정확히|분명히|바로)\s){1,3}",
+    re.IGNORECASE,
+)
+_COPULA_KO = re.compile(r"(?<=[$)}])(?:입니다|이다|이에요|예요|임)[.]?\Z")
 _REASON_BEHIND = re.compile(r"(?<=[\w$})）])\s{0,3}(?=解析|【|因为|理由[是为:：])")
 
 

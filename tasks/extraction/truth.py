@@ -63,11 +63,17 @@ def find_truth(text: str, truncated: bool) -> Found:
 
 def _said(text: str, match: re.Match[str]) -> str:
     """The word of a commitment; all that was said where it is negated twice, taken back or one of two."""
+    if _NEGATED_KO.match(text, match.end()):
+        sentence = text[match.start() :].split("\n", maxsplit=1)[0].split(".", maxsplit=1)[0].strip()
+        return sentence if read_truth(sentence, signs=True) is not None else quoted(sentence)
     value = read_truth(match["word"], signs=True)
     twice = _ALTERNATIVE.match(text, match.end()) or _NEGATED.search(text[match.start() : match.start("word")])
     if twice or _denial(text, match.end(), value) is not None:
         return quoted(text[match.start() :])
     return match["word"]
+
+
+_NEGATED_KO = re.compile(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌|아닙|않)")
 
 
 def _denial(text: str, end: int, value: bool | None) -> int | None:

@@ -63,7 +63,8 @@ _REFUSED_ZH = (
     r"|(?:应该?|要|可以?)?被?排除|(?:与[^。，,\n]{1,8})?(?:矛盾|相悖)|不行|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
 )
 _REFUSED_EN = (
-    rf"(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)|not\s(?:(?:the|an?|our|my)\s)?{_MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
+    r"(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
+    rf"|not\s(?:(?:the|an?|our|my)\s)?{_MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
     r"|impossible|inconsistent|eliminated|ruled\sout|excluded|rejected|out\b"
 )
 _FAILS_EN = (
@@ -72,7 +73,8 @@ _FAILS_EN = (
     r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b|fails\b|contradicts\b|violates\b)"
 )
 _REFUSED_KO = (
-    r"(?:정?답|해답)?\s?(?:이|은|으로)?\s?(?:아니|아닙|아님|아닌|오답|될\s?수\s?없|적절하지\s?않|제외|부적절|모순)"
+    r"(?:정?답|해답)?\s?(?:이|은|으로)?\s?(?:아니|아닙|아님|아닌|오답|될\s?수\s?없|적절하지\s?않|제외|부적절|모순"
+    r"|\S{1,6}에\s?(?:맞지|어긋|위배|부합하지))"
 )
 _LEFT_OUT = (
     r"(?:排除(?:了|掉)?|不(?:能|可以?|应该?|该|再|要)?选(?:择)?|(?:答案|选项?)(?:绝|肯定|应该?)?不(?:应该?|可能|会|能)?(?:是|为|选)"

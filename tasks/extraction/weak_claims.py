@@ -88,15 +88,19 @@ def _odd_ones(judged: dict[str, set[bool]], asked: Asked) -> Labels:
 
 
 _CIRCLED_OPTION = re.compile(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
+_QUOTED_LABEL = re.compile(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
 _NUMBERED_OPTION = re.compile(r"([1-9])\s?번\s?(?:[.．:：,，)）]|[-–—])\s?\S[^\n]*")
 
 
 def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
     """A line that is only labels, or the one option that is quoted on a line of its own; where all such lines agree."""
-    end, method = len(cleaned), "whole" if len(lines) == 1 else "line"
+    method = "whole" if len(lines) == 1 else "line"
 
-    def claim(said: str, labels: Labels) -> list[Claim]:
-        return [Claim(0, end, ONLY_LABELS, said, method, labels)]
+    def claim(said: str, labels: Labels, line: str = "") -> list[Claim]:
+        start = max(0, cleaned.find(line or said))
+        quoted_to = _QUOTED_LABEL.match(cleaned, start)
+        end = quoted_to.end() if quoted_to and len(labels) == 1 else start + len(said)
+        return [Claim(start, end, ONLY_LABELS, said, method, labels)]
 
     alone: dict[Labels, str] = {}
     for line in lines:
@@ -116,5 +120,5 @@ def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
         return claim(", ".join(quoted), frozenset(quoted))
     if len(quoted) == 1 and (not asked.known or asked.known >= set(quoted)):
         label, line = quoted.popitem()
-        return claim(line if len(lines) == 1 and label.isalpha() else label, frozenset(label))
+        return claim(line if len(lines) == 1 and label.isalpha() else label, frozenset(label), line)
     return []
