@@ -62,6 +62,8 @@ def _statements(comparison: AnswerComparison) -> Decision:
     if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
         return undecided(NAME)
     gold, answer = (_ARROWS.sub("、", bare(text)) for text in (comparison.gold, comparison.answer))
+    if _names_the_letter(gold, comparison.answer):
+        return accept(NAME, f"chose {gold}")
     signs = next((signs for signs in (_STATEMENTS, _JAMO, _STEPS) if signs.fullmatch(gold)), None)
     if signs is None:
         return undecided(NAME)
@@ -81,6 +83,22 @@ def _statements(comparison: AnswerComparison) -> Decision:
     if signs.fullmatch(answer) and (signs is not _STEPS or (not rising and len(wanted) == len(given))):
         return reject(NAME, "other labels")
     return undecided(NAME, "perhaps not statement numbers")
+
+
+_LETTER = re.compile(r"[A-J]")
+_WORDS = re.compile(r"[A-Za-z]{2,}\s+\S*[A-Za-z]{2,}|[\u4e00-\u9fff]{3,}|[가-힣]{2,}")
+_DENIED = re.compile(
+    r"^\W*or\b|\b(?:wrong|incorrect|false|not (?:right|correct|true|the answer))\b|错|不对|不正确|不是|틀|아니",
+    re.IGNORECASE,
+)
+
+
+def _names_the_letter(gold: str, answer: str) -> bool:
+    """Whether an answer to a question without a type is the letter of the key and words that do not deny it."""
+    pair = labelled_option(answer) if _LETTER.fullmatch(gold) else None
+    if pair is None or pair[0] != gold or not _WORDS.search(pair[1]):
+        return False
+    return _DENIED.search(pair[1]) is None
 
 
 MIN_OPTIONS = 3

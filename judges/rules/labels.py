@@ -32,11 +32,14 @@ _AFFIXES = re.compile(
 )
 _SAYS_MORE = re.compile(
     r"\(?\s*[①-⑩](?:\s*번)?(?=[가-힣])(?!인)|\(?\s*[①-⑩].*[①-⑩]|.*\?\s*$|\(?\s*[A-J]\s*[).、:]\s*[A-J](?![A-Za-z0-9.=])"
+    r"|\(?\s*A\s*[).、:].*[\s,，;；]\(?B\s?[).、:]\s?\S"
     r"|\(?\s*[①-⑩]\s*(?:또는|혹은|아니|이나|나|或|还是|or\b|not\b)",
     re.DOTALL,
 )
-"""A label with a particle, with another label or a question mark is no option quoted: "③이 아니다", "③?④?"."""
+"""A label with a particle, another label or a question mark is no option quoted ("③이 아니다", "③?④?"), nor are all."""
 _LABELLED = re.compile(r"\(?\s*(?:(?P<letter>[A-J])\s*[).、:]|(?P<circled>[①-⑩]))\s*(?P<text>\S.*)", re.DOTALL)
+_NUMBERED = re.compile(r"[1-9][).]\s?[1-9]\d*")
+"""A numbered option that is a number ("3) 5")."""
 MAX_CHARS = 120
 
 
@@ -55,6 +58,8 @@ def label_sequence(text: str) -> list[str]:
         return []
     plain = " ".join(_MARKUP.sub(" ", narrow(bare(text))).split()).strip(" .。,，;；:：")
     plain = _AFFIXES.sub("", plain).strip()
+    if _NUMBERED.fullmatch(plain):
+        return []
     labels: list[str] = []
     kinds: set[str | None] = set()
     position = 0

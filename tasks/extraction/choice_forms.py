@@ -67,10 +67,17 @@ _KO = (
     r"(?<!오)(?:정답|최종\s*답변?|답안|답)\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
     r"(?:분명히|바로|확실히|당연히)?\s*(?:선택지|보기)?\s*"
 )
-_RIGHT_KO = r"\s*(?:번)?\s*(?:이|가)\s*(?:정답|답|옳|맞|적절)"
+_RIGHT_KO = (
+    r"\s*번?\s*(?:선택지\s?)?(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)"
+    r"|[을를]\s?(?:선택|고른|고르|택))"
+)
+_RIGHT_ZH_BEHIND = (
+    r"\s*(?:选项|项)?\s*(?:就?是|为)\s*(?:(?:唯一|本题)的?\s*)?"
+    r"(?:(?:正确|最佳|最终|合适)的?\s*(?:答案|选项)|(?<=唯一)正确的)"
+)
 _RIGHT_EN = (
-    r"(?:[:：]\s(?:(?!\b[A-J]\b)[^.\n]){1,80}?)?\s+(?:is|are)\s+(?:the\s+(?=answer\b)|(?:the\s+)?(?:correct|right|best|final)\s+)"
-    r"(?:answer|choice|option)s?"
+    r"(?:[:：]\s(?:(?!\b[A-J]\b)[^.\n]){1,80}?)?\s+(?:is|are)\s+(?:the\s+(?=answer\b)|(?:the\s+)?(?:correct|right|best|final|only)\s+)"
+    r"(?:(?:correct|right|valid)\s+)?(?:answer|choice|option|one)s?\b"
 )
 _NOW = (
     r"[,，.:：\s]*(?:应该?)?(?:是|选|为)?\s*(?i:(?:the\s+answer|it|that)?(?:\s*is|'s|\s+should\s+be|\s+must\s+be)?)\s*"
@@ -110,6 +117,8 @@ class Form:
     words: tuple[str, ...] = ("",)
 
 
+_ONLY_ZH = r"只有\s*(?:选项|第)?\s*"
+_ONLY_EN = r"\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?"
 _SOLUTION_WORDS = ("solution", "conclusion", "result", "decision", "verdict")
 _CHOSEN_ZH = re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)
 _CHOSEN_ZH_WORDS = ("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合", "合适", "恰当", "成立", "最")
@@ -126,8 +135,11 @@ FORMS = [
     Form(LOOSE, _CHOSEN_ZH, _CHOSEN_ZH_WORDS),
     Form(LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN), ("choice", "option", "statement", "one", "letter")),
     Form(LOOSE, re.compile(_PICK_EN + _RUN), ("choose", "pick", "select", "answer")),
-    Form(LOOSE, re.compile(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절")),
-    Form(LOOSE, re.compile(_RUN + _RIGHT_EN), ("answer", "choice", "option")),
+    Form(LOOSE, re.compile(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
+    Form(LOOSE, re.compile(_RUN + _RIGHT_EN), ("answer", "choice", "option", "only")),
+    Form(LOOSE, re.compile(_RUN + _RIGHT_ZH_BEHIND), ("答案", "选项", "正确")),
+    Form(LOOSE, re.compile(_ONLY_ZH + _RUN + r"\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)"), ("只有",)),
+    Form(LOOSE, re.compile(_ONLY_EN + _RUN + r"\s+(?:is|are|works|fits|match|satisf|holds)"), ("only",)),
     Form(LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),
     *(Form(LOOSE, pattern) for pattern in FILLED),
     Form(CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN)),
@@ -137,7 +149,7 @@ DIGIT_FORMS = [
     Form(EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _DIGIT), ("答",)),
     Form(EXPLICIT, re.compile(_ANSWER_EN + _DIGIT, re.IGNORECASE), ("ans",)),
     Form(EXPLICIT, re.compile(_KO + _DIGIT), ("답",)),
-    Form(LOOSE, re.compile(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절")),
+    Form(LOOSE, re.compile(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
     Form(LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT), _CHOSEN_ZH_WORDS),
     Form(LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE), ("choice", "option", "statement", "one", "letter")),
     Form(LOOSE, re.compile(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), ("것",)),
@@ -158,6 +170,9 @@ WEAK = [
         rf"(?:与|和)\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*(?:完全)?(?:一致|相符|相同|吻合|匹配|符合)",
         rf"选项\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:是|为|都|均)*\s*(?:正确|符合题意|符合条件)",
         rf"选项\s*{_RUN}[^。；;\n]{{0,60}}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)",
+        rf"(?:综上(?:所述)?|因此|所以|故|即|可见|∴)[,，:：]?\s*(?:应?该?[是为])?\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*[。.]?\s*$",
+        rf"(?:^|[,，。;；\n])\s*(?:选项)?\s*{_RUN}\s?(?:选项|项)?\s?(?:是)?正确的?[,，;；]\s?(?:其[余他]|剩下)",
+        rf"\b(?:which|that|this)\s+is\s+(?i:option|choice)\s+{_RUN}",
         rf"(?:更?倾向于|倾向)(?:选择?)?\s*(?:选项)?\s*{_RUN}",
         rf"\b(?i:options?|choices?|statements?)\s+{_RUN}\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|true)",
         rf"\b(?:match(?:es)?|corresponds? to)\s+(?:the\s+)?(?i:option|choice)\s+{_RUN}",

@@ -15,6 +15,7 @@ from livek12.tasks.extraction.labelled import tabled_values
 from livek12.tasks.extraction.regions import tail
 from livek12.tasks.extraction.remarks import settled
 from livek12.tasks.extraction.stated import NOTHING, Found
+from livek12.tasks.extraction.substance import lists_options
 from livek12.tasks.extraction.values import find_values
 
 _OPEN_LIST = re.compile(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
@@ -35,6 +36,8 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
     if (tabled := tabled_values(tail(text), 1)) and read_labels(tabled[0]):
         return tabled, "labelled"
     values, method = find_values(text, question, truncated, committed_only=not any(o.text for o in question.options))
+    if values and lists_options(" ".join(values[0].split())):
+        return NOTHING
     if values and _ABOUT_SOMETHING.match(values[0]) and values[0].strip() not in {o.text for o in question.options}:
         return NOTHING
     return [_option_in(value) for value in values], method

@@ -26,7 +26,7 @@ _BOX = re.compile(
     re.DOTALL,
 )
 _BOX_NAMES = re.compile(r"\\(?:boxed|fbox|answer)")
-_TAG = re.compile(r"<\s*(/?)\s*(?:final_)?answer\s*>", re.IGNORECASE)
+_TAG = re.compile(r"<\s*(/?)\s*(?:(?:final_)?answer|ans)\s*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ _BREAK = re.compile(r"<br\s?/?>", re.IGNORECASE)
 _END_MARK_CHARS = 64
 _ENDING_MARKS = 4_000
 _END_MARK = re.compile(
-    r"(?:<[|｜]?/?(?!(?:final_)?answer\b)(?:[A-Za-z][\w▁.:-]{1,40}|(?-i:[spbiu])|0x[0-9A-F]{2})(?:\s?/|\s\d{1,3})?[|｜]?>"
+    r"(?:<[|｜]?/?(?!(?:final_)?answer\b|ans\b)(?:[A-Za-z][\w▁.:-]{1,40}|(?-i:[spbiu])|0x[0-9A-F]{2})(?:\s?/|\s\d{1,3})?[|｜]?>"
     r"|\[/?(?:[A-Z]{2,20}_[A-Z0-9_]{1,20}|INST|EOS|EOT|END|PAD|STOP|DONE)\])\Z",
     re.IGNORECASE,
 )

@@ -27,8 +27,10 @@ _SAID = re.compile(
     r"|[两二三四五2-5]个?空(?:依次|分别)?(?:应?填|为|是)\s*[:：]?"
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|(?:would|must|should|has to|will) be|[:：=])+"
     r"(?:\s*approximately)?"
-    r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이|[:：])+"
-    r"|(?:^|\n)#### (?=-?[$\\\d])|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))\s*[:：]?",
+    r"|(?<![a-z])ans(?:\.(?=\s)|\s?[:：=])"
+    r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이(?![다며고라었])|[:：])+"
+    r"|(?:^|\n)####\s?(?=-?[$\\\d(\[]|[a-z]\s?=)|(?<=\S) ?####\s(?=\S)"
+    r"|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))[^\S\n]*[:：]?",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(
@@ -133,14 +135,15 @@ def denied_until(text: str, end: int, value: str) -> int | None:
 
 _WRONG_INSIDE = re.compile(
     r"[(（,，]\s?(?:this|that|it|which)?\s?(?:is|was)?\s?(?:错|误|不对|不正确|作废|wrong|incorrect|not\s(?:correct|right)|틀|오답)|[✗✘❌]"
-    r"|[\d$}][^\n]{0,80}?(?:\b(?:wrong|incorrect|mistaken|scratch\sthat|reconsider)\b|不对|错误|有误|틀[리렸린])",
+    r"|(?:[\d$}]|(?<![A-Za-z])[A-J](?![A-Za-z]))[^\n]{0,80}?(?:\b(?:wrong|incorrect|mistaken|scratch\sthat|reconsider)\b|不对|错误|有误|틀[리렸린])",
     re.IGNORECASE,
 )
 
 
 def _sentence(text: str) -> str:
     """The first sentence or display of a text; points inside numbers and formulas do not end it."""
-    text = text.lstrip(" \t\r\n:：")[: 2 * SENTENCE_CHARS]
+    opened = _OPENS.match(text)
+    text = text[opened.end() if opened else 0 :][: 2 * SENTENCE_CHARS]
     inside = False
     for index, char in enumerate(text):
         if char == "$" and text[index - 1 : index] == "$" and index:
@@ -152,6 +155,10 @@ def _sentence(text: str) -> str:
         ):
             return text[:index]
     return text
+
+
+_OPENS = re.compile(r"[\s:：]*(?:```\w{0,10}\n\s*|(?<=\n)[-•+]\s+(?=\S))?")
+"""What may stand between "the answer is" and the answer: a new line, a fence of code, a bullet."""
 
 
 def _value_in(sentence: str) -> str | None:
@@ -190,7 +197,8 @@ def unmarked_value(text: str) -> Found:
         lines[0] = _ANSWERED.sub("", lines[0]) or lines[0]
         only = lines[0] if "，" in lines[0] else lines[0].rstrip("。 ")
         if len(lines) == 1 and len(only) <= 100 and not re.search(r"[。！？?]|[.!] \w", only):
-            return [_counted(only) or _stated_value(only) or only], "whole"
+            named = _IS_ANSWER.search(only)
+            return [_counted(only) or (named and named["value"]) or _stated_value(only) or only], "whole"
     last_lines = "\n".join(lines[-3:])
     for conclusion in list(_CONCLUSION.finditer(last_lines))[-1:]:
         rest = last_lines[conclusion.end() :]
@@ -203,6 +211,8 @@ def unmarked_value(text: str) -> Found:
             return [equation["value"]], "conclusion"
     if counted := _counted(_ANSWERED.sub("", lines[-1])) if _ANSWERED.match(lines[-1]) else None:
         return [counted], "conclusion"
+    if named := _IS_ANSWER.search(lines[-1]):
+        return [named["value"]], "conclusion"
     if stated := _stated(lines[-1]):
         value = [stated["value"].strip()]
         return (value if not _qualified(lines[-1], stated.start("value")) else [lines[-1]]), "conclusion"
@@ -212,6 +222,13 @@ def unmarked_value(text: str) -> Found:
         return [lines[-1].rstrip(".。")], "line"
     bold = _BOLD.fullmatch(lines[-1])
     return ([bold[1].strip()], "line") if bold else NOTHING
+
+
+_IS_ANSWER = re.compile(
+    r"(?<![\w$.,/^-])(?P<value>\$[^$\n]{1,100}\$|-?\d(?:[\d,.]{0,20}\d)?(?:/\d{1,9})?)\s?"
+    r"(?:is\sthe\s(?:\w{2,12}\s)?answer|(?:就是|即为|即是|是)(?:本题的?|最终|正确)?的?答案|(?:이|가)\s?(?:최종\s?)?(?:정답|답)(?:이|입|임))",
+    re.IGNORECASE,
+)
 
 
 def _is_number(line: str) -> bool:

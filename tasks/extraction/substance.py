@@ -50,7 +50,7 @@ def says_nothing(text: str, question: Question) -> bool:
     if _SIGN.fullmatch(text):
         return False
     if question.question_type in CHOICE_TYPES:
-        text = "\n".join(line for line in text.splitlines() if not _lists_options(line))
+        text = "\n".join(line for line in text.splitlines() if not lists_options(line))
     asked = " ".join([question.question, *(f"{option.label} {option.text}" for option in question.options)])
     own = _own_sentences(_without_loop(text)[:_READ], _signs(asked))
     blanks = [len(_OPEN_BLANK.findall(sentence)) for sentence in own]
@@ -69,7 +69,7 @@ _JUDGED = re.compile(
 )
 
 
-def _lists_options(line: str) -> bool:
+def lists_options(line: str) -> bool:
     """Whether a line is the options again, each with its label and without a word on any."""
     labels = [match[1] for match in _LABEL.finditer(line)]
     whole = len(labels) > 2 and "".join(labels) == "ABCDEFGHIJ"[: len(labels)]

@@ -20,6 +20,7 @@ from livek12.tasks.extraction.claims import (
     of_truth,
 )
 from livek12.tasks.extraction.denials import quoted
+from livek12.tasks.extraction.substance import lists_options
 from livek12.tasks.extraction.verdicts import label_verdicts
 
 
@@ -89,7 +90,7 @@ def _odd_ones(judged: dict[str, set[bool]], asked: Asked) -> Labels:
 
 _CIRCLED_OPTION = re.compile(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
 _QUOTED_LABEL = re.compile(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
-_NUMBERED_OPTION = re.compile(r"([1-9])\s?번\s?(?:[.．:：,，)）]|[-–—])\s?\S[^\n]*")
+_NUMBERED_OPTION = re.compile(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.．)）])\s?\S[^\n]*")
 
 
 def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
@@ -115,7 +116,7 @@ def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
     if len(lines) == 1 and (read_labels(lines[0]) or (_CIRCLED_OPTION.fullmatch(lines[0]) and asked.digits)):
         return claim(lines[0], NO_LABELS)
     form = OPTION_LINE if asked.known else _NUMBERED_OPTION
-    quoted = {option[1]: line for line in lines if (option := form.fullmatch(line))}
+    quoted = {option[1]: line for line in lines if (option := form.fullmatch(line)) and not lists_options(line)}
     if asked.several and 1 < len(quoted) == len(lines) < len(asked.known) and asked.known >= set(quoted):
         return claim(", ".join(quoted), frozenset(quoted))
     if len(quoted) == 1 and (not asked.known or asked.known >= set(quoted)):
