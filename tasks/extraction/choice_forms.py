@@ -117,6 +117,12 @@ class Form:
     words: tuple[str, ...] = ("",)
 
 
+_WRONG_ONE = (
+    r"(?:(?:错误|不正确|有误|不符合题意|不成立|不恰当|不合理|不可能|不属于)的?(?:一项|选项|说法|叙述|结论)?\s*(?:应该?)?(?:是|为)"
+    r"|\b(?i:statement|option|one|choice)\s(?:that|which)\sis\s(?:not\s(?:right|correct|true)|wrong|false|incorrect)\sis"
+    r"|(?:틀린|않은|잘못된)\s*것은)\s*[:：]?\s*(?:选项)?\s*"
+)
+"""Where the question asks for it, the wrong one is the answer."""
 _ONLY_ZH = r"只有\s*(?:选项|第)?\s*"
 _ONLY_EN = r"\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?"
 _SOLUTION_WORDS = ("solution", "conclusion", "result", "decision", "verdict")
@@ -138,6 +144,7 @@ FORMS = [
     Form(LOOSE, re.compile(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
     Form(LOOSE, re.compile(_RUN + _RIGHT_EN), ("answer", "choice", "option", "only")),
     Form(LOOSE, re.compile(_RUN + _RIGHT_ZH_BEHIND), ("答案", "选项", "正确")),
+    Form(LOOSE, re.compile(_WRONG_ONE + _RUN), ("错", "不", "误", "that is", "which is", "것은")),
     Form(LOOSE, re.compile(_ONLY_ZH + _RUN + r"\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)"), ("只有",)),
     Form(LOOSE, re.compile(_ONLY_EN + _RUN + r"\s+(?:is|are|works|fits|match|satisf|holds)"), ("only",)),
     Form(LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),

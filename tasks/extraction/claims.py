@@ -156,7 +156,8 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _WRONG_ONE = re.compile(
-    r"(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理|incorrect|wrong|false|틀린|않은)[^。.．\n；;，,]{0,5}$",
+    r"(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
+    r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$",
     re.IGNORECASE,
 )
 _AMONG = re.compile(r"\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))")
@@ -169,7 +170,7 @@ _OF_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _COMMITS = re.compile(r"答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답", re.IGNORECASE)
-_REFUSAL_CHARS = 12
+_REFUSAL_CHARS = 16
 
 
 def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels | None:
@@ -177,7 +178,7 @@ def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels 
     start = match.start("run")
     before = cleaned[max(0, start - _REFUSAL_CHARS) : start]
     wrong_one = match.re not in FILLED and _WRONG_ONE.search(before) is not None
-    if match.re not in FILLED and (_REFUSAL.search(before) or (wrong_one and not asked.wrong)):
+    if (wrong_one and not asked.wrong) or (match.re not in FILLED and not wrong_one and _REFUSAL.search(before)):
         return None
     if match["run"].strip() == "A" and _ARTICLE.match(cleaned, start + len(match["run"].rstrip())):
         return None

@@ -86,3 +86,51 @@ def test_part_labels_before_boxes_give_their_order() -> None:
 )
 def test_headings_and_plain_conclusions(response: str, expected: str | None) -> None:
     assert answers(response) == ([] if expected is None else [expected])
+
+
+FORMS_ONE = [
+    ("答案：B<eoa>", "B"), ("B<|end|>\n", "B"), ("答案是B<br>", "B"), ("so #### B", "B"), ("so\n#### B", "B"),
+    ("只有 C 正确，其他选项均错误。", "C"), ("Only C is correct; the others are wrong.", "C"),
+    ("B is the only correct option.", "B"), ("因此B", "B"), ("B是正确答案。", "B"), ("答案：\nB. 5\nC. 7", "?"),
+    ("正确答案应该是\nA. 3\nB. 5\nC. 7\nD. 9", "?"), ("A. 3 B. 5 C. 7 D. 9", None), ("无法选择C。", None),
+    ("对应于选项 B. $2\\sqrt3-1$ 是错误的", "?"), ("B. $2\\sqrt3-1$ is false.", "?"),
+    ('答案：A<span style="display:none">答案：B</span>', "A"), ("答案：~~A~~ B", "B"), ("故选B<!-- 故选C -->", "B"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "labels"), FORMS_ONE)
+def test_further_forms_of_one_choice(response: str, labels: str | None) -> None:
+    assert chosen(response) in ({None, "?"} if labels is None else {labels})
+
+
+@pytest.mark.parametrize(
+    ("response", "labels"),
+    [("3번 - 물은 끓는다", "3"), ("3) 물은 끓는다", "3"), ("③만 옳다.", "3"), ("3번을 선택한다.", "3")],
+)
+def test_further_forms_of_a_korean_choice(response: str, labels: str) -> None:
+    assert chosen(response, language="ko") == labels
+
+
+FORMS_VALUE = [
+    ("we have 18. #### 18", "18"), ("we have it\n#### 18", "18"), ("The answer is:\n```\n12\n```", "12"),
+    ("Answer:\n- 12", "12"), ("12 is the answer.", "12"), ("12가 정답이다.", "12"), ("<ans>12</ans>", "12"),
+    ("Ans. 12", "12"), ("The answer is exactly $12$.", "$12$"), ("12<eoa>", "12"), ("答案：12 解析：略", "12"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "value"), FORMS_VALUE)
+def test_further_forms_of_a_value(response: str, value: str) -> None:
+    assert answers(response, ask("short_answer")) == [value]
+
+
+def test_the_label_before_a_box_is_chosen() -> None:
+    assert answers(r"选项 D. \boxed{-7/2}", ask("single_choice")) == ["D. -7/2"]
+
+
+def test_the_wrong_one_is_not_the_one_called_right() -> None:
+    asked = {"question": "下列说法错误的是（ ）"}
+    assert chosen("选项A是正确的", **asked) == "?"
+    assert chosen("A正确，B正确，C错误，D正确。", **asked) == "C"
+    assert chosen("错误的是C。", **asked) == "C"
+    assert chosen("故选C。C错误。", **asked) == "C"
+    assert chosen("故选C。但C其实是正确的。", **asked) == "?"

@@ -179,3 +179,16 @@ def test_a_value_of_no_option_is_wrong(answer: str, said: str) -> None:
     given = tuple(options("12", "15", "18", "21"))
     assert outcome("B", answer, "single_choice", options=given) == said
     assert outcome("B", answer, "single_choice", options=given[:2]) in {said, "undecided"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("D. it can't be A or B", "accept"),
+        ("D: 因为其他选项不符合题意", "accept"),
+        ("B. it can't be A or D", "undecided"),
+    ],
+)
+def test_a_letter_with_words_where_no_type_is_known(answer: str, said: str) -> None:
+    assert outcome("D", answer) == said
+    assert outcome("A", "A. 3 B. 5 C. 7 D. 9") == "undecided"
