@@ -109,7 +109,7 @@ FILLED = (
 
 
 @dataclass(frozen=True)
-class Form:
+class ClaimForm:
     """A way to commit to labels, how strongly, and words without one of which (in small letters) a text has it not."""
 
     strength: int
@@ -129,37 +129,39 @@ _SOLUTION_WORDS = ("solution", "conclusion", "result", "decision", "verdict")
 _CHOSEN_ZH = re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)
 _CHOSEN_ZH_WORDS = ("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合", "合适", "恰当", "成立", "最")
 FORMS = [
-    Form(MARKED, _REGION, ("〖", "〘")),
-    Form(EXPLICIT, re.compile(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), ("选", "選")),
-    Form(EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _RUN), ("答",)),
-    Form(EXPLICIT, re.compile(f"(?i:{_ANSWER_EN})" + _RUN), ("ans",)),
-    Form(
+    ClaimForm(MARKED, _REGION, ("〖", "〘")),
+    ClaimForm(EXPLICIT, re.compile(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), ("选", "選")),
+    ClaimForm(EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _RUN), ("答",)),
+    ClaimForm(EXPLICIT, re.compile(f"(?i:{_ANSWER_EN})" + _RUN), ("ans",)),
+    ClaimForm(
         EXPLICIT, re.compile(f"(?i:{_SOLUTION_EN})" + _RUN), ("solution", "conclusion", "result", "decision", "verdict")
     ),
-    Form(EXPLICIT, re.compile(_KO + _RUN), ("답",)),
-    Form(EXPLICIT, re.compile(r"#{4}\s?" + _RUN + r"[.。]?(?=\n|\Z)"), ("####",)),
-    Form(LOOSE, _CHOSEN_ZH, _CHOSEN_ZH_WORDS),
-    Form(LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN), ("choice", "option", "statement", "one", "letter")),
-    Form(LOOSE, re.compile(_PICK_EN + _RUN), ("choose", "pick", "select", "answer")),
-    Form(LOOSE, re.compile(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
-    Form(LOOSE, re.compile(_RUN + _RIGHT_EN), ("answer", "choice", "option", "only")),
-    Form(LOOSE, re.compile(_RUN + _RIGHT_ZH_BEHIND), ("答案", "选项", "正确")),
-    Form(LOOSE, re.compile(_WRONG_ONE + _RUN), ("错", "不", "误", "that is", "which is", "것은")),
-    Form(LOOSE, re.compile(_ONLY_ZH + _RUN + r"\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)"), ("只有",)),
-    Form(LOOSE, re.compile(_ONLY_EN + _RUN + r"\s+(?:is|are|works|fits|match|satisf|holds)"), ("only",)),
-    Form(LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),
-    *(Form(LOOSE, pattern) for pattern in FILLED),
-    Form(CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN)),
-    Form(CORRECTED, re.compile(f"(?i:{_TURNED})" + _RUN), ("wait", "actually", "second")),
+    ClaimForm(EXPLICIT, re.compile(_KO + _RUN), ("답",)),
+    ClaimForm(EXPLICIT, re.compile(r"#{4}\s?" + _RUN + r"[.。]?(?=\n|\Z)"), ("####",)),
+    ClaimForm(LOOSE, _CHOSEN_ZH, _CHOSEN_ZH_WORDS),
+    ClaimForm(LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN), ("choice", "option", "statement", "one", "letter")),
+    ClaimForm(LOOSE, re.compile(_PICK_EN + _RUN), ("choose", "pick", "select", "answer")),
+    ClaimForm(LOOSE, re.compile(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
+    ClaimForm(LOOSE, re.compile(_RUN + _RIGHT_EN), ("answer", "choice", "option", "only")),
+    ClaimForm(LOOSE, re.compile(_RUN + _RIGHT_ZH_BEHIND), ("答案", "选项", "正确")),
+    ClaimForm(LOOSE, re.compile(_WRONG_ONE + _RUN), ("错", "不", "误", "that is", "which is", "것은")),
+    ClaimForm(LOOSE, re.compile(_ONLY_ZH + _RUN + r"\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)"), ("只有",)),
+    ClaimForm(LOOSE, re.compile(_ONLY_EN + _RUN + r"\s+(?:is|are|works|fits|match|satisf|holds)"), ("only",)),
+    ClaimForm(LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),
+    *(ClaimForm(LOOSE, pattern) for pattern in FILLED),
+    ClaimForm(CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN)),
+    ClaimForm(CORRECTED, re.compile(f"(?i:{_TURNED})" + _RUN), ("wait", "actually", "second")),
 ]
 DIGIT_FORMS = [
-    Form(EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _DIGIT), ("答",)),
-    Form(EXPLICIT, re.compile(_ANSWER_EN + _DIGIT, re.IGNORECASE), ("ans",)),
-    Form(EXPLICIT, re.compile(_KO + _DIGIT), ("답",)),
-    Form(LOOSE, re.compile(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
-    Form(LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT), _CHOSEN_ZH_WORDS),
-    Form(LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE), ("choice", "option", "statement", "one", "letter")),
-    Form(LOOSE, re.compile(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), ("것",)),
+    ClaimForm(EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _DIGIT), ("答",)),
+    ClaimForm(EXPLICIT, re.compile(_ANSWER_EN + _DIGIT, re.IGNORECASE), ("ans",)),
+    ClaimForm(EXPLICIT, re.compile(_KO + _DIGIT), ("답",)),
+    ClaimForm(LOOSE, re.compile(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
+    ClaimForm(LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT), _CHOSEN_ZH_WORDS),
+    ClaimForm(
+        LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE), ("choice", "option", "statement", "one", "letter")
+    ),
+    ClaimForm(LOOSE, re.compile(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), ("것",)),
 ]
 _SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"
 _SUM_UP_ZH = r"(?:综上|因此|所以|总之|可知|可见)[^。；;\n故]{0,40}?"
