@@ -229,7 +229,7 @@ def _line(number: int, row: Row) -> bytes:
     try:
         said = {name: row[name] for name in FIELDS if row.get(name) is not None}
         name = row.get("id")
-        said["id"] = name if isinstance(name, str | int) and name not in ("", True, False) else number
+        said["id"] = name if isinstance(name, str | int) and not isinstance(name, bool) and name != "" else number
         return json.dumps(said, default=_plain).encode()
     except (AttributeError, TypeError, ValueError, RecursionError):
         return b"null"  # which the reader of rows says is none

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from livek12 import Judgement, UserError, Verifier, verify
+from livek12.evaluation.verify import FIELDS
+from livek12.judges.grade import GradingConfig, judge_version
 
 Json = dict[str, Any]
 
@@ -21,6 +26,7 @@ def verifier() -> Iterator[Verifier]:
 def test_one_response() -> None:
     right = verify(r"\frac{1}{2}", "So the answer is 0.5.")
     assert (right.decision, right.score, right.extracted) == ("accept", 1.0, ["0.5"])
+    assert right.judge == judge_version(GradingConfig()), "as on the card, in runs and in judge-pairs"
     assert verify("(x+1)^2", r"\boxed{x^2+2x+2}").decision == "reject"
     assert verify("B", "故选B。", question_type="单选题", options={"A": "1", "B": "2"}).decision == "accept"
     assert verify(["1", "2"], r"\boxed{1} and \boxed{2}", question_type="fill_in_blank").extracted == ["1", "2"]
@@ -64,3 +70,37 @@ def test_settings_that_cannot_be(settings: Json, words: str) -> None:
 def test_an_empty_batch(verifier: Verifier) -> None:
     assert verifier.batch([]) == []
     assert isinstance(verifier.verify("1", "1"), Judgement)
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.binary(max_size=5)
+    | st.just(...),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+ROWS = st.lists(st.dictionaries(st.sampled_from([*FIELDS, "id", "more"]), VALUES), max_size=8)
+
+
+@settings(max_examples=40)
+@given(rows=ROWS)
+def test_whatever_rows_hold_each_has_a_judgement_and_no_other_is_touched(verifier: Verifier, rows: list[Json]) -> None:
+    sound = {"gold": "12", "response": "The answer is 12."}
+    judged = verifier.batch([part for row in rows for part in (row, sound)])
+    assert len(judged) == 2 * len(rows)
+    assert all(found.decision == "accept" for found in judged[1::2])
+    assert all(found.score is None for found in judged if found.decision == "undecided")
+
+
+def test_values_of_other_libraries_are_read(verifier: Verifier) -> None:
+    rows = [
+        {"gold": np.int64(12), "response": np.str_("12")},
+        {"gold": np.float32(0.5), "response": "1/2"},
+        {"gold": np.array(["1", "2"]), "response": "1; 2", "question_type": "fill_in_blank"},
+        {"gold": ("1", "2"), "response": "1; 2", "question_type": "fill_in_blank", "images": [{"bytes": b"GIF"}]},
+    ]
+    assert [found.decision for found in verifier.batch(rows)] == ["accept"] * 4
