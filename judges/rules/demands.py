@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from livek12.judges.rules.notation import to_latex
+from livek12.judges.rules.spoken import spoken_sums
 from livek12.judges.rules.tokens import Token, Unparsable, tokenize
 
 MAX_CHARS = 6_000
@@ -38,11 +39,21 @@ _IN_FRONT = {
         *("expand", "multiply", "distribute", "remove the brackets", "remove the parentheses"),
         *("展开", "去括号", "전개하"),
     ),
-    "simplify": ("simplify", "reduce", "化简", "约分", "간단히 하", "약분하"),
+    "simplify": ("simplify", "reduce", "化简", "约分", "约简", "간단히 하", "약분하"),
     "rationalise": ("rationali", "分母有理化", "유리화하"),
     "evaluate": ("compute", "calculate", "evaluate", "work out", "perform", "计算", "求值", "계산하", "값을 구하"),
     "find": ("find", "determine", "what is", "what's", "what does", "how much is", "give", "state", "the value of"),
-    "convert": ("write", "rewrite", "express", "convert", "change", "用科学记数法表示", "用科学计数法表示", "나타내"),
+    "convert": (
+        "write",
+        "rewrite",
+        "express",
+        "convert",
+        "change",
+        "turn",
+        "用科学记数法表示",
+        "用科学计数法表示",
+        "나타내",
+    ),
     "round": ("round", "approximate"),
     "square": ("complete the square", "配方"),
     "solve": ("solve", "解方程", "解不等式", "방정식을 푸"),
@@ -51,7 +62,7 @@ _AT_BLANK = ("__", "\\_\\_", "\\underline", "\\uline", "?", "？", "▲")
 _BEHIND = {
     "factor": ("因式分解", "分解因式", "分解质因数", "인수분해", "소인수분해"),
     "expand": ("展开", "전개"),
-    "simplify": ("化简", "约分", "간단히", "약분"),
+    "simplify": ("化简", "约分", "约简", "간단히", "약분"),
     "rationalise": ("分母有理化", "유리화"),
     "evaluate": ("的值", "的结果", "의 값", "계산"),
     "convert": (
@@ -84,6 +95,7 @@ def _any_of(verbs: dict[str, tuple[str, ...]]) -> tuple[re.Pattern[str], dict[st
 _FRONT_VERB, _FRONT_KINDS = _any_of(_IN_FRONT)
 _BEHIND_VERB, _BEHIND_KINDS = _any_of(_BEHIND)
 _STEP = re.compile(r"(?:^|[.;:!?。；：，,\n\]]|\b(?:please|then|fully|completely|(?:can|could) you)|\d\))[\s*]*$")
+_SHAPE_STEP = re.compile(rf"{_STEP.pattern}|\b(?:to|and|by) $")
 _ENDING = re.compile(
     r"(?:(?P<evaluate> the (?:exact |numerical )?(?:value|result) of)"
     r"|(?P<factor> the (?:(?:complete |full |prime )?factori[sz]ation|(?:completely |fully )?factored form) of)"
@@ -95,7 +107,7 @@ _PARTICLE = re.compile(r"(?:进行|[을를의]|(?:[을를]\s*완전히)|(?:의\s
 _FILLER = re.compile(
     r"(?:[\s:：*]|\b(?:and (?:simplify|evaluate)|the|following|expressions?|value|result|of"
     r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical"
-    r"|given|below|sum|product|each|equations?|inequality|radical|determinant|integral|limit|angle|denominators?|in|algebraic)\b"
+    r"|given|below|sum|product|each|equations?|inequality|radical|ratio|determinant|integral|limit|angle|denominators?|in|algebraic)\b"
     r"|for \$?[a-z]\$?(?=[\s:,])"
     r"|下列|多项式|各?式子?|代数式|方程|分数|下面|结果|[.。．，,：]|다음|식|을|를)*",
     re.IGNORECASE,
@@ -172,7 +184,7 @@ def demand(question: str) -> Demand:
         return _NONE
     lower = question.lower()
     forms = {kind for kind, pattern in _FORMS.items() if pattern.search(lower)} if _HINT.search(lower) else set()
-    tasks = [*_in_front(question), *_behind(question)]
+    tasks = [*spoken_sums(question)] or [*_in_front(question), *_behind(question)]
     if len({"".join(to_latex(expression).split()) for _, expression in tasks}) > 1:
         tasks = []
     forms |= {kind for kind, _ in tasks}
@@ -191,7 +203,8 @@ def _in_front(text: str) -> Iterator[tuple[str, str]]:
         kind, end = _FRONT_KINDS[verb[0]], verb.end()
         if verb[0].isascii():
             ending = _ENDING.match(lower, end)
-            if ending is None or not _STEP.search(lower, max(0, verb.start() - MAX_STEP), verb.start()):
+            step = _SHAPE_STEP if kind in _BY_SHAPE else _STEP
+            if ending is None or not step.search(lower, max(0, verb.start() - MAX_STEP), verb.start()):
                 continue
             kind = ending.lastgroup or kind
             end = ending.end()

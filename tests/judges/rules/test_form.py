@@ -108,6 +108,17 @@ Solve the inequality 2x > 8. @ x > 4 @ 2x > 8 @ reject
 Round $\pi$ to two decimal places. @ 3.14 @ 3.14159 @ undecided
 Find the area of the square with side $\sqrt{2}$. @ 2 @ \sqrt{2}^2 @ accept
 Compute the number of divisors of $2^{10}$. @ 11 @ 11 @ accept
+What is the square root of 81? @ 9 @ \sqrt{81} @ reject
+What is the square root of 81? @ 9 @ 9 @ accept
+What is 2 to the power of 6? @ 64 @ 2^6 @ reject
+What is 5 cubed? @ 125 @ 5^3 @ reject
+Find $3/4$ of 100. @ 75 @ 3/4 \cdot 100 @ reject
+What is the sum of 1/4 and 1/2? @ 3/4 @ 1/4+1/2 @ reject
+What is the sum of 1/4 and 1/2? @ 3/4 @ 6/8 @ accept
+What is the product of 3 and 4 apples and 5 pears? @ 12 @ 3\cdot 4 @ accept
+Use the distributive property to expand 3(2x+5). @ 6x+15 @ 3(2x+5) @ reject
+Simplify the ratio 12:18. @ 2:3 @ 12:18 @ reject
+Turn 1.2 into a fraction in simplest form. @ 6/5 @ 1.2 @ reject
 Solve: 12 + 5 @ 17 @ 12+5 @ reject
 Expand: (2x+1)(x-3) = ___ @ 2x^2-5x-3 @ (2x+1)(x-3) @ reject
 Solve $2x=6$. @ x=3 @ 2x=6 @ reject
@@ -146,6 +157,9 @@ $\sqrt{16}$=____ @ 4 @ \sqrt{16} @ reject
 $|-3|+\sqrt{4}=$（　　） @ 5 @ |-3|+\sqrt4 @ reject
 化简二次根式 $\sqrt{20}$ @ 2\sqrt5 @ \sqrt{20} @ reject
 计算下列算式的结果：$3\times 4$ @ 12 @ 4\times 3 @ reject
+约简 $\frac{14}{21}$ @ 2/3 @ 14/21 @ reject
+已知 $f(x)=x^2$，则 $f(3)=$____ @ 9 @ f(3) @ reject
+已知 $f(x)=x^2$，则 $f(3)=$____ @ 9 @ f(3)=9 @ accept
 去括号：$-(x-y)$ @ y-x @ -(x-y) @ reject
 函数 $f(x)=x^2$ 的值域是 @ [0,+\infty) @ [0,+\infty) @ accept
 将正方体展开，面积是多少？ @ 2\cdot 3 @ 6 @ accept
