@@ -25,6 +25,8 @@ from tests.engines.conftest import needs
 from tests.engines.helpers import gone, wait_until
 from tests.evaluation.verify_rows import calm, step
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def verifier() -> Iterator[Verifier]:
@@ -32,10 +34,9 @@ def verifier() -> Iterator[Verifier]:
         yield verifier
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_batches_say_what_a_calm_process_says(workers: int) -> None:
+def test_batches_say_what_a_calm_process_says() -> None:
     rows = step()
-    with Verifier(workers=workers) as verifier:
+    with Verifier(workers=3) as verifier:
         assert verifier.batch(rows) == calm()
         assert verifier.batch(rows[::-1])[::-1] == calm()
     assert {found.decision for found in calm()} == {"accept", "reject", "undecided"}
@@ -110,7 +111,6 @@ def test_a_fork_of_many_threads_that_are_at_work(verifier: Verifier) -> None:
         assert all(future.result() == calm() for future in busy)
 
 
-@pytest.mark.slow
 def test_a_forked_data_loader(verifier: Verifier) -> None:
     needs("torch")
     from torch.utils.data import DataLoader
@@ -122,7 +122,6 @@ def test_a_forked_data_loader(verifier: Verifier) -> None:
     assert [found for batch in loader for found in batch] == calm()  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
 def test_ray_tasks(verifier: Verifier) -> None:
     needs("ray")
     import ray

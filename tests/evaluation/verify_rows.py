@@ -18,8 +18,8 @@ HOSTILE = (
     "polynomials 31",
     "huge 20",
     "huge 40",
-    "letters 100000",
-    "a megabyte of braces",
+    "pluses 300",
+    "open braces",
     "matrix 30x30",
 )
 PROMPTS: list[Json] = [
