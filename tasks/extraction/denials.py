@@ -7,6 +7,7 @@ is told of others, or only supposed, takes nothing back. Linear in the text: eac
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from livek12.tasks.extraction.remarks import is_told
 
@@ -18,12 +19,12 @@ _WRONG_ZH = (
 )
 _VERY_ZH = r"(?>是|也|却|并|显然|其实|可能|应该|肯定|都|中|里|存在|出现|了|有|[^\S\n]){0,5}"
 _WRONG_EN = (
-    r"(?:(?:not|n['’]t)\s(?:\w{2,12}\s)?(?:correct|right|the|true|valid|possible|it|an?|what)\b"
+    r"(?:(?:not|n['’]t)\s(?:\w{2,12}\s)?(?:correct|right|the|true|valid|possible(?!\sto)|it|an?|what)\b"
     r"|can(?:not|['’]t)\sbe(?:\s(?:right|correct|true|it|so|the|valid|possible)\b|(?=[.,!;\n]))"
     r"|(?:\w{2,12}\s)?(?:wrong|incorrect|false|mistaken|impossible|invalid|inconsistent|an?\s(?:\w{2,12}\s)?(?:mistake|error|typo))\b)"
 )
 _IS_EN = (
-    r"\s?(?:\b(?:is|was|are|were|seems?|looks?|must\sbe|would\sbe|would|has\sto\sbe)\s|['’]s\s"
+    r"\s?(?:\b(?:is|was|are|were|seems?|looks?|must\sbe|would\sbe|would|has\sto\sbe|turns\sout\sto\sbe)\s|['’]s\s"
     r"|\b(?:is|was|are|were|does)(?=n['’]t)|(?=cannot|can['’]t))"
 )
 _WRONG_KO = r"(?:틀|잘못|오답|옳지|맞지|아니|아닙|적절하지|성립하지)"
@@ -33,7 +34,7 @@ _NEXT = re.compile(
     _SIGNS + r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|하지만|그러나|그런데|아)[,，]?\s?)?"
     r"(?:"
     rf"(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:答案|选项|选择|结果|结论|项|值|说法|解|数)?{_VERY_ZH}{_WRONG_ZH}"
-    rf"|[(（【\[]\s?(?:this|that|it|which)?{_IS_EN}?(?:{_WRONG_EN}|not\b)|[✗✘❌]"
+    rf"|[(（【\[]\s?(?:this|that|it|which)?{_IS_EN}?(?:{_WRONG_EN}|not\b)|[✗✘❌]|wrong\s?[.!]"
     rf"|[(（【\[]\s?(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?{_VERY_ZH}(?:{_WRONG_ZH}|误|舍)|[(（【\[]\s?(?:틀|오답|×)"
     rf"|(?:this|that|it|which)(?:\s(?:answer|value|choice|option|result|one|number))?{_IS_EN}{_WRONG_EN}"
     rf"|(?:이것은|이건|이는|그것은|그건|이\s?(?:값|답|선택)은)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}"
@@ -45,7 +46,7 @@ _REPLACED = re.compile(
     _SIGNS + r"(?:(?:但是?|不过|然而|其实|but|however|아)[,，]?\s?)?"
     r"(?:不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)"
     r"|(?:应改|改)(?:为|成|选)"
-    r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
+    r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b|nope\b|nah\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
     r"|it\s(?:should|must|ought)\b|아니[,，요.]|사실은|(?:잠깐|잠시만)"
     r")",
     re.IGNORECASE,
@@ -56,17 +57,17 @@ _INSTEAD = re.compile(
 )
 """The same where they follow at once; later, they may speak of anything."""
 _RETRACTION = (
-    r"(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s){0,2}"
+    r"(?:(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s|[哦啊呃额嗯唉哎][,，]?\s?)){0,2}"
     r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\ssecond\sthoughts?|correction\b|scratch\sthat|oops\b|my\s(?:mistake|bad|apologies)"
     r"|(?:i['’]m\s)?sorry[,.]\s(?:i|it|the|that|wrong|correct|my)|apologies\b|i\s(?:was|am|have\sbeen)\s(?:wrong|mistaken)"
     r"|i\s(?:have\s)?(?:made|miscalculat|misread|mistook|misappl)|let\sme\s(?:correct|fix|redo|reconsider|re-?(?:calculate|compute|think|evaluate|examine))"
-    r"|that['’]s\s(?:not\sright|wrong|incorrect)|make\sthat\b|i\smeant?\b|strike\sthat"
+    r"|that['’]s\s(?:not\sright|wrong|incorrect)|make\sthat\b|i\s(?:now\s)?(?:take\s(?:that|this|it)\sback|retract|withdraw)|(?:ignore|disregard)\s(?:that|this|it|the\s(?:above|previous))|i\smeant?\b|strike\sthat"
     r"|actually[,]?\s(?:no\b|i\b|it(?:['’]s|\sis|\sshould|\smust)|that(?:['’]s|\sis)|the\s(?:correct\s|right\s|final\s)?(?:answer|value|result)|(?:option\s)?\S{1,12}[.。]?\s?(?:\n|\Z))"
     r"|(?:it|this|that|the\s(?:answer|value|result))\sshould\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b"
-    r"|(?:等等|等一下|等下|慢着|且慢|稍等)\s?[,，。.!！…:：]|更正|订正|纠正|修正一?下|抱歉|对不起|重新(?:计算|考虑|审视|思考|算|检查)"
+    r"|(?:等等|等一下|等下|慢着|且慢|稍等)\s?[,，。.!！…:：]|更正|订正|纠正|修正一?下|抱歉|对不起|不好意思|想了想|重新(?:计算|考虑|审视|思考|算|检查)"
     r"|其实(?:应|答案|正确|是错|选|不)|实际上(?:应该?(?:是|为|选)|答案|正确答案)|改(?:选|为|成)"
     r"|(?:我|前面|上面|刚才|刚刚)(?:前面|上面|刚才)?(?:[算看写说想弄搞选答记]错|犯了?错|搞混|出错)|[算看写说弄搞]错了?[,，。.!！]"
-    r"|정정|수정|실수|착각|미안|죄송|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
+    r"|정정|수정|실수|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
 )
 _LATER = re.compile(_BREAK + _RETRACTION, re.IGNORECASE)
 _AT_ONCE = re.compile(_SIGNS + _RETRACTION, re.IGNORECASE)
@@ -78,7 +79,7 @@ _ANSWER_WRONG = re.compile(
     rf"(?:answer|result|choice|conclusion|calculation|solution|reasoning|value)(?:\s(?:above|given))?{_IS_EN}{_WRONG_EN}"
     r"|\bi\s(?:have\s)?made\s(?:an?|some|the)\s(?:\w{2,12}\s){0,2}(?:error|mistake)|\b(?:edit|update|erratum)\s?[:：]"
     r"|\b(?:my|the)\s(?:answer|calculation|solution|reasoning)(?:\sabove)?\s(?:has|contains)\san?\s(?:\w{2,12}\s)?(?:error|mistake)"
-    rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}",
+    rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|결론|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}",
     re.IGNORECASE,
 )
 _NONE_RIGHT = re.compile(
@@ -105,9 +106,19 @@ _DASHED = re.compile(
 _ANYWHERE = (_DASHED, _LATER, _ANSWER_WRONG, _NONE_RIGHT)
 
 
-def taken_back(text: str, end: int) -> int | None:
+@dataclass(frozen=True)
+class Named:
+    """How an answer is named again (None: not looked for), how others are, and whether "wrong" alone denies it."""
+
+    this: re.Pattern[str] | None
+    others: re.Pattern[str]
+    strict: bool = True
+
+
+def taken_back(text: str, end: int, named: Named) -> int | None:
     """Where the words end that take back the answer before `end`; None where it stands to the end of the text."""
-    first, last = _sentence_starts(text, end)
+    starts = _sentence_starts(text, end)
+    first, last = (starts[1] if len(starts) > 1 else end), starts[-1]
     for pattern, places in (
         (_NEXT, (end, first, last)),
         (_REPLACED, (end, first, last)),
@@ -123,24 +134,68 @@ def taken_back(text: str, end: int) -> int | None:
         for match in pattern.finditer(text, end):
             if not is_told(text, match.start(), match.end()):
                 return match.end()
+    return _rejected(text, starts, named)
+
+
+def _rejected(text: str, starts: list[int], named: Named) -> int | None:
+    """Where a sentence ends that rejects the answer: one that names it and no other, or one near it or last."""
+    for number, start in enumerate(starts):
+        until = min(starts[number + 1] if number + 1 < len(starts) else len(text), start + _SENTENCE_CHARS)
+        sentence = text[start:until]
+        is_named = named.this is not None and named.this.search(sentence) is not None
+        if not is_named and number > 1 and number < len(starts) - 1:
+            continue
+        words = named.this.sub("", sentence) if named.this is not None and is_named else sentence
+        found = (_DISCARDED if is_named else _REJECTION).search(words)
+        found = found or (_CALLED_WRONG.search(words) if named.strict and not is_named else None)
+        if found and not named.others.search(words) and not _THE_REST.search(words) and not is_told(text, start, until):
+            return until
     return None
 
 
-def _sentence_starts(text: str, end: int) -> tuple[int, int]:
-    """Where the next sentence begins (the printed text of an option may come first), and where the last one does."""
-    first = _SENTENCE_END.search(text, end)
-    last = max(text.rfind(sign, end, len(text.rstrip()) - 1) for sign in ("。", "！", "!", "？", "?", "\n", ". "))
-    return first.end() if first else end, max(end, last + 1)
+_SENTENCE_CHARS = 200
+_CONTRADICTED_ZH = r"(?:自相|题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|(?:发现|得到|得出|出现|是|相|明显)矛盾"
+_REJECTION = re.compile(
+    rf"[看算弄搞想答选写]错|作废|不好意思|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|{_CONTRADICTED_ZH}"
+    r"|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改选|改答"
+    r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked)\b"
+    r"|\b(?:this|that|it|answer|option|choice|value|result)\b[^.\n]{0,40}\b(?:rejected|discarded|invalid)\b|\b(?:ignore|disregard)\s(?:that|this|it|the\sabove)"
+    r"|\btake\s(?:that|this|it)\sback|\btry\sagain|\bchanged?\smy\smind|\banswer\sis\sdifferent"
+    r"|n['’]t\s(?:look|seem|sound|be|feel)\s(?:right|correct)|\bcontradicts\b|\ba\scontradiction,?\sso\b"
+    r"|무시(?:해\s?주|하세요|하십시오|바랍)|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|정정|착각|실수|모순이|만족하지\s?않|될\s?수\s?없",
+    re.IGNORECASE,
+)
+_CALLED_WRONG = re.compile(
+    r"错了|不对|不正确|不成立|有误|\b(?:wrong|incorrect|not\s(?:\w{2,12}\s)?(?:right|correct|valid))\b|틀[렸리린립]|옳지\s?않|맞지\s?않",
+    re.IGNORECASE,
+)
+_DISCARDED = re.compile(
+    rf"{_CONTRADICTED_ZH}|不满足|不符合?(?:题|条件|要求)|与[^，。]{{1,12}}不符|作废|(?:是|为)干扰项|应?舍[去弃]|(?:应|被|要|可)排除|站不住"
+    r"|\b(?:discard(?:ed)?|reject(?:ed)?|contradict(?:s|ion|ed)?|ruled\sout|invalid|fails?|violates?|flawed|disregard|ignore)\b"
+    r"|만족하지\s?않|모순|제외|될\s?수\s?없",
+    re.IGNORECASE,
+)
+_THE_REST = re.compile(
+    r"其他|其余|另外|别的|剩下|\b(?:others?|remaining|rest|alternatives?|if|otherwise|without|avoid)\b|나머지|다른|[若如]|避免|否则",
+    re.IGNORECASE,
+)
 
 
-_SENTENCE_END = re.compile(r"[。！!？?\n]|[.](?=\s)")
+def _sentence_starts(text: str, end: int) -> list[int]:
+    """Where the answer ends, and where each sentence behind it begins: its printed text may come first."""
+    ends = (match.end() for match in _SENTENCE_END.finditer(text, end))
+    return [end, *(start for start in ends if text[start : start + _SENTENCE_CHARS].strip())]
+
+
+_SENTENCE_END = re.compile(r"[。！!？?\n；;]\s*|[.](?=\s)\s*|．(?!\d)\s*")
 _VALUE_CHARS = 60
 _LOOKS = 50
 _BEFORE_CHARS = 40
 _ENDING_KO = re.compile(r"(?:입니다|이다|임|이에요|예요)$")
+_ALONE_IN_BRACKETS = re.compile(r"\([^(),]+\)")
 _NOT_BEFORE = re.compile(
     r"(?:(?:答案|结果|值|最终)(?:绝|肯定|应该?|可能)?(?:不是|并非|不应该?[是为]|不可能是|不能是)"
-    r"|\b(?:answer|result|it|that|value)\s(?:is\snot|isn['’]t|was\snot|cannot\sbe|can['’]t\sbe|should\snot\sbe)|\bnot\sequal\sto)"
+    r"|\b(?:answer|result|it|that|value)\s(?:is\snot|isn['’]t|was\snot|cannot\sbe|can['’]t\sbe|should\snot\sbe)|\bnot\sequal\sto|(?:\A|[.!?\n]\s?)not)"
     r"[\s$\\(]*\Z",
     re.IGNORECASE,
 )
@@ -153,12 +208,20 @@ _WRONG_AFTER = re.compile(
 )
 
 
-def value_denied(text: str, end: int, value: str) -> int | None:
-    """Where the first words behind `end` end that call this very value wrong; None where none do."""
-    plain = _ENDING_KO.sub("", value.strip(" $\\().。"))
+def written_value(value: str) -> re.Pattern[str] | None:
+    """How a value is written again, not as a part of another; None for one that is empty or too long."""
+    plain = _ENDING_KO.sub("", value.strip(" $.。")).removeprefix(r"\(").removesuffix(r"\)").strip()
+    plain = plain[1:-1].strip(" $") if _ALONE_IN_BRACKETS.fullmatch(plain) else plain
     if not plain or len(plain) > _VALUE_CHARS:
         return None
-    named = re.compile(rf"(?<![A-Za-z0-9_.,/^{{+-]){re.escape(plain)}(?![A-Za-z0-9_/^]|[.,]\d)")
+    return re.compile(rf"\$?(?<![A-Za-z0-9_.,/^{{+-]){re.escape(plain)}(?![A-Za-z0-9_/^]|[.,]\d)\$?")
+
+
+def value_denied(text: str, end: int, value: str) -> int | None:
+    """Where the first words behind `end` end that call this very value wrong; None where none do."""
+    named = written_value(value)
+    if named is None:
+        return None
     for number, match in enumerate(named.finditer(text, end)):
         if number == _LOOKS:
             break

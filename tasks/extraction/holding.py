@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from livek12.core.text import CIRCLED
 from livek12.tasks.extraction.choice_forms import CONCLUDED, MARKED
-from livek12.tasks.extraction.claims import NO_LABELS, Asked, Claim, marked_claims
-from livek12.tasks.extraction.denials import quoted, taken_back
+from livek12.tasks.extraction.claims import NO_LABELS, Asked, Claim, Labels, marked_claims
+from livek12.tasks.extraction.denials import Named, quoted, taken_back
 from livek12.tasks.extraction.remarks import concludes, is_correction, is_remark, is_told, turned
 from livek12.tasks.extraction.verdicts import LabelVerdict, label_verdicts
 from livek12.tasks.extraction.weak_claims import plain_claims
@@ -44,7 +45,7 @@ def holding(cleaned: str, listed: list[Claim], asked: Asked) -> Claim | None:
 
 def denied_until(cleaned: str, claim: Claim, asked: Asked) -> int | None:
     """Where the first later denial of a claim ends; None where it stands."""
-    back = taken_back(cleaned, claim.end)
+    back = taken_back(cleaned, claim.end, _named(claim, asked))
     if back is not None:
         return back
     said = label_verdicts(cleaned, claim.start)
@@ -52,6 +53,30 @@ def denied_until(cleaned: str, claim: Claim, asked: Asked) -> int | None:
         if verdict.end > claim.end and verdict.labels & claim.labels and _denies(cleaned, verdict, said, claim, asked):
             return verdict.end
     return None
+
+
+_ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
+
+
+def _named(claim: Claim, asked: Asked) -> Named:
+    """How the claimed option and the others are written; where the wrong one is asked for, what is wrong may be it."""
+    this = _written(claim.labels) if len(claim.labels) == 1 and not asked.wrong else None
+    return Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=asked.wrong is False)
+
+
+def _written(labels: Labels) -> re.Pattern[str]:
+    """How labels are written; "I" and the article are none."""
+    letters = "".join(label for label in _ALL_LABELS if label in labels and label.isalpha() and label != "I")
+    digits = "".join(label for label in _ALL_LABELS if label in labels and label.isdigit())
+    ways = (
+        [
+            rf"(?<![A-Za-z])(?!A\s(?!(?:is|are|was|and|or|has|does|can|fails|cannot|gives)\b)[a-z])[{letters}](?![A-Za-z])"
+        ]
+        if letters
+        else []
+    )
+    ways += [rf"[{''.join(CIRCLED[int(label) - 1] for label in digits)}]|[{digits}]\s?번"] if digits else []
+    return re.compile("|".join(ways) or "(?!)")
 
 
 _SURELY_ANSWER = re.compile(

@@ -33,7 +33,7 @@ _CONDITION_BEHIND = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"易错|常见错|误区|陷阱|common (?:mistake|error|pitfall)|오답|흔한", re.IGNORECASE)
-_BOUNDARY = re.compile(r"[。！？!?\n；;]|[.](?=\s)")
+_BOUNDARY = re.compile(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
 _SO = re.compile(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
 _WINDOW = 300
 _HEADING_CHARS = 20
@@ -46,6 +46,7 @@ _CORRECTION = re.compile(
     rf"{RETRACTION}|\bwait\b|\bactually\b|等等|等一下|重新|change my mind|on second thought|double[- ]check|recheck"
     r"|i made (?:a|an) (?:mistake|error)|mistake|\bhold on\b|on reflection"
     r"|\bre-?(?:consider|examin|think|calculat|comput|evaluat|visit)"
+    r"|\b(?:take|took)\s(?:that|this|it)\sback|\b(?:ignore|disregard)\b|收回|[看弄算搞写]错|还是选|想了想|사실|틀렸"
     r"|再(?:检查|算|想|看)|检查(?:后|发现|一)|잠깐|다시|재검토",
     re.IGNORECASE,
 )
@@ -143,7 +144,7 @@ _SUPPOSED_AT_ONCE = re.compile(
 
 
 _CLAUSE = 60
-_CLAUSE_END = re.compile(r"[。！？!?\n；;，,：:]|[.](?=\s)")
+_CLAUSE_END = re.compile(r"[。！？!?\n；;，,：:]|[.](?=\s)|．(?!\d)")
 
 
 def concludes(text: str, start: int) -> bool:
@@ -156,7 +157,7 @@ def turned(text: str, start: int) -> bool:
     return TURN.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
 
 
-_SENTENCE_END = re.compile(r"[。！？!?\n；;]|[.](?=\s)")
+_SENTENCE_END = re.compile(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
 
 
 def is_correction(between: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from livek12.judges.parts import blank_values
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
-from livek12.tasks.extraction.denials import quoted, taken_back, value_denied
+from livek12.tasks.extraction.denials import Named, quoted, taken_back, value_denied, written_value
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded
 from livek12.tasks.extraction.remarks import TURN, denied, is_remark, settled
@@ -129,8 +129,13 @@ _ONLY_VERDICT = re.compile(
 
 def denied_until(text: str, end: int, value: str) -> int | None:
     """Where the words end that deny the value before `end`, inside it or later; None where it stands."""
-    inside = _WRONG_INSIDE.search(value)
-    return end if inside else taken_back(text, end) or value_denied(text, end, value)
+    if _WRONG_INSIDE.search(value):
+        return end
+    return taken_back(text, end, Named(written_value(value), _VALUES)) or value_denied(text, end, value)
+
+
+_VALUES = re.compile(r"[\d$\\]")
+"""What other values look like."""
 
 
 _WRONG_INSIDE = re.compile(

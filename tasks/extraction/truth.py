@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from livek12.judges.rules.true_false import read_truth
-from livek12.tasks.extraction.denials import quoted, taken_back
+from livek12.tasks.extraction.denials import Named, quoted, taken_back
 from livek12.tasks.extraction.regions import answer_tags, boxes, tail
 from livek12.tasks.extraction.remarks import RETRACTION
 
@@ -81,9 +81,11 @@ def _denial(text: str, end: int, value: bool | None) -> int | None:
     for match in _TURNED.finditer(text, end):
         if read_truth(match["word"], signs=True) is (not value):
             return match.end()
-    return taken_back(text, end)
+    return taken_back(text, end, _NOTHING_ELSE)
 
 
+_NOTHING_ELSE = Named(None, re.compile(""))
+"""What follows a truth value is its reason, which may speak of what is wrong."""
 _TURNED = re.compile(
     r"(?:但是?|其实|实际上|不过|然而|事实上|\bbut|\bhowever|\bactually|하지만|그러나|사실은?)[,，]?\s?"
     r"(?:(?:它|这|此|该|那|it|this|that|the|이|그)\s?(?:说法|命题|结论|句话|statement|claim|명제|진술)?(?:은|는)?)?\s?"
