@@ -8,7 +8,7 @@ question (R_1, a) are such a class too, where they fill a blank.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules.clock import compare_ordinals, compare_times
@@ -139,6 +139,10 @@ convex 凸 볼록 | concave 凹 오목
 linear | quadratic | cubic | exponential | logarithmic
 triangle 三角形 삼각형 | quadrilateral 四边形 사각형 | pentagon 五边形 오각형 | hexagon 六边形 육각형 | \
 heptagon 七边形 칠각형 | octagon 八边形 팔각형
+parallelogram 平行四边形 평행사변형 | rhombus 菱形 마름모 | rectangle 矩形 长方形 직사각형 | square 正方形 정사각형 | \
+trapezoid trapezium 梯形 사다리꼴
+isosceles isosceles_triangle 等腰三角形 이등변삼각형 | equilateral equilateral_triangle 等边三角形 正三角形 정삼각형 | \
+scalene scalene_triangle
 cube 正方体 立方体 정육면체 | sphere 球 球体 구 | cone 圆锥 圆锥体 원뿔 | cylinder 圆柱 圆柱体 원기둥 | \
 pyramid 棱锥 각뿔 | prism 棱柱 각기둥
 """
@@ -165,6 +169,24 @@ def _plain(text: str) -> str:
     return _ENDINGS.sub("", _SPACES.sub("", to_latex(bare(text))).lower())
 
 
+_BEFORE = re.compile(
+    r"^(?:(?:it|they|he|she|there|this|which)\s+)?(?:(?:is|are|was|were|will be)\s+)?(?:(?:on|in|to|at|towards?)\s+)?"
+    r"(?:(?:an?|the)\s+)?|^(?:是|为|在|呈|属于|向着?|朝着?)",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(
+    r"(?:\s+(?:integers?|numbers?|functions?|one|colou?r|direction|season|month|day))$"
+    r"|(?:同学|方向|的数|的|数|函数)$|(?:\s?방향)?(?:으로|로)?(?:이다|입니다|이에요|예요)?$",
+    re.IGNORECASE,
+)
+
+
+def _meanings(text: str) -> tuple[str, str]:
+    """A word as it stands, and without what stands around it: "an odd integer", 是菱形, 오른쪽으로."""
+    short = bare(text)
+    return _plain(text), _plain(_BEHIND.sub("", _BEFORE.sub("", short), count=1))
+
+
 _SYMBOL = re.compile(r"([A-Za-z])_?\{?(\d?)\}?")
 
 
@@ -178,6 +200,12 @@ def _other_symbol(gold: str, answer: str) -> bool:
 
 
 CLASSES = _read_classes(_CLASSES)
+
+
+def _same(golds: Sequence[str], answers: Sequence[str], members: Mapping[str, int]) -> bool | None:
+    """Whether two words mean the same of a class; None where they are not both members."""
+    gold, answer = (next((form for form in forms if form in members), None) for forms in (golds, answers))
+    return None if gold is None or answer is None else members[gold] == members[answer]
 
 
 _SAID = {"accept": "the same", "reject": "another", "undecided": "perhaps another"}
@@ -196,10 +224,10 @@ class WordStage:
             outcome = compare(comparison.gold, comparison.answer)
             if outcome is not None:
                 return Decision(outcome, {"accept": 1.0, "reject": 0.0}.get(outcome), NAME, f"{_SAID[outcome]} {what}")
-        gold, answer = _plain(comparison.gold), _plain(comparison.answer)
         if comparison.question_type == "fill_in_blank" and _other_symbol(comparison.gold, comparison.answer):
             return reject(NAME, "another symbol")
-        said = {members[gold] == members[answer] for members in CLASSES if gold in members and answer in members}
+        golds, answers = _meanings(comparison.gold), _meanings(comparison.answer)
+        said = {same for members in CLASSES if (same := _same(golds, answers, members)) is not None}
         if len(said) != 1:
             return undecided(NAME)
         return accept(NAME, "the same of a class of words") if said == {True} else reject(NAME, "opposite words")

@@ -62,6 +62,12 @@ Abs(x-1) @ |x-1|
 星期一 @ Monday
 Quadrant II @ 第二象限
 互相平行 @ 平行
+odd @ an odd integer
+Tuesday @ on Tuesday
+rises @ it rises
+乙 @ 乙同学
+菱形 @ 是菱形
+오른쪽 @ 오른쪽으로
 """
 REJECTED = r"""
 \overrightarrow{AB} @ \overrightarrow{BA}
@@ -85,6 +91,10 @@ odd @ even
 May @ June
 第一象限 @ 第二象限
 甲 @ 乙
+甲 @ 乙同学
+Tuesday @ on Monday
+平行四边形 @ 是菱形
+오른쪽 @ 왼쪽으로
 5 million @ 6
 \frac { 7 } { 1 5 } @ \frac{7}{16}
 \{1\}\cup\{2\} @ \{1,3\}
@@ -127,6 +137,9 @@ n\ge 2, n\in N^* @ n\ge2
 A\setminus B @ B\setminus A
 (-27)^{1/3} @ -3
 1 2 @ 12
+odd @ it is not odd
+奇数 @ 不是奇数
+平行 @ 不平行
 [1,3] @ (1,3)
 """
 
