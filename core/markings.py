@@ -25,6 +25,8 @@ KEYS = " keys+"
 
 _CODE = re.compile(r"\b([a-z]\w*)-([0-9a-f]+)\+")
 """In the version of a judge: a name with the version of its code."""
+_READER = re.compile(r"\+latex2sympy2_extended-[\w.]+")
+"""Behind its settings: the library that reads what the rules' own reader cannot, where it is installed."""
 
 
 def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
@@ -53,7 +55,7 @@ def other_rules(verdict: Verdict, judge: str) -> bool:
 
 def without_code(version: str) -> str:
     """A judge whatever its code: who, by which methods and prompts, with which settings and keys."""
-    return _CODE.sub(r"\1+", version)
+    return _CODE.sub(r"\1+", _READER.sub("", version))
 
 
 def _keys(version: str) -> str:

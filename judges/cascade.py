@@ -22,6 +22,7 @@ from livek12.core.records import canonical_json
 from livek12.core.store import DECISIONS, Store
 from livek12.judges.base import AnswerComparison, Decision, Stage, undecided
 from livek12.judges.code_version import DECIDING, code_version
+from livek12.judges.rules import second_reader
 from livek12.judges.rules.pool import out_of_patience
 from livek12.judges.rules.restated import restated, weigh, weigh_key
 
@@ -190,5 +191,5 @@ def _disk_key(comparison: AnswerComparison) -> str:
 
 @cache
 def rules_digest() -> str:
-    """Names the code of all rules, and the library that compares formulas."""
-    return f"{code_version(DECIDING)} {metadata.version('sympy')}"
+    """Names the code of all rules, the library that compares formulas, and the second reader where it is installed."""
+    return f"{code_version(DECIDING)} {metadata.version('sympy')} {second_reader.version()}".rstrip()

@@ -26,6 +26,7 @@ from livek12.judges.parts import (
     blank_values,
     parts_of,
 )
+from livek12.judges.rules import second_reader
 from livek12.judges.rules.demands import Demand, demand
 from livek12.judges.rules.expected_form import asked_unit, asks_for_all, asks_for_monotony, shows_unit
 from livek12.judges.rules.labels import label_sequence
@@ -44,9 +45,10 @@ class GradingConfig:
 
 
 def judge_version(config: GradingConfig) -> str:
-    """Name, hash of the code and hash of the configuration: equal strings mark equally."""
+    """Name, hash of the code, hash of the configuration, second reader if there is one: equal strings mark equally."""
     digest = hashlib.sha256(canonical_json(asdict(config)).encode()).hexdigest()
-    return f"{RULES}-{code_version(DECIDING)}+{digest[:8]}"
+    reader = second_reader.version().replace(" ", "-")
+    return f"{RULES}-{code_version(DECIDING)}+{digest[:8]}" + (f"+{reader}" if reader else "")
 
 
 def grade(question: Question, key: Key, answers: Sequence[str], *, config: GradingConfig, cascade: Cascade) -> Verdict:

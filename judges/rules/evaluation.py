@@ -77,6 +77,11 @@ def _value(expr: Expr, point: Mapping[Expr, Expr]) -> Any:
         return mpmath.exp(_small(_value(expr.args[0], point)))
     if expr.is_Pow:
         return _power(_value(expr.base, point), expr.exp, point)
+    if isinstance(expr, sympy.Max | sympy.Min):
+        values = [_value(part, point) for part in expr.args]
+        if any(mpmath.im(value) != 0 for value in values):
+            raise _Unsure
+        return max(values) if isinstance(expr, sympy.Max) else min(values)
     function = _FUNCTIONS.get(expr.func)
     if function is None or len(expr.args) != 1:
         raise _Unsure

@@ -85,7 +85,8 @@ class SymbolicPool(ProcessPool):
         """What the comparison says, or {"decision": "undecided", "reason": …} when it broke a limit.
 
         Args:
-            request: {"gold": tree, "answer": tree} and what `Comparer` is told of the question.
+            request: {"gold": tree, "answer": tree} (for the second reader "gold_text", "answer_text"), and what
+                `Comparer` is told of the question.
 
         Raises:
             UserError: a process cannot be started.
@@ -119,14 +120,13 @@ def compare_trees(link: Link, seconds: float) -> None:
         link: to the pool.
         seconds: processor time of one request, after which the kernel ends the process.
     """
-    from livek12.judges.rules.algebra import Comparer
+    from livek12.judges.rules import algebra  # noqa: F401 (before the time of a request counts)
 
     for line in requests(link):
         limit_time(seconds)
         request = json.loads(line)
         try:
-            gold, answer = request.pop("gold"), request.pop("answer")
-            decision, reason = Comparer(**request).compare(gold, answer)
+            decision, reason = _compared(request)
         except MemoryError:
             link.send_bytes(json.dumps(_undecided("out of memory")).encode())
             return
@@ -136,6 +136,26 @@ def compare_trees(link: Link, seconds: float) -> None:
             decision, reason = "undecided", f"no result ({type(error).__name__})"
         limit_time(0)
         link.send_bytes(json.dumps({"decision": decision, "reason": reason}).encode())
+
+
+def _compared(request: Reply) -> tuple[str, str]:
+    """What the comparer says; of what only the second reader can read nothing but an acceptance."""
+    from livek12.judges.rules.algebra import Comparer
+    from livek12.judges.rules.second_trees import second_reading
+    from livek12.judges.rules.tokens import Unparsable
+
+    texts = [request.pop(f"{side}_text", None) for side in ("gold", "answer")]
+    trees = [request.pop(side, None) for side in ("gold", "answer")]
+    try:
+        gold, answer = (
+            second_reading(text) if text is not None else tree for text, tree in zip(texts, trees, strict=True)
+        )
+    except Unparsable as error:
+        return "undecided", str(error)
+    decision, reason = Comparer(**request).compare(gold, answer)
+    if texts == [None, None] or decision == "accept":
+        return decision, reason
+    return "undecided", "read by the second reader"
 
 
 _shared: SymbolicPool | None = None

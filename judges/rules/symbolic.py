@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
+from livek12.judges.rules import second_reader
 from livek12.judges.rules.chemistry import is_chemical
 from livek12.judges.rules.clock import compare_times
 from livek12.judges.rules.latex import parse
@@ -40,7 +41,7 @@ class SymbolicStage:
         try:
             gold, answer = parse(key), parse(comparison.answer)
         except Unparsable as error:
-            return undecided(NAME, str(error))
+            return self._read_again(key, comparison) or undecided(NAME, str(error))
         if _comma_may_be_a_point(key, comparison.answer):
             return _with_decimal_comma(key, comparison.answer)
         if gold == answer:
@@ -62,9 +63,25 @@ class SymbolicStage:
 
     def _asked(self, gold: Node, answer: Node, comparison: AnswerComparison) -> Decision:
         """What a worker says to two trees."""
+        return self._replied({"gold": gold, "answer": _in_the_keys_unit(gold, answer)}, comparison)
+
+    def _read_again(self, key: str, comparison: AnswerComparison) -> Decision | None:
+        """What the second reader makes of two texts of which we cannot read one; None where it is not asked."""
+        if not second_reader.version():
+            return None
+        request: dict[str, Any] = {}
+        for side, text in (("gold", key), ("answer", comparison.answer)):
+            try:
+                request[side] = parse(text)
+            except Unparsable:
+                if not second_reader.may_read(text):
+                    return None
+                request[f"{side}_text"] = text
+        return self._replied(request, comparison)
+
+    def _replied(self, request: dict[str, Any], comparison: AnswerComparison) -> Decision:
         told = {name: getattr(comparison, name) for name in ("open_ends", "ends_count", "all_asked")}
-        request = {"gold": gold, "answer": _in_the_keys_unit(gold, answer), **told}
-        reply = (self._pool or shared_pool()).compare(request)
+        reply = (self._pool or shared_pool()).compare({**request, **told})
         if reply["decision"] == "accept":
             return accept(NAME, reply["reason"])
         if reply["decision"] == "reject":

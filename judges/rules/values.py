@@ -143,6 +143,8 @@ def build(node: Node, degree: Expr) -> Expr:
         return sympy.Symbol(f"{rest[0]}({','.join(names)})")
     if kind in {"add", "mul"}:
         return _combine(kind, [build(item, degree) for item in rest[0]])
+    if kind in {"max", "min"}:
+        return _extreme(kind, [build(item, degree) for item in rest[0]])
     if kind == "det":
         return _determinant([[build(entry, degree) for entry in row] for row in rest[0]])
     if kind == "matrix":
@@ -159,6 +161,12 @@ def build(node: Node, degree: Expr) -> Expr:
     if kind in _BINARY or kind in _UNARY:
         return _operate(kind, [build(item, degree) for item in rest])
     raise Unsupported(str(kind))
+
+
+def _extreme(kind: str, items: list[Expr]) -> Expr:
+    if any(isinstance(item, sympy.MatrixBase) or item.has(sympy.I) for item in items):
+        raise Unsupported("the greatest of what has no order")
+    return (sympy.Max if kind == "max" else sympy.Min)(*items)
 
 
 def _call(function: Any, argument: Expr) -> Expr:

@@ -1,0 +1,45 @@
+"""Which texts go to the second reader: formulas with max, min, gcd, lcm, sums or products.
+
+It is the library latex2sympy2_extended, where that is installed. Contract: nothing is imported of it here, nor sympy;
+`second_trees` reads in a worker process, under its limits. Texts with words, decimals, slashes or bars, which it reads
+otherwise than we do, are not given to it. What it reads can only be accepted, never rejected.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import metadata
+
+from livek12.judges.rules.notation import bare, to_latex
+
+LIBRARY = "latex2sympy2_extended"
+_RUNTIMES = ("4.9.3", "4.11", "4.13.2")
+"""Versions of the antlr runtime for which the library brings a parser."""
+MAX_CHARS, MAX_DIGITS = 300, 30
+_OURS_LACKS = re.compile(r"\\(?:max|min|gcd|lcm|sum|prod)(?![a-zA-Z])|\\operatorname\s*\{\s*(?:lcm|gcd|max|min)\s*\}")
+_NOT_FOR_IT = re.compile(
+    rf"[^\x20-\x7e]|[./|!%&$'\"]|\d{{{MAX_DIGITS},}}|\\(?:text|mathrm|log|lg|int|lim|begin|pm|mp|%)|(?<![\\a-zA-Z])[a-zA-Z]{{2,}}"
+)
+_NAMED = re.compile(r"\\operatorname\s*\{\s*(lcm|gcd|max|min)\s*\}")
+
+
+@cache
+def version() -> str:
+    """Name and version of the library, where it can be used; "" elsewhere."""
+    try:
+        runtime, found = metadata.version("antlr4-python3-runtime"), metadata.version(LIBRARY)
+    except metadata.PackageNotFoundError:
+        return ""
+    return f"{LIBRARY} {found}" if runtime.startswith(_RUNTIMES) else ""
+
+
+def may_read(text: str) -> bool:
+    """Whether a text is a formula for the second reader."""
+    return len(text) <= MAX_CHARS and _OURS_LACKS.search(text) is not None and not _NOT_FOR_IT.search(plain(text))
+
+
+def plain(text: str) -> str:
+    """A text in the LaTeX that the library reads."""
+    plain = re.sub(r"\\[,;:! ]|\\(?:left|right|displaystyle|limits)(?![a-zA-Z])", " ", to_latex(bare(text)))
+    return re.sub(r"\\[dt]frac(?![a-zA-Z])", r"\\frac", _NAMED.sub(r"\\\1 ", plain)).strip()
