@@ -32,7 +32,7 @@ _SINGLE = (sympy.Abs, sympy.sign, sympy.log)
 _MOST = (sympy.Max, sympy.Min)
 _STEPS = (0, 1, -1, 2, -2)
 _COMPLEX = re.compile(r"[zwZ](?:_\w+)?|omega")
-_FAR = (17.3, -23.7, 129.1, -171.9, 2017.3, -4031.9, 100003.7, -310021.3)
+_FAR = (17.3, -23.7, 129.1, -171.9, 2017.3, -4031.9, 100003.7, -310021.3, 2.1e7, -3.3e9)
 _FAR_WHOLE = (12, 37, 100, 101, 1000, 1003)
 _BASES = ((0.05, 0.95), (1.1, 4.0), (-3.0, -0.2), (30.0, 400.0), (-500.0, -30.0))
 
@@ -226,7 +226,7 @@ def _polynomial_roots(section: Expr, symbol: Expr) -> list[float] | None:
 _GRID = sorted(
     {
         *(float(number) for number in range(-40, 41)),
-        *(sign * 10 ** (power / 6) for sign in (1, -1) for power in range(-18, 37)),
+        *(sign * 10 ** (power / 6) for sign in (1, -1) for power in range(-18, 55)),
     }
 )
 

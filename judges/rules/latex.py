@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 
 from livek12.judges.rules.nodes import Node, holds_symbol, symbols
-from livek12.judges.rules.notation import bare, without_labels
+from livek12.judges.rules.notation import NOT_A_NAME, bare, without_labels
 from livek12.judges.rules.reader import CLOSING, OPENING, ExpressionReader
 from livek12.judges.rules.tokens import EMPTY_SET, MAX_CHARS, REALS, Token, Unparsable, tokenize
 from livek12.judges.rules.trees import NOT_SCALAR
@@ -38,7 +38,6 @@ _WORD_NAME = re.compile(
     r"^(?P<name>[\u4e00-\u9fff]{1,16}|"
     r"(?:[A-Za-z](?:\([\w, ]{1,8}\))?의 )?[\uac00-\ud7a3 ]{1,24})\s*(?:为|是|=|＝|:|：|은|는)\s*(?=\S)"
 )
-_NOT_A_NAME = re.compile(r"[不非没无或误错勿]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
 
 
 def parse(text: str) -> Node:
@@ -49,7 +48,7 @@ def parse(text: str) -> Node:
     """
     text = without_labels(bare(text))
     name = _WORD_NAME.match(text)
-    if name and not _NOT_A_NAME.search(name["name"]):
+    if name and not NOT_A_NAME.search(name["name"]):
         text = text[name.end() :]
     if text.lower() in EMPTY_SET:
         return ["const", "empty"]

@@ -163,6 +163,11 @@ _WRAPPER = re.compile(
 )
 
 
+NOT_A_NAME = re.compile(
+    r"[不非没无或误错勿倍]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않"
+    r"|倒数|相反数|一半|平方|立方|오답|역수|절반|제곱|[두세네] ?배"
+)
+"""In words before a value: they say more of it than its name does (至少为5, 它的倒数是9)."""
 MAX_SPACING = 60
 _SPACED_END = re.compile(r"(?:(?<!\\)\\(?:[,;:! ]|q?quad(?![a-zA-Z])|$)|~)+$")
 _COPULA = re.compile(r"(?<=[\dA-Za-z)}\]%°])\s*(?:이다|입니다|이에요|예요)$")

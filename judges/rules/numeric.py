@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
-from livek12.judges.rules.notation import bare, key_value, to_latex
+from livek12.judges.rules.notation import NOT_A_NAME, bare, key_value, to_latex
 from livek12.judges.rules.numerals import read_english, read_english_fraction, read_numeral
 from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, SUBUNITS, Unit, conversion, currency, read_unit
 
@@ -255,7 +255,6 @@ _WORD_NAME = re.compile(
     r"(?P<name>[\u4e00-\u9fff]{1,16}|"
     r"(?:[A-Za-z](?:\([\w, ]{1,8}\))?의 )?[\uac00-\ud7a3 ]{1,24})\s*(?P<is>为|是|=|:|은|는|:)\s*"
 )
-_NOT_A_NAME = re.compile(r"[不非没无或误错勿]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않")
 _ABOUT = re.compile(r"(?:约(?:为|等于|是)?|大约|近似为?|\\approx|\\sim|about|approximately|approx\.?|약|대략)\s*")
 _PERCENT = re.compile(r"\s*(?:\\?%|(?:percent(?:age)?|per cent|pct)\b|퍼센트)")
 _MAGNITUDES = {"百万": 10**6, "十亿": 10**9, "万亿": 10**12, "千": 10**3, "万": 10**4, "亿": 10**8,
@@ -329,7 +328,7 @@ def _drop_name(text: str) -> tuple[str, str, bool]:
     if latin:
         return text[latin.end() :], re.sub(r"[\s{}]", "", latin["name"]), latin["is"] != "="
     word = _WORD_NAME.match(text)
-    if word and not _NOT_A_NAME.search(word["name"]):
+    if word and not NOT_A_NAME.search(word["name"]):
         return text[word.end() :], "", False
     return text, "", False
 

@@ -36,6 +36,11 @@ x+\lfloor\frac{x}{100}\rfloor-\lfloor\frac{x}{101}\rfloor @ x
 \arcsin(\sin\frac{x}{100}) @ \frac{x}{100}
 \arctan(\tan\frac{x}{100}) @ \frac{x}{100}
 \arccos(\cos\frac{x}{100}) @ |\frac{x}{100}|
+|\cos(10^{-6}x)| @ \cos(10^{-6}x)
+|\sin\frac{x}{1000}|+x @ \sin\frac{x}{1000}+x
+|x-10^{12}| @ 10^{12}-x
+x+\lfloor\frac{n}{5000}\rfloor @ x+0n
+|a-20|+b+c+d+e @ 20-a+b+c+d+e
 |xy| @ xy
 \sqrt{x^2y^2} @ xy
 \ln|x+10|+y @ \ln(x+10)+y

@@ -62,6 +62,7 @@ Abs(x-1) @ |x-1|
 星期一 @ Monday
 Quadrant II @ 第二象限
 互相平行 @ 平行
+9 @ 长度为9
 odd @ an odd integer
 Tuesday @ on Tuesday
 rises @ it rises
@@ -137,6 +138,9 @@ n\ge 2, n\in N^* @ n\ge2
 A\setminus B @ B\setminus A
 (-27)^{1/3} @ -3
 1 2 @ 12
+9 @ 答案的三倍是9
+9 @ 它的倒数是9
+9 @ 오답은 9
 odd @ it is not odd
 奇数 @ 不是奇数
 平行 @ 不平行
