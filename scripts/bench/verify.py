@@ -3,9 +3,9 @@
 `python scripts/bench/verify.py [--rows 8192] [--workers 1,2,4,8] [--speed-rows 2048] [--json FILE]`. First a training
 step of so many rows, one in a hundred hostile, from 8 threads at once: each judgement is compared with what one process
 says to the row alone, and the longest time in which no message of results came is told. Then rows a second on symbolic
-and on ordinary rows, by the clock and in processor time (of all processes, the caller's apart), beside math-verify in
-as many processes; all are warm, none has seen a row before. What more cores than this machine has would give is not
-measured, but the caller's processor time for a row bounds it.
+and on ordinary rows, a prompt each, so that nothing is remembered: by the clock and in processor time (of all
+processes, the caller's with them), beside math-verify in as many processes; all are warm. What more cores than this
+machine has would give is not measured, but the caller's own processor time for a row bounds it.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def speeds(workers: Sequence[int], count: int) -> list[Speed]:
     """Both sides, on each kind of rows, with each number of workers."""
     found = []
     for kind in KINDS:
-        rows, warm = step(count, 0.0, 7, (kind,)), step(64, 0.0, 8, (kind,))
+        rows, warm = step(count, 0.0, 7, (kind,), 1), step(64, 0.0, 8, (kind,), 1)
         for number in workers:
             found += [ours(kind, rows, warm, number), theirs(kind, rows, warm, number)]
     return found

@@ -89,7 +89,13 @@ KINDS: Final[dict[str, tuple[Callable[[Random], tuple[Json, str, str]], ...]]] =
 }
 
 
-def step(count: int, hostile: float, seed: int, kinds: tuple[str, ...] = ("symbolic", "ordinary")) -> list[Json]:
+def step(
+    count: int,
+    hostile: float,
+    seed: int,
+    kinds: tuple[str, ...] = ("symbolic", "ordinary"),
+    completions: int = COMPLETIONS,
+) -> list[Json]:
     """So many rows, a share of them hostile.
 
     Args:
@@ -97,13 +103,14 @@ def step(count: int, hostile: float, seed: int, kinds: tuple[str, ...] = ("symbo
         hostile: the share of completions that are hostile.
         seed: of all that is drawn.
         kinds: of prompts, as many of each.
+        completions: of each prompt.
     """
     draw = Random(seed)
     makers = [maker for kind in kinds for maker in KINDS[kind]]
     rows: list[Json] = []
     while len(rows) < count:
-        row, right, wrong = makers[len(rows) // COMPLETIONS % len(makers)](draw)
-        for _ in range(COMPLETIONS):
+        row, right, wrong = makers[len(rows) // completions % len(makers)](draw)
+        for _ in range(completions):
             gold, answer = row["gold"], draw.choice([right, wrong])
             if draw.random() < hostile:
                 gold, answer = draw.choice([DEAR, *((gold, text) for text in HOSTILE)])
