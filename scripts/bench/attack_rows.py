@@ -1,4 +1,4 @@
-"""The rows of `attacks.py`, made from the tables of `attack_values`, `_claims`, `_choices` and `_forms`.
+"""The rows of `attacks.py`, made from the tables of `attack_values`, `_claims`, `_denials`, `_choices`, `_forms`.
 
 Contract: equal seeds make equal rows. Each class has wrong answers that are made to be accepted, in English, Chinese
 and Korean and over several types of answer, and right ones in unusual form. Nothing comes from a data set.
@@ -15,6 +15,7 @@ from math import gcd
 from livek12.core.records import Option, QuestionType
 from livek12.scripts.bench import attack_choices as choices
 from livek12.scripts.bench import attack_claims as claims
+from livek12.scripts.bench import attack_denials as denials
 from livek12.scripts.bench import attack_forms as forms
 from livek12.scripts.bench import attack_values as values
 from livek12.scripts.bench.labelled import BenchRow
@@ -48,13 +49,13 @@ SAMPLES = 3
 def attack_rows(seed: int = SEED) -> list[BenchRow]:
     """All rows, class by class; equal seeds give equal rows."""
     rows: list[BenchRow] = []
-    for name, table in {**values.VALUES, **forms.SCANNED}.items():
+    for name, table in {**values.VALUES, **denials.VALUES, **forms.SCANNED}.items():
         rows += _value_rows(name, table, random.Random(f"{seed} {name}"))
     for language, table in forms.WORDS.items():
         rows += _value_rows("another word", table, random.Random(f"{seed} {language}"), (language,))
-    for name, tables in {**claims.CLAIMS, **forms.WRITTEN}.items():
+    for name, tables in {**claims.CLAIMS, **denials.DENIALS, **forms.WRITTEN}.items():
         rows += _claim_rows(name, tables, random.Random(f"{seed} {name}"))
-    for name, tables in choices.SINGLE.items():
+    for name, tables in {**choices.SINGLE, **denials.CHOICES}.items():
         rows += _choice_rows(name, tables, "which", random.Random(f"{seed} {name}"))
     name = "the wrong statement asked for"
     rows += _choice_rows(name, choices.WRONG_ONE, "not", random.Random(f"{seed} {name}"))

@@ -17,9 +17,8 @@ from livek12.scripts.bench.labelled import BenchRow, question_of
 from livek12.scripts.bench.verifiers import SideAnswers, ours
 
 OPEN = {
-    "the form asked for", "taken back later", "boxed, then changed", "called wrong", "refused", "hedged",
-    "someone else's answer", "hidden behind the answer", "said to be something", "an option denied",
-    "a choice taken back", "no choice made", "letters without options", "truth denied",
+    "corrected in passing", "checked and failed", "asked back", "bounded, not named", "quoted from the task", "given up",
+    "options in other words",
 }  # fmt: skip
 """Classes of which the rules still accept wrong answers, or reject right ones; the others hold."""
 EVERY = 7
