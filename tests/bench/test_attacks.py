@@ -17,8 +17,8 @@ from livek12.scripts.bench.labelled import BenchRow, question_of
 from livek12.scripts.bench.verifiers import SideAnswers, ours
 
 OPEN = {
-    "corrected in passing", "checked and failed", "asked back", "bounded, not named", "quoted from the task", "given up",
-    "options in other words",
+    "corrected in passing", "checked and failed", "asked back", "bounded, not named", "quoted from the task",
+    "given up", "options in other words",
 }  # fmt: skip
 """Classes of which the rules still accept wrong answers, or reject right ones; the others hold."""
 EVERY = 7
