@@ -141,6 +141,7 @@ def compare_trees(link: Link, seconds: float) -> None:
 def _compared(request: Reply) -> tuple[str, str]:
     """What the comparer says; of what only the second reader can read nothing but an acceptance."""
     from livek12.judges.rules.algebra import Comparer
+    from livek12.judges.rules.nodes import holds_symbol
     from livek12.judges.rules.second_trees import second_reading
     from livek12.judges.rules.tokens import Unparsable
 
@@ -152,6 +153,8 @@ def _compared(request: Reply) -> tuple[str, str]:
         )
     except Unparsable as error:
         return "undecided", str(error)
+    if texts[1] is not None and not holds_symbol(answer):
+        return "undecided", "perhaps not worked out"
     decision, reason = Comparer(**request).compare(gold, answer)
     if texts == [None, None] or decision == "accept":
         return decision, reason

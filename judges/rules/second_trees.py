@@ -56,6 +56,12 @@ def _reader() -> Any:
                 raise Unparsable("a number")
             return sympy.Integer(int(text))
 
+        def handle_gcd_lcm(self, f: str, args: Any) -> Any:
+            """Of plain numbers only: of symbols sympy takes that of polynomials."""
+            if not all(getattr(one, "is_Integer", False) for one in args):
+                raise Unparsable("a divisor of symbols")
+            return super().handle_gcd_lcm(f, args)
+
     return Reader(config=library.ConversionConfig(lowercase_symbols=False, interpret_contains_as_eq=False))
 
 

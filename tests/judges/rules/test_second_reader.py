@@ -15,16 +15,22 @@ from tests.judges.helpers import outcome
 
 INSTALLED = bool(second_reader.version())
 ACCEPTED = r"""
-5 @ \max(2,5)
-6 @ \gcd(12,18)
-12 @ \operatorname{lcm}(4,6)
-385 @ \sum_{k=1}^{10}k^2
+\max(2,5) @ 5
+\gcd(12,18) @ 6
+\operatorname{lcm}(4,6) @ 12
+\sum_{k=1}^{10}k^2 @ 385
 \sum_{k=1}^{3} x^k @ x+x^2+x^3
-7 @ \sum_{k=1}^{3} k+1
+x+x^2+x^3 @ \sum_{k=1}^{3} x^k
+\sum_{k=1}^{3} k+1 @ 7
 \max(x,20) @ \frac{x+20+|x-20|}{2}
 \min(a,b) @ \min(b,a)
 """
 NOT_ACCEPTED = r"""
+5 @ \max(2,5)
+6 @ \gcd(12,18)
+1 @ \gcd(m,9)
+\gcd(m,9) @ 1
+\operatorname{lcm}(a,b) @ ab
 5 @ \max(2,6)
 386 @ \sum_{k=1}^{10}k^2
 \max(x,20) @ 20
