@@ -34,6 +34,7 @@ from livek12.core.records import (
     Verdict,
 )
 from livek12.core.text import clean, one_line
+from livek12.judges.parts import part_count
 from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction import extract
 
@@ -157,10 +158,39 @@ def _committed(question: Question) -> list[str]:
             return [gold]
         found = extract(gold, question, None).answers
         return found if len(found) == 1 and read_labels(found[0]) is not None else [gold]
-    if len(gold) <= LONG_KEY:
-        return [gold]
     extracted = extract(gold, question, None)
-    return extracted.answers if extracted.method in {"boxed", "answer_tag", "phrase"} else [gold]
+    if len(gold) > LONG_KEY:
+        return extracted.answers if extracted.method in {"boxed", "answer_tag", "phrase"} else [gold]
+    if len(extracted.answers) == 1 == part_count(question) and _says(gold, extracted.answers[0], extracted.method):
+        return extracted.answers
+    return [gold]
+
+
+def _says(gold: str, value: str, method: str) -> bool:
+    """Whether a short key is a sentence or lines that commit to a value, rather than a value or prose itself."""
+    if method == "boxed":
+        return _BOX_ENDS.search(gold) is not None
+    if method == "phrase":
+        plain = any(char.isdigit() or char in "$\\" for char in value) or len(value.split()) <= _FEW_WORDS
+        return plain and not value.startswith("…") and _COMMITS.search(gold) is not None
+    return _SAYS_VALUE.fullmatch(gold.strip()) is not None and _VALUE.fullmatch(value) is not None
+
+
+_FEW_WORDS = 3
+_COMMITS = re.compile(
+    r"####|(?:\A|[\s*])(?:answers?|ans)\b|(?:\A|\n)A:|答案(?![^。\n]{0,4}(?:不|之|可|合|开))|(?:\A|\n)(?:정답|답)",
+    re.IGNORECASE,
+)
+_BOX_ENDS = re.compile(r"\}[\s$.。*)\]\\]*\Z")
+"""Behind a box nothing more, no unit either."""
+_SAYS_VALUE = re.compile(
+    r"(?!.*(?:\b(?:and|or|not|no|if|when|where|so|but|then|because|since|at|about|for)\b|n't\b|approx))"
+    r"(?:it|(?:the|this|that|there|her|his|its|their)(?: [a-z]{2,15}){0,6})"
+    r" (?:is|are|was|were|equals?)(?: equal to)? [-−$\d\\(].{0,60}",
+    re.IGNORECASE,
+)
+"""A short sentence that says a value and nothing else: "The sum is 9."."""
+_VALUE = re.compile(r"[-−]?\$?\d[\d.,/]*(?:\s?\S{1,4})?|\$[^$]+\$|\\\(.+\\\)|\\[a-z].*")
 
 
 def _golds(row: Json) -> list[str]:

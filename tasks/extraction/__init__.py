@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.parts import READER_TYPES, needs_prose, part_count
 from livek12.tasks.extraction.choices import find_choice
+from livek12.tasks.extraction.dialogue import own_turn
 from livek12.tasks.extraction.groups import find_choices
 from livek12.tasks.extraction.regions import box_cut_off, closed, cut_off, final_text
 from livek12.tasks.extraction.substance import says_nothing
@@ -52,6 +53,8 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
     if question.question_type in READER_TYPES:
         answers, method = ([text.strip()], "whole") if text.strip() else ([], "none")
         return Extraction(answers, method, truncated)
+    if part_count(question) == 1:
+        text = own_turn(text, question.question)
     if not truncated:
         text = closed(text)
     cut = truncated or cut_off(text)

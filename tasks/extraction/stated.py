@@ -30,6 +30,8 @@ _SAID = re.compile(
     r"|(?<![a-z])ans(?:\.(?=\s)|\s?[:：=])"
     r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이(?![다며고라었])|[:：])+"
     r"|(?:^|\n)####\s?(?=-?[$\\\d(\[]|[a-z]\s?=)|(?<=\S) ?####\s(?=\S)"
+    r"|(?:^|\n)[*]{0,2}A[*]{0,2} ?:(?=\s?(?:[-−–+$€£¥\d\\(.]|\S{1,20}[\^=*/+])\S{0,60}(?:\s?[a-z°%]{1,12}\.?)?\s*\Z)"
+    r"|(?<![a-z])(?:final\s)?(?:answer|ans) ?[-–—] (?=[-−$\d\\(.])"
     r"|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))[^\S\n]*[:：]?",
     re.IGNORECASE,
 )
@@ -168,7 +170,7 @@ _OPENS = re.compile(r"[\s:：]*(?:```\w{0,10}\n\s*|(?<=\n)[-•+]\s+(?=\S))?")
 
 def _value_in(sentence: str) -> str | None:
     """The value that a sentence states; None when it is prose."""
-    sentence = _REASON_BEHIND.split(sentence, maxsplit=1)[0].strip().lstrip("为是:： ")
+    sentence = _REASON_BEHIND.split(sentence, maxsplit=1)[0].strip().lstrip("为是:：# ")
     sentence = _COPULA_KO.sub("", _ADVERB.sub("", sentence, count=1) if _ADVERB.match(sentence) else sentence)
     if not sentence or len(sentence) > SENTENCE_CHARS:
         return None

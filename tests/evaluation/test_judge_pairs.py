@@ -75,6 +75,16 @@ CHOICES = [{"label": "A", "text": "3 m/s"}, {"label": "B", "text": "12 m/s"}]
         ({"gold": 12, "response": "12.0"}, "accept"),
         # a worked solution as the key
         ({"question_type": "单选题", "gold": "因为x=1，所以选项B正确。\n故选B．", "response": "答案是：B"}, "accept"),
+        # a key that is a sentence or a line with the answer in it
+        ({"gold": r"The answer is \boxed{9}.", "response": "9"}, "accept"),
+        ({"gold": r"The answer is \boxed{9}.", "response": r"\boxed{8}"}, "reject"),
+        ({"gold": "#### 9", "response": "It is 9."}, "accept"),
+        ({"gold": "Final answer: #### 9", "response": "9"}, "accept"),
+        ({"gold": "The sum is 9.", "response": r"\boxed{9}"}, "accept"),
+        ({"gold": "She has 9*3=27 eggs.\nA: 27", "response": "9*3=28\nA: 28"}, "reject"),
+        ({"gold": r"\boxed{3} cm", "response": "3 m"}, "undecided"),
+        ({"gold": "No, the sum is 9.", "response": "9"}, "undecided"),
+        ({"gold": "The answer is not unique", "response": "5"}, "undecided"),
         # variables and units
         ({"gold": None, "variables": [{"name": "v", "type": "numeric", "value": "3"}], "response": "v = 3"}, "accept"),
         ({"question_type": "fill_in_blank", "gold": "3", "unit": "m/s", "response": "3 m/s"}, "accept"),
