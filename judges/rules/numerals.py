@@ -129,6 +129,8 @@ _FRACTION = re.compile(
 
 def read_english_fraction(text: str) -> Fraction | None:
     """The fraction that a text in English words is ("two thirds", "4 fifths", "two and a half"); else None."""
+    if text.lower() == "half":
+        return Fraction(1, 2)
     match = _FRACTION.fullmatch(text.lower()) if len(text) <= MAX_ENGLISH else None
     if match is None:
         return None
@@ -199,3 +201,24 @@ def _integer(written: str) -> int:
         else:
             digit = _DIGITS[char]
     return total + digit
+
+
+_KO_ONES = dict(zip("하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉".split(), range(1, 10), strict=True))
+_KO_BEFORE = {"한": 1, "두": 2, "세": 3, "네": 4}
+_KO_TENS = {"열": 10, "스물": 20, "스무": 20, "서른": 30, "마흔": 40, "쉰": 50}
+_NATIVE = re.compile(
+    rf"(?P<tens>{'|'.join(_KO_TENS)})?\s?(?P<ones>{'|'.join(_KO_ONES)})?"
+    rf"|(?P<tens2>{'|'.join(_KO_TENS)})?\s?(?P<before>{'|'.join([*_KO_ONES, *_KO_BEFORE])})?"
+    r"\s?(?:개|명|번|마리|권|장|살|대|가지|그루|쌍|송이)"
+)
+
+
+def read_native_korean(text: str) -> int | None:
+    """The number that a text in native Korean words is (다섯, 열두 개); None for any other."""
+    match = _NATIVE.fullmatch(text) if 1 < len(text) <= MAX_CHARS else None
+    if match is None:
+        return None
+    tens = match["tens"] or match["tens2"]
+    ones = match["ones"] or match["before"]
+    value = (_KO_TENS[tens] if tens else 0) + ({**_KO_ONES, **_KO_BEFORE}[ones] if ones else 0)
+    return value or None

@@ -30,7 +30,12 @@ from fractions import Fraction
 
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.rules.notation import NOT_A_NAME, bare, key_value, to_latex
-from livek12.judges.rules.numerals import read_english, read_english_fraction, read_numeral
+from livek12.judges.rules.numerals import (
+    read_english,
+    read_english_fraction,
+    read_native_korean,
+    read_numeral,
+)
 from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, SUBUNITS, Unit, conversion, currency, read_unit
 
 NAME = "number"
@@ -263,7 +268,8 @@ _MAGNITUDE = re.compile(rf"{'|'.join(_MAGNITUDES)}(?![米克瓦卡赫帕焦伏�
 _LEAD = re.compile(r"^\\(?:text|mathrm|mbox)\s*\{([\u4e00-\u9fff\uac00-\ud7a3:：=， ]{1,24})\}")
 _TIMES = {"每秒": "s", "每分钟": "min", "每小时": "h", "时速": "h", "초속": "s", "분속": "min", "시속": "h"}
 _PER = re.compile(rf"^(?P<time>{'|'.join(_TIMES)})\s*(?P<rest>\d[\d.,]*\s*(?:k?m|千?米|公里|킬로미터|미터))$")
-_NEGATIVE = re.compile(r"^(?:负|마이너스)\s*(?=[\d.\\])")
+_NEGATIVE = re.compile(r"^(?:(?:负|마이너스)\s*|(?i:minus|negative)\s+)(?=[\d.\\])")
+_MINUS_WORD = re.compile(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
 _PAREN = re.compile(r"\(\s*([^(),]*)\s*\)")
 
 
@@ -284,10 +290,8 @@ def read_number(text: str) -> Number | None:
     if numeral := read_numeral(plain):
         counted = read_unit(numeral.rest) or NO_UNIT
         return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, counted, name)
-    if (english := read_english(plain)) is not None:
-        return Number(Fraction(english), marked=marked, name=name)
-    if (part := read_english_fraction(plain)) is not None:
-        return Number(part, marked=marked, name=name)
+    if (spelled := _spelled(plain)) is not None:
+        return Number(spelled, marked=marked, name=name)
     match = _NUMBER.match(plain)
     number = _parsed(match) if match else None
     if number is None or (match and match["whole"] and _NEW_LINE.search(text.strip())):
@@ -311,6 +315,16 @@ def read_number(text: str) -> Number | None:
     if marked and quantum is None and value.denominator == 1:
         quantum, digits = Fraction(1), len(str(abs(value.numerator)))
     return Number(value, quantum, digits, marked, percent is not None, unit, name, size)
+
+
+def _spelled(text: str) -> Fraction | None:
+    """A number in English or native Korean words, or a fraction in English ones."""
+    minus = _MINUS_WORD.match(text)
+    words = text[minus.end() :] if minus else text
+    for value in (read_english(words), read_native_korean(words), read_english_fraction(words)):
+        if value is not None:
+            return Fraction(-value if minus else value)
+    return None
 
 
 _MONEY = re.compile(r"^(?P<minus>[+-]?)\s*(?P<sign>\\\$|[¥￥€£₩])\s*")

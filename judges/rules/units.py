@@ -154,6 +154,8 @@ _QUANTIFIED = re.compile(
     r"\b(?:or|and|more|less|least|most|than|not|no|half|double|times|dozen|hundred|thousand|million|billion|trillion|"
     r"mod|if|when|where|for|to|over|pi|percent|pct|base|plus|minus|at|up|about|per|below|above|under|short|off|out"
     r"|negative|positive|inverse|reciprocal|factorial|half|halves|quarters?|thirds?|score|fold|of|as|times"
+    r"|wrong|incorrect|invalid|false|never|was|were|excluding|impossible|errors?|mistakes?|unless|because|but|else|instead"
+    r"|rather|without|except|maybe|perhaps|possibly|guess|mil|bn"
     r"|hundreds|thousands|millions|billions|trillions|dozens|too|left over|remainder|cents?|pence|penn(?:y|ies))\b"
     r"|\b(?:halv|doubl|tripl|quadrupl|cub|squar|reduc|increas|decreas|divid|multipli|subtract|add|rais|round|invert|negat"
     r"|repeat)ed\b|\b(?:recurring|repeating|missing|halving|doubling)\b"

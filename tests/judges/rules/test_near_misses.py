@@ -62,6 +62,9 @@ Abs(x-1) @ |x-1|
 星期一 @ Monday
 Quadrant II @ 第二象限
 互相平行 @ 平行
+-5 @ negative five
+5 @ 다섯 개
+1/2 @ half
 9 @ 长度为9
 odd @ an odd integer
 Tuesday @ on Tuesday
@@ -92,6 +95,8 @@ odd @ even
 May @ June
 第一象限 @ 第二象限
 甲 @ 乙
+5 @ minus five
+3 @ 네 개
 甲 @ 乙同学
 Tuesday @ on Monday
 平行四边形 @ 是菱形
@@ -138,6 +143,8 @@ n\ge 2, n\in N^* @ n\ge2
 A\setminus B @ B\setminus A
 (-27)^{1/3} @ -3
 1 2 @ 12
+5 @ 5 wrong answers
+5 @ 5 incorrect
 9 @ 答案的三倍是9
 9 @ 它的倒数是9
 9 @ 오답은 9
