@@ -65,15 +65,24 @@ def says_nothing(text: str, question: Question) -> bool:
 
 _LABEL = re.compile(r"(?:^|\s)([A-J])\s?[.．、](?=\s?\S)")
 _JUDGED = re.compile(
-    r"正确|错|不对|符合|选|答案|right|wrong|correct|true|false|answer|because|因为|옳|틀|정답", re.IGNORECASE
+    r"答案|故选|应选|因为|所以|正确的?是|answer|because|정답은"
+    r"|(?:正确|错误?|不对|对|符合|right|wrong|correct|true|false|옳다|틀리다)\s?[)）]?\s?[。.,，;；]?\s*(?=[A-J]\s?[.．、]|$)",
+    re.IGNORECASE,
 )
+"""A word on the options, or on one at the end of its text."""
 
 
 def lists_options(line: str) -> bool:
     """Whether a line is the options again, each with its label and without a word on any."""
+    labels = quoted_options(line)
+    return len(labels) > 2 and "".join(labels) == "ABCDEFGHIJ"[: len(labels)]
+
+
+def quoted_options(line: str) -> list[str]:
+    """The labels of a line that is options with their texts and no word on any, in rising order; else none."""
     labels = [match[1] for match in _LABEL.finditer(line)]
-    whole = len(labels) > 2 and "".join(labels) == "ABCDEFGHIJ"[: len(labels)]
-    return whole and line.lstrip().startswith("A") and not _JUDGED.search(line)
+    rising = len(labels) > 1 and labels == sorted(set(labels)) and line.lstrip().startswith(labels[0])
+    return labels if rising and not _JUDGED.search(line) else []
 
 
 def _own_sentences(text: str, asked: str) -> list[str]:

@@ -20,7 +20,7 @@ from livek12.tasks.extraction.claims import (
     of_truth,
 )
 from livek12.tasks.extraction.denials import quoted
-from livek12.tasks.extraction.substance import lists_options
+from livek12.tasks.extraction.substance import lists_options, quoted_options
 from livek12.tasks.extraction.verdicts import label_verdicts
 
 
@@ -115,6 +115,8 @@ def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
         return []
     if len(lines) == 1 and (read_labels(lines[0]) or (_CIRCLED_OPTION.fullmatch(lines[0]) and asked.digits)):
         return claim(lines[0], NO_LABELS)
+    if len(lines) == 1 and (several := quoted_options(lines[0])) and not lists_options(lines[0]):
+        return claim(", ".join(several), frozenset(several)) if frozenset(several) < asked.known else []
     form = OPTION_LINE if asked.known else _NUMBERED_OPTION
     quoted = {option[1]: line for line in lines if (option := form.fullmatch(line)) and not lists_options(line)}
     if asked.several and 1 < len(quoted) == len(lines) < len(asked.known) and asked.known >= set(quoted):
