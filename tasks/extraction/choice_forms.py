@@ -125,6 +125,23 @@ _WRONG_ONE = (
 """Where the question asks for it, the wrong one is the answer."""
 _ONLY_ZH = r"只有\s*(?:选项|第)?\s*"
 _ONLY_EN = r"\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?"
+_REASON_WORDS = ("因为", "由于", "理由", "原因", "because", "since", "왜냐")
+_EXPLANATION_WORDS = ("解", "分析", "理由", "说明", "explanation", "reason", "해설", "풀이", "설명")
+_RETRACTION_WORDS = (
+    "wait",
+    "sorry",
+    "correction",
+    "scratch",
+    "no,",
+    "不",
+    "错",
+    "更正",
+    "订正",
+    "改正",
+    "修正",
+    "아니",
+    "정정",
+)
 _SOLUTION_WORDS = ("solution", "conclusion", "result", "decision", "verdict")
 _CHOSEN_ZH = re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)
 _CHOSEN_ZH_WORDS = ("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合", "合适", "恰当", "成立", "最")
@@ -147,9 +164,10 @@ FORMS = [
     ClaimForm(LOOSE, re.compile(_WRONG_ONE + _RUN), ("错", "不", "误", "that is", "which is", "것은")),
     ClaimForm(LOOSE, re.compile(_ONLY_ZH + _RUN + r"\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)"), ("只有",)),
     ClaimForm(LOOSE, re.compile(_ONLY_EN + _RUN + r"\s+(?:is|are|works|fits|match|satisf|holds)"), ("only",)),
-    ClaimForm(LOOSE, re.compile(r"\A\s*" + _RUN + _REASON)),
-    *(ClaimForm(LOOSE, pattern) for pattern in FILLED),
-    ClaimForm(CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN)),
+    ClaimForm(LOOSE, re.compile(r"\A\s*" + _RUN + _REASON), _REASON_WORDS),
+    ClaimForm(LOOSE, FILLED[0], (")", "）")),
+    ClaimForm(LOOSE, FILLED[1], _EXPLANATION_WORDS),
+    ClaimForm(CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN), _RETRACTION_WORDS),
     ClaimForm(CORRECTED, re.compile(f"(?i:{_TURNED})" + _RUN), ("wait", "actually", "second")),
 ]
 DIGIT_FORMS = [

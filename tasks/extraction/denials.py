@@ -31,7 +31,8 @@ _WRONG_KO = r"(?:틀|잘못|오답|옳지|맞지|아니|아닙|적절하지|성�
 
 _SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]—–-]*"
 _NEXT = re.compile(
-    _SIGNS + r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|하지만|그러나|그런데|아)[,，]?\s?)?"
+    _SIGNS + r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|well|okay|oh"
+    r"|하지만|그러나|그런데|아)[,，]?\s?)?"
     r"(?:"
     rf"(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:答案|选项|选择|结果|结论|项|值|说法|解|数)?{_VERY_ZH}{_WRONG_ZH}"
     rf"|[(（【\[]\s?(?:this|that|it|which)?{_IS_EN}?(?:{_WRONG_EN}|not\b)|[✗✘❌]|wrong\s?[.!]"
@@ -141,18 +142,56 @@ def _rejected(text: str, starts: list[int], named: Named) -> int | None:
     """Where a sentence ends that rejects the answer: one that names it and no other, or one near it or last."""
     for number, start in enumerate(starts):
         until = min(starts[number + 1] if number + 1 < len(starts) else len(text), start + _SENTENCE_CHARS)
-        sentence = text[start:until]
+        sentence = text[start:until].strip()
         is_named = named.this is not None and named.this.search(sentence) is not None
-        if not is_named and number > 1 and number < len(starts) - 1:
+        is_last = number == len(starts) - 1
+        if not is_named and number > 1 and not is_last:
             continue
         words = named.this.sub("", sentence) if named.this is not None and is_named else sentence
-        found = (_DISCARDED if is_named else _REJECTION).search(words)
-        found = found or (_CALLED_WRONG.search(words) if named.strict and not is_named else None)
-        if found and not named.others.search(words) and not _THE_REST.search(words) and not is_told(text, start, until):
+        if _THE_REST.search(words) or is_told(text, start, until):
+            continue
+        if named.others.search(words):
+            apart = number > 0 or text[start - 1 : start] in tuple("〗〙}>")
+            if apart and is_last and len(sentence) <= _SHORT_CHARS and _says_other(words, named.others):
+                return until
+        elif _rejects(sentence, words, is_named, named.strict):
             return until
     return None
 
 
+def _rejects(sentence: str, words: str, is_named: bool, strict: bool) -> bool:
+    """Whether a sentence that speaks of no other answer rejects the one before it."""
+    if not is_named:
+        return any(one.search(words) for one in (_REJECTION, _FAULTY, *((_CALLED_WRONG,) if strict else ())))
+    short = strict and len(sentence) <= _SHORT_CHARS and not (_PRINTED.match(sentence) or _AFFIRMED.search(words))
+    return _DISCARDED.search(words) is not None or (short and _NEGATED.search(words) is not None)
+
+
+def _says_other(words: str, others: re.Pattern[str]) -> bool:
+    """Whether a short sentence puts another answer in the place of the one before: it ends in it, or says "instead"."""
+    found = list(others.finditer(words))
+    ends = found[-1].end() >= len(words.rstrip(" .。!！)）")) and len(found) == 1 and found[-1][0].isalnum()
+    return (ends or _INSTEAD_OF.search(words) is not None) and not _NEGATED.search(words)
+
+
+_SHORT_CHARS = 40
+_PRINTED = re.compile(r"\W{0,3}[A-J①-⑩]\s?[.．、:：)）]")
+_AFFIRMED = re.compile(r"正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b|옳|맞(?!지)|정답", re.IGNORECASE)
+_NEGATED = re.compile(
+    r"不|没|无|非|错|误|淘汰|问题|排除|\b(?:not|never|cannot|out|wrong|false|fails?|except|avoid)\b|n['’]t\b|않|없|못|아니|틀|탈락|오답",
+    re.IGNORECASE,
+)
+_INSTEAD_OF = re.compile(
+    r"\binstead\b|\brather\b|\bchanged?\b|更(?:合理|合适|恰当|好|准确)|改|换|바꾸|수정", re.IGNORECASE
+)
+_FAULTY = re.compile(
+    r"(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{0,12}"
+    r"(?:漏洞|(?:有|存在)(?:些|点|明显)?问题|站不住|不成立|不可靠|不严谨|有错|出错|오류|성립하지|잘못|틀)"
+    r"|\b(?:answer|result|reasoning|conclusion|solution|calculation|derivation)\b[^.]{0,30}"
+    r"\b(?:fails?|faulty|flawed|problematic|inconsistent|(?:does|did|do)(?:\snot|n['’]t)\s(?:hold|work|fit|check|satisfy|match|make))\b"
+    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|forget\sthat)\b|并非如此|符号(?:弄|搞|写)?[反错]|성립하지\s?않",
+    re.IGNORECASE,
+)
 _SENTENCE_CHARS = 200
 _CONTRADICTED_ZH = r"(?:自相|题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|(?:发现|得到|得出|出现|是|相|明显)矛盾"
 _REJECTION = re.compile(
@@ -166,17 +205,18 @@ _REJECTION = re.compile(
     re.IGNORECASE,
 )
 _CALLED_WRONG = re.compile(
-    r"错了|不对|不正确|不成立|有误|\b(?:wrong|incorrect|not\s(?:\w{2,12}\s)?(?:right|correct|valid))\b|틀[렸리린립]|옳지\s?않|맞지\s?않",
+    r"错了|不对|不正确|不成立|有误|\b(?:wrong|incorrect|false|not\s(?:\w{2,12}\s)?(?:right|correct|valid))\b|틀[렸리린립]|옳지\s?않|맞지\s?않",
     re.IGNORECASE,
 )
 _DISCARDED = re.compile(
-    rf"{_CONTRADICTED_ZH}|不满足|不符合?(?:题|条件|要求)|与[^，。]{{1,12}}不符|作废|(?:是|为)干扰项|应?舍[去弃]|(?:应|被|要|可)排除|站不住"
+    rf"{_CONTRADICTED_ZH}|不满足|不符合?(?:题|条件|要求)|与[^，。]{{1,12}}不符|作废|(?:是|为)干扰项|被?淘汰"
+    rf"|与[^，。]{{1,12}}相悖|应?舍[去弃]|(?:应|被|要|可)排除|站不住"
     r"|\b(?:discard(?:ed)?|reject(?:ed)?|contradict(?:s|ion|ed)?|ruled\sout|invalid|fails?|violates?|flawed|disregard|ignore)\b"
-    r"|만족하지\s?않|모순|제외|될\s?수\s?없",
+    r"|만족하지\s?않|모순|제외|탈락|될\s?수\s?없",
     re.IGNORECASE,
 )
 _THE_REST = re.compile(
-    r"其他|其余|另外|别的|剩下|\b(?:others?|remaining|rest|alternatives?|if|otherwise|without|avoid)\b|나머지|다른|[若如]|避免|否则",
+    r"其他|其余|另外|别的|剩下|\b(?:others?|remaining|rest|alternatives?|if|otherwise|without|avoid)\b|나머지|다른|[若如](?!此)|避免|否则",
     re.IGNORECASE,
 )
 
@@ -208,18 +248,18 @@ _WRONG_AFTER = re.compile(
 )
 
 
-def written_value(value: str) -> re.Pattern[str] | None:
-    """How a value is written again, not as a part of another; None for one that is empty or too long."""
+def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
+    """How a value is written again behind `end`, not as a part of another; None where it is not, or is too long."""
     plain = _ENDING_KO.sub("", value.strip(" $.。")).removeprefix(r"\(").removesuffix(r"\)").strip()
     plain = plain[1:-1].strip(" $") if _ALONE_IN_BRACKETS.fullmatch(plain) else plain
-    if not plain or len(plain) > _VALUE_CHARS:
+    if not plain or len(plain) > _VALUE_CHARS or text.find(plain, end) < 0:
         return None
     return re.compile(rf"\$?(?<![A-Za-z0-9_.,/^{{+-]){re.escape(plain)}(?![A-Za-z0-9_/^]|[.,]\d)\$?")
 
 
 def value_denied(text: str, end: int, value: str) -> int | None:
     """Where the first words behind `end` end that call this very value wrong; None where none do."""
-    named = written_value(value)
+    named = written_value(text, end, value)
     if named is None:
         return None
     for number, match in enumerate(named.finditer(text, end)):

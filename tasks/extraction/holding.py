@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 
 from livek12.core.text import CIRCLED
 from livek12.tasks.extraction.choice_forms import CONCLUDED, MARKED
@@ -64,6 +65,7 @@ def _named(claim: Claim, asked: Asked) -> Named:
     return Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=asked.wrong is False)
 
 
+@cache
 def _written(labels: Labels) -> re.Pattern[str]:
     """How labels are written; "I" and the article are none."""
     letters = "".join(label for label in _ALL_LABELS if label in labels and label.isalpha() and label != "I")

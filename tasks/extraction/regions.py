@@ -50,12 +50,15 @@ def final_text(response: str) -> str:
     elif opening := _THINKING.search(text):
         text = text[: opening.start()]
     ends = [piece for piece in _TURN_END.split(_shown(text)) if piece.strip()]
-    return _without_end_marks(_BREAK.sub("\n", ends[0])) if ends else ""
+    return _without_end_marks(_BREAK.sub("\n", ends[0]) if "<" in ends[0] else ends[0]) if ends else ""
 
 
 def _shown(text: str) -> str:
     """The text without what a page would not show or strikes out: comments in HTML, elements not displayed, "~~"."""
-    text = _STRUCK.sub("", text)
+    if "~~" in text:
+        text = _STRUCK.sub("", text)
+    if "<" not in text:
+        return text
     pieces: list[str] = []
     position = 0
     for hidden in _HIDDEN.finditer(text):
@@ -104,7 +107,7 @@ def tail(text: str, limit: int = 30_000) -> str:
 
 def unbolded(text: str) -> str:
     """The text without the marks of bold type; a bold "Answer: …" that words follow on its line ends that line."""
-    return _BOLD_ANSWER.sub(r"\1\n", text).replace("**", "")
+    return _BOLD_ANSWER.sub(r"\1\n", text).replace("**", "") if "**" in text else text
 
 
 _BOLD_ANSWER = re.compile(r"\*\*([^*\n]{1,80}[:：]\s?[^*\n:：]{1,200})\*\*[^\S\n]?(?=[^\W\d_])")

@@ -133,7 +133,7 @@ def denied_until(text: str, end: int, value: str) -> int | None:
     """Where the words end that deny the value before `end`, inside it or later; None where it stands."""
     if _WRONG_INSIDE.search(value):
         return end
-    return taken_back(text, end, Named(written_value(value), _VALUES)) or value_denied(text, end, value)
+    return taken_back(text, end, Named(written_value(text, end, value), _VALUES)) or value_denied(text, end, value)
 
 
 _VALUES = re.compile(r"[\d$\\]")
