@@ -260,7 +260,6 @@ SEEN: dict[tuple[str, str], str] = {
         "says D twice; the key is B",
     ("printed solutions, one choice", "2010-2022_Biology_MCQs 9"): "ends in BD; the key is B",
     ("printed solutions, one choice", "2010-2022_Chemistry_MCQs 77"): "ends in “A B”; the key is A",
-    ("printed solutions, one choice", "2010-2022_Chemistry_MCQs 95"): "ends in “C” misread as a symbol with an index",
     ("printed solutions, one choice", "2010-2022_Political_Science_MCQs 278"): "ends in C; the key is D",
     ("printed solutions, choices in a row", "2010-2022_English_Reading_Comp 123"):
         "says C of the first question; the key is D",
