@@ -158,7 +158,7 @@ def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
 def default_cascade(store: Store | None = None) -> Cascade:
     """Choice letters, true or false, numbers, chemistry, opposite words, symbolic equality, text normal forms.
 
-    All of them behind the form that the question asks for.
+    What is no answer comes last; all of them behind the form that the question asks for.
 
     Args:
         store: where dear decisions are kept across runs; None keeps none.
@@ -167,13 +167,14 @@ def default_cascade(store: Store | None = None) -> Cascade:
     from livek12.judges.rules.choice import ChoiceStage
     from livek12.judges.rules.form import FormStage
     from livek12.judges.rules.numeric import NumberStage
+    from livek12.judges.rules.refusal import RefusalStage
     from livek12.judges.rules.symbolic import SymbolicStage
     from livek12.judges.rules.text import TextStage
     from livek12.judges.rules.true_false import TrueFalseStage
     from livek12.judges.rules.words import WordStage
 
     stages: list[Stage] = [ChoiceStage(), TrueFalseStage(), NumberStage(), ChemistryStage()]
-    stages += [WordStage(), SymbolicStage(), TextStage()]
+    stages += [WordStage(), SymbolicStage(), TextStage(), RefusalStage()]
     return Cascade(stages, store=store, guard=FormStage())
 
 

@@ -31,6 +31,7 @@ DECIDERS = {
     "llm": "a judge model",
     "number": "the rule for numbers",
     "panel": "a panel of judge models",
+    "refusal": "the rule for answers that are none",
     "restated": "the rule for keys in two forms",
     "rules": "the rules",
     "symbolic": "the rule for formulas",
