@@ -25,6 +25,8 @@ Expr = Any
 Point = Mapping[Expr, Expr]
 MAX_ROOTS, MAX_DIPS, MAX_KINKS, MAX_DEGREE, MAX_ARGUMENTS, MAX_SYMBOLS = 8, 6, 16, 8, 12, 4
 _TOUCHES = 1e-9
+SEARCHED_TURNS = 2
+"""Of several symbols, kinks that no polynomial gives are searched for so many values of the others."""
 WHOLE_NAMES = frozenset({"k", "l", "m", "n", "N"})
 _STEPPED = (sympy.floor, sympy.ceiling)
 _BOUNDED = (sympy.asin, sympy.acos, sympy.acosh, sympy.atanh)
@@ -117,10 +119,10 @@ def further(left: Expr, right: Expr, search: bool = True) -> Further:
     draw = random.Random(20260322)
     sides: list[KinkSide] = []
     if zeros and len(symbols) <= MAX_SYMBOLS:
-        for low, high in _BASES[: 1 if len(symbols) == 1 else None]:
+        for turn, (low, high) in enumerate(_BASES[: 1 if len(symbols) == 1 else None]):
             base = {name: _rational(draw.uniform(low, high)) for name in symbols}
             for symbol in symbols:
-                sides += _around(symbol, base, zeros, search)
+                sides += _around(symbol, base, zeros, search and turn < SEARCHED_TURNS)
     imaginary = any(_holds_complex(part) for one in (left, right) for part in one.atoms(sympy.Abs))
     far = [point for point in _far(symbols, draw) if not _is_kink(point, zeros)]
     return Further(far, sides, list(_complex(symbols, draw)) if imaginary else [])
