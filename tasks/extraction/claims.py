@@ -156,7 +156,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _WRONG_ONE = re.compile(
-    r"(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
+    r"\b(?:incorrect|wrong|false|untrue)\s(?:option|statement|choice|answer|one)s?\s(?:is|are)\s[^.\n]{0,5}$|(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
     r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$",
     re.IGNORECASE,
 )
@@ -170,7 +170,7 @@ _OF_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _COMMITS = re.compile(r"答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답", re.IGNORECASE)
-_REFUSAL_CHARS = 16
+_REFUSAL_CHARS = 28
 
 
 def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels | None:

@@ -36,6 +36,7 @@ _NEXT = re.compile(
     r"(?:"
     rf"(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:答案|选项|选择|结果|结论|项|值|说法|解|数)?{_VERY_ZH}{_WRONG_ZH}"
     rf"|[(（【\[]\s?(?:this|that|it|which)?{_IS_EN}?(?:{_WRONG_EN}|not\b)|[✗✘❌]|wrong\s?[.!]"
+    r"|(?:does\snot|doesn['’]t)\s(?:pass|satisfy|work|fit|hold|check)|fails\b|contradicts\b|is\s(?:an?\s)?extraneous"
     rf"|[(（【\[]\s?(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?{_VERY_ZH}(?:{_WRONG_ZH}|误|舍)|[(（【\[]\s?(?:틀|오답|×)"
     rf"|(?:this|that|it|which)(?:\s(?:answer|value|choice|option|result|one|number))?{_IS_EN}{_WRONG_EN}"
     rf"|(?:이것은|이건|이는|그것은|그건|이\s?(?:값|답|선택)은)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}"
@@ -104,7 +105,13 @@ _DASHED = re.compile(
     rf"[—–]\s?(?:(?:but\s)?(?:this|that|it|which){_IS_EN}{_WRONG_EN}|(?:但是?)?(?:这|此|它){_VERY_ZH}{_WRONG_ZH})",
     re.IGNORECASE,
 )
-_ANYWHERE = (_DASHED, _LATER, _ANSWER_WRONG, _NONE_RIGHT)
+_FAILED_CHECK = re.compile(
+    r"(?:\b(?:check(?:ing)?|verif(?:y|ying|ication)|substituting|testing)\b|检验|验证|验算|代入|검산|대입)[^。\n]{0,60}?"
+    r"(?:\b(?:fails?|differ|no\ssuch|(?:does|do)(?:\snot|n['’]t)\s(?:hold|work|match|agree|satisfy))\b"
+    r"|(?<!两边)不等于|不成立|增根|发现矛盾|성립하지\s?않|다르므로|버린)",
+    re.IGNORECASE,
+)
+_ANYWHERE = (_FAILED_CHECK, _DASHED, _LATER, _ANSWER_WRONG, _NONE_RIGHT)
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,7 @@ def supposed(text: str, start: int, end: int) -> bool:
 _EXAMPLE = re.compile(r"\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)", re.IGNORECASE)
 _SUPPOSED_AT_ONCE = re.compile(
     r"(?:\b(?:if|suppose|assume|assuming|were)(?: that)?(?: the)?(?: \w{2,12})?"
+    r"|\b(?:such as|for example,?|for instance,?|e\.g\.,?)|例如|比如|形如|예를 들어|예:"
     r"|若|如果|假如|假设|倘若|만약|만일)\s?[$〘〖]*\Z",
     re.IGNORECASE,
 )

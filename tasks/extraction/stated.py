@@ -105,17 +105,19 @@ def standing_value(text: str, found: Found) -> Found:
     before, behind = (_MATH.sub("", words) for words in line.rsplit(value, 1))
     near = [*_CLAUSE.split(TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
     denial = denied_until(text, start + len(value), value)
-    if denial is None and not any(map(_NEGATIVE.search, near)):
+    if denial is None and not any(map(_NEGATIVE.search, near)) and not _ASKS.match(behind):
         return found
     return [quoted(line if denial is None else text[start:denial])], found[1]
 
 
 _CLAUSE = re.compile(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
+_ASKS = re.compile(r"[^。.!！\n]{0,40}[?？]")
 _NEGATIVE = re.compile(
     r"不(?!等|同|定|变|仅|妨|难|断|规则|可逆|带电|计|考虑|超过|少于|大于|小于)|无(?!穷|限|理|论|色|关)|未(?!知)|并非|没有"
     r"|错|误(?!差)|舍|抱歉|难以|可能|也许|或许|是否|排除"
     r"|\b(?:not|never|cannot|unable|impossible|wrong|incorrect|false|excluded|rejected|fails?|guess(?:ed)?|sorry|none|nor"
     r"|neither|maybe|perhaps|might|possibly|whether|if|suppose)\b|n['’]t\b"
+    r"|\bdiffers?\sfrom\b|\bcontradicts\b|\bextraneous\b|不同于|接近|增根|다르|모르|무연근"
     r"|아니|아닌|없|틀[리린렸]|않|못|잘못|죄송|모순|아마|(?:이)?라면",
     re.IGNORECASE,
 )
