@@ -63,12 +63,25 @@ def compare_equations(gold: Node, answer: Node) -> Said:
             continue
         rest = right.xreplace({symbol: -line[1] / line[0]})
         outcome = agree(rest, sympy.Integer(0))[0]
-        if outcome == "accept" and affine(right, symbol) is not None:
+        other = affine(right, symbol)
+        if outcome == "accept" and other is not None:
+            if _has_further_factor(line) or _has_further_factor(other):
+                return "undecided", "an equation with a further factor"
             return "accept", "the same equation when solved"
         said = said or (("reject", _OFF) if outcome == "reject" else ("undecided", "equations"))
     if said is not None:
         return said
     return _off_the_curve(left, right)
+
+
+def _has_further_factor(line: tuple[Any, Any]) -> bool:
+    """Whether coefficient and rest of an equation may vanish together: x(y - 3) = 0 holds on x = 0 as well."""
+    if not line[0].free_symbols:
+        return False
+    try:
+        return bool(sympy.gcd(*line).free_symbols)
+    except sympy.polys.polyerrors.PolynomialError:
+        return True
 
 
 _OFF = "it does not hold where the key does"

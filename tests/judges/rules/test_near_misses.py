@@ -53,6 +53,7 @@ R\{0\} @ (-\infty,0)\cup(0,\infty)
 A\setminus B @ A-B
 A\cup B @ B\cup A
 xy=1 @ y=\frac{1}{x}
+(x-1)y=x+1 @ y=\frac{x+1}{x-1}
 y=2x-1 @ 2x-y-1=0
 2x-y-1=0 @ y=2x-1
 \\frac{1}{2} @ \frac12
@@ -109,6 +110,10 @@ xy=1 @ xy=2
 1, 2 @ 1.2
 """
 OPEN = r"""
+y=3x-4 @ x(y-3x+4)=0
+y=3x-4 @ (y-3x+4)(x-5)=0
+y=3x-4 @ \sin x(y-3x+4)=0
+a_n=2n+1 @ n(a_n-2n-1)=0
 ∠ABC @ ∠ACB
 ∠ABC=30^\circ @ ∠ACB=30^\circ
 △ABC≌△DEF @ △ABC≌△DFE
