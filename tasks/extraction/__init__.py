@@ -30,7 +30,8 @@ class Extraction:
 
     Attributes:
         answers: one a part, in order; empty when there is no answer. An empty entry is a part left out.
-        method: how they were found: boxed, answer_tag, phrase, conclusion, labelled, named, line, whole or none.
+        method: how they were found: boxed, answer_tag, phrase, conclusion, labelled, named, line, sentence, whole or
+            none.
         truncated: the response was cut off at its token limit.
     """
 

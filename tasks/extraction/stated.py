@@ -98,7 +98,7 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
 
 def standing_value(text: str, found: Found) -> Found:
     """A value found by its place alone; with its words where these deny or hedge it, or later ones do."""
-    if not found[0] or (start := text.rfind(found[0][0])) < 0:
+    if not found[0] or not found[0][0] or (start := text.rfind(found[0][0])) < 0:
         return found
     value = found[0][0]
     line = text[text.rfind("\n", 0, start) + 1 : (text.find("\n", start) + 1 or len(text) + 1) - 1]

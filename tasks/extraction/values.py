@@ -11,12 +11,13 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from livek12.core.records import Question
+from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
 from livek12.tasks.extraction.denials import quoted
 from livek12.tasks.extraction.labelled import named_values, tabled_values
 from livek12.tasks.extraction.regions import MAX_ANSWER, TextRegion, answer_tags, boxes, listed_in_json, tail
 from livek12.tasks.extraction.remarks import supposed
+from livek12.tasks.extraction.sentence import sentence_value
 from livek12.tasks.extraction.stated import (
     NOTHING,
     SENTENCE_CHARS,
@@ -57,12 +58,27 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
         found = (values, "whole") if len(values) == count else NOTHING
     if not found[0] and not (truncated or committed_only):
         text = _EMPTY.sub("", text).strip()
-        found = standing_value(text, unmarked_value(text)) if count == 1 else NOTHING
+        found = standing_value(text, _by_place(text, question)) if count == 1 else NOTHING
         prose = count > 1 or question.question_type == "short_answer" or needs_prose(question)
         if not found[0] and prose and not says_nothing(text, question):
             found = [text], "whole"
     return found
 
+
+def _by_place(text: str, question: Question) -> Found:
+    """A value that stands alone or concludes; else the one number of a closing sentence, where no prose is asked."""
+    found = unmarked_value(text)
+    plain = question.question_type not in CHOICE_TYPES and not needs_prose(question)
+    if (
+        plain
+        and (not found[0] or found[0][0].strip(_EDGE) == text.strip().strip(_EDGE))
+        and (said := sentence_value(text))
+    ):
+        return [said], "sentence"
+    return found
+
+
+_EDGE = " .。*"
 
 # --- boxes and tags -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,57 @@
+"""The one number of a closing sentence is a value; a number in a remark, a step, a hedge or a comparison is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from livek12.tasks.extraction import extract
+from livek12.tasks.extraction.sentence import sentence_value
+from tests.judges.helpers import question
+
+SAID = [
+    ("He pays 900 + 180.\nThe total is $1,080.", "$1,080"),
+    ("He has 14 plates.", "14 plates"),
+    ("There were 9 apples and 5 were eaten, so 4 are left.", "4"), ("He had 9. He ate 5. So 4 are left.", "4"),
+    ("It drops to -6 degrees.", "-6 degrees"),
+    ("The temperature is **4**.", "4"), ("The total is $1,080.50", "$1,080.50"),
+    ("So she will have 50 dollars after a week.", "50 dollars"), ("First, 7*2=14.\n\nHe needs 14 plates.", "14 plates"),
+    ("所以他每天赚9美元。", "9美元"), ("따라서 매일 9달러를 번다", "9달러"), ("The share is 5%.", "5%"),
+]  # fmt: skip
+NOT_SAID = [
+    "It isn't 12.", "Is it 12?", "It may be 12.", "It is about 12.", "She has 12 more than Bob.", "Twice that is 12.",
+    "Half of the total is 12.", "We solve it in 3 steps.",
+    "Let us go through step 3.", "See equation (1).",
+    "There are 5 cases to consider:", "So there are 5 possible cases.", "This was asked in 2019.",
+    "It happened in 2019.",
+    "Divide both sides by 2.", "It is between 10 and 12.", "If it were 12, we would be done.", "She says it is 12.",
+    "The angles of a triangle add up to 180 degrees.", "It is a multiple of 9.",
+    "He has two boxes of 6 pencils.",
+    "The first number is 5.", "The area is 12x.", "He came 3rd.", "They meet at 12:30.", "It equals 2^10.",
+    "The prime 12 is not one.", "He has 3 and 4.", "So the rest is 3 dozen.", "The answer is 4 fifths.",
+    "所以他比小明多9元。", "所以至少需要9人。", "所以共9万元。", "他每天赚9美元，每月赚20天的钱。",
+    "따라서 약 9달러이다.",
+    "따라서 9만 원이다.", "因此第3步成立。", "所以有两种情况，各9人。",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), SAID)
+def test_a_closing_sentence_says_a_number(text: str, value: str) -> None:
+    asked = question(answer=["1"], question_type="short_answer")
+    assert extract(text, asked, "stop").answers[0] in {value, value.rstrip("abcdefghijklmnopqrstuvwxyz").strip()}
+    assert sentence_value(text) == value
+
+
+@pytest.mark.parametrize("text", NOT_SAID)
+def test_a_number_in_passing_is_none(text: str) -> None:
+    assert sentence_value(text) is None
+
+
+def test_it_is_the_weakest_claim() -> None:
+    asked = question(answer=["1"], question_type="short_answer")
+    assert extract("The answer is 3.\nHe has 14 plates.", asked, "stop").answers == ["3"]
+    assert extract("I add.\nHe has 14 plates.", asked, "length").answers == []
+
+
+def test_long_texts_take_no_time() -> None:
+    for text in ("1" * 100_000, "so " * 50_000 + "1", "the total is 1, " * 20_000, "1,111" * 20_000):
+        assert sentence_value(text) is None
