@@ -42,6 +42,9 @@ TASK = "judge-pairs"
 MAX_IMAGE_BYTES = 64 * 2**20
 LONG_KEY = 200
 """A key of more characters may be a worked solution."""
+PRINTED_DIGITS = 9
+"""A float with more digits was computed: it is what it says to 15 digits, of which none is a rounding."""
+MOST_POINTS = 1e15
 Json = dict[str, Any]
 
 
@@ -143,7 +146,7 @@ def _question(name: str, row: Json, golds: list[str], folder: Path | None) -> Qu
         images=_images(row.get("images"), folder),
         answer=golds,
         part_units=_units(row, golds),
-        part_points=_list(row, "part_points", int, float),
+        part_points=_points(row),
         variables=variables,
         solution=_text(row, "solution") or None,
     )
@@ -208,7 +211,16 @@ def _golds(row: Json) -> list[str]:
 def _plain(value: str | float | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return _printed(value)
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _printed(value: float) -> str:
+    """A float as a person would print it: its digits say how exact a key is, and a computer prints too many or few."""
+    text = json.dumps(value)
+    digits = sum(char.isdigit() for char in text.partition("e")[0].lstrip("-0."))
+    return text.removesuffix(".0") if digits <= PRINTED_DIGITS or text.endswith(".0") else f"{value:#.15g}"
 
 
 def _text(row: Json, name: str) -> str:
@@ -225,6 +237,14 @@ def _list(row: Json, name: str, *kinds: type) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(entry, kinds) for entry in value):
         raise BadPair(f"{name} is no list of {' or '.join(kind.__name__ for kind in kinds)}")
     return value
+
+
+def _points(row: Json) -> list[Any]:
+    points = _list(row, "part_points", int, float)
+    sound = all(0 <= entry <= MOST_POINTS and not isinstance(entry, bool) for entry in points)
+    if points and not (sound and any(points)):
+        raise BadPair("part_points are no numbers from 0, one of them above")
+    return points
 
 
 def _options(said: Any) -> list[Option]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.process import cores
+from livek12.evaluation.plain import listed
 from livek12.evaluation.row_workers import MOST
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def response_in(query: str, prompt: str) -> str | None:
 
 def _row(told: Mapping[str, Any], response: str, prompt: str) -> Row:
     """One row of pairs, of what there is."""
-    found = {name: _plain(value) for name, value in told.items()}
+    found = {name: listed(value) for name, value in told.items()}
     said = {name: found[name] for name in KEYS if found.get(name) not in (None, "", [])}
     row: Row = {name: found[name] for name in PASSED if found.get(name) is not None}
     row["gold"] = next(iter(said.values()), None)
@@ -208,8 +209,3 @@ def _row(told: Mapping[str, Any], response: str, prompt: str) -> Row:
 
 def _first(found: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((found[name] for name in names if found.get(name)), None)
-
-
-def _plain(value: Any) -> Any:
-    """Python's own value for one of numpy, whose truth cannot be asked for."""
-    return value.tolist() if hasattr(value, "tolist") else value

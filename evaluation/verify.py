@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 import math
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from livek12.core.errors import UserError
+from livek12.evaluation.plain import plain
 from livek12.evaluation.row_workers import Reply, RowPool
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ FIELDS: Final = (
     *("language", "subject", "solution", "part_points", "finish_reason", "model"),
 )
 """What is read of a row besides its id (see docs/judge-pairs.md); `gold` and `response` must be there."""
+_log = logging.getLogger("livek12.verify")
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,8 @@ class Verifier:
             rows: each with `gold` and `response`, and what else a row of `livek12 judge-pairs` may have.
 
         Returns:
-            One judgement a row. A row that cannot be read is `undecided` by `input` with score None, and a warning says
-            why.
+            One judgement a row. A row that cannot be read is `undecided` by `input` with score None, and one logged
+            warning a batch says how many there are.
 
         Raises:
             UserError: a process cannot start, or the judge models cannot be asked at all.
@@ -212,11 +215,11 @@ def _cancel(futures: Iterable[Future[list[Reply]]]) -> None:
 
 
 def _warned(judged: list[Judgement]) -> list[Judgement]:
-    for number, found in enumerate(judged):
-        if found.decided_by == "input":
-            from livek12.core.progress import warn
-
-            warn(f"row {number} {found.reason}", kind="bad row")
+    """Says of a batch on one line, each time, how many of its rows could not be read."""
+    bad = [(number, found.reason) for number, found in enumerate(judged) if found.decided_by == "input"]
+    if bad:
+        number, reason = bad[0]
+        _log.warning("%d of %d rows cannot be read; the first: row %d %s", len(bad), len(judged), number, reason)
     return judged
 
 
@@ -229,16 +232,20 @@ def _line(number: int, row: Row) -> bytes:
     try:
         said = {name: row[name] for name in FIELDS if row.get(name) is not None}
         name = row.get("id")
-        said["id"] = name if isinstance(name, str | int) and not isinstance(name, bool) and name != "" else number
-        return json.dumps(said, default=_plain).encode()
-    except (AttributeError, TypeError, ValueError, RecursionError):
+        sound = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
+        fields = [("id", name if sound else number), *said.items()]
+        return ("{" + ", ".join(f'"{name}": {_json(name, value)}' for name, value in fields) + "}").encode()
+    except Exception:  # whatever kind of mapping it is: its neighbours are judged
         return b"null"  # which the reader of rows says is none
 
 
-def _plain(value: Any) -> Any:
-    """Numbers, lists and bytes of other libraries as JSON; anything else as something that no field may be."""
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if callable(listed := getattr(value, "tolist", None)):
-        return listed()
-    return {"kind": type(value).__name__}
+def _json(field: str, value: Any) -> str:
+    """The value of a field; where it cannot be said, something that the field may not be."""
+    try:
+        return json.dumps(value, default=_of_images if field == "images" else plain)
+    except Exception:  # the methods of a stranger's object may raise anything
+        return '{"kind": "unreadable"}'
+
+
+def _of_images(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else plain(value)

@@ -155,9 +155,9 @@ def test_a_data_set_without_keys_is_refused(columns: dict[str, Any], message: st
         rewards.accuracy_reward(SAID, **columns)
 
 
-def test_a_row_without_a_key_is_undecided_and_told(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_row_without_a_key_is_undecided_and_told(caplog: pytest.LogCaptureFixture) -> None:
     assert rewards.accuracy_reward(SAID[:2], ["7", None], undecided=0.5) == [1.0, 0.5]
-    assert "has no gold" in capfd.readouterr().err
+    assert "1 of 2 rows cannot be read; the first: row 1 has no gold" in caplog.text
 
 
 def test_settings_travel_to_other_processes() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -42,13 +44,16 @@ def test_what_cannot_be_verified_is_said_on_one_line(gold: object) -> None:
         verify(gold, "12")
 
 
-def test_a_bad_row_costs_only_itself_and_is_no_zero(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_row_costs_only_itself_and_is_no_zero(caplog: pytest.LogCaptureFixture) -> None:
     rows: list[Any] = [{"gold": "1", "response": "1"}, {"response": "1"}, None, {"gold": "1", "response": 1}]
     with Verifier(workers=1, undecided=0.0) as verifier:
         judged = verifier.batch([*rows, {"gold": "1", "response": "a word"}])
+        assert verifier.batch([*rows, {"gold": "1", "response": "a word"}]) == judged
     assert [found.score for found in judged] == [1.0, None, None, None, 0.0]
     assert [found.decided_by == "input" for found in judged] == [False, True, True, True, False]
-    assert "row 1 has no gold" in capsys.readouterr().err
+    told = [record.getMessage() for record in caplog.records]
+    why = "row 1 has no gold (a text, a number, or a list of them)"
+    assert told == [f"3 of 5 rows cannot be read; the first: {why}"] * 2, "of each batch, not once in a life"
 
 
 @pytest.mark.parametrize(
@@ -104,3 +109,60 @@ def test_values_of_other_libraries_are_read(verifier: Verifier) -> None:
         {"gold": ("1", "2"), "response": "1; 2", "question_type": "fill_in_blank", "images": [{"bytes": b"GIF"}]},
     ]
     assert [found.decision for found in verifier.batch(rows)] == ["accept"] * 4
+
+
+@pytest.mark.parametrize(
+    ("gold", "right", "not_right"),
+    [
+        (25.0, "25", "25.04"),
+        (np.float64(25), "25.0", "25.04"),
+        (2 / 3, r"\frac{2}{3}", "0.67"),
+        (0.1 + 0.2, "0.3", "0.34"),
+        (2**0.5, r"\sqrt{2}", "1.4"),
+        (0.667, r"\frac{2}{3}", "0.67"),
+        (np.float32(0.1), "0.1", "0.14"),
+        (np.float16(0.1), "0.1", "0.14"),
+        (np.array([0.1], dtype=np.float32), "0.1", "0.14"),
+        (6.02e23, r"6.02\times10^{23}", r"6.1\times10^{23}"),
+        (Decimal("0.50"), "1/2", "0.6"),
+        (Fraction(1, 3), r"\frac{1}{3}", "0.34"),
+    ],
+)
+def test_a_computed_key_has_no_rounding(verifier: Verifier, gold: Any, right: str, not_right: str) -> None:
+    judged = verifier.batch([{"gold": gold, "response": said} for said in (right, not_right)])
+    assert [found.decision == "accept" for found in judged] == [True, False]
+
+
+class Hostile(dict[str, Any]):
+    """A row whose methods raise what they like."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        raise KeyError(name)
+
+
+class Broken:
+    """A value whose methods raise what they like."""
+
+    def tolist(self) -> Any:
+        raise RuntimeError("no list")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"gold": "YWJj", "response": b"abc"}, "has no response"),
+        ({"gold": b"25", "response": "25"}, "has no gold"),
+        ({"gold": Broken(), "response": "25"}, "has no gold"),
+        ({"gold": 10**5000, "response": "25"}, "has no gold"),
+        (Hostile(gold="1", response="1"), "is no JSON object"),
+        *(
+            ({"gold": ["1", "2"], "response": "1; 2", "part_points": points}, "part_points are no numbers from 0")
+            for points in ([float("nan"), 1], [float("inf"), 1], [1e308, 1e308], [0, 0], [-1, 2], [True, 1])
+        ),
+    ],
+)
+def test_what_is_no_value_of_a_field_is_a_bad_row(verifier: Verifier, row: Any, words: str) -> None:
+    bad, sound = verifier.batch([row, {"gold": 25, "response": "25"}])
+    assert (bad.decided_by, bad.score) == ("input", None)
+    assert words in bad.reason
+    assert sound.decision == "accept"
