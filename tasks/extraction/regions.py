@@ -50,7 +50,7 @@ def final_text(response: str) -> str:
     elif opening := _THINKING.search(text):
         text = text[: opening.start()]
     ends = [piece for piece in _TURN_END.split(_shown(text)) if piece.strip()]
-    return _without_end_marks(_BREAK.sub("\n", ends[0]) if "<" in ends[0] else ends[0]) if ends else ""
+    return _without_meta(_without_end_marks(_BREAK.sub("\n", ends[0]) if "<" in ends[0] else ends[0])) if ends else ""
 
 
 def _shown(text: str) -> str:
@@ -89,6 +89,18 @@ def _without_end_marks(text: str) -> str:
     return head + ending
 
 
+def _without_meta(text: str) -> str:
+    """The text without how sure it is at its end, and with the backslash of a box that lost it ("boxed(9)")."""
+    head, ending = text[:-_END_MARK_CHARS], text[-_END_MARK_CHARS:]
+    return _LOST_BOX.sub(r"\\boxed{\1\2}", head + _SURE.sub("", ending))
+
+
+_SURE = re.compile(
+    r"(?<=[^\s:])\s{1,4}[*(]{0,3}(?:confidence|certainty)(?: (?:level|score))?"
+    r"[*]{0,2} ?[:=][*]{0,2} ?\d[\d.]{0,4} ?%?[*).]{0,3}\Z",
+    re.IGNORECASE,
+)
+_LOST_BOX = re.compile(r"(?<![\\A-Za-z{])boxed(?:\(([^(){}\n]{1,60})\)|\{([^(){}\n]{1,60})\})")
 _BREAK = re.compile(r"<br\s?/?>", re.IGNORECASE)
 _END_MARK_CHARS = 64
 _ENDING_MARKS = 4_000
