@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from typing import Any
 
 from livek12.core.errors import UserError
 
@@ -72,3 +73,23 @@ class OwnNames:
         except ValueError:
             return name in self._names
         return address.is_loopback or not self._near
+
+
+class Idlers:
+    """Closes connections on which nothing is asked, so that nobody fills a server by opening them.
+
+    Args:
+        connections: those of uvicorn.
+    """
+
+    def __init__(self, connections: set[Any]) -> None:
+        self._connections = connections
+        self._waiting: dict[Any, Any] = {}
+
+    async def close(self) -> None:
+        """Closes each on which no request was in hand at the last call, nor is now, nor came in between."""
+        waiting = {one: one.cycle for one in self._connections if one.cycle is None or one.cycle.response_complete}
+        for one, cycle in waiting.items():
+            if self._waiting.get(one, self) is cycle:
+                one.transport.close()
+        self._waiting = waiting

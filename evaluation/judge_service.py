@@ -7,18 +7,20 @@ request is written anywhere, and no picture is read from a file.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel
 
 from livek12.core.errors import UserError
 from livek12.core.extras import install
 from livek12.core.process import cores
-from livek12.core.serving import OwnNames, listen, shown_host
-from livek12.core.text import clean, one_line
+from livek12.core.serving import Idlers, OwnNames, listen, shown_host
+from livek12.core.text import one_line
+from livek12.evaluation.judge_requests import MOST_IN_BODY, BadRequest, describe, many_rows, one_row, too_many_values
 from livek12.evaluation.row_workers import MOST
 from livek12.evaluation.verify import Judgement, Verifier
 
@@ -30,58 +32,20 @@ LARGEST_BODY = 16 * 2**20
 READ_AT_MOST = 4 * LARGEST_BODY
 """Bytes of a request that are read before it is refused for its size."""
 _TOO_LARGE = f"a body has {LARGEST_BODY} bytes at most"
-MOST_ROWS = 1024
-"""Rows of a batch."""
+_TOO_MANY = f"a body has {MOST_IN_BODY} values at most"
 IN_HAND = 256 * 2**20
 """Bytes of all requests that are being read or answered."""
 GRACE_SECONDS = 30
 """For requests in hand when the server is ended."""
+BODY_SECONDS = 120
+"""In which a body has to arrive."""
+IDLE_SECONDS = 30
+"""After which a connection on which nothing is asked may be closed; it is after twice as long."""
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-
-def _cleaned(value: Any) -> Any:
-    """Without lone surrogates, which JSON can spell and no answer can hold."""
-    return clean(value) if isinstance(value, str) else value
-
-
-def _in_itself(value: Any) -> Any:
-    if isinstance(value, str) and not value.startswith("data:image/"):
-        raise ValueError("an image is a data URL here")
-    return value
-
-
-Text = Annotated[str, BeforeValidator(_cleaned)]
-
-
-class PairRow(BaseModel):
-    """One answer beside its key; the fields are those of docs/judge-pairs.md."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    gold: Text | float | list[Text | float] | None = Field(None, description="The key; a list has one entry a part.")
-    response: Text = Field(description="A whole response, or a bare answer.")
-    question: Text = ""
-    question_type: Text | None = None
-    options: list[Text | dict[str, Text]] | dict[str, Text] | None = None
-    unit: Text | list[Text | None] | None = None
-    variables: list[dict[str, Any]] | None = Field(None, description="Typed variables; `gold` may then be missing.")
-    solution: Text | None = Field(None, description="For judge models.")
-    images: list[Annotated[str, BeforeValidator(_in_itself)]] | None = Field(None, description="Data URLs.")
-    language: Text | None = None
-    part_points: list[float] | None = None
-    model: Text | None = Field(None, description="Who wrote the response; never judges itself.")
-
-
-class PairRows(BaseModel):
-    """Rows that are judged together."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    rows: list[PairRow] = Field(max_length=MOST_ROWS)
 
 
 class Judgements(BaseModel):
@@ -94,10 +58,6 @@ class Problem(BaseModel):
     """Why there is no judgement, in one line."""
 
     error: str
-
-
-class UnreadableRow(Exception):
-    """A row that cannot be judged; the message says why."""
 
 
 class Health(BaseModel):
@@ -130,12 +90,14 @@ def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], 
         app: Any = Gate(make_app(verifier, health), host)  # uvicorn's own types spell out every kind of message
     except ImportError as error:
         raise UserError(f"serve-judge needs {error.name}: {install('serve')}") from None
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=GRACE_SECONDS
-    )
+    quiet: Any = {"log_level": "error", "access_log": False}  # a warning stands for each request that is no HTTP
+    config = uvicorn.Config(app, lifespan="off", ws="none", timeout_notify=IDLE_SECONDS, **quiet)
+    config.timeout_graceful_shutdown = GRACE_SECONDS
+    server = uvicorn.Server(config)
+    config.callback_notify = Idlers(server.server_state.connections).close
     ready(f"http://{shown_host(host)}:{listening.getsockname()[1]}", health.judge)
     with suppress(KeyboardInterrupt):  # uvicorn hands the signal on when it has ended
-        uvicorn.Server(config).run(sockets=[listening])
+        server.run(sockets=[listening])
 
 
 def _models(judge: str | None) -> list[str]:
@@ -152,30 +114,33 @@ def make_app(verifier: Verifier, health: Health) -> FastAPI:
         verifier: who judges.
         health: what is said of it.
     """
-    from fastapi import FastAPI
+    from fastapi import Body, FastAPI
 
-    problems: Any = {status: {"model": Problem} for status in (413, 415, 422, 503)}
+    problems: Any = {status: {"model": Problem} for status in (408, 413, 415, 422, 503)}
     app = FastAPI(  # its pages of docs would be fetched from elsewhere
         title="livek12 judge", version=health.judge, docs_url=None, redoc_url=None, redirect_slashes=False
     )
+    sent = Body()
     _add_errors(app)
 
     @app.post("/verify", responses=problems)
-    async def verify(row: PairRow) -> Judgement:
-        (judgement,) = await verifier.abatch([_told(row)], quiet=True)
+    async def verify(body: Any = sent) -> Judgement:
+        row = await asyncio.to_thread(one_row, body)
+        (judgement,) = await verifier.abatch([row], quiet=True)
         if judgement.decided_by == "input":
-            raise UnreadableRow(judgement.reason)
+            raise BadRequest(judgement.reason)
         return judgement
 
     @app.post("/verify/batch", responses=problems)
-    async def verify_batch(body: PairRows) -> Judgements:
-        told = [_told(row) for row in body.rows]
-        return Judgements(judgements=await verifier.abatch(told, quiet=True))
+    async def verify_batch(body: Any = sent) -> Judgements:
+        rows = await asyncio.to_thread(many_rows, body)
+        return Judgements(judgements=await verifier.abatch(rows, quiet=True))
 
     @app.get("/health")
     async def get_health() -> Health:
         return health
 
+    describe(app.openapi())
     return app
 
 
@@ -189,27 +154,20 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Any, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        if first["type"] == "json_invalid":
-            return answer("the body is no JSON", 422)
-        where = ".".join(str(step) for step in first["loc"] if step != "body")
-        return answer(f"{where}: {first['msg']}" if where else first["msg"], 422)
+        empty = error.errors()[0]["type"] == "missing"
+        return answer("the body is empty" if empty else "the body is no JSON", 422)
 
     @app.exception_handler(HTTPException)
     async def refused(_: Any, error: HTTPException) -> JSONResponse:
         return answer(error.detail, error.status_code)
 
-    @app.exception_handler(UnreadableRow)
-    async def unreadable(_: Any, error: UnreadableRow) -> JSONResponse:
+    @app.exception_handler(BadRequest)
+    async def unreadable(_: Any, error: BadRequest) -> JSONResponse:
         return answer(str(error), 422)
 
     @app.exception_handler(UserError)
     async def unable(_: Any, error: UserError) -> JSONResponse:
         return answer(str(error), 503)
-
-
-def _told(row: PairRow) -> dict[str, Any]:
-    return row.model_dump(exclude_unset=True)
 
 
 class Gate:
@@ -249,25 +207,48 @@ class Gate:
         if declared.isdecimal() and int(declared) > READ_AT_MOST:
             await _refuse(send, 413, _TOO_LARGE)
             return
-        body, seen, more = bytearray(), 0, True
+        body = bytearray()
         try:
-            while more and seen <= READ_AT_MOST:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    return
-                piece, more = message.get("body", b""), message.get("more_body", False)
-                seen += len(piece)
-                if seen <= LARGEST_BODY and self._in_hand + len(piece) <= IN_HAND:
-                    body += piece
-                    self._in_hand += len(piece)
-            if seen > LARGEST_BODY:
-                await _refuse(send, 413, _TOO_LARGE)
-            elif seen > len(body):
-                await _refuse(send, 503, "too much is being judged: ask again later")
+            try:
+                async with asyncio.timeout(BODY_SECONDS):
+                    seen = await self._read(body, receive)
+            except TimeoutError:
+                await _refuse(send, 408, f"a body has to arrive within {BODY_SECONDS} seconds")
+                return
+            if seen is None:
+                return
+            problem = self._problem(body, seen)
+            if problem is not None:
+                await _refuse(send, *problem)
             else:
                 await self._app(scope, _replayed(bytes(body), receive), send)
         finally:
             self._in_hand -= len(body)
+
+    async def _read(self, body: bytearray, receive: Receive) -> int | None:
+        """Reads what is within the bounds into `body`; how much came in all, None from who has gone."""
+        seen, more = 0, True
+        while more and seen <= READ_AT_MOST:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            piece, more = message.get("body", b""), message.get("more_body", False)
+            seen += len(piece)
+            if seen <= LARGEST_BODY and self._in_hand + len(piece) <= IN_HAND:
+                body += piece
+                self._in_hand += len(piece)
+        return seen
+
+    @staticmethod
+    def _problem(body: bytearray, seen: int) -> tuple[int, str] | None:
+        """Why what was read is not given to the app, with its status."""
+        if seen > LARGEST_BODY:
+            return 413, _TOO_LARGE
+        if seen > len(body):
+            return 503, "too much is being judged: ask again later"
+        if b"\0" in body:  # none is in JSON, but where its bytes are not those of UTF-8
+            return 422, "the body is no JSON in UTF-8"
+        return (413, _TOO_MANY) if too_many_values(body) else None
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -286,7 +267,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 async def _refuse(send: Send, status: int, text: str) -> None:
     body = json.dumps({"error": text}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status == 413:
+    if status in (408, 413):
         headers.append((b"connection", b"close"))  # the rest of the body is not read
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

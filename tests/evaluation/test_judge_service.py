@@ -24,7 +24,10 @@ from tests.test_docs import fences, printed
 
 pytest.importorskip("fastapi", reason="the serve extra is not installed")
 from livek12 import Verifier
-from livek12.evaluation.judge_service import LARGEST_BODY, MOST_ROWS, Gate
+from livek12.core.serving import Idlers
+from livek12.evaluation.judge_requests import DEEPEST, MOST_IN_BODY, MOST_ROWS, MOST_VALUES, PairRow
+from livek12.evaluation.judge_service import LARGEST_BODY, Gate
+from livek12.evaluation.verify import FIELDS
 
 pytestmark = pytest.mark.slow
 JSON = {"Content-Type": "application/json"}
@@ -37,6 +40,22 @@ ROWS: list[dict[str, Any]] = [
     {"gold": "5 m", "response": "\\boxed{500\\text{ cm}}"},
     {"gold": 12, "response": "words, and nothing else"},
     {"gold": "7", "response": ""},
+    # keys of each type of JSON, as they are printed
+    {"gold": 25, "response": "25.04"},
+    {"gold": 25, "response": "25.0"},
+    {"gold": 2.5, "response": "2.50"},
+    {"gold": 3, "response": "3.04"},
+    {"gold": 9007199254740993, "response": "9007199254740992"},
+    {"gold": 10**400, "response": "1" + "0" * 400},
+    {"gold": True, "response": "1"},
+    {"gold": True, "response": "true"},
+    {"gold": False, "response": "0"},
+    {"gold": [1, True, "x", 0.5], "response": r"\boxed{1}, \boxed{true}, \boxed{x}, \boxed{1/2}"},
+    # the fields of judge-pairs, and null as none
+    {"id": 7, "question_type": "单选题", "gold": "B", "response": "… 故选B。"},
+    {"id": "", "gold": "1", "response": "1", **dict.fromkeys(FIELDS[2:])},
+    {"gold": "5", "response": "5 m", "part_units": ["m"], "subject": "physics", "finish_reason": "length"},
+    {"gold": "5", "response": "5", "images": ["data:image/png;base64,AAAA", {"bytes": "AAAA"}], "language": "en"},
 ]
 HOSTILE: list[dict[str, Any]] = [
     {"gold": "7", "response": "\ud800\ud800 \\boxed{7}"},
@@ -45,6 +64,19 @@ HOSTILE: list[dict[str, Any]] = [
     {"gold": "1", "response": "\\frac{" * 20_000 + "1"},
     {"gold": "x", "response": "\x00\x1b[2J" + "(" * 50_000},
     {"gold": "1", "response": "__import__('os').system('true')"},
+]
+UNREADABLE: list[Any] = [
+    {"gold": "1"},
+    {"response": "1"},
+    {"gold": "1", "response": 1},
+    {"gold": {"a": 1}, "response": "1"},
+    {"gold": None, "response": "1"},
+    {"gold": "1", "response": "1", "images": ["/etc/passwd"]},
+    {"gold": "1", "response": "1", "language": "xx"},
+    {"gold": "1", "response": "1", "options": 3},
+    None,
+    [],
+    "row",
 ]
 
 
@@ -96,7 +128,8 @@ def served() -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def verdicts() -> list[dict[str, Any]]:
     with Verifier(workers=2) as verifier:
-        return [asdict(judgement) for judgement in verifier.batch([*ROWS, *HOSTILE])]
+        rows = [*ROWS, *HOSTILE, *UNREADABLE]
+        return [asdict(judgement) for judgement in asyncio.run(verifier.abatch(rows, quiet=True))]
 
 
 def test_each_row_gets_the_verdict_of_verify(served: Served, verdicts: list[dict[str, Any]]) -> None:
@@ -104,8 +137,13 @@ def test_each_row_gets_the_verdict_of_verify(served: Served, verdicts: list[dict
     assert {verdict["decision"] for verdict in verdicts} == {"accept", "reject", "undecided"}
 
 
+def test_commas_in_a_text_are_no_values(served: Served) -> None:
+    row = {"gold": "1", "question": '\\"," ' * MOST_IN_BODY, "response": "1"}
+    assert served.post("/verify", row)[1]["decision"] == "accept"
+
+
 def test_a_batch_keeps_its_order_and_survives_hostile_rows(served: Served, verdicts: list[dict[str, Any]]) -> None:
-    status, said = served.post("/verify/batch", {"rows": [*ROWS, *HOSTILE]})
+    status, said = served.post("/verify/batch", {"rows": [*ROWS, *HOSTILE, *UNREADABLE]})
     assert (status, said["judgements"]) == (200, verdicts)
     assert served.post("/verify/batch", {"rows": []}) == (200, {"judgements": []})
 
@@ -137,29 +175,48 @@ def test_health_names_the_judge(served: Served, verdicts: list[dict[str, Any]]) 
 def test_what_can_be_asked_is_described(served: Served) -> None:
     _, told = served.ask("/openapi.json")
     assert set(told["paths"]) == {"/verify", "/verify/batch", "/health"}
-    assert {"gold", "response", "question_type", "options"} <= set(
-        told["components"]["schemas"]["PairRow"]["properties"]
-    )
+    assert set(told["components"]["schemas"]["PairRow"]["properties"]) == {"id", *FIELDS} == set(PairRow.model_fields)
+    for path, model in {"/verify": "PairRow", "/verify/batch": "PairRows"}.items():
+        body = told["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert body == {"$ref": f"#/components/schemas/{model}"}
     assert set(told["components"]["schemas"]["Judgement"]["properties"]) >= {"decision", "score", "reason"}
+
+
+def deep(lists: int) -> list[Any]:
+    made: list[Any] = []
+    for _ in range(lists):
+        made = [made]
+    return made
 
 
 @pytest.mark.parametrize(
     ("path", "said", "status", "why"),
     [
         ("/verify", b"{", 422, "the body is no JSON"),
-        ("/verify", b"\xff\xfe", 422, ""),
+        ("/verify", b"\xff\xfe", 422, "the body is no JSON"),
+        ("/verify", json.dumps(ROWS[0]).encode("utf-16"), 422, "the body is no JSON in UTF-8"),
         ("/verify", b"[" * 100_000, 400, ""),
         ("/verify", b"1" * 9_000, 400, ""),
-        ("/verify", b"", 422, "Field required"),
-        ("/verify", {"gold": "1"}, 422, "response: Field required"),
+        ("/verify", b"", 422, "the body is empty"),
+        ("/verify", {"gold": "1"}, 422, "has no response (a text)"),
         ("/verify", {"response": "1"}, 422, "has no gold"),
-        ("/verify", {"gold": "1", "response": 1}, 422, "response: "),
-        ("/verify", {"gold": {"a": 1}, "response": "1"}, 422, "gold"),
-        ("/verify", {"gold": "1", "response": "1", "answr": "1"}, 422, "answr: Extra inputs are not permitted"),
-        ("/verify", {"gold": "1", "response": "1", "images": ["/etc/passwd"]}, 422, "an image is a data URL here"),
+        ("/verify", {"gold": "1", "response": 1}, 422, "has no response (a text)"),
+        ("/verify", {"gold": {"a": 1}, "response": "1"}, 422, "has no gold (a text, a number, or a list of them)"),
+        ("/verify", [ROWS[0]], 422, "is no JSON object"),
+        ("/verify", {"gold": "1", "response": "1", "answr": "1"}, 422, "answr: there is no such field"),
+        ("/verify", {"gold": "1", "response": "1", "images": ["/etc/passwd"]}, 422, "is no file beside the input"),
         ("/verify", {"gold": "1", "response": "1", "language": "xx"}, 422, "language 'xx' is none of"),
-        ("/verify/batch", {"rows": [ROWS[0], {"gold": "1"}]}, 422, "rows.1.response: Field required"),
-        ("/verify/batch", {"rows": [ROWS[0]] * (MOST_ROWS + 1)}, 422, "rows: List should have at most"),
+        ("/verify", {"gold": [1] * MOST_VALUES, "response": "1"}, 422, f"a row has {MOST_VALUES} values at most"),
+        ("/verify", {"gold": [{}] * 200_000, "response": "1"}, 422, f"a row has {MOST_VALUES} values at most"),
+        ("/verify", dict.fromkeys(map(str, range(4_000)), 1), 422, "0: there is no such field"),
+        ("/verify", {"gold": "1", "response": "1", "variables": deep(DEEPEST + 1)}, 422, f"more than {DEEPEST} lists"),
+        ("/verify", {"response": "1", "gold": [0] * (MOST_IN_BODY + 1)}, 413, f"{MOST_IN_BODY} values at most"),
+        ("/verify", b'["",' + b'"",' * 2**21, 413, f"{MOST_IN_BODY} values at most"),
+        ("/verify", b'{"a": "' + b'\\"' * 2**20 + b"," * (MOST_IN_BODY + 1), 422, "the body is no JSON"),
+        ("/verify/batch", {"rows": [ROWS[0], {**ROWS[0], "answr": 1}]}, 422, "rows.1.answr: there is no such field"),
+        ("/verify/batch", {"rows": [ROWS[0]] * (MOST_ROWS + 1)}, 422, f"rows: {MOST_ROWS + 1} of them"),
+        ("/verify/batch", {"rows": [], "workers": 3}, 422, "a batch is an object with nothing but a list of rows"),
+        ("/verify/batch", ROWS, 422, "a batch is an object with nothing but a list of rows"),
         ("/verify", b" " * (LARGEST_BODY + 1), 413, f"a body has {LARGEST_BODY} bytes at most"),
         ("/nothing", {}, 404, "Not Found"),
     ],
@@ -249,3 +306,70 @@ def test_what_is_in_hand_is_bounded_and_given_back(monkeypatch: pytest.MonkeyPat
         asyncio.run(gate(scope, pieces(80), sending))
     assert told == [503, 200, 200]
     assert held == [b"x" * 80] * 2
+
+
+def test_a_body_that_does_not_come_is_waited_for_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("livek12.evaluation.judge_service.BODY_SECONDS", 0.05)
+    monkeypatch.setattr("livek12.evaluation.judge_service.IN_HAND", 100)
+    told: list[int] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    def begins(more: bool) -> Any:
+        left = [b"x" * 80]
+
+        async def receive() -> dict[str, Any]:
+            if left:
+                return {"type": "http.request", "body": left.pop(), "more_body": more}
+            return await asyncio.Future()
+
+        return receive
+
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            told.append(message["status"])
+
+    gate = Gate(app, "127.0.0.1")
+    headers = [(b"host", b"127.0.0.1:7870"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "headers": headers}
+    for more in (True, True, False):
+        asyncio.run(gate(scope, begins(more), sending))
+    assert told == [408, 408, 200], "and what was in hand is given back"
+
+
+def test_connections_on_which_nothing_is_asked_are_closed() -> None:
+    uvicorn = pytest.importorskip("uvicorn")
+    asked = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asked.wait()
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def run() -> tuple[bytes, bytes]:
+        server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="error", ws="none"))
+        connections = server.server_state.connections
+        idlers = Idlers(connections)
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            serving_all = asyncio.create_task(server.serve(sockets=[listening]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            lines = [await asyncio.open_connection(*listening.getsockname()) for _ in range(2)]
+            lines[0][1].write(b"GET / HTTP/1.1\r\nHost: a\r\n")  # and no more
+            lines[1][1].write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            while len(connections) < 2 or not any(one.cycle for one in connections):
+                await asyncio.sleep(0.01)
+            await idlers.close()
+            assert len(connections) == 2, "each may be about to ask"
+            await idlers.close()
+            nothing = await lines[0][0].read()
+            asked.set()
+            answer = await lines[1][0].readline()
+            for _, line in lines:
+                line.close()
+            server.should_exit = True
+            await serving_all
+        return nothing, answer
+
+    assert asyncio.run(run()) == (b"", b"HTTP/1.1 204 No Content\r\n")
