@@ -118,14 +118,14 @@ def many_rows(body: Any) -> list[Any]:
 
 def _check(row: Any, where: str) -> None:
     """Bounds a row; whether it is one is the reader's to say."""
-    level, seen = [row], 0
+    level, seen, head = [row], 0, where and f"{where[:-1]}: "
     for _ in range(DEEPEST + 1):
         level = [inner for value in level for inner in _inside(value)]
         seen += len(level)
         if seen > MOST_VALUES:
-            raise BadRequest(f"{where or 'the row.'}*: a row has {MOST_VALUES} values at most, all lists together")
+            raise BadRequest(f"{head}a row has {MOST_VALUES} values at most, all lists together")
     if level:
-        raise BadRequest(f"{where or 'the row.'}*: more than {DEEPEST} lists and objects inside each other")
+        raise BadRequest(f"{head}a row has more than {DEEPEST} lists and objects inside each other")
     for name in row if isinstance(row, Mapping) else ():
         if name not in _KNOWN:
             raise BadRequest(f"{where}{name:.80}: there is no such field")
