@@ -13,8 +13,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import sympy
 
 from livek12.judges.base import Outcome
@@ -26,7 +24,7 @@ from livek12.judges.rules.equations import (
     equation_and_value,
 )
 from livek12.judges.rules.expressions import INTEGRATION, VARIABLES, agree, equal, real_together
-from livek12.judges.rules.families import is_periodic, same_families, shifted
+from livek12.judges.rules.families import is_periodic, shifted
 from livek12.judges.rules.kinds import (
     agree_all,
     based,
@@ -34,15 +32,13 @@ from livek12.judges.rules.kinds import (
     holds_interval,
     is_complete,
     is_vector,
-    may_be_interval,
-    named_by_size,
     one_is_huge,
 )
 from livek12.judges.rules.kinks import WHOLE_NAMES
+from livek12.judges.rules.lists import ListComparer, Said
 from livek12.judges.rules.nodes import Node, holds_symbol
 from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
 from livek12.judges.rules.trees import (
-    DOTS,
     EMPTY,
     HOLDERS,
     as_count,
@@ -51,41 +47,21 @@ from livek12.judges.rules.trees import (
     expand,
     grouped,
     has_sign,
-    is_set,
     named_entries,
     named_sets,
-    numbered,
     rename,
     rows_of,
     unnamed,
 )
 from livek12.judges.rules.values import TooBig, Unsupported, Value, value_of
 
-Said = tuple[Outcome, str]
-MAX_VALUES = 12
 _REALS: Node = ["const", "reals"]
 _REGIONS = frozenset({"tuple", "interval", "union", "matrix"})
 _NUMBERS = frozenset({"num", "div", "root", "percent"})
-_ONE_KIND = frozenset({"tuple", "interval", "matrix"})
 
 
-class Comparer:
+class Comparer(ListComparer):
     """Compares the trees of one key and one answer."""
-
-    def __init__(self, open_ends: bool = False, ends_count: bool = False, all_asked: bool = False) -> None:
-        """What the question says.
-
-        Args:
-            open_ends: an interval may be open or closed at its ends.
-            ends_count: it may not: the question is known, and does not ask where a function rises or falls.
-            all_asked: it asks for all values.
-        """
-        self.open_ends = open_ends
-        self.ends_count = ends_count
-        self.all_asked = all_asked
-        self.family = False
-        self.intervals = False
-        self.bound: frozenset[str] = frozenset()
 
     def compare(self, gold: Node, answer: Node) -> Said:
         """The outcome and why."""
@@ -112,7 +88,7 @@ class Comparer:
             return "accept", "the real numbers"
         if "named" in kinds and "rel" in kinds and (has_sign(gold) or has_sign(answer)):
             both = [[as_equation(one) for one in expand(node)] for node in (gold, answer)]
-            return self._lists(both[0], both[1], complete=True)
+            return self.lists(both[0], both[1], complete=True)
         if "family" in kinds:
             self.family = True
             return self._compare(*(node[2] if node[0] == "family" else node for node in (gold, answer)))
@@ -131,8 +107,8 @@ class Comparer:
             return self._named(gold, answer)
         conditions = [entry[0] == "rel" for node in (gold, answer) if node[0] == "list" for entry in node[2]]
         if kinds == {"list", "tuple"} and not (conditions and all(conditions)):
-            return self._list_and_tuple(gold, answer)
-        if kinds == {"tuple"} and (said := self._in_order(gold[1], answer[1]))[0] != "undecided":
+            return self.list_and_tuple(gold, answer)
+        if kinds == {"tuple"} and (said := self.in_order(gold[1], answer[1]))[0] != "undecided":
             return said
         regions = region_of(gold), region_of(answer)
         if regions[0] is not None and regions[1] is not None:
@@ -140,7 +116,7 @@ class Comparer:
             return self._relations(gold, answer) if said[0] == "undecided" and kinds == {"rel"} else said
         golds, answers = (grouped(expand(node)) for node in (gold, answer))
         if len(golds) > 1 or len(answers) > 1 or kinds & HOLDERS:
-            return self._lists(golds, answers, all(is_complete(node) for node in (gold, answer) if node[0] == "list"))
+            return self.lists(golds, answers, all(is_complete(node) for node in (gold, answer) if node[0] == "list"))
         return self._single(gold, answer)
 
     def _finite(self, node: Node) -> Node:
@@ -176,7 +152,7 @@ class Comparer:
                 return "reject", "another shape"
             if kinds == {"matrix", "tuple"} and not all(is_vector(node) for node in (gold, answer)):
                 return "reject", "a matrix beside a row of numbers"
-            return self._in_order(*entries(gold, answer))
+            return self.in_order(*entries(gold, answer))
         if kinds == {"congruent"}:
             return compare_congruences(gold, answer)
         if kinds == {"cases"}:
@@ -184,7 +160,7 @@ class Comparer:
         if "based" in kinds:
             return based(gold, answer)
         if kinds == {"ratio"}:
-            return self._ratios(gold[1], answer[1])
+            return self.ratios(gold[1], answer[1])
         if gold[0] == "rel":
             return equation_and_value(gold, answer)
         if answer[0] == "rel" and answer[1] == ["="] * len(answer[1]) and agree_all(answer):
@@ -311,105 +287,6 @@ class Comparer:
         if said[0] == "accept" and constant:
             return "undecided", "an equation that is still to be solved"
         return said
-
-    # --- several values -----------------------------------------------------------------------------------------
-
-    def _lists(self, golds: list[Node], answers: list[Node], complete: bool) -> Said:
-        """Two lists of values; `complete` says that each is plainly the whole of the solutions."""
-        if max(len(golds), len(answers)) > MAX_VALUES:
-            return "undecided", "too many values"
-        if DOTS in [*golds, *answers]:
-            same = len(golds) == len(answers) and all(
-                (one == DOTS) == (two == DOTS) for one, two in zip(golds, answers, strict=True)
-            )
-            return (
-                self._in_order(*([node for node in nodes if node != DOTS] for nodes in (golds, answers)))
-                if same
-                else ("undecided", "an ellipsis")
-            )
-        if self.family and (
-            said := same_families([unnamed(node) for node in golds], [unnamed(node) for node in answers])
-        ):
-            return said
-        names = [[node[1] for node in nodes if node[0] == "named"] for nodes in (golds, answers)]
-        distinct = len(set(names[0])) == len(golds) == len(answers)
-        if distinct and sorted(names[0]) == sorted(names[1]):
-            by_name = {node[1]: node for node in answers}
-            said = self._in_order(golds, [by_name[name] for name in names[0]])
-            if said[0] == "reject" and numbered(names[0]) and self._other_numbers(golds, answers):
-                return "undecided", "the right values, numbered otherwise"
-            return said
-        letters = [{name.partition("_")[0] for name in mine} for mine in names]
-        if letters[0] == letters[1] and len(letters[0]) == 1 and len(names[0] + names[1]) == len(golds + answers):
-            golds, answers, names = [unnamed(node) for node in golds], [unnamed(node) for node in answers], [[], []]
-            complete = True
-        outcome, reason = self._as_sets(golds, answers, complete)
-        one_named = any(len(set(mine)) == len(nodes) > 1 for mine, nodes in zip(names, (golds, answers), strict=True))
-        by_size = {named_by_size(nodes) for nodes in (golds, answers)}
-        ordered = outcome == "accept" and self._in_order(golds, answers)[0] == "accept"
-        misnamed = one_named and not all(names) and not ordered and True not in by_size
-        if outcome == "accept" and (False in by_size or misnamed):
-            return "undecided", "the right values, perhaps of the wrong names"
-        if outcome == "reject" and any(node[0] == "rel" and node[1][0] != "=" for node in [*golds, *answers]):
-            return "undecided", "several conditions"
-        return outcome, reason
-
-    def _other_numbers(self, golds: list[Node], answers: list[Node]) -> bool:
-        """Whether the values agree without their names: which root is x_1 is anyone's choice."""
-        return self._as_sets([unnamed(node) for node in golds], [unnamed(node) for node in answers])[0] != "reject"
-
-    def _pair(self, gold: Node, answer: Node) -> Outcome:
-        """One entry of each side; a set within is no element."""
-        if is_set(gold) != is_set(answer):
-            return "reject"
-        return self.compare(gold, answer)[0]
-
-    def _as_sets(self, golds: list[Node], answers: list[Node], complete: bool = False) -> Said:
-        """Every value of one side found on the other; a value of each side found nowhere is a difference."""
-        table = [[self._pair(mine, theirs) for theirs in answers] for mine in golds]
-        columns = [list(column) for column in zip(*table, strict=True)]
-        if all("accept" in line for line in [*table, *columns]):
-            return "accept", "the same values"
-        missing = any(set(row) == {"reject"} for row in table)
-        extra = any(set(column) == {"reject"} for column in columns)
-        points = all(unnamed(node)[0] in _ONE_KIND for node in [*golds, *answers])
-        whole = complete or self.all_asked or min(len(golds), len(answers)) > 1
-        if (missing and extra) or (missing and whole) or (extra and (whole or points)):
-            return "reject", "other values"
-        return "undecided", "a part of the values, or more than the key has" if missing or extra else "values"
-
-    def _in_order(self, golds: Sequence[Node], answers: Sequence[Node]) -> Said:
-        if len(golds) != len(answers):
-            return "reject", "another number of entries"
-        said = [self.compare(*pair) for pair in zip(golds, answers, strict=True)]
-        for wanted in ("reject", "undecided"):
-            for outcome, reason in said:
-                if outcome == wanted:
-                    return outcome, reason
-        return "accept", "entry by entry"
-
-    def _list_and_tuple(self, gold: Node, answer: Node) -> Said:
-        """X = 1, y = 2 beside (1, 2); (x, y) = (1, 2) comes here as a list; points beside one point."""
-        entries = [[unnamed(entry) for entry in node[-1]] for node in (gold, answer)]
-        if any(node[0] in {"tuple", "interval", "rel"} for node in [*entries[0], *entries[1]]):
-            both = [expand(node) if node[0] == "list" else [node] for node in (gold, answer)]
-            complete = all(is_complete(node) for node in (gold, answer) if node[0] == "list")
-            return self._lists(grouped(both[0]), grouped(both[1]), complete)
-        said = self._in_order(*entries)
-        unnamed_pair = gold[0] == "tuple" and not any(entry[0] == "named" for entry in answer[2])
-        if said[0] == "accept" and unnamed_pair and may_be_interval(gold):
-            return "undecided", "two values for a point or an interval"
-        if said[0] == "accept" or (gold[0] == "tuple" and said[0] == "reject"):
-            return said
-        return "undecided", "a list beside a tuple"
-
-    def _ratios(self, golds: list[Node], answers: list[Node]) -> Said:
-        if len(golds) != len(answers):
-            return "undecided", "another number of terms"
-        if len(golds) == 2 and ["num", "0"] in (golds[1], answers[1]):
-            return "undecided", "a ratio with nothing"
-        relative = [[["div", term, terms[0]] for term in terms[1:]] for terms in (golds, answers)]
-        return self._in_order(*relative)
 
     # --- relations ----------------------------------------------------------------------------------------------
 
