@@ -68,12 +68,14 @@ class RefusalStage:
         """Reject or undecided."""
         answer = comparison.answer.strip()
         given_up = is_given_up(answer) and ("\n" not in answer or bare(comparison.gold) not in answer)
-        if not given_up and not _NOTHING.fullmatch(_plain(comparison.answer)):
+        said = _plain(comparison.answer)
+        if not given_up and not (said and _NOTHING.fullmatch(said)):
             return undecided(NAME)
         if comparison.is_choice:
             texts = [option.text for option in comparison.options]
             offered = any(_MAYBE_NOTHING.search(text) for text in texts)
-            wrong = read_labels(comparison.gold) is not None and not offered and (given_up or any(texts))
+            known = bool(texts) and all(texts)
+            wrong = read_labels(comparison.gold) is not None and not offered and (given_up or known)
         else:
             gold = bare(comparison.gold)
             wrong = _NUMBER.fullmatch(gold) is not None or (given_up and not _WORDS.search(gold))
@@ -82,12 +84,19 @@ class RefusalStage:
 
 def is_given_up(answer: str) -> bool:
     """Whether a text, or its last line, says only that it has no answer."""
+    if not answer.strip():
+        return False
     if _EMPTY.fullmatch(answer):
         return True
     last = _plain(answer.strip().rpartition("\n")[2])
+    if last is None:
+        return False
     return _GIVEN_UP.fullmatch(last) is not None or (set(last) <= set("?？…-_ ") and "\n" not in answer.strip())
 
 
-def _plain(text: str) -> str:
-    text = bare(text[: 4 * MAX_CHARS]).strip(" \t()（）[]【】.。!！*_\"'“”")
-    return text if len(text) <= MAX_CHARS else ""
+def _plain(text: str) -> str | None:
+    """A text without mark-up and marks at its edges; None for one that says more than that it says nothing."""
+    if len(text) > 4 * MAX_CHARS:
+        return None
+    text = bare(text).strip(" \t()（）[]【】.。!！*_\"'“”")
+    return text if len(text) <= MAX_CHARS else None

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from livek12.judges.rules.refusal import is_given_up
 from tests.judges.helpers import options, outcome
 
 GIVEN_UP = [
@@ -48,3 +49,8 @@ def test_long_words_take_no_time() -> None:
     for answer in ("I can't" + " the answer" * 9_000 + " x", "I cannot" + " tell the" * 15 + "!", "sorry " * 9_000):
         assert outcome("nine lives", answer) == "undecided"
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("answer", ["", " ", "x^2+" * 90 + "1", "d = " + r"\frac{1}{2}" * 40, "word " * 400])
+def test_what_is_long_or_empty_is_no_refusal(answer: str) -> None:
+    assert not is_given_up(answer)
