@@ -37,6 +37,7 @@ from livek12.core.text import clean, one_line
 from livek12.judges.parts import part_count
 from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction import extract
+from livek12.tasks.extraction.regions import boxes
 
 TASK = "judge-pairs"
 MAX_IMAGE_BYTES = 64 * 2**20
@@ -172,7 +173,9 @@ def _committed(question: Question) -> list[str]:
 def _says(gold: str, value: str, method: str) -> bool:
     """Whether a short key is a sentence or lines that commit to a value, rather than a value or prose itself."""
     if method == "boxed":
-        return _BOX_ENDS.search(gold) is not None
+        found = boxes(gold)
+        before, after = (gold[: found[-1].start], gold[found[-1].end :]) if found else ("", gold)
+        return _GOES_IN.search(before) is None and _BOX_ENDS.fullmatch(after) is not None
     if method == "phrase":
         plain = any(char.isdigit() or char in "$\\" for char in value) or len(value.split()) <= _FEW_WORDS
         return plain and not value.startswith("…") and _COMMITS.search(gold) is not None
@@ -186,8 +189,14 @@ _COMMITS = re.compile(
     r"####|(?:\A|[\s*])(?:answers?|ans)\b|(?:\A|\n)A:|答案(?![^。\n]{0,4}(?:不|之|可|合|开))|(?:\A|\n)(?:정답|답)",
     re.IGNORECASE,
 )
-_BOX_ENDS = re.compile(r"\}[\s$.。*)\]\\]*\Z")
-"""Behind a box nothing more, no unit either."""
+_GOES_IN = re.compile(r"(?:[\d+\-−*/^_{<>≤≥×·]|\\(?:pm|mp|times|cdot|div|leq?|geq?|sqrt|neq?|approx))\s*\Z")
+"""Before a box that is a piece of a larger value: a factor, a term, an argument."""
+_BOX_ENDS = re.compile(
+    r"(?:[\s$.。*)\]\\}]|\\end\{[a-z]{1,12}\*?\}|\\(?:q?quad|(?:black)?square|qed|Box)(?![a-z]))*"
+    r"(?:(?<=[\s$)\]])(?:(?:as|is|are) (?:the|our|its|his|her)|since|because)(?= )"
+    r"(?!.*\b(?:not|no|never|or|if|unless|when|where|wrong|false|incorrect|too)\b)[a-zA-Z ]{1,80}[.]?\s*)?"
+)
+"""Behind a box that is the whole value: nothing, no unit either, or a few words of prose."""
 _SAYS_VALUE = re.compile(
     r"(?!.*(?:\b(?:and|or|not|no|if|when|where|so|but|then|because|since|at|about|for)\b|n't\b|approx))"
     r"(?:it|(?:the|this|that|there|her|his|its|their)(?: [a-z]{2,15}){0,6})"

@@ -83,6 +83,16 @@ CHOICES = [{"label": "A", "text": "3 m/s"}, {"label": "B", "text": "12 m/s"}]
         ({"gold": "The sum is 9.", "response": r"\boxed{9}"}, "accept"),
         ({"gold": "She has 9*3=27 eggs.\nA: 27", "response": "9*3=28\nA: 28"}, "reject"),
         ({"gold": r"\boxed{3} cm", "response": "3 m"}, "undecided"),
+        ({"gold": r"As $x>0$, we have $x = \boxed{5}$ as the only solution.", "response": "5"}, "accept"),
+        ({"gold": r"As $x>0$, we have $x = \boxed{5}$ as the only solution.", "response": "6"}, "reject"),
+        ({"gold": r"$x = \boxed{5}$ because both are even.", "response": "5"}, "accept"),
+        ({"gold": r"\[x = \boxed{5}.\end{align*}", "response": "5"}, "accept"),
+        ({"gold": r"$\boxed{5}$ is the wrong one.", "response": "5"}, "undecided"),
+        # a box that is a piece of the key is not the key
+        ({"gold": r"\frac{\boxed{1}}{2}", "response": "1"}, "reject"),
+        ({"gold": r"\boxed{1}+\frac{1}{2}", "response": "3/2"}, "accept"),
+        ({"gold": r"$x=\boxed{5}^{2}$", "response": "5"}, "reject"),
+        ({"gold": r"\boxed{5}\text{ cm}", "response": "5 m"}, "undecided"),
         ({"gold": "No, the sum is 9.", "response": "9"}, "undecided"),
         ({"gold": "The answer is not unique", "response": "5"}, "undecided"),
         # variables and units
