@@ -28,14 +28,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
-from typing import IO, Any, Final, Protocol, Self, TypeAlias
-from weakref import WeakSet
+from typing import IO, Any, Final, Self, TypeAlias
 
+from livek12.core.forks import tell_of_forks
 from livek12.core.text import one_line
 
 Link: TypeAlias = "Connection[Any, Any]"
 WATCH_SECONDS: Final = 2.0
 """How often each end looks whether the other still lives, should a third process hold the connection open."""
+MOST_KILLS: Final = 2
+"""Children that may be killed over a request before it is taken to be the cause."""
+MOST_STARTS: Final = 6
+"""Children that may be killed while they start."""
 _BOOT: Final = (
     "import sys; from multiprocessing.connection import Connection; link = Connection(int(sys.argv[1])); "
     "sys.path[:] = link.recv(); from livek12.core.process import _begin; _begin(link)"
@@ -57,6 +61,10 @@ class Ended(Exception):
 
 class NotStarted(Ended):
     """A child was gone before it was ready."""
+
+
+class Closed(Ended):
+    """The pool was closed over the request."""
 
 
 def cores() -> int:
@@ -90,10 +98,10 @@ class ChildProcess:
         task = pickle.dumps((work, given))
         ours, theirs = socket.socketpair()
         self._link: Link = Connection(ours.detach())
-        with theirs:
+        with theirs, _above_standard(theirs) as end:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _BOOT, str(theirs.fileno())],
-                pass_fds=(theirs.fileno(),),
+                [sys.executable, "-P", "-c", _BOOT, str(end.fileno())],
+                pass_fds=(end.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE if quiet else None,
@@ -112,10 +120,19 @@ class ChildProcess:
         for first in (pickle.dumps(sys.path), pickle.dumps((os.getpid(), memory_bytes)), task):
             self.send(first)
 
-    def send(self, message: bytes) -> None:
-        """Writes a message; into the void when the child is gone, which `receive` then tells."""
-        with suppress(OSError):
+    def send(self, message: bytes, seconds: float | None = None) -> None:
+        """Writes a message; into the void when the child is gone, which `receive` then tells.
+
+        Raises:
+            TimeoutError: the child took nothing for so many seconds.
+        """
+        self._limit_link(seconds)
+        try:
             self._link.send_bytes(message)
+        except BlockingIOError:
+            raise TimeoutError from None
+        except OSError:
+            pass
 
     def receive(self, seconds: float | None = None) -> bytes:
         """The next message.
@@ -134,7 +151,7 @@ class ChildProcess:
                     raise EOFError
                 if time.monotonic() >= until:
                     raise TimeoutError
-            self._limit_reading(seconds)
+            self._limit_link(seconds)
             message = self._link.recv_bytes()
         except TimeoutError:
             raise
@@ -143,12 +160,13 @@ class ChildProcess:
         self.ready = True
         return message
 
-    def _limit_reading(self, seconds: float | None) -> None:
+    def _limit_link(self, seconds: float | None) -> None:
         """For a child that stops in the middle of a message."""
         if seconds != self._limit:
             ours = socket.socket(fileno=self._link.fileno())
-            limit = 0 if seconds is None else int(seconds) + 1
-            ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", limit, 0))
+            limit = struct.pack("ll", 0 if seconds is None else int(seconds) + 1, 0)
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
             ours.detach()
             self._limit = seconds
 
@@ -185,6 +203,13 @@ class ChildProcess:
                 if text := one_line(line.decode(errors="replace"), 200):
                     self._last_line = text
                     _log.debug("%d: %s", self.pid, text)
+
+
+def _above_standard(end: socket.socket) -> socket.socket:
+    """The same end behind the standard streams, which a child's own are put in place of; a parent may have none."""
+    from fcntl import F_DUPFD_CLOEXEC, fcntl
+
+    return socket.socket(fileno=fcntl(end.fileno(), F_DUPFD_CLOEXEC, 3))
 
 
 def ending(code: int, last_line: str) -> str:
@@ -229,35 +254,50 @@ class ProcessPool:
         self._lock = threading.Lock()
         self._idle: list[ChildProcess] = []
         self._all: set[ChildProcess] = set()
+        self._closed = 0
         tell_of_forks(self)
 
-    def ask(self, request: bytes) -> bytes:
+    def ask(self, request: bytes, closed: int | None = None) -> bytes:
         """The reply of a child.
+
+        Args:
+            request: to it.
+            closed: how often the pool had been closed when the request was made; default now.
 
         Raises:
             NotStarted: it ended before it could take a request.
+            Closed: the pool was closed since the request was made.
             Ended: it ended over the request, or was killed because its reply did not come in time.
         """
+        closed = self._closed if closed is None else closed
         with self._free:
-            child = self._take()
+            child = self._take(closed)
             try:
                 reply = self._exchange(child, request)
             except BaseException as error:
                 self._drop(child, replace=isinstance(error, Ended) and child.ready)
+                if isinstance(error, Ended) and self._closed != closed:
+                    raise Closed(str(error)) from None
                 raise
             with self._lock:
                 if child in self._all:
                     self._idle.append(child)
             return reply
 
-    def ask_again(self, request: bytes) -> bytes:
-        """As `ask`, and once more where the child was killed: that says nothing of the request."""
-        try:
-            return self.ask(request)
-        except Ended as error:
-            if error.code != -signal.SIGKILL:
-                raise
-        return self.ask(request)
+    def ask_again(self, request: bytes, closed: int | None = None) -> bytes:
+        """As `ask`, and once more where the child was killed: that says nothing of the request.
+
+        A child that is killed while it starts has not even seen the request: others get their turn.
+        """
+        killed, closed = 0, self._closed if closed is None else closed
+        while True:
+            try:
+                return self.ask(request, closed)
+            except Ended as error:
+                killed += 1
+                most = MOST_STARTS if isinstance(error, NotStarted) else MOST_KILLS
+                if error.code != -signal.SIGKILL or killed >= most:
+                    raise
 
     def pids(self) -> list[int]:
         """The ids of the children that there are."""
@@ -268,6 +308,7 @@ class ProcessPool:
         """Ends all children; the pool may be used again."""
         with self._lock:
             children, self._idle, self._all = self._all, [], set()
+            self._closed += 1
         for child in children:
             child.kill()
 
@@ -286,7 +327,7 @@ class ProcessPool:
         try:
             if not child.ready:
                 child.receive(self.wall_seconds)
-            child.send(request)
+            child.send(request, self.wall_seconds)
             return child.receive(self.wall_seconds)
         except TimeoutError:
             how, code = f"it was silent for {self.wall_seconds:g} s", None
@@ -294,15 +335,20 @@ class ProcessPool:
             how, code = str(error), error.code
         raise (Ended if child.ready else NotStarted)(how, code)
 
-    def _take(self) -> ChildProcess:
+    def _take(self, closed: int) -> ChildProcess:
         with self._lock:
+            if self._closed != closed:
+                raise Closed("the pool was closed")
             while self._idle:
                 child = self._idle.pop()
                 if child.returncode is None:
                     return child
                 self._all.discard(child)
                 child.kill()
-            child = self._start()
+            try:
+                child = self._start()
+            except OSError as error:  # no interpreter, or no descriptors left
+                raise NotStarted(f"the system says {one_line(error, 200)}") from None
             self._all.add(child)
             return child
 
@@ -313,33 +359,9 @@ class ProcessPool:
             was_here = child in self._all  # else the pool was closed meanwhile
             self._all.discard(child)
             if replace and was_here and len(self._all) < self.size:
-                self._idle.append(self._start())
-                self._all.add(self._idle[-1])
-
-
-class OfOneProcess(Protocol):
-    """What holds locks, threads or children, none of which a fork may use."""
-
-    def after_fork(self) -> None:
-        """Lets go of them, in the fork, while that has but one thread."""
-        ...
-
-
-_told_of_forks: WeakSet[OfOneProcess] = WeakSet()
-
-
-def tell_of_forks(thing: OfOneProcess) -> None:
-    """From now on, and as long as it is used, calls `after_fork` in each fork of this process."""
-    _told_of_forks.add(thing)
-
-
-def _forked() -> None:
-    for thing in list(_told_of_forks):
-        thing.after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+                with suppress(OSError):  # which the next request will be told
+                    self._idle.append(self._start())
+                    self._all.add(self._idle[-1])
 
 
 # ---- in the child ----
@@ -396,5 +418,7 @@ def _limit_memory(limit: int) -> None:
         import resource
     except ImportError:
         return
+    own = resource.getrlimit(resource.RLIMIT_AS)[1]
+    limit = limit if own == resource.RLIM_INFINITY else min(limit, own)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

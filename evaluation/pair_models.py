@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from livek12.core.process import tell_of_forks
+from livek12.core.forks import tell_of_forks
 from livek12.core.progress import warn
 from livek12.core.records import Verdict
 from livek12.evaluation.judging import unanswered
@@ -87,6 +87,7 @@ class HeldModels:
 
     def __init__(self, options: JudgeOptions) -> None:
         self._options = options
+        self._lock = threading.Lock()
         self._begin()
         tell_of_forks(self)
 
@@ -107,33 +108,38 @@ class HeldModels:
         with self._lock:
             opened = self._opened
             self._begin()
-            opened.close()
+        opened.close()
+
+    def abandon(self) -> None:
+        """Closes the models when nobody uses them any more, and does not wait for it: it may be called anywhere."""
+        if self._threads is not None:
+            threading.Thread(target=self.close, name="closing judges", daemon=True).start()
 
     def after_fork(self) -> None:
         """What was opened belongs to the parent."""
+        self._lock = threading.Lock()
         self._begin()
 
     def _begin(self) -> None:
-        self._lock = threading.Lock()
         self._opened = ExitStack()
         self._threads: ThreadPoolExecutor | None = None
         self._pairs: PairModels | None = None
 
     def _submit(self, line: bytes, reply: Reply) -> Future[list[Reply]]:
         if "verdict" in reply and reply["row"]["score"] is None:
-            pairs, threads = self._open()
-            return threads.submit(_settled, pairs, line, reply)
+            with self._lock:  # else it may be closed in between
+                pairs, threads = self._open()
+                return threads.submit(_settled, pairs, line, reply)
         done: Future[list[Reply]] = Future()
         done.set_result([reply])
         return done
 
     def _open(self) -> tuple[PairModels, ThreadPoolExecutor]:
-        with self._lock:
-            if self._pairs is None or self._threads is None:
-                judges = self._opened.enter_context(Jury(self._options))
-                self._pairs = PairModels(judges, None)
-                self._threads = self._opened.enter_context(ThreadPoolExecutor(judges.threads, "judges"))
-            return self._pairs, self._threads
+        if self._pairs is None or self._threads is None:
+            judges = self._opened.enter_context(Jury(self._options))
+            self._pairs = PairModels(judges, None)
+            self._threads = self._opened.enter_context(ThreadPoolExecutor(judges.threads, "judges"))
+        return self._pairs, self._threads
 
 
 def _settled(pairs: PairModels, line: bytes, reply: Reply) -> list[Reply]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
+from livek12.core.forks import tell_of_forks
 from livek12.core.process import cores
 from livek12.evaluation.plain import listed
 from livek12.evaluation.row_workers import MOST
@@ -34,22 +35,37 @@ _TURN = re.compile(
 """Where a question begins in a prompt that is one text: after it the last one is asked, before it are examples."""
 Row = dict[str, Any]
 _log = logging.getLogger("livek12.rewards")
-_verifiers: dict[tuple[int | None, str | None], Verifier] = {}
-_lock = threading.Lock()
 _SEEN = 200
 """Characters at the end of a prompt by which it is found in a query."""
 
 
+class _Verifiers:
+    """One for equal settings, for as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[tuple[int | None, str | None], Verifier] = {}
+        tell_of_forks(self)
+
+    def of(self, workers: int | None, judge: str | None) -> Verifier:
+        from livek12.evaluation.verify import Verifier
+
+        with self._lock:
+            if (workers, judge) not in self._made:
+                self._made[workers, judge] = Verifier(workers=workers, judge=judge)
+            return self._made[workers, judge]
+
+    def after_fork(self) -> None:
+        """A thread of the parent may hold its lock; verifiers go on in a fork."""
+        self._lock = threading.Lock()
+
+
+_verifiers = _Verifiers()
+
+
 def judged(rows: Sequence[Row], workers: int | None, judge: str | None) -> list[Judgement]:
     """What is decided of the rows, in their order."""
-    from livek12.evaluation.verify import Verifier
-
-    workers = workers or _share()
-    with _lock:
-        if (workers, judge) not in _verifiers:
-            _verifiers[workers, judge] = Verifier(workers=workers, judge=judge)
-        verifier = _verifiers[workers, judge]
-    return verifier.batch(rows)
+    return _verifiers.of(workers or _share(), judge).batch(rows)
 
 
 def _share() -> int | None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.process import Ended, Link, NotStarted, ProcessPool, cores, limit_time, requests
+from livek12.core.process import Closed, Ended, Link, NotStarted, ProcessPool, cores, limit_time, requests
 
 Reply = dict[str, Any]
 """`row` (as a line of OUT of judge-pairs), `extracted` (the answers found) and, if asked for, `verdict`."""
@@ -39,6 +39,11 @@ CHUNK_BYTES: Final = 1 << 20
 """A message that is as long takes no further row."""
 SHARES: Final = 4
 """A batch has so many messages for each process, so that all end at about the same time."""
+
+
+def default_size() -> int:
+    """How many processes judge rows, unless told otherwise."""
+    return min(MOST, cores())
 
 
 class RowPool(ProcessPool):
@@ -63,7 +68,7 @@ class RowPool(ProcessPool):
     ) -> None:
         super().__init__(
             *(judge_rows, folder, cache, whole, seconds),
-            size=size or min(MOST, cores()),
+            size=size or default_size(),
             quiet=True,
             wall_seconds=WALL_SECONDS,
             memory_bytes=MEMORY_BYTES,
@@ -74,6 +79,7 @@ class RowPool(ProcessPool):
         """Has rows judged; the replies, in order, are those of the futures.
 
         A future raises UserError where a process cannot start, and CancelledError where the pool was closed.
+        UserError is raised at once where the interpreter is ending.
 
         Args:
             lines: rows of judge-pairs, each one line of JSON.
@@ -120,32 +126,35 @@ class RowPool(ProcessPool):
     def _submit(self, chunk: list[bytes]) -> Future[list[Reply]]:
         with self._lock:
             threads = self._threads = self._threads or ThreadPoolExecutor(self.size, thread_name_prefix="rows")
-            return threads.submit(self._judged, chunk, threads)
+            try:
+                return threads.submit(self._judged, chunk, self._closed)
+            except RuntimeError:
+                raise UserError("rows cannot be judged any more: the interpreter is ending") from None
 
-    def _judged(self, chunk: list[bytes], threads: ThreadPoolExecutor) -> list[Reply]:
+    def _judged(self, chunk: list[bytes], closed: int) -> list[Reply]:
         """The replies to a chunk; where its process ends over it, each row is judged alone."""
         replies: list[Reply] = []
         while rest := chunk[len(replies) :]:
             try:
-                replies += self._said(rest)
+                replies += self._said(rest, closed)
             except Ended:
-                if self._threads is not threads:
-                    raise CancelledError from None
-                replies += map(self._alone, rest)
+                replies += [self._alone(line, closed) for line in rest]
         return replies
 
-    def _alone(self, line: bytes) -> Reply:
+    def _alone(self, line: bytes, closed: int) -> Reply:
         try:
-            return self._said([line])[0]
+            return self._said([line], closed)[0]
         except Ended as error:
             from livek12.evaluation.pair_rules import open_reply
 
             return open_reply(line, "rules", f"no result: {error}")
 
-    def _said(self, lines: Sequence[bytes]) -> list[Reply]:
+    def _said(self, lines: Sequence[bytes], closed: int) -> list[Reply]:
         """The replies to the first of these rows, as many as a process has in time."""
         try:
-            said = json.loads(self.ask_again(b"\n".join(line.rstrip(b"\r\n") for line in lines)))
+            said = json.loads(self.ask_again(b"\n".join(line.rstrip(b"\r\n") for line in lines), closed))
+        except Closed:
+            raise CancelledError from None
         except NotStarted as error:
             raise UserError(f"a process that judges rows does not start: {error}") from None
         if isinstance(said, dict):

@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from livek12.core.errors import UserError
@@ -32,6 +33,7 @@ FIELDS: Final = (
     *("language", "subject", "solution", "part_points", "finish_reason", "model"),
 )
 """What is read of a row besides its id (see docs/judge-pairs.md); `gold` and `response` must be there."""
+MOST_WORKERS: Final = 1024
 _log = logging.getLogger("livek12.verify")
 
 
@@ -74,14 +76,18 @@ class Verifier:
     """
 
     def __init__(self, workers: int | None = None, undecided: float | None = None, judge: str | None = None) -> None:
-        if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
-            raise UserError(f"workers {workers!r:.40}: give a whole number from 1")
-        if undecided is not None and (not isinstance(undecided, int | float) or not math.isfinite(undecided)):
+        if workers is not None and (not _is_number(workers, int) or not 1 <= workers <= MOST_WORKERS):
+            raise UserError(f"workers {workers!r:.40}: give a whole number from 1 to {MOST_WORKERS}")
+        if undecided is not None and (not _is_number(undecided, int | float) or not math.isfinite(undecided)):
             raise UserError(f"undecided {undecided!r:.40}: give a number, or None")
+        if not isinstance(judge, str | None):
+            raise UserError(f"judge {judge!r:.40}: give MODEL[@ENGINE[:K=V,…]][,…], or None")
         self.workers, self.undecided, self.judge = workers, undecided, judge
         self._models = None if judge is None else _models(judge)
         self._rules = RowPool(workers, whole=self._models is not None)
         weakref.finalize(self, RowPool.abandon, self._rules)
+        if self._models is not None:
+            weakref.finalize(self, self._models.abandon).atexit = False
 
     def verify(
         self,
@@ -112,7 +118,7 @@ class Verifier:
             warning a batch says how many there are.
 
         Raises:
-            UserError: a process cannot start, or the judge models cannot be asked at all.
+            UserError: a process cannot start, or the judge models cannot be asked at all, or these are no rows.
         """
         return _warned(self._judged(_lines(rows)))
 
@@ -200,6 +206,10 @@ def verify(
     return _shared.verify(gold, response, question, question_type, options, unit, variables)
 
 
+def _is_number(value: object, kind: type | UnionType) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 def _models(judge: str) -> HeldModels | None:
     from livek12.evaluation.judging import judge_options
     from livek12.evaluation.pair_models import HeldModels
@@ -224,6 +234,8 @@ def _warned(judged: list[Judgement]) -> list[Judgement]:
 
 
 def _lines(rows: Iterable[Row]) -> list[bytes]:
+    if isinstance(rows, Mapping | str | bytes):
+        raise UserError("the rows to judge are one row or a text: give a list of rows")
     return [_line(number, row) for number, row in enumerate(rows)]
 
 

@@ -69,8 +69,8 @@ def stress(rows: Sequence[Json], workers: int) -> Json:
     with Verifier(workers=workers) as verifier, ThreadPoolExecutor(THREADS) as threads:
         said_to = verifier._rules._said
 
-        def heard(lines: Sequence[bytes]) -> list[Json]:
-            replies = said_to(lines)
+        def heard(lines: Sequence[bytes], closed: int) -> list[Json]:
+            replies = said_to(lines, closed)
             times.append(time.perf_counter())
             return replies
 

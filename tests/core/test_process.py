@@ -9,11 +9,12 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from livek12.core.process import ChildProcess, Ended, Link, NotStarted, ProcessPool, limit_time, requests
+from livek12.core.process import ChildProcess, Closed, Ended, Link, NotStarted, ProcessPool, limit_time, requests
 from tests.conftest import ROOT
 from tests.engines.helpers import gone, wait_until
 
@@ -185,3 +186,74 @@ def test_any_script_may_start_children_which_end_when_it_is_killed(how: str, tmp
     caller.wait()
     caller.stdout.close()
     wait_until(lambda: all(map(gone, left)), 10)
+
+
+def test_a_pool_that_is_closed_over_a_request_starts_nothing_for_it() -> None:
+    with ProcessPool(obey, size=2, quiet=True, wall_seconds=30) as pool, ThreadPoolExecutor(4) as threads:
+        pool.ask(b"say a")
+        asked = [threads.submit(pool.ask_again, b"sleep") for _ in range(4)]
+        wait_until(lambda: len(pool.pids()) == 2)
+        pool.close()
+        for future in asked:
+            with pytest.raises(Closed):
+                future.result(20)
+        assert pool.pids() == []
+        assert pool.ask(b"say b") == b"b"
+
+
+def test_a_child_that_takes_nothing_costs_its_request(pool: ProcessPool) -> None:
+    pool.ask(b"say a")
+    (pid,) = pool.pids()
+    os.kill(pid, signal.SIGSTOP)
+    pool.wall_seconds = 0.5
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(pool.ask, b"say " + bytes(8 << 20))
+        try:
+            with pytest.raises(Ended, match="it was silent"):
+                asked.result(20)
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    pool.wall_seconds = 30
+    assert pool.ask(b"say b") == b"b"
+
+
+def slow(link: Link, seen: str) -> None:
+    """A child that is killed while it starts, the first four times."""
+    with Path(seen).open("a") as marks:
+        marks.write("x")
+    if Path(seen).stat().st_size <= 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+    obey(link)
+
+
+def test_kills_while_children_start_cost_no_request(tmp_path: Path) -> None:
+    with ProcessPool(slow, str(tmp_path / "seen"), size=1, quiet=True, wall_seconds=30) as pool:
+        assert pool.ask_again(b"say a") == b"a"
+
+
+def test_what_the_system_refuses_is_a_child_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "")
+    with ProcessPool(obey, size=1, quiet=True) as pool, pytest.raises(NotStarted, match="the system says"):
+        pool.ask(b"say a")
+
+
+ODD_PARENTS = {
+    "a low limit of memory": "import resource as r; r.setrlimit(r.RLIMIT_AS, (2 << 30, 2 << 30))",
+    "no standard streams": "import os; out = os.dup(1); os.closerange(0, 3)",
+}
+ASKS = """
+from livek12.core.process import ProcessPool
+from tests.core.test_process import obey
+{}
+with ProcessPool(obey, size=1, quiet=True, wall_seconds=30, memory_bytes=4 << 30) as pool:
+    os.write(globals().get("out", 1), pool.ask(b"say a"))
+"""
+
+
+@pytest.mark.parametrize("odd", ODD_PARENTS)
+def test_children_of_odd_parents(odd: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    command = [sys.executable, "-c", "import os" + ASKS.format(ODD_PARENTS[odd])]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=60, cwd=ROOT, env=environment)
+    assert done.stdout == b"a"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
 import pickle
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12 import UserError, rewards
-from livek12.evaluation.rewarding import last_asked, openrlhf_rows, response_in, trl_rows, verl_rows
+from livek12.evaluation.rewarding import _verifiers, last_asked, openrlhf_rows, response_in, trl_rows, verl_rows
 from tests.engines.conftest import needs
 from tests.scripts.command import livek12_here
 
@@ -158,6 +160,15 @@ def test_a_data_set_without_keys_is_refused(columns: dict[str, Any], message: st
 def test_a_row_without_a_key_is_undecided_and_told(caplog: pytest.LogCaptureFixture) -> None:
     assert rewards.accuracy_reward(SAID[:2], ["7", None], undecided=0.5) == [1.0, 0.5]
     assert "1 of 2 rows cannot be read; the first: row 1 has no gold" in caplog.text
+
+
+def test_a_fork_waits_for_no_thread_of_its_parent() -> None:
+    rewards.accuracy_reward(SAID[:1], KEYS[:1])
+    with _verifiers._lock:  # as another thread may
+        if (fork := os.fork()) == 0:
+            signal.alarm(60)
+            os._exit(rewards.accuracy_reward(SAID, KEYS) != SCORES)
+    assert os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]) == 0
 
 
 def test_settings_travel_to_other_processes() -> None:

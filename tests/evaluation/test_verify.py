@@ -61,6 +61,9 @@ def test_a_bad_row_costs_only_itself_and_is_no_zero(caplog: pytest.LogCaptureFix
     [
         ({"workers": 0}, "workers 0: "),
         ({"workers": True}, "workers True: "),
+        ({"workers": 10**6}, "workers 1000000: "),
+        ({"undecided": True}, "undecided True: "),
+        ({"judge": 3}, "judge 3: "),
         ({"undecided": "0"}, "undecided '0': "),
         ({"undecided": float("nan")}, "undecided nan: "),
         ({"judge": " "}, "names nobody"),
@@ -70,6 +73,12 @@ def test_a_bad_row_costs_only_itself_and_is_no_zero(caplog: pytest.LogCaptureFix
 def test_settings_that_cannot_be(settings: Json, words: str) -> None:
     with pytest.raises(UserError, match=words):
         Verifier(**settings)
+
+
+@pytest.mark.parametrize("rows", [{"gold": "1", "response": "1"}, "12", b"12"])
+def test_what_is_no_list_of_rows(verifier: Verifier, rows: Any) -> None:
+    with pytest.raises(UserError, match=r"^the rows to judge are one row or a text: give a list of rows$"):
+        verifier.batch(rows)
 
 
 def test_an_empty_batch(verifier: Verifier) -> None:

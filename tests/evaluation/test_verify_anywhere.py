@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
 from multiprocessing.pool import Pool
 from pathlib import Path
@@ -200,6 +200,24 @@ def test_a_closed_verifier_ends_what_it_does_and_starts_again() -> None:
         verifier.close()
         assert all(map(gone, pids))
         assert verifier.batch([step()[1]]) == [first]
+
+
+def test_one_that_is_closed_over_a_batch_starts_nothing_more() -> None:
+    verifier = Verifier(2)
+    with ThreadPoolExecutor(1) as threads:
+        judged = threads.submit(verifier.batch, step() * 50)
+        wait_until(lambda: len(verifier._rules.pids()) == 2)
+        verifier.close()
+        with pytest.raises(CancelledError):
+            judged.result(60)
+    assert verifier._rules.pids() == []
+
+
+def test_at_the_end_of_the_interpreter_it_says_so() -> None:
+    said = "import atexit; from livek12 import verify; atexit.register(verify, '1', '1')"
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", said], check=False, stderr=subprocess.PIPE, text=True, env=path)
+    assert "UserError: rows cannot be judged any more: the interpreter is ending" in done.stderr
 
 
 def test_one_that_is_no_longer_used_leaves_no_process() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import threading
 from pathlib import Path
 from typing import Any
 
 from livek12 import Verifier
 from livek12.evaluation.judging import judge_options
 from livek12.evaluation.pair_file import judge_file
+from tests.engines.helpers import wait_until
 from tests.engines.scripted_server import Reply, error, serving
 from tests.judges.llm.judge_server import JudgeScript, counted, says
 
@@ -71,3 +73,17 @@ def test_a_fork_goes_on_with_judges_of_its_own() -> None:
         fork.join(60)
         assert fork.exitcode == 0
         assert len(script.seen) == 2
+
+
+def test_one_that_is_no_longer_used_closes_its_judges() -> None:
+    with serving(JudgeScript(answer)) as address:
+        before = set(threading.enumerate())
+        verifier = Verifier(workers=1, judge=spec(address))
+        _expects_a_model(verifier, "use")
+        assert "judges" in " ".join(thread.name for thread in set(threading.enumerate()) - before)
+        del verifier
+        wait_until(lambda: not [thread for thread in set(threading.enumerate()) - before if _is_ours(thread)])
+
+
+def _is_ours(thread: threading.Thread) -> bool:
+    return not thread.name.endswith("(process_request_thread)")  # one of the server's a connection
