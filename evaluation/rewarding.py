@@ -27,6 +27,8 @@ KEYS = ("gold", "ground_truth", "answer", "solution")
 QUESTIONS = ("question", "problem")
 OPTIONS = ("options", "choices")
 PASSED = ("question_type", "unit", "variables", "language", "part_points")
+LANGUAGES = ("en", "zh", "ko")
+"""A column may say others, or these by another name; what a row is written in shows then."""
 _TURN = re.compile(
     r"<\|im_start\|>user|<\|start_header_id\|>user<\|end_header_id\|>|<start_of_turn>user|<｜User｜>|\[INST\]"
     r"|^[ \t#*]{0,9}(?:Question|Problem|User|Human|Instruction|Q|问题|题目|用户|질문|문제)[*]{0,2}[ \t]?\d{0,4}[:：]",
@@ -217,7 +219,9 @@ def _row(told: Mapping[str, Any], response: str, prompt: str) -> Row:
     row["gold"] = next(iter(said.values()), None)
     row["response"] = response
     row["question"] = _first(found, QUESTIONS) or prompt
-    row["options"] = _first(found, OPTIONS) or []
+    row["options"] = _options(_first(found, OPTIONS))
+    if row.get("language") not in LANGUAGES:
+        row.pop("language", None)
     if isinstance(said.get("solution"), str) and len(said) > 1:
         row["solution"] = said["solution"]
     return row
@@ -225,3 +229,13 @@ def _row(told: Mapping[str, Any], response: str, prompt: str) -> Row:
 
 def _first(found: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((found[name] for name in names if found.get(name)), None)
+
+
+def _options(said: Any) -> Any:
+    """Options as rows of pairs have them; ARC has the texts and the labels in two lists."""
+    if not isinstance(said, Mapping) or set(said) != {"text", "label"}:
+        return said or []
+    texts, labels = listed(said["text"]), listed(said["label"])
+    if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
+        return said
+    return [{"label": label, "text": text} for label, text in zip(labels, texts, strict=True)]

@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy
 import pytest
@@ -20,7 +20,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12 import UserError, rewards
-from livek12.evaluation.rewarding import _verifiers, last_asked, openrlhf_rows, response_in, trl_rows, verl_rows
+from livek12.core.records import Language
+from livek12.evaluation.rewarding import (
+    LANGUAGES,
+    _verifiers,
+    last_asked,
+    openrlhf_rows,
+    response_in,
+    trl_rows,
+    verl_rows,
+)
 from tests.engines.conftest import needs
 from tests.scripts.command import livek12_here
 
@@ -160,6 +169,22 @@ def test_a_data_set_without_keys_is_refused(columns: dict[str, Any], message: st
 def test_a_row_without_a_key_is_undecided_and_told(caplog: pytest.LogCaptureFixture) -> None:
     assert rewards.accuracy_reward(SAID[:2], ["7", None], undecided=0.5) == [1.0, 0.5]
     assert "1 of 2 rows cannot be read; the first: row 1 has no gold" in caplog.text
+
+
+@pytest.mark.parametrize("language", ["English", "zh-CN", "fr", 3, "en", None])
+def test_a_language_that_is_none_of_ours_costs_no_row(language: Any) -> None:
+    assert rewards.accuracy_reward(SAID[:1], KEYS[:1], language=[language]) == SCORES[:1]
+
+
+def test_languages_are_those_of_rows() -> None:
+    assert set(LANGUAGES) == set(get_args(Language))
+
+
+@pytest.mark.parametrize("as_given", [list, numpy.array])
+def test_options_in_two_lists_are_read(as_given: Any) -> None:
+    choices = {"text": as_given(["the sun", "the moon"]), "label": as_given(["A", "B"])}
+    given = {"answer": ["B", "B"], "choices": [choices, choices]}
+    assert rewards.accuracy_reward(["The answer is B.", r"\boxed{the sun}"], **given) == [1.0, 0.0]
 
 
 def test_a_fork_waits_for_no_thread_of_its_parent() -> None:
