@@ -22,7 +22,7 @@ from livek12.tasks.extraction.choice_forms import (
 )
 from livek12.tasks.extraction.cleaned import without_markup
 from livek12.tasks.extraction.denials import quoted
-from livek12.tasks.extraction.remarks import called_wrong, refused, supposed
+from livek12.tasks.extraction.remarks import called_wrong, false_lead, refused, supposed
 
 Labels = frozenset[str]
 NO_LABELS: Labels = frozenset()
@@ -186,7 +186,7 @@ def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels 
         return None
     if not wrong_one and (refused(cleaned, start) or supposed(cleaned, start, match.end())):
         return None
-    if not wrong_one and called_wrong(cleaned, match.end()):
+    if not wrong_one and (called_wrong(cleaned, match.end()) or false_lead(cleaned, start)):
         return NO_LABELS
     if _OPTIONS.match(cleaned, start):
         return NO_LABELS if _COMMITS.search(cleaned[match.start() : start]) else None

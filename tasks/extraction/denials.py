@@ -96,6 +96,7 @@ _NONE_RIGHT = re.compile(
 _DOUBT = re.compile(
     r"也(?:有)?可能(?:是|为)|(?:无法|不能|难以)(?:完全)?(?:确定|判断|确认)|不(?:太)?确定|不(?:能|敢)肯定|或(?:者)?(?:没有|无)正确"
     r"|(?:故|所以|因此|因而|于是)[^。\n]{0,8}(?:无解|不存在|没有答案)|(?<!若)(?<!果)不成立[,，]?\s*(?:舍去|故)"
+    r"|\bi(?:\swould|['’]d)\sbe\s(?:wrong|mistaken|incorrect)|라고\s?\S{1,6}면\s?안"
     r"|\b(?:or maybe|might also be|could also be|not (?:entirely )?sure|cannot (?:be determined|decide))\b"
     r"|확실하지\s*않|일\s*수도",
     re.IGNORECASE,

@@ -120,6 +120,37 @@ def refused(text: str, start: int) -> bool:
     return _DENIED.search(clause) is not None or _ATTRIBUTED.search(clause) is not None
 
 
+def false_lead(text: str, start: int) -> bool:
+    """Whether the words right before an answer call it wrong, another's, a multiple, or what one must not write."""
+    return _FALSE_LEAD.search(text[max(0, start - _CLAUSE) : start]) is not None
+
+
+_ANSWER_IS = (
+    r"(?:answer|value|result|choice|option|solution|response|conclusion)s?(?:\s(?:here|given|above))?\s?"
+    r"(?:is|are|was|(?:would|might|could)\sbe|[:=])"
+)
+_ANSWER_IS_ZH = r"的?\s?(?:答案|结果|选项|结论|解答)\s?(?:应该?|就)?(?:是|为|[:：])"
+_FALSE_LEAD = re.compile(
+    r"(?:(?:(?:\b(?:wrong|incorrect|naive|false|mistaken|erroneous|invalid|flawed|faulty|tempting|common|typical|popular|intuitive"
+    r"|first|initial|previous|earlier|original|old|fake|supposed|alleged|rejected|partial|intermediate)"
+    r"|(?<!let)(?<!here)(?<!what)(?<!that)['’]s)\s|\b(?:half|twice|double|triple|third|square|reciprocal|negative|opposite)\s(?:of\s)?(?:the|this|my|our)\s)"
+    + _ANSWER_IS
+    + r"|(?:\b(?:not|never|cannot|anything\sbut)|n['’]t)\s(?:be\s|(?:simply\s|just\s)?"
+    r"(?:write|put|answer|say|enter|choose|box|give|pick|take"
+    r"|accept|submit|report|conclude|equal)\s(?:down\s|that\s|as\s|with\s)?)?"
+    r"|\b(?:mistake|wrong|incorrect|error|tempt(?:ed|ing)|foolish|easy)\sto\s"
+    r"(?:write|put|answer|say|enter|choose|think|conclude|get)\s"
+    r"|(?:错误|不正确|有误|不对|常见|典型|误导"
+    r"|学生|同学|他人|别人|某人|小[明红华刚丽强]|起初|最初|原来|之前)"
+    + _ANSWER_IS_ZH
+    + r"|(?:不要|不能|不应该?|不可以?|请勿|切勿|勿|(?<!特)(?<!分)(?<!区)别|不是|并非|绝不)"
+    r"(?:写成?|填写?|答|选|得出?|认为|算成|写为|为)?"
+    r"|(?:误|错)(?:写成?|填写?|答|选|得|认为|以为|算成|写为)"
+    r"|(?:오답|(?:틀린|잘못된|틀리기\s쉬운|학생의|흔한)\s?(?:정?답|값|결과|선택))(?:은|는|이|:)?)\s?[:：]?[\s$〘〖(*]*\\?\(?\Z",
+    re.IGNORECASE,
+)
+
+
 def called_wrong(text: str, end: int) -> bool:
     """Whether the words right behind `end` call what stands there wrong."""
     return _WRONG_BEHIND.match(text, end, end + _CLAUSE) is not None

@@ -13,7 +13,7 @@ from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction.denials import Named, quoted, taken_back, value_denied, written_value
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded
-from livek12.tasks.extraction.remarks import TURN, denied, is_remark, settled
+from livek12.tasks.extraction.remarks import TURN, denied, false_lead, is_remark, settled
 
 Found = tuple[list[str], str]
 NOTHING: Found = ([], "none")
@@ -90,7 +90,8 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
                 continue
             end = match.end() + stated
             denial: int | None = end
-            if denied(ending, match.start(), end) or (denial := denied_until(ending, end, value)):
+            said_wrong = denied(ending, match.start(), end) or false_lead(ending, match.end())
+            if said_wrong or (denial := denied_until(ending, end, value)):
                 return [quoted(ending[max(0, match.start() - _BEFORE_CHARS) : denial])], "phrase"
             return [value], "phrase"
     return NOTHING

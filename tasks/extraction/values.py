@@ -16,7 +16,7 @@ from livek12.judges.parts import blank_count, blank_values, needs_prose, part_co
 from livek12.tasks.extraction.denials import quoted
 from livek12.tasks.extraction.labelled import named_values, tabled_values
 from livek12.tasks.extraction.regions import MAX_ANSWER, TextRegion, answer_tags, boxes, listed_in_json, tail
-from livek12.tasks.extraction.remarks import supposed
+from livek12.tasks.extraction.remarks import false_lead, supposed
 from livek12.tasks.extraction.sentence import sentence_value
 from livek12.tasks.extraction.stated import (
     NOTHING,
@@ -99,7 +99,7 @@ def _marked(text: str, count: int, blanks: int) -> Found:
     in_tag = bool(tags) and tags[-1].end >= end
     last = tags[-1] if in_tag else found[-1]
     values = _tagged(last.content, count, blanks) if in_tag else _boxed(text, found, count, blanks)
-    denial = denied_until(text, last.end, last.content)
+    denial = last.end if false_lead(text, last.start) else denied_until(text, last.end, last.content)
     if denial is not None:
         values = [quoted(text[last.start : denial])]
     return values, "answer_tag" if in_tag else "boxed"

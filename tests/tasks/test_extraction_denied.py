@@ -26,6 +26,23 @@ def test_only_a_stated_value_is_accepted(response: str, accepted: bool) -> None:
     assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
 
 
+LEADS = [
+    ("The wrong answer is 8.", False), ("The naive answer is 8.", False), ("A student's answer is 8.", False),
+    ("错误的答案是8", False), ("常见错误答案：8", False), ("잘못된 답은 8이다", False),
+    ("Half the answer is 8.", False),
+    (r"Don't write \boxed{8}!", False), (r"The answer is not \boxed{8}.", False), (r"不要写\boxed{8}！", False),
+    (r"I would say \boxed{8}, but I would be wrong.", False), (r"\boxed{8}라고 쓰면 안 된다.", False),
+    (r"I would say \boxed{8}.", True), (r"Since x is not negative, x = \boxed{8}", True), ("My answer is 8.", True),
+    ("The exact answer is 8.", True), (r"It isn't hard: \boxed{8}.", True), (r"x 不为负，所以 x=\boxed{8}", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "accepted"), LEADS)
+def test_a_lead_that_denies_or_tells_of_another_gives_no_answer(response: str, accepted: bool) -> None:
+    asked = question(answer=["8"])
+    assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
+
+
 CHOICES = [
     ("答案是D。也可能是B，无法确定。", False), ("故选D（错误），正确应为B。", False),
     ("如果答案是D，那么……不成立。", False),
