@@ -14,11 +14,12 @@ from livek12.tasks.extraction.remarks import RETRACTION
 # Joints between labels are atomic groups: with one way to read each, a text of many labels stays cheap.
 # A run of labels in running text: "A", "(C)", "A、C 和 D", "①③", "1번, 4번", "ㄱ, ㄴ"; behind it perhaps "or B".
 # A letter behind a weak joint (a comma, a space) that begins an option of its own ("A, B. 12 cm") is not of the run.
-NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同"
+NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
 _LATIN = (
     r"[A-J](?:(?:\s?(?:[、&+和与及와과]|以及)\s?(?:选项\s?)?)?[A-J](?![a-z])"
     r"|(?>\s?[,，;；/]\s?(?:and\s)?(?:选项\s?)?|[^\S\n](?:and\s)?(?:选项\s?)?|\.)[A-J](?![a-z])(?![.．]\s*[^\s.。])"
     r"|\n[A-J](?=[.。)）]?(?:\n|\Z))){0,9}"
+    r"(?!\.[A-Z]\.|\+\+|\s?语言|\s?(?:→|⇒|⟶|-{1,2}>|=>|\$?\\(?:right|Right|long)\w{0,15}arrow|\$?\\to\b)\s?\$?[(（]?[A-J](?![A-Za-z]))"
     rf"(?![A-Za-z0-9'′])(?!\s?[=＝∥⊥<>^_])(?!\s?[{NOUN_ZH}])"
 )
 _AND = r"(?>\s*(?:[,，、;；/·ㆍ・&+]|以及|그리고|[和与及과와및])\s*|[^\S\n]*)"
@@ -57,7 +58,7 @@ _EN = (
     r"(?:therefore|thus|clearly|simply|indeed|exactly|definitely|certainly|just|then)?\s*[:：]?\s*(?:(?:the\s+)?(?:options?|choices?|letters?))?\s*[:：]?\s*"
 )
 _ANSWER_EN = _EN.format(r"(?:answers?|ans\b\.?)")
-_CHOICE_EN = _EN.format("(?:choices?|options?|statements?|ones?|letters?)")
+_CHOICE_EN = _EN.format("(?:my pick|choices?|options?|statements?|ones?|letters?)")
 _SOLUTION_EN = (
     r"\b(?:solution|conclusion|result|decision|verdict)\s*(?:is|:|：|=)\s*(?:(?:the\s+)?(?:correct\s+)?"
     r"(?:option|choice|answer)\s*(?:is\b)?[:：]?\s*|(?=[(（]?[A-J][)）]?[.。]?(?:\n|\Z)))"
@@ -156,7 +157,9 @@ FORMS = [
     ClaimForm(EXPLICIT, re.compile(_KO + _RUN), ("답",)),
     ClaimForm(EXPLICIT, re.compile(r"#{4}\s?" + _RUN + r"[.。]?(?=\n|\Z)"), ("####",)),
     ClaimForm(LOOSE, _CHOSEN_ZH, _CHOSEN_ZH_WORDS),
-    ClaimForm(LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN), ("choice", "option", "statement", "one", "letter")),
+    ClaimForm(
+        LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN), ("choice", "option", "statement", "one", "letter", "pick")
+    ),
     ClaimForm(LOOSE, re.compile(_PICK_EN + _RUN), ("choose", "pick", "select", "answer")),
     ClaimForm(LOOSE, re.compile(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
     ClaimForm(LOOSE, re.compile(_RUN + _RIGHT_EN), ("answer", "choice", "option", "only")),

@@ -160,7 +160,9 @@ _WRONG_ONE = re.compile(
     r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$",
     re.IGNORECASE,
 )
-_AMONG = re.compile(r"\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))")
+_AMONG = re.compile(
+    r"\s?(?:选项|项)?(?:以外|之外|除外)|\s?번?\s?(?:이외|외에)|\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))"
+)
 _ASKED = re.compile(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
 _ARTICLE = re.compile(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
 _OF_TRUTH = re.compile(r"正确|错误|成立|说法|叙述|[^应]对$|\b(?:correct|right|true|statement)s?\b|옳|맞", re.IGNORECASE)

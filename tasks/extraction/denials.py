@@ -243,7 +243,7 @@ _ENDING_KO = re.compile(r"(?:입니다|이다|임|이에요|예요)$")
 _ALONE_IN_BRACKETS = re.compile(r"\([^(),]+\)")
 _NOT_BEFORE = re.compile(
     r"(?:(?:答案|结果|值|最终)(?:绝|肯定|应该?|可能)?(?:不是|并非|不应该?[是为]|不可能是|不能是)"
-    r"|\b(?:answer|result|it|that|value)\s(?:is\snot|isn['’]t|was\snot|cannot\sbe|can['’]t\sbe|should\snot\sbe)|\bnot\sequal\sto|(?:\A|[.!?\n]\s?)not)"
+    r"|\b(?:answer|result|it|that|value)\s(?:is\snot|isn['’]t|was\snot|cannot\sbe|can['’]t\sbe|should\snot\sbe)|\bnot\sequal\sto|\d\$?\s?(?:,\snot|rather\sthan|instead\sof|[,，]?\s?(?:而不是|而非|并非))|(?:\A|[.!?\n]\s?)not)"
     r"[\s$\\(]*\Z",
     re.IGNORECASE,
 )

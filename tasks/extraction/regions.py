@@ -148,6 +148,23 @@ def boxes(text: str) -> list[TextRegion]:
     return [region for region in found if region.content and len(region.content) <= MAX_ANSWER]
 
 
+def part_of_formula(text: str, box: TextRegion) -> bool:
+    r"""Whether a box is a factor, a term or an argument of a formula ("\boxed{9}\cdot 2"), or said to be a part."""
+    before = text[max(0, box.start - _AROUND_CHARS) : box.start]
+    return bool(_GOES_ON.match(text, box.end, box.end + _AROUND_CHARS) or _BEGAN_BEFORE.search(before))
+
+
+_AROUND_CHARS = 40
+_GOES_ON = re.compile(
+    r"[^\S\n]?(?:\\[,;!:]\s?)?(?:\\(?:cdot|times|div|pm|mp|[dt]?frac|sqrt|pi)(?![A-Za-z])|\^|[+*/−-]\s?(?:\d|\\[a-z])|[.]?\d|!\s?\$"
+    r"|[xyznk]\s?(?:\$|\\\))|\\text\s?\{\s?(?:is|are|was|times|plus|minus)\b(?!\s(?:the|our|my)\s(?:final\s|correct\s)?answer)|\$?\s(?:is|was)\s(?:only\s|just\s)?"
+    r"(?:half|twice|double|a\s(?:third|half|quarter|part)|one\s(?:third|half|quarter)|the\s(?:square|half|double|reciprocal))\b)"
+)
+_BEGAN_BEFORE = re.compile(
+    r"(?:\\(?:cdot|times|div|sqrt(?:\[\d\])?\s?\{|[dt]?frac\s?\{(?:[^{}]{1,20}\}\s?\{)?)|(?:[=$]\s?|\A|\n)[-−](?!\s)|[\d)}]\s?[+/^−-])\s?\Z"
+)
+
+
 def closed(text: str) -> str:
     """The text with its last answer tag closed at the end, where a short answer follows and nothing closes it."""
     tags = list(_TAG.finditer(text))

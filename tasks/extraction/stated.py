@@ -136,9 +136,20 @@ def denied_until(text: str, end: int, value: str) -> int | None:
     """Where the words end that deny the value before `end`, inside it or later; None where it stands."""
     if _WRONG_INSIDE.search(value):
         return end
+    for other in _OTHER_CLAIM.finditer(text, end):
+        if other[1].rstrip(".,") not in value:
+            return other.end()
     return taken_back(text, end, Named(written_value(text, end, value), _VALUES)) or value_denied(text, end, value)
 
 
+_OTHER_CLAIM = re.compile(
+    r"(?:(?:그런데|하지만|그러나|사실은?)[^.\n]{0,60}(?:므로|니까|라서|어서|아서),?\s"
+    r"|\b(?:correct|right|true|actual|real)\s(?:answer|value|result|number|count)\s(?:is|was|would\sbe|should\sbe|=)\s"
+    r"|\b(?:asked|wanted|sought|asks\sfor)\b[^.\n]{0,30}\b(?:is|equals|=)\s"
+    r"|(?:正确|真正|实际|真实)的?(?:答案|结果|值)?(?:应该?)?(?:是|为))\$?(-?\d[\d.,/]*)",
+    re.IGNORECASE,
+)
+"""What puts another value in the place of the one before, whatever words lead to it."""
 _VALUES = re.compile(r"[\d$\\]")
 """What other values look like."""
 

@@ -13,7 +13,7 @@ Found = tuple[list[str], str]
 SENTENCE_CHARS = 100
 """A response of one line that is no longer is an answer, readable or not."""
 _WORD = (
-    r"(?P<word>不正确|不成立|不对|不是|正确|错误|成立|真|假|对|错|是|否|√|×|✓|✗|맞다|맞음|맞습니다|틀리다|틀림|틀렸다|틀립니다"
+    r"(?P<word>不正确|不成立|不对|不是|正确|错误|成立|真|假|对|错|是(?!另|[^\W\d_]{2})|否|√|×|✓|✗|맞다|맞음|맞습니다|틀리다|틀림|틀렸다|틀립니다"
     r"|참|거짓|옳지\s?않|맞지\s?않|옳다|옳습니다"
     r"|(?:not\s+|n't\s+)?(?:true|false|correct|incorrect|wrong|valid|invalid)\b|yes\b|no\b|(?<=[:：]\s)(?-i:[TFOX]\b)|(?<=[:：])(?-i:[TFOX]\b)|(?<=[은는]\s)(?-i:[OX](?![A-Za-z0-9]))"
     r"|(?<=is\s)(?-i:[TF]\b))(?![题品如期设象])(?!的?[吗呢么]|的?[？?]|\s+(?:only\s+)?(?:if|when)\b)"
@@ -49,8 +49,13 @@ def find_truth(text: str, truncated: bool) -> Found:
     corrected = list(_CORRECTED.finditer(ending))
     if corrected:
         return [corrected[-1]["word"]], "phrase"
-    if said := list(_COMMITMENT.finditer(ending)):
-        return [_said(ending, said[-1])], "phrase"
+    said = list(_COMMITMENT.finditer(ending))
+    if own := [match for match in said if not _ABOUT_ANOTHER.search(ending[slice(*_around(match))])]:
+        return [_said(ending, own[-1])], "phrase"
+    if said:
+        first = _SENTENCE.findall(ending)[0].strip()
+        plain = read_truth(first, signs=True) is not None and not _ANOTHER.search(first)
+        return [first if plain else quoted(ending.strip())], "phrase"
     if marked:
         return [marked[-1][0].content], marked[-1][1]
     lines = [line.strip() for line in ending.splitlines() if line.strip()]
@@ -59,6 +64,19 @@ def find_truth(text: str, truncated: bool) -> Found:
             return [line], "whole" if len(lines) == 1 else "line"
     short = len(lines) == 1 and len(lines[0]) <= SENTENCE_CHARS and not truncated
     return ([lines[0]], "whole") if short else ([], "none")
+
+
+def _around(match: re.Match[str]) -> tuple[int, int]:
+    """Where what a commitment is about is named: some words before it, up to its word."""
+    return max(0, match.start() - 24), match.start("word")
+
+
+_ANOTHER = re.compile(
+    r"否命题|逆命题|逆否|的(?:否定|逆)|另[一外]|其[他它余]|\b(?:negation|converse|inverse|contrapositive|opposite|other|another)\b|역은|부정은|대우",
+    re.IGNORECASE,
+)
+_ABOUT_ANOTHER = re.compile(rf"(?:{_ANOTHER.pattern})[^,，。.;；\n]{{0,24}}\Z", re.IGNORECASE)
+"""What is said of the converse, the negation or another statement tells nothing of this one."""
 
 
 def _said(text: str, match: re.Match[str]) -> str:

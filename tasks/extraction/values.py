@@ -15,7 +15,15 @@ from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
 from livek12.tasks.extraction.denials import quoted
 from livek12.tasks.extraction.labelled import named_values, tabled_values
-from livek12.tasks.extraction.regions import MAX_ANSWER, TextRegion, answer_tags, boxes, listed_in_json, tail
+from livek12.tasks.extraction.regions import (
+    MAX_ANSWER,
+    TextRegion,
+    answer_tags,
+    boxes,
+    listed_in_json,
+    part_of_formula,
+    tail,
+)
 from livek12.tasks.extraction.remarks import false_lead, supposed
 from livek12.tasks.extraction.sentence import sentence_value
 from livek12.tasks.extraction.stated import (
@@ -99,7 +107,9 @@ def _marked(text: str, count: int, blanks: int) -> Found:
     in_tag = bool(tags) and tags[-1].end >= end
     last = tags[-1] if in_tag else found[-1]
     values = _tagged(last.content, count, blanks) if in_tag else _boxed(text, found, count, blanks)
-    denial = last.end if false_lead(text, last.start) else denied_until(text, last.end, last.content)
+    goes_on = count == 1 and blanks < 2 and not in_tag and part_of_formula(text, last)
+    wrong_at_once = goes_on or false_lead(text, last.start)
+    denial = last.end if wrong_at_once else denied_until(text, last.end, last.content)
     if denial is not None:
         values = [quoted(text[last.start : denial])]
     return values, "answer_tag" if in_tag else "boxed"

@@ -47,12 +47,16 @@ def _conclusion(text: str, match: re.Match[str], at: int, asked: Asked) -> Claim
     may_be_wrong = asked.wrong is not False and not asked.several
     plain = may_be_wrong and not match["or"] and not (asked.wrong and of_truth(text, match))
     labels = read_labels(match["run"]) if plain else labels_in_prose(text, match, asked)
-    if labels is None:
+    if labels is None or _NOT_THOUGHT.search(text[: match.start("run")]):
         return None
     said = match["run"].strip() if labels else quoted(text[match.start() : match.end() + QUOTED_BEHIND])
     return Claim(at + match.start(), at + match.end(), CONCLUDED, said, "conclusion", labels)
 
 
+_NOT_THOUGHT = re.compile(
+    r"(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z",
+    re.IGNORECASE,
+)
 _JUDGED_CHARS = 4_000
 
 

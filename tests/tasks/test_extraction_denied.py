@@ -43,6 +43,55 @@ def test_a_lead_that_denies_or_tells_of_another_gives_no_answer(response: str, a
     assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
 
 
+GOING_ON = [
+    (r"\boxed{8}\cdot 2 = 16", False), (r"$\boxed{8} + 1 = 9$", False), (r"-\boxed{8}", False),
+    (r"\sqrt{\boxed{8}}", False),
+    (r"\boxed{8}\text{ is half of it}", False), (r"$2\cdot\boxed{8}$", False), (r"$\boxed{8}x$", False),
+    ("The side is \\boxed{8}, hence the area, which is asked, is 64.", False),
+    (r"\boxed{8}. On reflection it is 7, not 8.", False),
+    (r"\boxed{8} 그런데 조건에 의해 x<8 하므로 7이다.", False),
+    ("\\boxed{8}\n\n> Note: the correct result is 7", False),
+    (r"\boxed{8}\text{ cm}", True), (r"$2^3=\boxed{8}$", True), (r"- \boxed{8}", True),
+    (r"\boxed{8}, as required.", True),
+    (r"\boxed{8}!", True), ("\\boxed{8}\nCheck: 8 + 1 = 9, which is correct.", True), (r"\boxed{8} \checkmark", True),
+    (r"\boxed{8} is the correct answer.", True), ("\\boxed{8}. The correct value is 8.", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "accepted"), GOING_ON)
+def test_a_box_that_goes_on_or_is_replaced_is_no_answer(response: str, accepted: bool) -> None:
+    asked = question(answer=["8"])
+    assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
+
+
+LETTERS = [
+    ("Answer: D → C", False), ("答案是D型", False), ("The answer is D++.", False), ("选D以外的", False),
+    ("I don't think it's D. My pick would be C.", False), ("I don't think it's C. My pick would be D.", True),
+    ("Steps: A → B. Answer: D", True), ("D → 8", False), ("答案：D项", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "accepted"), LETTERS)
+def test_a_letter_that_goes_on_is_no_choice(response: str, accepted: bool) -> None:
+    asked = question("single_choice", answer=["D"], options=options("5", "6", "7", "8"))
+    assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
+
+
+TRUTHS = [
+    ("该命题的否命题正确", False), ("The negation of the statement is true", False),
+    ("正确的说法是另一个，本题错误", False),
+    ("正确。但其否命题不正确。", True), ("命题正确，但逆命题错误。", True),
+    ("The statement is true. Its converse is false.", True),
+    ("说法是正确的", True), ("判断：是", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "accepted"), TRUTHS)
+def test_a_truth_value_of_another_statement_is_none_of_this(response: str, accepted: bool) -> None:
+    asked = question("true_false", answer=["正确"])
+    assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
+
+
 CHOICES = [
     ("答案是D。也可能是B，无法确定。", False), ("故选D（错误），正确应为B。", False),
     ("如果答案是D，那么……不成立。", False),
