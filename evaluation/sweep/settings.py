@@ -230,6 +230,8 @@ def _parsed(path: Path, content: bytes) -> Any:
 
     for kind, pattern in _SCALARS.items():
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", re.compile(rf"(?:{pattern})\Z"), None)
+    # Libraries beside vLLM have every loader of the process read times as texts.
+    Loader.add_constructor("tag:yaml.org,2002:timestamp", Loader.construct_yaml_timestamp)  # type: ignore[type-var]
     try:
         return yaml.load(content, Loader)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:

@@ -153,6 +153,12 @@ def test_an_engine_argument_is_a_plain_value(value: str, tmp_path: Path) -> None
         read_plan(file)
 
 
+def test_what_other_libraries_teach_yaml_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = yaml.SafeLoader.yaml_constructors
+    monkeypatch.setitem(read, "tag:yaml.org,2002:timestamp", read["tag:yaml.org,2002:str"])
+    test_an_engine_argument_is_a_plain_value("!!timestamp 2001-01-01", tmp_path)
+
+
 def test_recorded_answers_of_any_kind_need_no_place(tmp_path: Path) -> None:
     (tmp_path / "responses-0.jsonl").touch()
     entry = {"name": str(tmp_path), "label": "x", "replicas": 3}
