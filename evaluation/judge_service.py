@@ -17,11 +17,10 @@ from pydantic import BaseModel
 
 from livek12.core.errors import UserError
 from livek12.core.extras import install
-from livek12.core.process import cores
 from livek12.core.serving import Idlers, OwnNames, listen, shown_host
 from livek12.core.text import one_line
 from livek12.evaluation.judge_requests import MOST_IN_BODY, BadRequest, describe, many_rows, one_row, too_many_values
-from livek12.evaluation.row_workers import MOST
+from livek12.evaluation.row_workers import default_size
 from livek12.evaluation.verify import Judgement, Verifier
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], 
     """
     listening = listen(host, port)
     (first,) = verifier.batch([{"gold": "1", "response": "1"}])
-    workers = verifier.workers or min(MOST, cores())
+    workers = verifier.workers or default_size()
     health = Health(judge=first.judge, models=_models(verifier.judge), workers=workers)
     try:
         import uvicorn
