@@ -112,6 +112,24 @@ class Source(Record):
     upstream_id: str | None = None
 
 
+class Variant(Record):
+    """What a question that was made from another one is.
+
+    Attributes:
+        of: id of the question that it was made from.
+        kind: in which way, by the name of the diagnostic or evaluation (`unit_execution`, `dynamic`).
+        unit: the unit of the reasoning flow that it is about, from 1.
+        units: how many units that flow has.
+        transforms: what was done to pictures and text, in order.
+    """
+
+    of: str
+    kind: str
+    unit: int | None = None
+    units: int | None = None
+    transforms: list[str] = []
+
+
 class Question(Record):
     """One exam question with its key.
 
@@ -154,6 +172,14 @@ class Question(Record):
     review: Review = Review()
     removed_in: str | None = None
     source: Source = Source()
+    variant: Variant | None = None
+
+    @model_serializer(mode="wrap")
+    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = dumped(self)
+        if self.variant is None:
+            fields.pop("variant", None)
+        return fields
 
 
 class Page(Record):

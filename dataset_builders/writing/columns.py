@@ -43,6 +43,7 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
         "review": "who accepted the question, and when",
         "removed_in": "the release that withdrew it",
         "source": "address, licence and upstream id",
+        "variant": "the question it was made from, and how; empty for a question as it was printed",
     },
     Page: {
         "paper_id": "the paper",

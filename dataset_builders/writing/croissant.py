@@ -129,11 +129,13 @@ def _field(config: str, column: str, feature: Mapping[str, Any], meaning: str) -
 
 
 def _member(config: str, column: str, name: str, feature: Mapping[str, Any]) -> dict[str, Any]:
+    repeated = feature.get("_type") == "List"
     return {
         "@type": "cr:Field",
         "@id": f"{config}/{column}/{name}",
         "name": name,
-        "dataType": _TYPES[feature["dtype"]],
+        "dataType": _TYPES[(feature["feature"] if repeated else feature)["dtype"]],
+        **({"repeated": True} if repeated else {}),
         "source": {
             "fileSet": {"@id": f"{config}-files"},
             "extract": {"column": column},
