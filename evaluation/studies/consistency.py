@@ -8,7 +8,7 @@ it is counted, and every accuracy is the interval over all answers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -16,6 +16,8 @@ from livek12.core.agreement import cohen_kappa, krippendorff_alpha
 from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, UNMARKED, Process, Verdict
 from livek12.core.scoring import Row
+from livek12.evaluation.studies.words import listed, number, percent
+from livek12.report.marks import rounded
 
 EXAMPLES = 10
 
@@ -155,3 +157,32 @@ def _accuracy(found: Mapping[str, Verdict], answers: int) -> dict[str, float]:
     right = sum(verdict.correct is True for verdict in found.values())
     wrong = sum(verdict.correct is False for verdict in found.values())
     return {"low": right / answers, "high": 1 - wrong / answers}
+
+
+def judges_sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the study found, in words."""
+    for run, judges in found.items():
+        if judges["parts"]:
+            yield (
+                f"{run}: {listed(judges['judges'])} voted on {judges['parts']} parts, all alike on"
+                f" {percent(judges['unanimous'])} of them. Krippendorff's α {number(judges['alpha_decision'])}."
+            )
+        for error, seen in judges["process"].items():
+            yield (
+                f"{run}: the critics of {judges['audits']} audits agree on {percent(seen['unanimous'])} whether there"
+                f" is a {error}; one or more saw it in {seen['present']}."
+            )
+
+
+def runs_sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the study found, in words."""
+    yield (
+        f"The {len(found['judges'])} runs hold {found['answers']} answers with a verdict; {found['decided_by_all']} are"
+        f" decided in all of them, and {percent(found['identical'])} of these alike. {found['changed']} verdicts"
+        f" differ. Krippendorff's α {number(found['alpha_correct'])}."
+    )
+    low, high = found["range"]["low"], found["range"]["high"]
+    yield (
+        f"Between the runs the accuracy moves by {rounded(100 * low)} points where what is undecided counts as wrong,"
+        f" by {rounded(100 * high)} where it counts as right."
+    )

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 from livek12.core.agreement import binary_agreement
 from livek12.core.errors import UserError, why
 from livek12.core.records import UNMARKED, Key, Option, Process, Question, Verdict
+from livek12.evaluation.studies.words import interval
 from livek12.judges.llm.audit import Auditor, is_quoted
 from livek12.judges.llm.case import Case
 
@@ -213,3 +214,14 @@ def _matthews(tp: int, fp: int, fn: int, tn: int) -> float | None:
 def _blank(solution: Solution) -> Verdict:
     key = Key(task="first-error", question_id=solution.question.id)
     return Verdict(key=key, state="ungraded", points=None, low=0, high=1, max_points=1, correct=None, judge=UNMARKED)
+
+
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the study found, in words."""
+    yield f"{found['with_errors']} of {found['solutions']} solutions have a first wrong step that experts marked."
+    for critic, seen in [("The panel", found["panel"]), *found["critics"].items()]:
+        yield (
+            f"{critic} decided {seen['decided']}: saw {seen['errors_seen']} wrong solutions, missed"
+            f" {seen['errors_missed']}, raised {seen['false_alarms']} false alarms, and named the very step of"
+            f" {interval(seen['step_accuracy_low'], seen['step_accuracy_high'])} of the wrong ones."
+        )

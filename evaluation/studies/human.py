@@ -7,7 +7,7 @@ Contract: every labelled answer is counted. Those the run did not decide are in 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -16,6 +16,7 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Row
 from livek12.core.statistics import wilson_interval
 from livek12.evaluation.studies.labels import Label
+from livek12.evaluation.studies.words import number, share
 
 EXAMPLES = 10
 
@@ -144,3 +145,17 @@ def _between(raters: dict[str, list[tuple[Label, Row]]]) -> dict[str, dict[str, 
         kappa = cohen_kappa([marks[a][key] for key in shared], [marks[b][key] for key in shared])
         found[f"{a} / {b}"] = {"n": len(shared), "kappa": kappa}
     return found
+
+
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the study found, in words."""
+    for run, beside in found.items():
+        for rater, marks in beside["raters"].items():
+            agreed = marks["true_accepts"] + marks["true_rejects"]
+            yield (
+                f"{run} beside {'the labels' if rater == '(unnamed)' else rater}: of {marks['labelled']} labelled"
+                f" answers the run decided {marks['decided']}, {agreed} of them as the person did"
+                f"{share(marks['accuracy'], marks['accuracy_ci'])}; it accepted {marks['false_accepts']} that the"
+                f" person rejected, and rejected {marks['false_rejects']} that the person accepted. Cohen's κ"
+                f" {number(marks['kappa'])}."
+            )

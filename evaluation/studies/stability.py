@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from livek12.core.agreement import kendall_tau
@@ -19,6 +19,7 @@ from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.scoring.terms import task_terms
 from livek12.core.statistics import mean_std
+from livek12.evaluation.studies.words import interval, number
 
 STABILITY_AXES = ("subject", "question_type", "difficulty")
 Metric = Literal["accuracy", "mark", "PES", "OES"]
@@ -136,3 +137,22 @@ def _means(scores: Mapping[str, _Scores], keys: Sequence[_Key]) -> list[float]:
         weight = sum(sums[key][1] for key in keys)
         found.append(sum(sums[key][0] for key in keys) / weight if weight else 0.0)
     return found
+
+
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the study found, in words."""
+    low, high = found["low"], found["high"]
+    ranked = sorted(low["scores"], key=lambda run: (-low["scores"][run], -high["scores"][run]))
+    scores = (f"{run} {interval(low['scores'][run], high['scores'][run])}" for run in ranked)
+    yield f"{len(ranked)} runs on {found['questions']} shared questions, by {found['metric']}: {'; '.join(scores)}."
+    for bound, counted in (("low", "wrong"), ("high", "right")):
+        halves = found[bound]["halves"]
+        if halves["mean"] is None:
+            yield f"Random halves of the questions give no ranking (undecided counted as {counted})."
+        else:
+            yield (
+                f"Two random halves of the questions rank the runs with Kendall's τ {number(halves['mean'])} on"
+                f" average, {number(halves['min'])} at least (undecided counted as {counted})."
+            )
+        if low == high:
+            return

@@ -13,10 +13,11 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.records import Key, PartVerdict, Process, ProcessError, Question, Response, Verdict, Vote
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.consistency import between_judges, between_runs
+from livek12.evaluation.studies import first_error
+from livek12.evaluation.studies.consistency import between_judges, between_runs, judges_sentences, runs_sentences
 from livek12.evaluation.studies.human import human_agreement
 from livek12.evaluation.studies.labels import Label, read_labels
-from livek12.evaluation.studies.show import sentences
+from livek12.evaluation.studies.stability import sentences as ranking
 from livek12.evaluation.studies.stability import stability
 from tests.scripts.command import livek12
 
@@ -88,11 +89,11 @@ def test_ranking_and_intra_judge_on_real_runs(runs: dict[str, Path], tmp_path: P
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        (("agreement", "RUN"), "agreement needs --labels"),
+        (("agreement", "RUN"), "Missing option '--labels'"),
         (("inter-judge", "RUN"), "votes of two judges"),
         (("sensitivity", "RUN", "RUN"), "give two run folders or more"),
         (("stability", "RUN"), "two runs or more"),
-        (("nonsense", "RUN"), "choose one of agreement"),
+        (("nonsense", "RUN"), "No such command 'nonsense'"),
     ],
 )
 def test_wrong_use_is_one_line(runs: dict[str, Path], args: tuple[str, ...], line: str) -> None:
@@ -246,29 +247,27 @@ def _error(judge: str) -> ProcessError:
 def test_every_study_says_in_a_sentence_what_it_found() -> None:
     votes = [{"x": "accept", "y": "accept"}, {"x": "reject", "y": "accept"}]
     panel = {"r": between_judges([row(str(i), True, votes=vote) for i, vote in enumerate(votes)])}
-    assert list(sentences("inter-judge", panel)) == [
+    assert list(judges_sentences(panel)) == [
         "r: x and y voted on 2 parts, all alike on 50.0 % of them. Krippendorff's α 0.00."
     ]
     runs = {
         name: [row("1", True, judge=name), row("2", right, judge=name)] for name, right in (("p", True), ("q", None))
     }
-    assert list(sentences("sensitivity", between_runs(runs, "different"))) == [
+    assert list(runs_sentences(between_runs(runs, "different"))) == [
         "The 2 runs hold 2 answers with a verdict; 1 are decided in all of them, and 100.0 % of these alike. 0 verdicts"
         " differ. Krippendorff's α –.",
         "Between the runs the accuracy moves by 50.0 points where what is undecided counts as wrong, by 0.0 where it"
         " counts as right.",
     ]
     ranked = {name: [row(str(i), str(i) in right) for i in range(4)] for name, right in (("a", "0"), ("b", "0123"))}
-    first, second = sentences("stability", stability(ranked, halves=20))
+    first, second = ranking(stability(ranked, halves=20))
     assert first == "2 runs on 4 shared questions, by accuracy: b 100.0 %; a 25.0 %."
     assert second.startswith("Two random halves of the questions rank the runs with Kendall's τ 1.00 on average")
     seen = {
         "decided": 3, "errors_seen": 1, "errors_missed": 1, "false_alarms": 0,
         "step_accuracy_low": 0.5, "step_accuracy_high": 0.5,
     }  # fmt: skip
-    assert list(
-        sentences("first-error", {"solutions": 3, "with_errors": 2, "panel": seen, "critics": {"c": seen}})
-    ) == [
+    assert list(first_error.sentences({"solutions": 3, "with_errors": 2, "panel": seen, "critics": {"c": seen}})) == [
         "2 of 3 solutions have a first wrong step that experts marked.",
         *(
             f"{who} decided 3: saw 1 wrong solutions, missed 1, raised 0 false alarms, and named the very step of"

@@ -170,7 +170,7 @@ NUMBERS = {
     "run": ASKED,
     "generate": ASKED,
     "import-responses": "--limit --trials --max-tokens",
-    "study": "--limit",
+    "study first-error": "--limit",
 }
 
 

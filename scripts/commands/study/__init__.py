@@ -1,0 +1,21 @@
+"""`livek12 study`: how far the marks of run folders can be trusted; a module here for each kind of study."""
+
+from __future__ import annotations
+
+import importlib
+
+from livek12.scripts import options
+
+KINDS = ("agreement", "inter-judge", "intra-judge", "sensitivity", "stability", "first-error")
+
+app = options.command()
+
+
+@app.callback()
+def study() -> None:
+    """Measure how far marks can be trusted: agreement, sensitivity and stability; judges beside experts."""
+
+
+for _kind in KINDS:
+    _module = importlib.import_module(f"{__name__}.{_kind.replace('-', '_')}")
+    app.command(_kind, epilog=_module.EPILOG)(_module.command)

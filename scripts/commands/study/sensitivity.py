@@ -1,0 +1,15 @@
+"""`livek12 study sensitivity`: several prompts or judges on the same answers."""
+
+from __future__ import annotations
+
+from livek12.scripts import options
+from livek12.scripts.commands.study.shared import Runs, all_rows, tell
+
+EPILOG = options.example("livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2")
+
+
+def command(runs: Runs, as_json: options.Json = False) -> None:
+    """Measure what marks owe to the judge: copies of one run, each judged by another prompt or judge."""
+    from livek12.evaluation.studies.consistency import between_runs, runs_sentences
+
+    tell("sensitivity", between_runs(all_rows(runs), "different"), runs_sentences, as_json)

@@ -1,0 +1,46 @@
+"""What the kinds of study share: their run folders, and how a result is printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from livek12.core.run_folder import RunFolder
+    from livek12.core.scoring import Row
+
+Runs = Annotated[list[Path], typer.Argument(help="Run folders.")]
+
+
+def folders(runs: list[Path]) -> dict[str, RunFolder]:
+    """The run folders by name.
+
+    Raises:
+        UserError: one is none.
+    """
+    from livek12.core.progress import warn
+    from livek12.core.run_folder import RunFolder
+    from livek12.evaluation.comparing import run_names
+
+    return {name: RunFolder.open(path, warn) for name, path in run_names(runs).items()}
+
+
+def all_rows(runs: list[Path]) -> dict[str, list[Row]]:
+    """Every answer of each run."""
+    return {name: list(folder.rows()) for name, folder in folders(runs).items()}
+
+
+def tell(
+    title: str, found: Mapping[str, Any], sentences: Callable[[Mapping[str, Any]], Iterator[str]], as_json: bool
+) -> None:
+    """Prints a result: as JSON, or as sentences and tables."""
+    from livek12.evaluation.studies.show import show
+
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+    else:
+        show(title, found, sentences)

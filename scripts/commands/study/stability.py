@@ -1,0 +1,27 @@
+"""`livek12 study stability`: rankings of models on parts of the exam."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+from livek12.scripts.commands.study.shared import Runs, folders, tell
+
+EPILOG = options.example("livek12 study stability runs/qwen3 runs/gemma3")
+
+
+def command(
+    runs: Runs,
+    metric: Annotated[str, typer.Option("--metric", help="What ranks: accuracy, mark, PES or OES.")] = "accuracy",
+    as_json: options.Json = False,
+) -> None:
+    """Measure whether the ranking of models holds on parts of the exam."""
+    from typing import get_args
+
+    from livek12.core.arguments import one_of
+    from livek12.evaluation.studies.stability import Metric, sentences, stability
+
+    chosen = one_of("--metric", metric, get_args(Metric))
+    tell("stability", stability({n: f.rows() for n, f in folders(runs).items()}, chosen), sentences, as_json)
