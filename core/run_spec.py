@@ -38,6 +38,26 @@ class TaskSpec(Record):
     sampling: Sampling
 
 
+class ChosenQuestions(Record):
+    """How the questions of a run were chosen, for people: what was asked is known by its hash.
+
+    Attributes:
+        how: the way (`failed-in`).
+        run: the run folder that was looked at.
+        model: whose answers it held.
+        failed: how many questions count as failed, by the task of that run.
+        of: of how many.
+        undecided: ids of those that are left out because nothing is decided.
+    """
+
+    how: str
+    run: str
+    model: str
+    failed: dict[str, int]
+    of: dict[str, int]
+    undecided: dict[str, list[str]] = {}
+
+
 class RunSpec(Record):
     """What a run is. Two commands with equal specs (apart from what `differences` passes over) are one run.
 
@@ -55,6 +75,7 @@ class RunSpec(Record):
     tasks: list[TaskSpec]
     trials: int = 1
     limit: int | None = None
+    chosen: ChosenQuestions | None = None
     judges: dict[str, str] = {}
     """Who marked each task last, by version."""
     judged_by: dict[str, str] = {}
@@ -80,7 +101,9 @@ class RunSpec(Record):
     @model_serializer(mode="wrap")
     def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = dumped(self)
-        return {name: value for name, value in fields.items() if value or name not in ("judged_by", "marking")}
+        return {
+            name: value for name, value in fields.items() if value or name not in ("judged_by", "marking", "chosen")
+        }
 
 
 class _Maker(BaseModel):

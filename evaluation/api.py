@@ -63,7 +63,8 @@ def evaluate(
     engine: str = "auto",
     engine_args: str | Mapping[str, Any] = "",
     limit: int | None = None,
-    trials: int = 1,
+    trials: int | None = None,
+    questions: tuple[str, str | Path] | None = None,
     judge: str = "rules",
     judge_engine: str = "",
     judge_engine_args: str | Mapping[str, Any] = "",
@@ -81,7 +82,8 @@ def evaluate(
         engine: auto, vllm, transformers, openai or replay.
         engine_args: arguments of the engine, by name or as "K=V,…".
         limit: only the first so many questions of each task.
-        trials: answers drawn for each question.
+        trials: answers drawn for each question; None: as the tasks have it, mostly 1.
+        questions: only those that the model failed in a run, as ("failed-in", RUN); None for all.
         judge: who marks what the rules leave open: "rules" (nobody), models as `MODEL[@ENGINE[:K=V,…]][,…]`, or
             FILE.yaml.
         judge_engine: of judges that name none; default auto.
@@ -102,12 +104,14 @@ def evaluate(
     from livek12.evaluation.run import Run
     from livek12.evaluation.running import ask_and_mark
     from livek12.evaluation.task_data import check_whole, sampling_set
+    from livek12.tasks.registry import default_trials, get_tasks
 
     check_whole("limit", limit, 1)
     check_whole("trials", trials, 1)
     tasks = [task] if isinstance(task, str | Task) else list(task)
+    names = ",".join(map(_name, tasks))
     marked = ask_and_mark(
-        ",".join(map(_name, tasks)),
+        names,
         str(model),
         Path(out),
         _place(data),
@@ -115,7 +119,8 @@ def evaluate(
         engine=engine,
         engine_args=engine_args,
         limit=limit,
-        trials=trials,
+        trials=trials or default_trials(get_tasks(names)),
+        questions=(questions[0], Path(questions[1])) if questions else None,
         sampling=sampling_set(sampling),
     )
     if marked is not None:

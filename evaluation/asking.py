@@ -20,18 +20,20 @@ from livek12.core.claims import Claims, at_work
 from livek12.core.errors import UserError
 from livek12.core.progress import Progress, warn
 from livek12.core.ranks import join_launch, only_one_started, this_rank, wait_until
-from livek12.core.records import Failure, Request, Response
+from livek12.core.records import Failure, Question, Request, Response
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import check_out, has_responses
 from livek12.core.run_spec import RunSpec, differences
 from livek12.engines import ENGINES, check_engine, choose_engine, make_engine
 from livek12.engines.replay import ReplayEngine
 from livek12.engines.sessions import SessionWriter
+from livek12.evaluation.chosen import chosen_questions
 from livek12.evaluation.memory import tell_memory
 from livek12.evaluation.recordings import recorded_trials, tell_unlike
 from livek12.evaluation.task_data import TaskData, load_task_data, make_spec
-from livek12.tasks.budgets import siblings
-from livek12.tasks.registry import get_tasks
+from livek12.tasks.budgets import siblings, side_by_side
+from livek12.tasks.derived import source_of
+from livek12.tasks.registry import default_trials, get_tasks
 
 if TYPE_CHECKING:
     from livek12.engines.base import Engine
@@ -50,6 +52,7 @@ def ask(
     trials: int | None,
     sampling: Mapping[str, Any],
     overlap: Overlap | None = None,
+    questions: tuple[str, Path] | None = None,
 ) -> tuple[RunFolder, TaskData]:
     """Opens the run folder for these options and asks what is missing.
 
@@ -61,9 +64,11 @@ def ask(
         engine: auto, vllm, transformers, openai or replay.
         engine_args: its arguments, by name or as "K=V,…".
         limit: only the first so many questions of each task.
-        trials: answers drawn for each question; None takes recorded ones as often as they were recorded, else 1.
+        trials: answers drawn for each question; None takes recorded ones as often as they were recorded, and else as
+            many as the tasks have by default.
         sampling: what is set over the defaults of the tasks.
         overlap: may mark meanwhile.
+        questions: which are asked, as ("failed-in", RUN); None for all.
 
     Returns:
         The run, and what it asks.
@@ -82,12 +87,14 @@ def ask(
     join_launch(out)
     if only_one_started():
         warn("`accelerate launch --cpu` starts one process, however many are asked for; --multi_gpu starts them all")
-    exam = load_task_data(data, tasks, limit)
+    chosen = chosen_questions(questions, tasks, model)
+    exam = load_task_data(data, tasks, limit, chosen.ids if chosen else None)
     # A recorded file is cheap to open and knows whose answers it holds.
     recorded = make_engine(name, model, args) if name == "replay" else None
     if trials is None:
-        trials = recorded_trials(recorded, exam, out) if isinstance(recorded, ReplayEngine) else 1
-    spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, limit, sampling)
+        trials = recorded_trials(recorded, exam, out) if isinstance(recorded, ReplayEngine) else default_trials(tasks)
+    noted = chosen.noted if chosen else None
+    spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, limit, sampling, noted)
     folder = RunFolder.create_or_resume(out, spec, exam.questions, warn)
     try:
         _fill(folder, exam, name, args, sampling, recorded, overlap)
@@ -215,14 +222,35 @@ def outstanding(run: RunFolder) -> int:
 
 
 def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Request | Failure]:
-    """Task by task; budgets of one task question by question, so that their common prompt is read once."""
-    from livek12.tasks.prompting import asking_order, requests
+    """Task by task; what is asked side by side question by question, so that their common prompt is read once."""
+    from livek12.tasks.prompting import requests
 
     samplings = {task.name: task.sampling for task in spec.tasks}
-    for group in siblings(exam.tasks):
-        for question in asking_order(group[0], exam.questions[group[0].name]):
-            for task in group:
-                yield from requests(task, [question], spec.trials, samplings[task.name], exam.pages, claims.take)
+    for task, question in asked_in_order(exam):
+        yield from requests(task, [question], spec.trials, samplings[task.name], exam.pages, claims.take)
+
+
+def asked_in_order(exam: TaskData) -> Iterator[tuple[Task, Question]]:
+    """Each question of each task in the order of the requests.
+
+    Budgets of one task are asked question by question, and what is derived from one question stands together.
+    """
+    from livek12.tasks.prompting import asking_order
+
+    for together in side_by_side(exam.tasks):
+        groups = siblings(together)
+        asked = [_by_source(asking_order(group[0], exam.questions[group[0].name])) for group in groups]
+        for source in dict.fromkeys(source for questions in asked for source in questions):
+            for group, questions in zip(groups, asked, strict=True):
+                for question in questions.get(source, ()):
+                    yield from ((task, question) for task in group)
+
+
+def _by_source(questions: Iterable[Question]) -> dict[str, list[Question]]:
+    found: dict[str, list[Question]] = {}
+    for question in questions:
+        found.setdefault(source_of(question), []).append(question)
+    return found
 
 
 def _outcomes(engine: Engine, asked: Iterable[Request | Failure]) -> Iterator[Response | Failure]:

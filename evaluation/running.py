@@ -49,6 +49,7 @@ def ask_and_mark(
     trials: int | None = 1,
     sampling: Mapping[str, Any] | None = None,
     stages: Stages = "auto",
+    questions: tuple[str, Path] | None = None,
 ) -> FinishedRun | None:
     """Asks and marks what is missing in a run folder.
 
@@ -61,9 +62,10 @@ def ask_and_mark(
         engine: auto, vllm, transformers, openai or replay.
         engine_args: its arguments, by name or as "K=V,…".
         limit: only the first so many questions of each task.
-        trials: answers drawn for each question; None: of recorded ones all.
+        trials: answers drawn for each question; None: of recorded ones all, else as the tasks have it.
         sampling: what is set over the defaults of the tasks.
         stages: whether marking runs beside the asking (see `evaluation.overlap`).
+        questions: which are asked, as ("failed-in", RUN); None for all.
 
     Returns:
         The run; None in all but the first of several launched processes, which goes on alone.
@@ -74,7 +76,8 @@ def ask_and_mark(
     overlap = Overlap(judges, stages)
     check_judges(judges, model, task, here=not has_responses(out))
     first = this_rank().first
-    asked = ask(task, model, out, data, engine, engine_args, limit, trials, sampling or {}, overlap if first else None)
+    beside = overlap if first else None
+    asked = ask(task, model, out, data, engine, engine_args, limit, trials, sampling or {}, beside, questions)
     if not first:
         return None
     folder, exam = asked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.records import Image, Question, Sampling
 from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run_spec import ChosenQuestions, RunSpec, TaskSpec
 from livek12.core.scoring import Row
 from livek12.tasks.base import Task
 from livek12.tasks.budgets import siblings
@@ -31,20 +31,26 @@ class TaskData:
     pages: Pages
 
 
-def load_task_data(data: str, tasks: list[Task], limit: int | None) -> TaskData:
+def load_task_data(
+    data: str, tasks: list[Task], limit: int | None, only: Mapping[str, Collection[str]] | None = None
+) -> TaskData:
     """Reads what the tasks ask from a built data set.
 
     Args:
         data: a folder made by `livek12 build`, or ORG/NAME on the Hub.
         tasks: the tasks.
         limit: only the first so many questions of each task, in asking order.
+        only: by task the ids of the questions that are asked, or derived from; None for all.
 
     Raises:
         UserError: no such data set or config, or a task without questions in it.
     """
     from livek12.tasks.loading import pages_for, questions_of
 
-    shared = {group[0].base_name: questions_of(group[0], data, limit) for group in siblings(tasks)}
+    shared = {
+        group[0].base_name: questions_of(group[0], data, limit, only[group[0].name] if only else None)
+        for group in siblings(tasks)
+    }
     questions = {task.name: shared[task.base_name] for task in tasks}
     from_pages = [task for task in tasks if task.modality == "image_only"]
     asked = [question for task in from_pages for question in questions[task.name]]
@@ -60,6 +66,7 @@ def make_spec(
     trials: int,
     limit: int | None,
     sampling: Mapping[str, Any],
+    chosen: ChosenQuestions | None = None,
 ) -> RunSpec:
     """What a command would run; `sampling` holds only what the user set, over each task's defaults."""
     from livek12.core.questions import fingerprint
@@ -88,6 +95,7 @@ def make_spec(
         ],
         trials=trials,
         limit=limit,
+        chosen=chosen,
     )
 
 
@@ -140,13 +148,14 @@ def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
     Raises:
         UserError: `data` is given and is another data set than the run's.
     """
+    from livek12.evaluation.chosen import asked_again
     from livek12.tasks.registry import get_task
 
     spec = run.spec()
     tasks = [get_task(task.name) for task in spec.tasks]
     place = data or spec.tasks[0].data
     try:
-        exam = load_task_data(place, tasks, spec.limit)
+        exam = load_task_data(place, tasks, spec.limit, asked_again(run))
     except UserError as error:
         if data:
             raise

@@ -19,7 +19,14 @@ Data = Annotated[
     typer.Option("--data", envvar="LIVEK12_DATA", help="Folder made by `livek12 build`, or ORG/NAME on the Hub."),
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N questions of a task.")]
-Trials = Annotated[int, typer.Option("--trials", min=1, help="Answers drawn for each question.")]
+Trials = Annotated[
+    int | None,
+    typer.Option("--trials", min=1, help="Answers drawn for each question; default: as the task has it, mostly 1."),
+]
+Questions = Annotated[
+    tuple[str, Path] | None,
+    typer.Option("--questions", metavar="failed-in RUN", help="Only questions that the model failed in that run."),
+]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Token budget of an answer.")]
 Budgets = Annotated[
     str, typer.Option("--budgets", help="Ask each task once per token budget: shares of its base, such as 0.1,0.5,1.")

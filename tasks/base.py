@@ -10,17 +10,20 @@ here, of the questions in `core.run_spec`, of the rules in `judges.code_version`
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, cast
 
 from livek12.core.errors import UserError
 from livek12.core.prompts import PromptFile
-from livek12.core.records import BenchmarkName, Language, Sampling
+from livek12.core.records import BenchmarkName, Language, Question, Sampling
 from livek12.judges.base import NamedJudge, PartialCredit
 from livek12.tasks.prompt_files import prompt_files
 from livek12.tasks.selection import Selection
 
+Derive = Callable[[Question], list[Question]]
+"""The questions that are made of one; the same each time."""
 Modality = Literal["text_only", "text_image", "image_only"]
 
 
@@ -46,6 +49,12 @@ class Task:
         budget: the r under which every answer is drawn (a true budget); None: the sampling's own limit.
         revision: of data on the Hub that are given without one; None takes the newest.
         published: how many questions the article has for this task, where it says so.
+        trials: answers to each question where a command names no number.
+        variant_of: the task that this one is a variant of: it asks the same questions in another way.
+        differs: what differs from that one, in a few words.
+        derive: how its questions are made of each of `variant_of`; None where they are not (see `tasks.derived`).
+        needs: what a question must have for that, in words.
+        own_key: what is derived has another key, so that its marks say nothing beside those of `variant_of`.
         version: shown in listings and in the logs of harnesses; nothing is decided by it.
     """
 
@@ -66,6 +75,12 @@ class Task:
     budget: float | None = None
     revision: str | None = None
     published: int | None = None
+    trials: int = 1
+    variant_of: str = ""
+    differs: str = ""
+    derive: Derive | None = None
+    needs: str = ""
+    own_key: bool = False
     version: int = 2
 
     @property
@@ -83,6 +98,11 @@ class Task:
     def base_name(self) -> str:
         """The task's name without its budget: tasks of one base name ask the same questions with the same prompts."""
         return self.name if self.budget is None else self.name.rpartition("@")[0]
+
+    @property
+    def asked_with(self) -> str:
+        """Tasks with the same one are asked side by side, question by question: what they say begins alike."""
+        return self.name.partition(":")[0] if self.derive else self.base_name
 
     @cached_property
     def prompts(self) -> dict[str, str]:

@@ -38,6 +38,8 @@ def limited(task: Task, share: float) -> Task:
         name=f"{task.name}@{_written(share)}",
         description=f"{task.description}: at most {tokens} completion tokens",
         budget=share,
+        variant_of=task.name,
+        differs=f"at most {tokens} completion tokens",
         sampling=task.sampling.model_copy(update={"max_tokens": tokens}),
     )
 
@@ -64,6 +66,14 @@ def siblings(tasks: Iterable[Task]) -> list[list[Task]]:
     groups: dict[str, list[Task]] = {}
     for task in tasks:
         groups.setdefault(task.base_name, []).append(task)
+    return list(groups.values())
+
+
+def side_by_side(tasks: Iterable[Task]) -> list[list[Task]]:
+    """The tasks in groups that are asked side by side: budgets of one task, and all that is derived from one."""
+    groups: dict[str, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(task.asked_with, []).append(task)
     return list(groups.values())
 
 

@@ -17,6 +17,7 @@ from itertools import product
 from typing import Any
 
 from livek12.tasks.base import Task
+from livek12.tasks.derived import Diagnostic
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,14 @@ class Choice:
         what: a few words for the description.
         selects: fields of the `Selection` that it sets.
         changes: other fields of the task that it sets.
+        differs: what differs in how the same questions are asked, in a few words; "" where a word only chooses among
+            questions. A member with such words is a variant of the one without them.
     """
 
     what: str
     selects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     changes: Mapping[str, Any] = field(default_factory=dict)
+    differs: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,9 +128,12 @@ class Family:
         changes = {field: value for _, choice in chosen for field, value in choice.changes.items()}
         task = replace(self.base, **changes)
         what = ", ".join(choice.what for _, choice in chosen)
+        same = "_".join([self.base.name, *(word for word, choice in chosen if not choice.differs)])
         return replace(
             task,
             name=name,
+            variant_of="" if same == name else same,
+            differs=", ".join(choice.differs for _, choice in chosen if choice.differs),
             description=f"{self.base.description}: {what}" if what else self.base.description,
             selection=replace(task.selection, **selects),
             published=self.published.get(name, None if chosen else self.base.published),
@@ -141,11 +148,13 @@ class TaskSet:
         families: its tasks.
         month: when its article appeared, YYYY-MM as far as it is known; newer benchmarks are listed first.
         whole: the tasks, no two of which share a question, that harnesses sum up; default: the families' bases.
+        diagnostics: what is derived from its tasks (`TASK:WORD`).
     """
 
     families: tuple[Family, ...]
     month: str = ""
     whole: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
     def disjoint(self) -> tuple[str, ...]:

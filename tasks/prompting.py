@@ -17,6 +17,7 @@ from livek12.core.parts import conversation, image_part, joined_parts, text_part
 from livek12.core.questions import pages_of
 from livek12.core.records import IMAGE_MARK, Failure, Image, Key, Message, Part, Question, Request, Sampling
 from livek12.tasks.base import Task
+from livek12.tasks.derived import source_of
 
 Pages = Mapping[tuple[str, int], Image]
 """The page images of a data set by paper and page number (from 1)."""
@@ -58,20 +59,26 @@ def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Quest
     """What is best asked by one process, where several share a run: names the group of a request's key.
 
     The requests on the pages of one paper, so that its pages are encoded by one process alone, else those on one
-    question, under any budget, so that their prompt is read by one alone; of either, so many trials at a time
-    (`core.claims`).
+    question, under any budget and with all that is derived from it, so that their prompt is read by one alone; of
+    either, so many trials at a time (`core.claims`).
 
     Args:
         tasks: of the run.
         questions: those of each task.
     """
-    bases = {task.name: task.base_name for task in tasks}
+    bases = {task.name: task.asked_with for task in tasks}
     papers = {
         f"{task.name}/{question.id}": f"paper {question.paper_id}"
         for task in tasks
         if task.modality == "image_only"
         for question in questions[task.name]
         if question.paper_id
+    }
+    papers |= {
+        f"{task.name}/{question.id}": source_of(question)
+        for task in tasks
+        if task.derive
+        for question in questions[task.name]
     }
 
     def group(key: str) -> str:

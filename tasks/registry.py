@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from functools import cache
 
 from livek12.core import benchmarks
 from livek12.core.errors import UserError
 from livek12.tasks.base import Task
 from livek12.tasks.budgets import limited, parse_shares
+from livek12.tasks.derived import EVERY, SIGN
 from livek12.tasks.families import Family, TaskSet
 from livek12.tasks.prompt_files import task_modules
 
@@ -66,7 +68,58 @@ def find_task(name: str) -> Task | None:
     base, at, share = name.rpartition("@")
     if at:
         return _budgeted(base, share, name)
+    base, colon, word = name.partition(SIGN)
+    if colon:
+        task = find_task(base)
+        return _derived(task).get(word) if task else None
     return next((task for family in families() if (task := family.member(name))), None)
+
+
+def derived_tasks(task: Task) -> list[Task]:
+    """The derived tasks of a task, in the order its benchmark names them."""
+    return list(_derived(task).values())
+
+
+def _derived(base: Task) -> dict[str, Task]:
+    if base.derive or base.budget is not None:  # a budget comes last: TASK:WORD@R
+        return {}
+    named = _checked(benchmarks.named())
+    of = next((tasks for tasks in named if tasks.families[0].base.benchmark == base.benchmark), None)
+    return {each.word: each.task(base) for each in (of.diagnostics if of else ()) if each.of(base)}
+
+
+def variants(task: Task) -> list[tuple[str, str]]:
+    """The tasks whose marks a task's may be compared with, each with what differs.
+
+    That is what it is a variant of, unless it asks for another key, and for a budget also those under the same budget.
+    """
+    comparable = task.variant_of and (task.budget is not None or not task.own_key)
+    found = [(task.variant_of, task.differs)] if comparable else []
+    if task.budget is not None and (whole := find_task(task.base_name)):
+        found += [(f"{name}@{task.budget:.9g}", differs) for name, differs in variants(whole)]
+    return found
+
+
+def default_trials(tasks: Iterable[Task]) -> int:
+    """Answers to each question where a command names no number.
+
+    Raises:
+        UserError: the tasks are asked different numbers of times.
+    """
+    wanted: dict[int, str] = {}
+    for task in tasks:
+        wanted.setdefault(task.trials, task.name)
+    if len(wanted) > 1:
+        said = " and ".join(f"{name} asks {trials}" for trials, name in wanted.items())
+        raise UserError(f"a run has one number of trials, but {said}: give --trials N, or make two runs")
+    return next(iter(wanted), 1)
+
+
+def _named(name: str) -> list[Task]:
+    base, colon, word = name.partition(SIGN)
+    if colon and word == EVERY and (derived := derived_tasks(get_task(base))):
+        return derived
+    return [get_task(name)]
 
 
 def _budgeted(base: str, share: str, name: str) -> Task | None:
@@ -91,6 +144,10 @@ def get_task(name: str) -> Task:
     if at:
         meant = limited(get_task(base), parse_shares(share)[0])
         raise UserError(f"unknown task {name!r}: did you mean {meant.name}?")
+    base, colon, _ = name.partition(SIGN)
+    if colon:
+        words = ", ".join(task.name for task in derived_tasks(get_task(base))) or "none"
+        raise UserError(f"unknown task {name!r}: the derived tasks of {base} are {words}")
     sorted_name = next((found for family in families() if (found := family.sorted_name(name))), None)
     near = [sorted_name] if sorted_name else difflib.get_close_matches(name, all_tasks(), n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}?" if near else "see `livek12 tasks`; --include FOLDER adds a benchmark"
@@ -114,8 +171,9 @@ def with_budgets(names: str, budgets: str) -> str:
 
 
 def get_tasks(names: str) -> list[Task]:
-    """The tasks of a comma-separated list, each once, in the order given."""
-    found = {name.strip(): get_task(name.strip()) for name in names.split(",") if name.strip()}
+    """The tasks of a comma-separated list, each once, in the order given; `BASE:all` are all derived ones of BASE."""
+    each = [task for name in names.split(",") if name.strip() for task in _named(name.strip())]
+    found = {task.name: task for task in each}
     if not found:
         raise UserError("no task named: give --task NAME[,NAME]; see `livek12 tasks`")
     return list(found.values())

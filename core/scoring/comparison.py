@@ -247,7 +247,8 @@ class _Sides:
         (low_a, high_a), (low_b, high_b) = self._means[a][name], self._means[b][name]
         decided = (low_a == high_a) & (low_b == high_b)
         difference = np.where(decided, low_b - low_a, 0.0)
-        mcnemar = name == "accuracy" and self._unit == "question" and self._single[a] and self._single[b]
+        apart = self._unit == "question" and self._resampler.size("question") == self._questions
+        mcnemar = name == "accuracy" and apart and self._single[a] and self._single[b]
         test = PairedTest(
             name="mcnemar_exact" if mcnemar else "sign_flip",
             p=None,

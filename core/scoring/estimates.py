@@ -3,8 +3,9 @@
 Contract: one `Resampler` a set of questions; all estimates made with it share its resamples, so that the
 difference of two of them (groups, tasks, runs) is resampled jointly and costs a subtraction. The unit is the
 paper where the questions of the estimate come from at least ten papers, else the question; a question without
-a paper is a cluster of its own, and all trials of a question stay in its cluster. Where all clusters have the same
-value, resampling shows no spread, which is no certainty: the interval then is Wilson's (`unseen_interval`).
+a paper is a cluster of its own, and all trials of a question stay in its cluster, with all that is derived from it.
+Where all clusters have the same value, resampling shows no spread, which is no certainty: the interval then is
+Wilson's (`unseen_interval`).
 """
 
 from __future__ import annotations
@@ -38,12 +39,13 @@ class Resampler:
 
         self.parameters = parameters
         papers = [question.paper_id for question in questions]
-        names = [(q.paper_id, "") if q.paper_id is not None else (None, q.id) for q in questions]
+        names = [(q.paper_id, "") if q.paper_id is not None else (None, q.source) for q in questions]
+        sources = {id: code for code, id in enumerate(dict.fromkeys(question.source for question in questions))}
         index = {name: code for code, name in enumerate(dict.fromkeys(names))}
         self._paper = np.array([-1 if p is None else index[p, ""] for p in papers], dtype=np.intp)
         self._codes: dict[Unit, Indices] = {
             "paper": np.array([index[name] for name in names], dtype=np.intp),
-            "question": np.arange(len(questions)),
+            "question": np.array([sources[question.source] for question in questions], dtype=np.intp),
         }
         self._counts: dict[Unit, Draws] = {}
 

@@ -54,9 +54,13 @@ _PLACES = {axis: place for place, axis in enumerate(AXES)}
 
 @dataclass(frozen=True, slots=True)
 class SlimQuestion:
-    """What scoring needs of a question; `values` has a tuple for each of `AXES`."""
+    """What scoring needs of a question; `values` has a tuple for each of `AXES`.
+
+    `source` is the question that it was made from, itself where it was not: what comes from one is one cluster.
+    """
 
     id: str
+    source: str
     benchmark: str
     paper_id: str | None
     points: float | None
@@ -156,6 +160,7 @@ class Slim:
     def _item_of(self, question: Question) -> SlimQuestion:
         return SlimQuestion(
             id=question.id,
+            source=question.variant.of if question.variant else question.id,
             benchmark=question.benchmark,
             paper_id=question.paper_id,
             points=question.points,

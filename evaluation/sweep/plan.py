@@ -133,7 +133,7 @@ def read_plan(file: Path) -> SweepPlan:
                 engine=elsewhere(entry) if entry.engine == "auto" else entry.engine,
                 engine_args=_engine_args(sweep, entry, where),
                 data=sweep.data,
-                trials=entry.trials or sweep.trials,
+                trials=entry.trials or sweep.trials or _trials(tasks),
                 limit=entry.limit or sweep.limit,
                 sampling=sweep.sampling.model_dump(exclude_none=True) | entry.sampling.model_dump(exclude_none=True),
                 mark=mark,
@@ -142,6 +142,13 @@ def read_plan(file: Path) -> SweepPlan:
             )
         )
     return SweepPlan(file, sweep, out, runs)
+
+
+def _trials(tasks: list[str]) -> int:
+    """As the tasks have it where the file says nothing."""
+    from livek12.tasks.registry import default_trials, get_task
+
+    return default_trials(map(get_task, tasks))
 
 
 def safe_label(text: str) -> str:

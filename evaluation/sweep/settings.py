@@ -164,7 +164,7 @@ class Sweep(Strict):
     out: Text
     data: Text | None = None
     tasks: Annotated[list[Text], Field(min_length=1)]
-    trials: Positive = 1
+    trials: Positive | None = None
     limit: Positive | None = None
     sampling: SamplingChoice = SamplingChoice()
     budgets: list[Share] = []

@@ -28,7 +28,8 @@ def generate(
     engine: options.Engine = "auto",
     engine_args: options.EngineArgs = "",
     limit: options.Limit = None,
-    trials: options.Trials = 1,
+    trials: options.Trials = None,
+    questions: options.Questions = None,
     max_tokens: options.MaxTokens = None,
     temperature: options.Temperature = None,
     top_p: options.TopP = None,
@@ -43,7 +44,7 @@ def generate(
     from livek12.core.ranks import this_rank
     from livek12.evaluation.asking import ask
     from livek12.scripts.commands.report import end
-    from livek12.tasks.registry import with_budgets
+    from livek12.tasks.registry import default_trials, get_tasks, with_budgets
 
     sampling = options.sampling(
         max_tokens=max_tokens,
@@ -54,7 +55,9 @@ def generate(
         system_prompt=system_prompt,
         thinking_budget=thinking_budget,
     )
-    folder, _ = ask(with_budgets(task, budgets), model, out, data, engine, engine_args, limit, trials, sampling)
+    names = with_budgets(task, budgets)
+    trials = trials or default_trials(get_tasks(names))
+    folder, _ = ask(names, model, out, data, engine, engine_args, limit, trials, sampling, questions=questions)
     if this_rank().first:
         counts = _counts(folder)
         if as_json:

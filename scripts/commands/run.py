@@ -20,7 +20,8 @@ def run(
     engine: options.Engine = "auto",
     engine_args: options.EngineArgs = "",
     limit: options.Limit = None,
-    trials: options.Trials = 1,
+    trials: options.Trials = None,
+    questions: options.Questions = None,
     max_tokens: options.MaxTokens = None,
     temperature: options.Temperature = None,
     top_p: options.TopP = None,
@@ -48,7 +49,7 @@ def run(
     from livek12.evaluation.running import ask_and_mark
     from livek12.scripts.commands.judge import end as end_judging
     from livek12.scripts.commands.report import end, finish
-    from livek12.tasks.registry import with_budgets
+    from livek12.tasks.registry import default_trials, get_tasks, with_budgets
 
     overlap = one_of("--stages", stages, STAGES)
     judges = judge_options(
@@ -64,8 +65,9 @@ def run(
         system_prompt=system_prompt,
         thinking_budget=thinking_budget,
     )
+    names = with_budgets(task, budgets)
     marked = ask_and_mark(
-        with_budgets(task, budgets),
+        names,
         model,
         out,
         data,
@@ -73,9 +75,10 @@ def run(
         engine=engine,
         engine_args=engine_args,
         limit=limit,
-        trials=trials,
+        trials=trials or default_trials(get_tasks(names)),
         sampling=sampling,
         stages=overlap,
+        questions=questions,
     )
     if marked is None:
         return

@@ -31,8 +31,12 @@ def tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list of all tasks with all fields.")] = False,
 ) -> None:
     """List the tasks with their numbers of questions: counted in the data set, else as their articles say."""
+    from livek12.tasks.derived import SIGN
     from livek12.tasks.registry import families
 
+    if SIGN in name:
+        _print_derived(name, data, as_json)
+        return
     census = None
     if data:
         from livek12.tasks.census import Census
@@ -65,6 +69,23 @@ def _members(family: Family, census: Census | None, part: str) -> Counted:
     return found or ([(exact, exact.published)] if exact else [])
 
 
+def _print_derived(name: str, data: str, as_json: bool) -> None:
+    """Lists one derived task, or all of a base (`cfe_text:`), with what is asked of the data."""
+    from livek12.tasks.derived import SIGN
+    from livek12.tasks.loading import questions_of
+    from livek12.tasks.registry import derived_tasks, get_task
+
+    base, _, word = name.partition(SIGN)
+    found = [get_task(name)] if word else derived_tasks(get_task(base))
+    listed: Counted = [(task, len(questions_of(task, data)) if data else None) for task in found]
+    if as_json:
+        typer.echo(json.dumps([_described(task, n, data) for task, n in listed], ensure_ascii=False, indent=1))
+    elif listed:
+        _print_names(listed)
+    else:
+        typer.echo(f"{base} has no derived tasks")
+
+
 def _nothing(name: str, data: str) -> NoReturn:
     """Says why nothing is listed."""
     from livek12.core.errors import UserError
@@ -83,6 +104,9 @@ def _print_names(listed: Counted) -> None:
 
 
 def _print_family(family: Family, members: Counted, data: str) -> None:
+    from livek12.tasks.derived import SIGN
+    from livek12.tasks.registry import derived_tasks
+
     counts = {task.name: questions for task, questions in members}
     size = f"{_number(counts.get(family.base.name, 0))} questions" if data else family.size
     typer.echo(f"{family.pattern}\n    {family.base.description}: {size}")
@@ -93,6 +117,8 @@ def _print_family(family: Family, members: Counted, data: str) -> None:
             shown.append(axis.example)
         if shown:
             typer.echo(f"    {axis.name.upper():<10}  {', '.join(shown)}")
+    if derived := derived_tasks(family.base):
+        typer.echo(f"    {':WHY':<10}  {', '.join(task.name.partition(SIGN)[2] for task in derived)}")
 
 
 def _number(questions: int | None) -> str:
@@ -100,6 +126,8 @@ def _number(questions: int | None) -> str:
 
 
 def _described(task: Task, questions: int | None, data: str) -> dict[str, Any]:
+    from livek12.tasks.registry import derived_tasks
+
     return {
         "name": task.name,
         "benchmark": task.benchmark,
@@ -121,6 +149,10 @@ def _described(task: Task, questions: int | None, data: str) -> dict[str, Any]:
         "partial_credit": task.partial_credit,
         "judge": {"method": task.judge.method, "size": task.judge.size, "audit": task.judge.audit},
         "metrics": list(task.metrics),
+        "trials": task.trials,
+        "variant_of": task.variant_of or None,
+        "differs": task.differs or None,
+        "derived": [derived.name for derived in derived_tasks(task)],
         "budgets": list(task.budgets),
         "budget_base": task.budget_base if task.budgets else None,
         "description": task.description,

@@ -2,6 +2,8 @@
 
 Sampling: chain of thought, thinking capped at 16,000 tokens (CFE-Bench, section 4), and room for the answer.
 Judge: one model extracts a value for each variable and verifies what the rules leave open (S2S, section 3.2).
+
+`cfe_text:unit_execution` and its like ask why a model fails (see `diagnostics`).
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from livek12.core.records import Sampling
 from livek12.judges.base import NamedJudge
 from livek12.tasks.base import Modality, Task
+from livek12.tasks.cfe.diagnostics import DIAGNOSTICS
 from livek12.tasks.families import Family, TaskSet
 
 _PARTS: dict[str, tuple[Modality, int]] = {"text": ("text_only", 305), "multimodal": ("text_image", 144)}
@@ -31,4 +34,4 @@ _FAMILIES = tuple(
     for config, (modality, questions) in _PARTS.items()
 )
 
-TASKS = TaskSet(_FAMILIES, month="2026-02")
+TASKS = TaskSet(_FAMILIES, month="2026-02", diagnostics=DIAGNOSTICS)

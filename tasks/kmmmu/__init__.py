@@ -42,6 +42,7 @@ _FAMILY = Family(
                     "questions with pictures, asked without them",
                     {"content": ("images",)},
                     {"modality": "text_only", "without_pictures": True},
+                    differs="without pictures",
                 )
             },
         ),

@@ -46,6 +46,7 @@ _FAMILY = Family(
                 "image_only": Choice(
                     "every question from its page images and its number",
                     changes={"configs": ("image_only",), "modality": "image_only", "style": "image_only"},
+                    differs="page images alone",
                 ),
             },
         ),

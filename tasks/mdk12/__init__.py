@@ -42,9 +42,14 @@ _FAMILY = Family(
             "variant",
             {
                 "mini": Choice("a tenth of it", changes={"configs": ("mdk12_mini", "mini")}),
-                "dynamic": Choice("transformed questions", changes={"configs": ("mdk12_dynamic", "dynamic")}),
+                "dynamic": Choice(
+                    "transformed questions", changes={"configs": ("mdk12_dynamic", "dynamic")}, differs="transformed"
+                ),
                 "kprag": Choice(
-                    "knowledge points explained first", {"content": ("knowledge_points",)}, {"style": "kprag"}
+                    "knowledge points explained first",
+                    {"content": ("knowledge_points",)},
+                    {"style": "kprag"},
+                    differs="knowledge points given",
                 ),
             },
         ),

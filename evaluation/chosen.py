@@ -1,0 +1,164 @@
+"""`--questions failed-in RUN`: asks, and derives from, only the questions that a model failed in an earlier run.
+
+A question counts as failed where more than half of its trials are decided and not fully right (no answer is not right);
+as solved where at least half are decided and right; as undecided where what is open could still make it the one or the
+other: such a question is left out and named in run.json. Of a derived task it is the question it is derived from.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.core.progress import say, warn
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_spec import ChosenQuestions
+from livek12.core.scoring import Row
+from livek12.core.scoring.outcomes import outcome_bounds
+from livek12.tasks.base import Task
+from livek12.tasks.registry import find_task
+
+HOW = ("failed-in",)
+_SHOWN = 5
+
+
+@dataclass
+class Outcomes:
+    """The questions of one task of a run, by how the model fared; ids in the order they were asked."""
+
+    failed: list[str]
+    solved: list[str]
+    undecided: list[str]
+
+    @property
+    def all(self) -> int:
+        """How many there are."""
+        return len(self.failed) + len(self.solved) + len(self.undecided)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which questions a run asks.
+
+    Attributes:
+        ids: of the questions that are asked or derived from, by task.
+        noted: the same in run.json.
+    """
+
+    ids: Mapping[str, Collection[str]]
+    noted: ChosenQuestions
+
+
+def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], model: str = "") -> Chosen | None:
+    """What `--questions HOW RUN` chooses; None where nothing is given.
+
+    Args:
+        given: how, and the run folder.
+        tasks: that are to be asked.
+        model: that is to be asked, for a warning where the run is of another one.
+
+    Raises:
+        UserError: another way to choose, no run folder, a run that asked none of the questions, or nothing failed.
+    """
+    if given is None:
+        return None
+    how, path = given
+    if how not in HOW:
+        raise UserError(f"--questions {how}: is no way to choose questions; write --questions failed-in RUN")
+    folder = RunFolder.open(path, warn)
+    spec = folder.spec()
+    if model and spec.model != model:
+        warn(f"--questions: {path} is a run of {spec.model}, and the model asked now is {model}")
+    asked = {task.name: _asked_in(task, {named.name for named in spec.tasks}, path) for task in tasks}
+    splits = split_by_outcome(row for row in folder.rows() if row.task in asked.values())
+    for name in dict.fromkeys(asked.values()):
+        split = splits[name]
+        if not split.failed:
+            raise UserError(
+                f"--questions failed-in {path}: no question of {name} counts as failed ({len(split.solved)} solved,"
+                f" {len(split.undecided)} undecided): nothing to ask"
+            )
+        left_out = f"; {len(split.undecided)} are undecided and left out{_named(split)}" if split.undecided else ""
+        say(f"{path}: {len(split.failed)} of {split.all} questions of {name} count as failed{left_out}")
+    noted = ChosenQuestions(
+        how=how,
+        run=str(path),
+        model=spec.model,
+        failed={name: len(split.failed) for name, split in splits.items()},
+        of={name: split.all for name, split in splits.items()},
+        undecided={name: split.undecided for name, split in splits.items() if split.undecided},
+    )
+    return Chosen({name: frozenset(splits[base].failed) for name, base in asked.items()}, noted)
+
+
+def split_by_outcome(rows: Iterable[Row]) -> dict[str, Outcomes]:
+    """The questions of each task by how they went (see the module)."""
+    right: defaultdict[str, dict[str, Counter[str]]] = defaultdict(dict)
+    for row in rows:
+        low, high = outcome_bounds(row)[1]
+        word = "open" if low != high else "right" if low == 1 else "wrong"
+        right[row.task].setdefault(row.question.id, Counter())[word] += 1
+    found = {}
+    for task, questions in right.items():
+        split = found[task] = Outcomes([], [], [])
+        for id, trials in questions.items():
+            total = trials.total()
+            kept = (
+                split.failed
+                if 2 * trials["wrong"] > total
+                else split.solved
+                if 2 * trials["right"] >= total
+                else split.undecided
+            )
+            kept.append(id)
+    return found
+
+
+def asked_again(folder: RunFolder) -> dict[str, Collection[str]] | None:
+    """Of a run whose questions were chosen: which they were, by task; None where it asked all."""
+    if folder.spec().chosen is None:
+        return None
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for task, question in folder.each_question():
+        found[task].add(question.variant.of if _is_derived(task) and question.variant else question.id)
+    return dict(found)
+
+
+def _is_derived(name: str) -> bool:
+    task = find_task(name)
+    return task is not None and task.derive is not None
+
+
+def _asked_in(task: Task, names: Collection[str], path: Path) -> str:
+    """The task of the run that asked the questions end to end.
+
+    Raises:
+        UserError: none did.
+    """
+    looked_for = list(dict.fromkeys(_bases(task)))
+    for name in looked_for:
+        if name in names:
+            return name
+    raise UserError(
+        f"--questions failed-in {path}: has no task {' or '.join(looked_for)}, whose failures {task.name} would ask;"
+        f" it has {', '.join(sorted(names))}"
+    )
+
+
+def _bases(task: Task) -> Iterator[str]:
+    """The names under which the questions were asked end to end, best first."""
+    if task.derive:
+        yield task.asked_with
+    else:
+        yield from (task.name, task.base_name)
+    if (base := find_task(task.variant_of)) and task.variant_of:
+        yield from _bases(base)
+
+
+def _named(split: Outcomes) -> str:
+    names = ", ".join(split.undecided[:_SHOWN])
+    more = f" and {len(split.undecided) - _SHOWN} more, all in run.json" if len(split.undecided) > _SHOWN else ""
+    return f" ({names}{more})"

@@ -1,0 +1,140 @@
+"""Why a model fails CFE-Bench: the five conditions of sections 5.2 to 5.4, as derived tasks.
+
+A question Q has a reasoning flow of units u1 … un, each a sub-question with a verifiable answer. For every unit i:
+
+    unit_execution     Q, u1 … u(i-1) with answers, sub-question i  → the answer of unit i   (5.2)
+    reasoning_prefix   Q, u1 … ui with answers                      → the final answer       (5.3)
+    prefix_questions   Q, u1 … ui without answers                   → the final answer       (5.3)
+    injection          Q, ui with its answer                        → the final answer       (5.4)
+    injection_question Q, ui without its answer                     → the final answer       (5.4)
+
+Each is drawn 8 times. `unit_execution_text` asks the unit questions of the multimodal part without pictures: a picture
+is needed where not all of them are answered so.
+
+Contract: a prompt is the question, then the units in their order, then what to do. So all of a question's prompts begin
+alike, and those with answers grow: what `unit_execution` asks at unit i is the beginning of `reasoning_prefix` at i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from livek12.core.parts import without_marks
+from livek12.core.records import IMAGE_MARK, FlowStep, Question, Variable
+from livek12.tasks.base import Derive, Task
+from livek12.tasks.derived import Diagnostic, variant_of
+
+TRIALS = 8
+"""Samples of each request (sections 5.2 to 5.4)."""
+EXECUTION = "unit_execution"
+EXECUTION_TEXT = "unit_execution_text"
+
+
+def _has_answers(flow: Sequence[FlowStep]) -> bool:
+    return bool(flow) and all(unit.step.strip() and unit.answer.strip() for unit in flow)
+
+
+def _execution(question: Question) -> list[Question]:
+    """A question for each unit, whose key is the unit's answer."""
+    flow = question.reasoning_flow
+    if not _has_answers(flow):
+        return []
+    return [
+        _derived(
+            question,
+            EXECUTION,
+            unit,
+            [*_numbered(flow[: unit - 1]), f"Step {unit}. {_line(step.step)}"],
+            answer=[step.answer],
+            variables=[Variable(name="step_answer", description=step.step, value=step.answer)],
+            solution=None,
+            solution_images=[],
+            answer_images=[],
+            part_units=[],
+            points=None,
+        )
+        for unit, step in enumerate(flow, 1)
+    ]
+
+
+def _prefix(kind: str, answers: bool, question: Question) -> list[Question]:
+    """A question for each unit, with all units up to it."""
+    flow = question.reasoning_flow
+    if not flow or (answers and not _has_answers(flow)):
+        return []
+    steps = _numbered(flow, answers)
+    return [_derived(question, kind, unit, steps[:unit]) for unit, _ in enumerate(flow, 1)]
+
+
+def _injection(kind: str, answers: bool, question: Question) -> list[Question]:
+    """A question for each unit, with that unit alone."""
+    flow = question.reasoning_flow
+    if not flow or (answers and not _has_answers(flow)):
+        return []
+    return [_derived(question, kind, unit, [_said("Step:", step, answers)]) for unit, step in enumerate(flow, 1)]
+
+
+def _numbered(flow: Iterable[FlowStep], answers: bool = True) -> list[str]:
+    return [_said(f"Step {unit}.", step, answers) for unit, step in enumerate(flow, 1)]
+
+
+def _said(name: str, unit: FlowStep, answers: bool) -> str:
+    return f"{name} {_line(unit.step)}" + (f"\nResult: {_line(unit.answer)}" if answers else "")
+
+
+def _line(text: str) -> str:
+    """A unit's text without image marks: its pictures are those of the question."""
+    return without_marks(text).strip()
+
+
+def _derived(question: Question, kind: str, unit: int, steps: Iterable[str], **changes: Any) -> Question:
+    """The question with units below it; marks that its text lacks come before them, as its pictures do."""
+    missing = len(question.images) - question.question.count(IMAGE_MARK)
+    text = "\n".join([question.question, *[IMAGE_MARK] * missing])
+    return variant_of(
+        question,
+        kind,
+        unit,
+        len(question.reasoning_flow),
+        **{"question": "\n\n".join([text, *steps]), "reasoning_flow": [], **changes},
+    )
+
+
+def _has_pictures(task: Task) -> bool:
+    return task.modality == "text_image"
+
+
+def _condition(word: str, differs: str, derive: Derive, answers: bool = True, **more: Any) -> Diagnostic:
+    needs = "a reasoning flow" + (" with an answer to each unit" if answers else "")
+    return Diagnostic(word, differs, derive, **{"style": word, "trials": TRIALS, "needs": needs, **more})
+
+
+DIAGNOSTICS = (
+    _condition(EXECUTION, "each unit by itself, after those before it", _execution, own_key=True),
+    _condition("reasoning_prefix", "units 1 to i are given", partial(_prefix, "reasoning_prefix", True)),
+    _condition(
+        "prefix_questions",
+        "units 1 to i are given without answers",
+        partial(_prefix, "prefix_questions", False),
+        answers=False,
+    ),
+    _condition("injection", "unit i is given", partial(_injection, "injection", True)),
+    _condition(
+        "injection_question",
+        "unit i is given without its answer",
+        partial(_injection, "injection_question", False),
+        answers=False,
+    ),
+    _condition(
+        EXECUTION_TEXT,
+        "each unit by itself, without pictures",
+        _execution,
+        style=EXECUTION,
+        own_key=True,
+        beside=EXECUTION,
+        of=_has_pictures,
+        changes={"modality": "text_only", "without_pictures": True},
+    ),
+)
