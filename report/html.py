@@ -21,7 +21,17 @@ from livek12.core.records import Image
 from livek12.core.scoring import OUT_OF_100
 from livek12.report import budgets, marks
 from livek12.report.markup import clean
-from livek12.report.paper import ERRORS, Pages, PaperEntry, cell_view, entries, new_pages, page_views, question_view
+from livek12.report.paper import (
+    ERRORS,
+    Pages,
+    PaperEntry,
+    anchor_of,
+    cell_view,
+    entries,
+    new_pages,
+    page_views,
+    question_view,
+)
 from livek12.report.pictures import PictureFiles
 from livek12.report.shown import Shown
 
@@ -220,12 +230,12 @@ def _sections(
     seen: set[tuple[str, int]] = set()
     sections: list[dict[str, Any]] = []
     cells: dict[str, list[dict[str, str]]] = {}
-    for index, entry in enumerate(chosen, 1):
+    for entry in chosen:
         sheets = new_pages(entry, seen)
         seen.update(sheets)
         begins = entry.task not in cells
         in_task = cells.setdefault(entry.task, [])
-        in_task.append(cell_view(entry, f"q{index}", len(in_task) + 1))
+        in_task.append(cell_view(entry, anchor_of(entry.task, entry.question.id), len(in_task) + 1))
         if begins or sheets:
             paper = entry.question.paper_id if entry.image_only else None
             views = page_views(sheets, pages, pictures)

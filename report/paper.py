@@ -6,6 +6,7 @@ so that templates only place it. What is cut for size is said in its place.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -14,7 +15,17 @@ from typing import Any
 from markupsafe import Markup
 
 from livek12.core.questions import paper_order
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Image, PartVerdict, Process, Question, Response, Verdict
+from livek12.core.records import (
+    CHOICE_TYPES,
+    IMAGE_MARK,
+    Image,
+    PartVerdict,
+    Process,
+    Question,
+    Response,
+    Verdict,
+    canonical_json,
+)
 from livek12.core.scoring import Row
 from livek12.report.marks import UNDECIDED, ShownMark, decision_sentence, kind_of, mark_of, points, sentence
 from livek12.report.markup import clean, render, render_answer, render_blocks
@@ -64,6 +75,11 @@ def entries(rows: Iterable[Row], modalities: Mapping[str, str]) -> list[PaperEnt
         for task in found.values()
         for entry in sorted(task.values(), key=lambda entry: paper_order(entry.question))
     ]
+
+
+def anchor_of(task: str, question_id: str) -> str:
+    """Where a question stands on the page of its run, for links from elsewhere: the same on every page."""
+    return "q" + hashlib.sha256(canonical_json([task, question_id]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def cell_view(entry: PaperEntry, anchor: str, place: int) -> dict[str, str]:

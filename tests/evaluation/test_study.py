@@ -104,7 +104,13 @@ def test_wrong_use_is_one_line(runs: dict[str, Path], args: tuple[str, ...], lin
 
 
 def row(
-    id: str, correct: bool | None, *, judge: str = "j", text: str = "a", votes: dict[str, str] | None = None
+    id: str,
+    correct: bool | None,
+    *,
+    judge: str = "j",
+    text: str = "a",
+    answer: str = "1",
+    votes: dict[str, str] | None = None,
 ) -> Row:
     key = Key(task="t", question_id=id)
     question = Question(
@@ -114,7 +120,7 @@ def row(
     points = None if correct is None else float(correct)
     decision = "undecided" if correct is None else "accept" if correct else "reject"
     part = PartVerdict(
-        answer="1",
+        answer=answer,
         gold="1",
         decision=decision,
         score=points,

@@ -6,14 +6,14 @@ import importlib
 
 from livek12.scripts import options
 
-KINDS = ("agreement", "inter-judge", "intra-judge", "sensitivity", "stability", "first-error")
+KINDS = ("agreement", "inter-judge", "intra-judge", "sensitivity", "stability", "items", "first-error")
 
 app = options.command()
 
 
 @app.callback()
 def study() -> None:
-    """Measure how far marks can be trusted: agreement, sensitivity and stability; judges beside experts."""
+    """Measure how far marks can be trusted: agreement, sensitivity, stability, items; judges beside experts."""
 
 
 for _kind in KINDS:

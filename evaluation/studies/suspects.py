@@ -1,0 +1,152 @@
+"""Is a key wrong? What the models answered, weighed by how good they are elsewhere.
+
+Contract: `suspicion` compares, for one question, the chance of all answers if the key is right with their chance if
+one of the other answers is. Under each, a run is right with the chance 1/(1 + e^-(s(θ - b))), θ the logit of its share
+of right answers on the other questions, s the common slope and b an unknown difficulty (a normal prior, summed over a
+grid); runs that are not right agree as far as an attractive distractor makes them (a Pólya urn). So ten weak models
+with one wrong answer accuse nobody; the two best ones against the key, with none of the good for it, do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from math import exp, lgamma, log
+from typing import TYPE_CHECKING, NamedTuple
+
+from livek12.core.records import Key, Question
+from livek12.core.text import folded
+from livek12.judges.grade import GradingConfig, grade
+from livek12.judges.jury import JudgeOptions, Jury
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Floats
+
+SLOPE = 1.2
+"""s: how steeply right answers rise with ability; the mean of two-parameter fits is near it."""
+SPREAD = 1.5
+"""Standard deviation of b."""
+STICKY, KINDS = 0.5, 6
+"""The urn of wrong answers: weight of each kind before any is drawn, and how many kinds there may be."""
+SameAnswer = Callable[[Question, tuple[str, ...], tuple[str, ...]], bool]
+
+
+@contextmanager
+def same_by_rules() -> Iterator[SameAnswer]:
+    """Whether the rules accept one answer where the other is the key."""
+    config = GradingConfig()
+    with Jury(JudgeOptions()) as jury:
+
+        def same(question: Question, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+            if len(one) != len(other):
+                return False
+            named = [v.model_copy(update={"value": said}) for v, said in zip(question.variables, one, strict=False)]
+            keyed = question.model_copy(update={"answer": list(one), "variables": named})
+            key = Key(task="same", question_id=question.id)
+            return grade(keyed, key, list(other), config=config, cascade=jury.cascade).correct is True
+
+        yield same
+
+
+class AnswerSaid(NamedTuple):
+    """One decided answer of a run; trials of a run share its weight of 1."""
+
+    run: str
+    right: bool
+    parts: tuple[str, ...]
+    weight: float
+
+
+class Suspicion(NamedTuple):
+    """How likely the key is wrong, and the answer that is likeliest right instead, with the runs that give it."""
+
+    chance: float
+    agreed: tuple[str, ...]
+    runs: int
+
+
+_KEY = -1
+
+
+def suspicion(
+    question: Question, said: Sequence[AnswerSaid], abilities: Mapping[str, float], same: SameAnswer, prior: float
+) -> Suspicion:
+    """The chance that the key is wrong.
+
+    Args:
+        question: the question.
+        said: the decided answers to it.
+        abilities: by run, the logit of its share of right answers elsewhere.
+        same: whether two wrong answers are one.
+        prior: the chance before any answer is seen.
+    """
+    kinds, groups = _grouped(question, said, same)
+    if not kinds:
+        return Suspicion(0.0, (), 0)
+    logs = {candidate: _fit(candidate, said, groups, abilities) for candidate in [_KEY, *range(len(kinds))]}
+    others = {kind: logs[kind] + log(prior / len(kinds)) for kind in range(len(kinds))}
+    best = max(others, key=lambda kind: others[kind])
+    key = logs[_KEY] + log(1 - prior)
+    chance = 1 - exp(key - _log_sum([key, *others.values()]))
+    runs = {answer.run for answer, group in zip(said, groups, strict=True) if group == best}
+    return Suspicion(chance, kinds[best], len(runs))
+
+
+def _grouped(
+    question: Question, said: Sequence[AnswerSaid], same: SameAnswer
+) -> tuple[list[tuple[str, ...]], list[int]]:
+    """The different wrong answers, and for each answer which one it is (_KEY: right)."""
+    kinds: list[tuple[str, ...]] = []
+    known: dict[tuple[str, ...], int] = {}
+    groups = []
+    for answer in said:
+        if answer.right:
+            groups.append(_KEY)
+            continue
+        spelt = tuple(folded(part) for part in answer.parts)
+        if spelt not in known:
+            alike = (place for place, kind in enumerate(kinds) if same(question, kind, answer.parts))
+            if (place := next(alike, None)) is None:
+                place = len(kinds)
+                kinds.append(answer.parts)
+            known[spelt] = place
+        groups.append(known[spelt])
+    return kinds, groups
+
+
+def _fit(candidate: int, said: Sequence[AnswerSaid], groups: Sequence[int], abilities: Mapping[str, float]) -> float:
+    """Log of the chance of all answers if this one is right, the difficulty summed out."""
+    import numpy as np
+
+    places, prior = _grid()
+    total = prior.copy()
+    wrong: dict[int, float] = {}
+    for answer, group in zip(said, groups, strict=True):
+        logit = SLOPE * (abilities[answer.run] - places)
+        total += answer.weight * -np.logaddexp(0.0, -logit if group == candidate else logit)
+        if group != candidate:
+            wrong[group] = wrong.get(group, 0.0) + answer.weight
+    return _log_sum(total.tolist()) + _urn(list(wrong.values()))
+
+
+@cache
+def _grid() -> tuple[Floats, Floats]:
+    """Difficulties, and the log of their prior."""
+    import numpy as np
+
+    places = np.linspace(-4.0, 4.0, 33)
+    weights = np.exp(-((places / SPREAD) ** 2) / 2)
+    return places, np.log(weights / weights.sum())
+
+
+def _urn(counts: Sequence[float]) -> float:
+    """Log of the chance of such a sequence of kinds (Pólya urn; counts may be fractions)."""
+    whole = KINDS * STICKY
+    drawn = sum(lgamma(STICKY + count) - lgamma(STICKY) for count in counts)
+    return lgamma(whole) - lgamma(whole + sum(counts)) + drawn
+
+
+def _log_sum(logs: Sequence[float]) -> float:
+    most = max(logs)
+    return most + log(sum(exp(value - most) for value in logs))

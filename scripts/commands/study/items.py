@@ -1,0 +1,51 @@
+"""`livek12 study items`: difficulty and discrimination of each question, and the keys that look wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from livek12.scripts import options
+from livek12.scripts.commands.study.shared import Runs, folders, tell
+
+EPILOG = options.example("livek12 study items runs/qwen3 runs/gemma3 runs/glm --export suspects.jsonl")
+
+
+def command(
+    runs: Runs,
+    irt: Annotated[bool, typer.Option("--irt", help="Also fit a two-parameter model (needs the extra stats).")] = False,
+    choose: Annotated[
+        int | None, typer.Option("--choose", min=1, help="Propose N questions that keep the ranking, with their error.")
+    ] = None,
+    prior: Annotated[
+        float, typer.Option("--prior", min=0.0001, max=0.5, help="The share of keys that are wrong, beforehand.")
+    ] = 0.03,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", help="Write the answers to the suspect questions, for `livek12 review RUN --plan`."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Measure each question over the runs of several models, and list the keys that look wrong."""
+    from livek12.core.progress import Progress
+    from livek12.evaluation.studies.items import items_study, linked, plan, read_items, sentences
+    from livek12.evaluation.studies.suspects import same_by_rules
+
+    found_folders = folders(runs)
+    items = read_items({name: folder.rows() for name, folder in found_folders.items()})
+    with Progress("comparing answers", len(items), patient=True) as progress, same_by_rules() as same:
+        found: dict[str, Any] = items_study(items, same, progress.step, prior)
+    linked(found["suspects"], {name: folder.path for name, folder in found_folders.items()})
+    if irt or choose:
+        from livek12.evaluation.studies.irt import choose as chosen
+        from livek12.evaluation.studies.irt import fit
+
+        found |= {"irt": fit(items)} if irt else {}
+        found |= {"chosen": chosen(items, choose)} if choose else {}
+    if export is not None:
+        rows = plan(found["suspects"])
+        export.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    tell("items", found, sentences, as_json)

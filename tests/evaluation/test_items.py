@@ -1,0 +1,111 @@
+"""Items of an exam: planted difficulties, planted wrong keys, and the nine recorded models of a real paper."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from livek12.core.errors import UserError
+from livek12.core.scoring import Row
+from livek12.evaluation.studies.irt import choose, fit
+from livek12.evaluation.studies.items import ExamItem, items_study, read_items
+from livek12.evaluation.studies.suspects import same_by_rules
+from livek12.scripts.bench.wrong_keys import answered, planted, rates, suspects
+from tests.evaluation.test_study import row
+from tests.scripts.command import livek12
+
+
+def test_planted_wrong_keys_are_found_and_few_others_are_accused() -> None:
+    recall, precision = rates(12, (-1, 2.5), seeds=4)
+    assert recall > 0.7
+    assert precision > 0.75
+
+
+def test_no_model_is_accused_where_every_key_is_right() -> None:
+    items, _ = planted(9, wrong=0)
+    assert len(suspects(items)) <= 6, "2 % of 300"
+
+
+def test_equal_answers_are_one_however_they_are_written() -> None:
+    def run(strength: int, said: str, right: bool) -> list[Row]:
+        return [row("1", right, answer=said), *(row(str(n), n < strength, answer=str(n)) for n in range(2, 20))]
+
+    runs = {
+        "a": run(19, "\\frac{1}{2}", False),
+        "b": run(18, "0.5", False),
+        "c": run(17, "1/2", False),
+        "d": run(3, "3", True),
+        "e": run(3, "4", False),
+    }
+    with same_by_rules() as same:
+        found = items_study(read_items(runs), same)
+    (one,) = [one for one in found["suspects"] if one["question_id"] == "1"]
+    assert one["agreed_runs"] == 3
+    assert one["chance"] > 0.3
+    assert one["discrimination"] < 0
+
+
+def test_what_is_undecided_is_an_interval_and_in_no_correlation() -> None:
+    runs = {name: [row("1", None), row("2", name == "a"), row("3", name != "c")] for name in "abc"}
+    with same_by_rules() as same:
+        found = items_study(read_items(runs), same)
+    first = found["items"][0]
+    assert (first["difficulty_low"], first["difficulty_high"], first["undecided"]) == (0, 1, 1)
+    assert first["discrimination"] is None
+    assert found["without_discrimination"] == 1
+
+
+def test_two_runs_are_too_few() -> None:
+    with same_by_rules() as same, pytest.raises(UserError, match="3 models or more"):
+        items_study(read_items({"a": [row("1", True)], "b": [row("1", False)]}), same)
+
+
+def test_a_fit_finds_what_was_planted() -> None:
+    items, _ = planted(3, models=20, questions=40, wrong=0)
+    found = fit(items)
+    ability = [found["sittings"][f"m{model:02}/0"] for model in range(20)]
+    assert np.corrcoef(ability, np.linspace(-1, 2.5, 20))[0, 1] > 0.9
+    easy = {one["question_id"]: one["b"] for one in found["items"]}
+    share = {item.question.id: np.mean(list(item.scores().values())) for item in items}
+    assert np.corrcoef([easy[id] for id in easy], [share[id] for id in easy])[0, 1] < -0.9
+    assert found["untold"] + len(found["items"]) == 40
+    assert min(found["information"].values()) > 0
+
+
+def test_chosen_questions_keep_the_ranking_better_than_chance() -> None:
+    items, _ = planted(5, models=24, questions=100, wrong=0)
+    for number in range(100, 200):  # questions that tell nothing: everybody has them right
+        item = ExamItem("t", items[0].question.model_copy(update={"id": f"x{number}"}))
+        for run in items[0].answers:
+            item.answers[run].append(answered("A", "A"))
+        items.append(item)
+    found = choose(items, 30)
+    assert len(found["questions"]) == 30
+    assert found["chosen"]["tau"] > found["by_chance"]["tau"] + 0.02
+    assert found["chosen"]["tau"] > 0.8
+    assert choose(items, 30) == found, "the same again"
+    with pytest.raises(UserError, match="there are 200 questions"):
+        choose(items, 200)
+
+
+@pytest.mark.release
+def test_nine_recorded_models_on_a_real_paper(shared_data: Path, tmp_path: Path) -> None:
+    paper = shared_data / "gaokao2026_math"
+    questions = paper / "reviewed" / "2026-national-i-math.jsonl"
+    assert livek12("build", "livek12", "--source", questions, "--out", tmp_path / "data").code == 0
+    runs = []
+    for file in sorted((paper / "responses").glob("*.2026-national-i-math.jsonl")):
+        how = ("--from", "jsonl", "--task", "livek12_text_only", "--data", tmp_path / "data")
+        runs.append(tmp_path / file.name.partition(".2026")[0].replace(" ", "_"))
+        assert livek12("import-responses", file, *how, "--out", runs[-1]).code == 0
+    ended = livek12("study", "items", *runs, "--export", tmp_path / "suspects.jsonl", "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    assert found["questions"] == 19
+    assert len(found["runs"]) == len(runs) >= 5
+    assert not [one for one in found["suspects"] if one["chance"] >= 0.3], "no key of this paper is wrong"
+    listed = [json.loads(line) for line in (tmp_path / "suspects.jsonl").read_text().splitlines()]
+    assert [one["question_id"] for one in listed] == [one["question_id"] for one in found["suspects"]]
