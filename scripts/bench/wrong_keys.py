@@ -7,12 +7,16 @@ keys are not the right answer.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from livek12.core.records import Option, Question
-from livek12.core.statistics import Indices
 from livek12.evaluation.studies.items import SUSPECT, Answered, ExamItem, items_study
 from livek12.evaluation.studies.suspects import same_by_rules
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Indices
 
 LETTERS = "ABCD"
 
