@@ -196,8 +196,9 @@ class Sampling(Record):
     """How an answer is drawn; None leaves the model's own default (its generation config).
 
     `max_tokens` counts thinking and answer together; `thinking_budget` is the most tokens of thinking, after which
-    the engine closes it and the model has to answer (None: no limit but `max_tokens`). `system_prompt` comes before the
-    question (None: what the model's chat template has there by itself).
+    the engine closes it and the model has to answer (None: no limit but `max_tokens`). `thinking_optional`: where the
+    engine cannot hold the budget, it says so and goes on without. `system_prompt` comes before the question (None: what
+    the model's chat template has there by itself).
     """
 
     temperature: float | None = None
@@ -205,6 +206,7 @@ class Sampling(Record):
     top_k: int | None = None
     max_tokens: int = 2048
     thinking_budget: int | None = None
+    thinking_optional: bool = False
     seed: int = 0
     stop: list[str] = []
     system_prompt: str | None = None
@@ -214,6 +216,8 @@ class Sampling(Record):
         fields: dict[str, Any] = dumped(self)
         if self.system_prompt is None:
             fields.pop("system_prompt", None)
+        if not self.thinking_optional:
+            fields.pop("thinking_optional", None)
         return fields
 
 

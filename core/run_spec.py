@@ -161,11 +161,15 @@ def differences(old: RunSpec, new: RunSpec) -> list[str]:
     check("tasks", sorted(was_tasks), sorted(now_tasks))
     for name in sorted({*was_tasks} & {*now_tasks}):
         was, now = was_tasks[name], now_tasks[name]
-        for field in ("prompt_sha256", "data_sha256", "sampling"):
-            check(f"{field.replace('_sha256', '')} of {name}", _short(was, field), _short(now, field))
+        check(f"prompt of {name}", was.prompt_sha256[:12], now.prompt_sha256[:12])
+        check(f"data of {name}", was.data_sha256[:12], now.data_sha256[:12])
+        check(f"sampling of {name}", *_unlike(was.sampling, now.sampling))
     return found
 
 
-def _short(task: TaskSpec, field: str) -> str:
-    value = getattr(task, field)
-    return value[:12] if field.endswith("_sha256") else str(value)
+def _unlike(was: Sampling, now: Sampling) -> tuple[str, str]:
+    """What of two samplings is not the same, each in words; that a thinking budget may be passed over is the same."""
+    fields = [name for name in Sampling.model_fields if name != "thinking_optional"]
+    fields = [name for name in fields if getattr(was, name) != getattr(now, name)]
+    first, second = (" ".join(f"{name}={getattr(one, name)!r}" for name in fields) for one in (was, now))
+    return first, second

@@ -246,26 +246,31 @@ class OpenAIEngine:
 
     async def _completed(self, request: Request) -> tuple[Completion, float, int]:
         """The answer, with its budget lowered to what the endpoint says that fits; see `_answer`."""
-        wanted = request.sampling.max_tokens
+        wanted, form = request.sampling.max_tokens, self._form
         tokens, refusals = self._context.left(0, wanted), 0
         while True:
             if has_images(request):
                 await asyncio.to_thread(self._pictures.of, request)
-                body = await asyncio.to_thread(self._form.body, request, tokens)
+                body = await asyncio.to_thread(form.body, request, tokens)
             else:
-                body = self._form.body(request, tokens)
+                body = form.body(request, tokens)
             self._pace.weigh(len(body))
             try:
-                return await self._answer(body, tokens)
+                answer = await self._answer(body, tokens)
             except _Refused as refused:
                 refusals += 1
-                told = fitting(refused.body, tokens) if refusals <= LOWERINGS else None
-                if told is None:
-                    if self._form.max_tokens in said_by_error(refused.body) and not self._line.served:
-                        raise UserError(f"{self.address}: {refused}; ask for less with --max-tokens") from None
+                if told := fitting(refused.body, tokens) if refusals <= LOWERINGS else None:
+                    self._context.size, tokens = told
+                    self._context.tell(0, wanted)
+                elif other := form.mended(request, refused.body, not self._line.served, self.address):
+                    form = other
+                else:
                     raise
-                self._context.size, tokens = told
-                self._context.tell(0, wanted)
+            else:
+                if self._form.budgets and not form.budgets:
+                    self._form = form
+                    form.tell_without_budgets(self.address)
+                return answer
 
     async def _answer(self, body: bytes, tokens: int) -> tuple[Completion, float, int]:
         """Attempts until there is an answer, its seconds and round (of the last attempt), or no sense in another."""
@@ -350,12 +355,6 @@ class OpenAIEngine:
             return self._sent_elsewhere(answer)
         if status in REFUSED and not self._line.served:
             return UserError(f"{self.address} does not serve {self.model}: {reason}")
-        thinking = self._form.thinking_budget
-        if status in UNFIT and thinking.partition(".")[0] in message and not self._line.served:
-            return UserError(
-                f"{self.address} takes no thinking budget as {thinking}: {reason}; say what it calls it "
-                "with thinking_budget_field=…, or leave --thinking-budget out"
-            )
         if (status in RETRIED or status >= 500) and "insufficient_quota" not in message:
             return _Trouble("full" if status in NO_ROOM else "busy", reason, retry_after(answer.retry_after))
         return _Refused(reason, final=status in UNFIT, body=answer.data if status in UNFIT else b"")

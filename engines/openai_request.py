@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from livek12.core.errors import UserError
 from livek12.core.records import Image, Request
 from livek12.engines.common import Json, content_of, seed_of
 from livek12.engines.images import mime_of
+from livek12.engines.openai_format import said_by_error
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,7 @@ class RequestForm:
         max_tokens: what the budget is called.
         thinking_budget: what a thinking budget is called; a dot leads into an object.
         omit: fields that are not sent.
+        budgets: whether the endpoint is sent thinking budgets that are optional.
     """
 
     model: str
@@ -30,6 +36,45 @@ class RequestForm:
     max_tokens: str
     thinking_budget: str
     omit: Collection[str]
+    budgets: bool = True
+
+    def limits(self, request: Request) -> bool:
+        """Whether a request is sent with a thinking budget."""
+        sampling = request.sampling
+        return sampling.thinking_budget is not None and (self.budgets or not sampling.thinking_optional)
+
+    def mended(self, request: Request, refusal: bytes, first: bool, address: str) -> RequestForm | None:
+        """How to ask once more after a refusal that may be of an optional thinking budget; None: it is not.
+
+        Args:
+            request: that was refused.
+            refusal: the endpoint's words; none where it did not refuse the request itself.
+            first: whether the endpoint has never answered well, so that what it refuses may be the form.
+            address: of the endpoint, for messages.
+
+        Raises:
+            UserError: its first word is that it takes no thinking budget that has to be, or not so many tokens.
+        """
+        said = said_by_error(refusal) if refusal else ""
+        about = self.limits(request) and self.thinking_budget.partition(".")[0] in said
+        if self.limits(request) and request.sampling.thinking_optional and said and (about or first):
+            return replace(self, budgets=False)
+        if first and about:
+            raise UserError(
+                f"{address} takes no thinking budget as {self.thinking_budget}: {said}; say what it calls it "
+                "with thinking_budget_field=…, or leave --thinking-budget out"
+            )
+        if first and self.max_tokens in said:
+            raise UserError(f"{address}: {said}; ask for less with --max-tokens")
+        return None
+
+    def tell_without_budgets(self, address: str) -> None:
+        """Says that an endpoint is not sent thinking budgets any more."""
+        _log.warning(
+            "%s takes no thinking budget as %s; thinking and answer share the limit of tokens",
+            address,
+            self.thinking_budget,
+        )
 
     def body(self, request: Request, tokens: int) -> bytes:
         """The text that asks for an answer of at most so many tokens."""
@@ -47,7 +92,7 @@ class RequestForm:
         }
         body = {name: value for name, value in fields.items() if value is not None and name not in self.omit}
         body |= self.fields
-        if sampling.thinking_budget is not None:
+        if self.limits(request):
             put(body, self.thinking_budget, sampling.thinking_budget)
         return json.dumps(body).encode()
 

@@ -7,7 +7,9 @@ one clear UserError line, never a budget that nobody keeps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from livek12.core.errors import UserError
@@ -15,6 +17,27 @@ from livek12.core.text import one_line
 from livek12.engines.common import Json
 from livek12.engines.thinking import Thinking
 from livek12.engines.torch_builds import mend_torch_builds
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def budgets_if_possible(optional: bool, told: set[str] | None = None) -> Iterator[None]:
+    """Goes on without a thinking budget that is optional and cannot be held, and says so (once, given what was told).
+
+    Raises:
+        UserError: it is not optional.
+    """
+    try:
+        yield
+    except UserError as error:
+        if not optional:
+            raise
+        said = str(error).partition(": name them")[0]
+        if told is None or said not in told:
+            _log.warning("%s; thinking and answer share the limit of tokens", said)
+        if told is not None:
+            told.add(said)
 
 
 def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:

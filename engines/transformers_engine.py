@@ -37,7 +37,7 @@ from livek12.engines.context import Context
 from livek12.engines.images import BadImage, Pictures, pixels_of
 from livek12.engines.memory import give_back
 from livek12.engines.thinking import TAIL, Thinking, templated, without
-from livek12.engines.thinking_budget import thinking_limit
+from livek12.engines.thinking_budget import budgets_if_possible, thinking_limit
 from livek12.engines.transformers_batches import RenderedPrompt, Room, batches
 from livek12.engines.transformers_loading import cells_in_memory, devices_of, load
 from livek12.engines.transformers_pictures import named, remembering
@@ -98,6 +98,7 @@ class TransformersEngine:
         self.model = model
         self.revision = revision
         self._thinking = Thinking(think_start, think_end)
+        self._told: set[str] = set()
         self._template = templated(chat_template_kwargs, enable_thinking)
         folder = model
         if model.endswith(".gguf"):
@@ -216,7 +217,8 @@ class TransformersEngine:
         seeds = [seed_of(request) for request in batch]
         steps = score_steps(sampling, self._model.generation_config, seeds, watch)
         if sampling.thinking_budget is not None:
-            steps.append(thinking_limit(self._tokenizer, self._thinking, self.model, sampling.thinking_budget))
+            with budgets_if_possible(sampling.thinking_optional, self._told):
+                steps.append(thinking_limit(self._tokenizer, self._thinking, self.model, sampling.thinking_budget))
         with torch.inference_mode():
             rows = self._model.generate(
                 **inputs,

@@ -33,7 +33,7 @@ from livek12.engines.common import Json, cannot_see, content_of, failure, groupe
 from livek12.engines.context import Context
 from livek12.engines.images import InHand, Pictures
 from livek12.engines.thinking import TAIL, Thinking, templated, without
-from livek12.engines.thinking_budget import reasoning_config
+from livek12.engines.thinking_budget import budgets_if_possible, reasoning_config
 from livek12.engines.vllm_loading import load, release
 from livek12.engines.vllm_watch import CoreWatch
 
@@ -97,6 +97,7 @@ class VLLMEngine:
         think_start: tag that opens thinking, where it is an unusual one.
         think_end: tag that closes it.
         thinking_budgets: requests will hold thinking budgets, for which vLLM has to know the tags from its start on.
+        thinking_optional: a model without known tags is asked without thinking budgets.
         revision: of the model at the Hub.
         tokenizer_revision: of its tokenizer.
         library_args: whatever else vLLM's `LLM` takes (tensor_parallel_size, max_model_len, …).
@@ -118,6 +119,7 @@ class VLLMEngine:
         think_start: str | None = None,
         think_end: str | None = None,
         thinking_budgets: bool = False,
+        thinking_optional: bool = False,
         revision: str | None = None,
         tokenizer_revision: str | None = None,
         **library_args: Any,
@@ -132,9 +134,11 @@ class VLLMEngine:
         if thinking_budgets and not {"reasoning_config", "reasoning_parser"} & library_args.keys():
             tokenizer = library_args.get("tokenizer") or model
             trusted = bool(library_args.get("trust_remote_code"))
-            library_args["reasoning_config"] = reasoning_config(
-                tokenizer, self._thinking, tokenizer_revision or revision, trusted
-            )
+            with budgets_if_possible(thinking_optional):
+                library_args["reasoning_config"] = reasoning_config(
+                    tokenizer, self._thinking, tokenizer_revision or revision, trusted
+                )
+        self._budgets = bool({"reasoning_config", "reasoning_parser"} & library_args.keys())
         revisions = {"revision": revision, "tokenizer_revision": tokenizer_revision}
         self._watch = CoreWatch()
         self._llm: Any = load(model, revisions | library_args, self._watch)
@@ -285,7 +289,7 @@ class VLLMEngine:
         return SamplingParams(
             **self._defaults | {name: value for name, value in own.items() if value is not None},
             max_tokens=asked.max_tokens,
-            thinking_token_budget=asked.thinking_budget,
+            thinking_token_budget=asked.thinking_budget if self._budgets or not asked.thinking_optional else None,
             seed=seed_of(request),
             stop=list(asked.stop),
             structured_outputs=StructuredOutputsParams(json=schema) if schema is not None else None,

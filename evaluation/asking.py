@@ -125,7 +125,7 @@ def _fill(
         start = partial(overlap.start, folder, name, args, waiting)
     sitting = SessionWriter(folder.path, "generate", name, model, args)
     with overlap or nullcontext(), sitting, ExitStack() as stack:  # the engine is closed before who marks beside it
-        live = recorded or make_engine(name, model, {**args, **_for_thinking(name, args, sampling)})
+        live = recorded or make_engine(name, model, {**args, **_for_thinking(name, args, folder.spec())})
         stack.callback(live.close)
         sitting.loaded(live)
         generate(folder, exam, live, start, tried)
@@ -143,10 +143,13 @@ def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> N
             raise UserError(f"recorded answers are not drawn again: {option} says nothing about them")
 
 
-def _for_thinking(engine: str, args: Mapping[str, str], sampling: Mapping[str, Any]) -> dict[str, str]:
+def _for_thinking(engine: str, args: Mapping[str, str], spec: RunSpec) -> dict[str, str]:
     """What an engine has to be told before it is asked for a thinking budget."""
-    asked = "thinking_budget" in sampling and engine == "vllm" and not args.get("base_url")
-    return {"thinking_budgets": "true"} if asked else {}
+    asked = [task.sampling for task in spec.tasks if task.sampling.thinking_budget is not None]
+    if not asked or engine != "vllm" or args.get("base_url"):
+        return {}
+    optional = all(sampling.thinking_optional for sampling in asked)
+    return {"thinking_budgets": "true", **({"thinking_optional": "true"} if optional else {})}
 
 
 def generate(

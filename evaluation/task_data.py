@@ -89,7 +89,7 @@ def make_spec(
                 data=exam.data,
                 data_sha256=digests[task.base_name],
                 questions=len(exam.questions[task.name]),
-                sampling=sampling_of(task, sampling),
+                sampling=sampling_of(task, sampling, engine),
             )
             for task in exam.tasks
         ],
@@ -133,9 +133,15 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def sampling_of(task: Task, said: Mapping[str, Any]) -> Sampling:
-    """The sampling of a task with what the user set in place of its own."""
-    return Sampling(**{**task.sampling.model_dump(), **said})
+def sampling_of(task: Task, said: Mapping[str, Any], engine: str) -> Sampling:
+    """The sampling of a task with what the user set in place of its own.
+
+    A budget of thinking that the user set has to be held; of recorded answers nobody can limit the thinking.
+    """
+    own = task.sampling.model_dump()
+    if "thinking_budget" in said or engine == "replay":
+        own |= {"thinking_budget": None, "thinking_optional": False}
+    return Sampling(**{**own, **said})
 
 
 def reload_task_data(run: RunFolder, data: str = "") -> TaskData:

@@ -141,7 +141,10 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
 def remarks(result: Comparison) -> list[str]:
     """What explains the tables."""
     tied = any(pair["metrics"] for task in result["tasks"].values() for pair in task["pairs"])
-    return [*([TIED] if tied else []), f"Scored with the formulas of profile {result['profile']}."]
+    return [
+        *([TIED] if tied else []),
+        f"Scored with the formulas of profile {result['profile']}, version {result['formulas']}.",
+    ]
 
 
 def _print_runs(out: Console, comparison: TaskComparison, ranked: Ranking) -> None:

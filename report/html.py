@@ -74,6 +74,7 @@ def write_html(
                 tasks=[_task_view(name, task) for name, task in ordered],
                 made=_made(run, shown.made),
                 profile=score["profile"],
+                formulas=score.get("formulas", 1),
                 parameters=score["parameters"],
                 deltas=_deltas(score["deltas"]),
                 budgets=[_budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],

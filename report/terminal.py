@@ -81,7 +81,8 @@ def print_summary(
         _print_budgets(out, name, curve)
     if by := ", ".join(f"{one['who']} ({one['answers']:,} answers)" for one in score.get("marked_by", ())):
         out.print(clean(f"\nmarked by {by}"), style="dim", markup=False, highlight=False)
-    out.print(f"\nscored with the formulas of profile {score['profile']}", style="dim", highlight=False)
+    formulas = f"profile {score['profile']}, version {score.get('formulas', 1)}"
+    out.print(f"\nscored with the formulas of {formulas}", style="dim", highlight=False)
 
 
 def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ The caller passes one row for every answer that the run asked for, including tho
 
 `score(rows)` returns a `Report`, JSON as it is (types in `schema`):
 
-    {"profile": "article", "parameters": {"process_penalty": 3.0, "reference_tokens": 4096, ...},
+    {"formulas": 2, "profile": "article", "parameters": {"process_penalty": 3.0, "reference_tokens": 4096, ...},
      "tasks": {"livek12_text_only": {
         "counts": {"questions": 40, "trials": 3, "answers": 120,
                    "graded": 118, "no_answer": 1, "ungraded": 1, "failed": 0, "unsupported": 0,
@@ -58,6 +58,7 @@ from livek12.core.scoring.outcomes import AXES
 from livek12.core.scoring.pairs import modality_delta
 from livek12.core.scoring.report import score
 from livek12.core.scoring.schema import (
+    FORMULAS,
     OUT_OF_100,
     PARAMETERS,
     Comparison,
@@ -72,6 +73,7 @@ from livek12.core.scoring.schema import (
 
 __all__ = [
     "AXES",
+    "FORMULAS",
     "OUT_OF_100",
     "PARAMETERS",
     "Comparison",

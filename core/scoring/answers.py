@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.scoring.formulas import Answers, presence_bounds
+from livek12.core.scoring.formulas import Answers, presence_bounds, step_bounds
 from livek12.core.scoring.outcomes import ENDINGS, Outcome, SlimQuestion
 from livek12.core.scoring.schema import STATES
 
@@ -45,9 +45,11 @@ class Table:
             share=np.array([row.share for row in self.rows]).T.copy(),
             correct=np.array([row.correct for row in self.rows]).T.copy(),
             presence=presence_bounds([row.presence for row in self.rows]),
+            steps=step_bounds([None if row.presence is None else (row.presence, row.steps) for row in self.rows]),
             tokens=np.array([row.length for row in self.rows]),
             came=np.array([row.state not in ("failed", "unsupported") for row in self.rows]),
             points_note=question_points(self.questions)[1],
+            points_stated=any(question.points is not None for question in self.questions),
         )
 
     @cached_property

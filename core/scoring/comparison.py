@@ -15,6 +15,7 @@ from livek12.core.scoring.formulas import Term, arl_term, no_tokens
 from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
 from livek12.core.scoring.pairs import check_points, differences
 from livek12.core.scoring.schema import (
+    FORMULAS,
     Comparison,
     Estimate,
     Pair,
@@ -77,7 +78,7 @@ def compare_outcomes(
         for outcome in outcomes:
             by_task[outcome.task][name].append(outcome)
     tasks = {task: _compare_task(by_task.pop(task), profile, parameters, step) for task in sorted(by_task)}
-    return Comparison(profile=profile, parameters=asdict(parameters), runs=list(runs), tasks=tasks)
+    return Comparison(formulas=FORMULAS, profile=profile, parameters=asdict(parameters), runs=list(runs), tasks=tasks)
 
 
 def release_arl(

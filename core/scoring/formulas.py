@@ -10,11 +10,14 @@ each), l completion tokens with thinking, S = 1 when fully correct, sums over al
 
 profile `article`:
     process score P = max(0, V - 3·Σx),  exam score ES = 0.5·P·(O/V) + 0.5·O
+        Where no question states points, V = 1 is a unit of ours and 3 of it mean nothing: one critic of three would
+        take the whole score. There each of the three error types takes a third of V: P = V - (V/3)·Σx.
     OES = 100·ΣES/ΣV,  PES = 100·ΣP·(O/V)/ΣV,  OCS = 100·ΣO/ΣV
     ARL = (1/N)·ΣS·(1 + 0.15·ln(4096/l)),  Acc≤r = (1/N)·#(S = 1 and l ≤ r·32768)
-profile `release`: e = number of error types with x ≥ 0.5 (a majority; one type counts once, however many
-    errors of it the critics list)
-    process half = O/2 if e = 0 else 0,  outcome half = O/2 if e ≤ 1 else 0
+profile `release`: e = number of erroneous steps that a critic lists (two DRE are two)
+    process half = O/2 if e = 0 else 0,  outcome half = O/2 if e ≤ 1 else 0, each the mean over the critics: what the
+    authors' code, which asks one of them at random, gives on average. Of an audit that tells presence but no steps,
+    the halves are bounds.
     PES = 100·Σ(process half)/(ΣV/2),  OES = 100·Σ(outcome half + process half)/ΣV,  OCS and Acc≤r as above
     ARL = (1/N)·ΣS·(1 + 0.1·ln(l̄/l)), l̄ = mean tokens of the compared models on the question: `release_arl`
 
@@ -27,11 +30,12 @@ that never came (failed, unsupported) has no count to miss: its bounds are 0 and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from livek12.core.records import ERROR_TYPES
 from livek12.core.scoring.schema import Parameters, Profile
 
 if TYPE_CHECKING:
@@ -39,8 +43,11 @@ if TYPE_CHECKING:
 
 Presence = tuple[float, float, float]
 """Mean presence of CIE, LAE and DRE over the critics of one answer, 0 to 1 each."""
+Steps = tuple[float, float]
+"""Shares of the critics of one answer that list at least one, and at least two, erroneous steps."""
 
 RATIOS = tuple(f"{tenth / 10:.1f}" for tenth in range(1, 11))
+ERROR_KINDS = len(ERROR_TYPES)
 NO_PROCESS = "no process verdicts"
 RELEASE_ARL = "the release profile's ARL compares models: see livek12 compare"
 
@@ -54,18 +61,22 @@ class Answers:
         share: (2, n), O/V at worst and at best.
         correct: (2, n), S at worst and at best, 0 or 1.
         presence: (2, n, 3), presence of CIE, LAE, DRE at worst (high) and at best (low); None: no audit at all.
+        steps: (2, n, 2), `Steps` at worst and at best; None: no audit at all.
         tokens: l; not a number where it is not known.
         came: whether there is an answer (False: failed, unsupported).
         points_note: remark on the points, or why they are None.
+        points_stated: whether the questions state points; False: each counts 1.
     """
 
     points: Floats | None
     share: Floats
     correct: Floats
     presence: Floats | None
+    steps: Floats | None
     tokens: Floats
     came: Bools
     points_note: str | None = None
+    points_stated: bool = True
 
     @property
     def tokens_missing(self) -> Bools:
@@ -135,6 +146,30 @@ def presence_bounds(audits: Sequence[Presence | None]) -> Floats | None:
     return np.array([worst, best])
 
 
+def step_bounds(audits: Sequence[tuple[Presence, Steps | None] | None]) -> Floats | None:
+    """(2, n, 2) `Steps` at worst and at best, from each answer's presence and, where they are known, its steps.
+
+    Critics whose steps are not known list at least one for each error type they saw: as many of them list one as saw
+    the commonest type, at most as many as saw any; at least so many list two as the overlap of the types requires.
+    None where no answer was audited at all.
+    """
+    import numpy as np
+
+    if all(audit is None for audit in audits):
+        return None
+    bounds = [((1.0, 1.0), (0.0, 0.0)) if audit is None else steps_between(*audit) for audit in audits]
+    return np.array(bounds).transpose(1, 0, 2).copy()
+
+
+def steps_between(presence: Presence, steps: Steps | None) -> tuple[Steps, Steps]:
+    """`Steps` of one answer at worst and at best (see `step_bounds`); `steps` None: not known."""
+    if steps is not None:
+        return steps, steps
+    total, (_, second, first) = sum(presence), sorted(presence)
+    seen = min(1.0, total)
+    return (seen, seen), (first, max(0.0, (total - 1) / 2, first + second - 1))
+
+
 def ratio_term(bounds: Floats, weight: Floats, scale: float = 1.0, note: str | None = None) -> Term:
     """Σ value / Σ weight of a value with its (2, n) bounds."""
     low, high = bounds
@@ -199,23 +234,36 @@ def _point_terms(answers: Answers, profile: Profile, parameters: Parameters) -> 
     terms["OCS"] = terms["mark"]
     if answers.presence is None:
         return terms | dict.fromkeys(("PES", "OES"), NO_PROCESS)
-    half: Callable[..., tuple[Floats, Floats]] = _article_scores if profile == "article" else _release_scores
-    process, overall = half(points, answers.share, answers.presence, parameters)
-    return terms | {"PES": term(process), "OES": term(overall)}
+    process, overall = (_article_scores if profile == "article" else _release_scores)(answers, points, parameters)
+    return terms | {
+        "PES": replace(term(process), note=_process_note(answers, profile, parameters)),
+        "OES": term(overall),
+    }
 
 
-def _article_scores(points: Floats, share: Floats, presence: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
+def _process_note(answers: Answers, profile: Profile, parameters: Parameters) -> str | None:
+    """The remark on PES: what an error costs where the penalty is not simply taken off a larger question."""
+    if profile == "article" and not answers.points_stated:
+        return f"{answers.points_note}, and an error type takes a third of the process score"
+    if profile == "article" and answers.points is not None and answers.points.max() <= parameters.process_penalty:
+        return f"all or nothing: no question is worth more than the {parameters.process_penalty:g} points of an error"
+    return answers.points_note
+
+
+def _article_scores(answers: Answers, points: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
     """P·(O/V) and ES of each answer, at worst and at best."""
     import numpy as np
 
-    kept = np.maximum(0.0, points - parameters.process_penalty * presence.sum(axis=2))
-    process, weight = kept * share, parameters.process_weight
-    return process, weight * process + (1 - weight) * (points * share)
+    assert answers.presence is not None
+    penalty: Floats | float = parameters.process_penalty if answers.points_stated else points / ERROR_KINDS
+    kept = np.maximum(0.0, points - penalty * answers.presence.sum(axis=2))
+    process, weight = kept * answers.share, parameters.process_weight
+    return process, weight * process + (1 - weight) * (points * answers.share)
 
 
-def _release_scores(points: Floats, share: Floats, presence: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
-    """Process half over V/2 (that is, O where there is no error) and both halves together."""
-    outcome = points * share
-    errors = (presence >= parameters.error_threshold).sum(axis=2)
-    process = outcome * (errors == 0)
-    return process, 0.5 * process + 0.5 * outcome * (errors <= 1)
+def _release_scores(answers: Answers, points: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
+    """Process half over V/2 (that is, O where a critic lists no step) and both halves together."""
+    assert answers.steps is not None
+    outcome = points * answers.share
+    process = outcome * (1 - answers.steps[..., 0])
+    return process, 0.5 * process + 0.5 * outcome * (1 - answers.steps[..., 1])

@@ -8,13 +8,14 @@ UserError with the key.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar, get_args
 
 from livek12.core.errors import UserError
-from livek12.core.records import UNMARKED, Question, Response, State, Verdict
-from livek12.core.scoring.formulas import Presence
+from livek12.core.records import UNMARKED, Process, Question, Response, State, Verdict
+from livek12.core.scoring.formulas import Presence, Steps
 from livek12.core.scoring.schema import Row
 
 Bounds = tuple[float, float]
@@ -94,6 +95,7 @@ class Outcome:
         correct: bounds of being fully correct.
         variables: bounds of the share of correct variables (`variable_bounds`).
         presence: what the process audit found; None: not audited.
+        steps: how many erroneous steps its critics list; None: not audited, or it does not say.
         tokens: None where there is no response.
         ending: of the response; what has none is whole.
         judged_by: nobody yet, the rules alone, or models that were asked; None without a verdict.
@@ -108,6 +110,7 @@ class Outcome:
     correct: Bounds
     variables: Bounds
     presence: Presence | None
+    steps: Steps | None
     tokens: Used | None
     ending: Ending
     judged_by: Judges | None
@@ -149,6 +152,7 @@ class Slim:
             correct=self._same(correct),
             variables=self._same(variable_bounds(row)),
             presence=self._same((process.cie, process.lae, process.dre)) if process else None,
+            steps=self._same(steps_of(process)) if process else None,
             tokens=_used(row.response) if row.response else None,
             ending=_ending(row.response),
             judged_by=_judged_by(row.verdict) if row.verdict else None,
@@ -171,6 +175,19 @@ class Slim:
     def _same(self, value: T) -> T:
         held: T = self._held.setdefault(value, value)  # type: ignore[assignment]
         return held
+
+
+def steps_of(process: Process) -> Steps | None:
+    """Shares of the critics that list at least one and at least two erroneous steps; None where it names no critics.
+
+    What one critic lists twice, the same type in the same step, is one.
+    """
+    listed = {(error.judge, error.type, error.step) for error in process.errors}
+    counts = Counter(judge for judge, _, _ in listed)
+    if not process.critics or not counts.keys() <= set(process.critics):
+        return None
+    one, two = (sum(counts[critic] >= least for critic in process.critics) for least in (1, 2))
+    return one / len(process.critics), two / len(process.critics)
 
 
 def _used(response: Response) -> Used:

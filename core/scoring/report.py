@@ -14,6 +14,7 @@ from livek12.core.scoring.groups import IMAGE_ONLY, answers_of, group_deltas, qu
 from livek12.core.scoring.outcomes import Outcome, Slim
 from livek12.core.scoring.pairs import modality_difference
 from livek12.core.scoring.schema import (
+    FORMULAS,
     Estimate,
     Group,
     Limit,
@@ -70,6 +71,7 @@ def score(
         raise UserError("there are no answers to score: run or import some first")
     tables = {task: tabulate(by_task[task]) for task in sorted(by_task)}
     return Report(
+        formulas=FORMULAS,
         profile=profile,
         parameters=asdict(parameters),
         tasks={

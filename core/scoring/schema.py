@@ -10,6 +10,12 @@ from livek12.core.records import Question, Response, State, Verdict
 
 Profile = Literal["article", "release"]
 Unit = Literal["paper", "question"]
+FORMULAS = 2
+"""Version of the formulas, in every report: raised where the same answers and verdicts give another number.
+
+1: reports without a version. 2: profile `release` counts erroneous steps (not error
+types), and the penalty of profile `article` is scaled where no question states points.
+"""
 STATES: tuple[State, ...] = ("graded", "no_answer", "ungraded", "failed", "unsupported")
 OUT_OF_100 = frozenset({"mark", "OCS", "PES", "OES"})
 
@@ -37,7 +43,7 @@ class Parameters:
         length_weight: weight of brevity in ARL.
         reference_tokens: completion length at which ARL equals accuracy (profile `article`).
         token_limit: completion tokens that Acc≤1.0 allows.
-        error_threshold: mean presence from which an error type counts as present (profile `release`).
+        error_threshold: mean presence from which an answer is counted as having an error of a type.
         resamples: bootstrap resamples; fewer beyond 33,000 clusters, so that counts stay within 64 MiB.
         seed: of the bootstrap.
         level: of the confidence intervals.
@@ -256,8 +262,12 @@ class BudgetCurve(TypedDict):
 
 
 class Report(TypedDict):
-    """The content of `report.json`. `budgets` has the tasks whose limits are known, by name without the budget."""
+    """The content of `report.json`, by the formulas of version `formulas` (`FORMULAS`).
 
+    `budgets` has the tasks whose limits are known, by name without the budget.
+    """
+
+    formulas: int
     profile: Profile
     parameters: dict[str, float]
     tasks: dict[str, TaskReport]
@@ -308,6 +318,7 @@ class TaskComparison(TypedDict):
 class Comparison(TypedDict):
     """What `livek12 compare` prints: metric by run, then pair by pair."""
 
+    formulas: int
     profile: Profile
     parameters: dict[str, float]
     runs: list[str]

@@ -76,7 +76,8 @@ def _comparison(plan: SweepPlan, found: Mapping[str, CellState]) -> tuple[Any, s
         }
         for task, report in scored["tasks"].items()
     }
-    return {"profile": profile, "parameters": scored["parameters"], "runs": [label], "tasks": tasks}, ""
+    head = {name: scored[name] for name in ("formulas", "profile", "parameters")}
+    return {**head, "runs": [label], "tasks": tasks}, ""
 
 
 def _missing(cell: Cell) -> str:

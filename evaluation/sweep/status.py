@@ -159,7 +159,7 @@ def _unlike(run: PlannedRun, spec: RunSpec) -> list[str]:
     now = {
         task.name: task.model_copy(
             update={
-                "sampling": sampling_of(asked[task.name], run.sampling),
+                "sampling": sampling_of(asked[task.name], run.sampling, run.engine or spec.engine),
                 "data_sha256": hashes.get(task.name, task.data_sha256),
             }
         )

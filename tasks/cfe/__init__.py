@@ -1,6 +1,7 @@
 """CFE-Bench: university STEM with typed answer variables.
 
-Sampling: chain of thought, thinking capped at 16,000 tokens (CFE-Bench, section 4), and room for the answer.
+Sampling: chain of thought, thinking capped at 16,000 tokens (CFE-Bench, SECTION), and 2,048 for the answer after it.
+Where an engine cannot close the thinking, or a model has none, both share the 18,048 tokens, and the run says so.
 Judge: one model extracts a value for each variable and verifies what the rules leave open (S2S, section 3.2).
 
 `cfe_text:unit_execution` and its like ask why a model fails (see `diagnostics`).
@@ -24,7 +25,7 @@ _FAMILIES = tuple(
             configs=(f"cfe_{config}", config),
             modality=modality,
             description=f"CFE-Bench, university STEM ({config})",
-            sampling=Sampling(max_tokens=16_000 + 2_048),
+            sampling=Sampling(max_tokens=16_000 + 2_048, thinking_budget=16_000, thinking_optional=True),
             judge=NamedJudge("s2s"),
             metrics=("question_accuracy", "variable_accuracy"),
             published=questions,

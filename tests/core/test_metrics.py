@@ -40,6 +40,7 @@ PROCESS = {"cie": [1, 0, 1], "lae": [0, 1, 1], "dre": [2 / 3, 0, 0]}
 CASES: dict[str, tuple[Path, list[tuple[str, dict[str, Any]]]]] = {
     "all": (EXAM, [("compute", {**POINTS, **LENGTHS, **PROCESS})]),
     "release": (EXAM, [("compute", {**POINTS, **LENGTHS, **PROCESS, "profile": "release"})]),
+    "steps": (EXAM, [("compute", {**POINTS, **PROCESS, "steps": [[2], [1], [2]], "profile": "release"})]),
     "points": (EXAM, [("compute", POINTS)]),
     "undecided": (EXAM, [("compute", {"predictions": [10, None], "references": [10, 5], "cie": [0, 0]})]),
     "correct": (EXAM, [("compute", {**POINTS, "correct": [True, False, False]})]),
@@ -88,10 +89,16 @@ def test_all_columns_give_all_metrics(results: dict[str, Any]) -> None:
 
 
 def test_the_release_profile(results: dict[str, Any]) -> None:
-    # error types: 2, 1, 2.  process halves 0; outcome halves 0, 1.25, 0
-    assert results["release"]["PES"] == 0
-    assert results["release"]["OES"] == pytest.approx(100 * 1.25 / 19)
+    # steps: 2, 1, 2.  process halves 0; outcome halves 0, 1.25, 0
+    assert results["steps"]["PES"] == 0
+    assert results["steps"]["OES"] == pytest.approx(100 * 1.25 / 19)
     assert "compare" in results["release"]["ARL_note"]
+
+
+def test_steps_that_are_not_given_leave_bounds(results: dict[str, Any]) -> None:
+    found = results["release"]  # error types: 2 (one of them seen by most), 1, 2: at least so many steps
+    assert (found["PES"], found["OES"]) == (0, None)
+    assert (found["OES_low"], found["OES_high"]) == pytest.approx((0, 100 * (10 / 2 / 3 + 1.25) / 19))
 
 
 def test_what_is_not_given_is_not_invented(results: dict[str, Any]) -> None:

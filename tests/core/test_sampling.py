@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from livek12.core.records import Key, Message, Part, Request, Sampling
+from livek12.evaluation.task_data import sampling_of
 from livek12.judges.llm.spec import parse_judge
 from livek12.tasks.prompting import build_request
 from livek12.tasks.registry import get_task
@@ -35,3 +36,26 @@ def test_a_system_prompt_is_the_first_message_and_part_of_the_prompt(said: str) 
     assert told.messages[1:] == plain.messages
     assert told.prompt_sha256 != plain.prompt_sha256
     assert Sampling.model_validate_json(told.sampling.model_dump_json()).system_prompt == said
+
+
+def test_a_budget_that_may_be_passed_over_changes_no_older_record() -> None:
+    assert "thinking_optional" not in Sampling(thinking_budget=5).model_dump_json()
+    optional = Sampling(thinking_budget=5, thinking_optional=True)
+    assert Sampling.model_validate_json(optional.model_dump_json()) == optional
+
+
+@pytest.mark.parametrize(
+    ("said", "engine", "budget", "optional"),
+    [
+        ({}, "vllm", 16_000, True),
+        ({"max_tokens": 99}, "openai", 16_000, True),
+        ({"thinking_budget": 7}, "vllm", 7, False),
+        ({}, "replay", None, False),
+    ],
+)
+def test_cfe_limits_the_thinking_where_that_can_be(
+    said: dict[str, int], engine: str, budget: int | None, optional: bool
+) -> None:
+    sampling = sampling_of(get_task("cfe_text"), said, engine)
+    assert (sampling.thinking_budget, sampling.thinking_optional) == (budget, optional)
+    assert sampling.max_tokens == said.get("max_tokens", 18_048)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from livek12.core.records import (
     Key,
     PartVerdict,
     Process,
+    ProcessError,
     Question,
     Response,
     State,
@@ -26,7 +28,9 @@ from livek12.core.records import (
     Verdict,
     Vote,
 )
-from livek12.core.scoring import Parameters, Row, compare, modality_delta, release_arl, score
+from livek12.core.scoring import FORMULAS, Parameters, Row, compare, modality_delta, release_arl, score
+from livek12.core.scoring.formulas import steps_between
+from livek12.core.scoring.outcomes import steps_of
 from tests.core.bootstrap import bootstrap_ratio
 
 TASK = "livek12_text_only"
@@ -55,7 +59,7 @@ def graded(
     *,
     trial: int = 0,
     tokens: int | None = 1000,
-    process: tuple[float, float, float] | None = None,
+    process: tuple[float, float, float] | Process | None = None,
     parts: str = "",
     task: str = TASK,
 ) -> Row:
@@ -70,7 +74,7 @@ def graded(
         high=worth * share,
         max_points=worth,
         correct=share == 1,
-        process=None if process is None else Process(cie=process[0], lae=process[1], dre=process[2]),
+        process=Process(cie=process[0], lae=process[1], dre=process[2]) if isinstance(process, tuple) else process,
         judge="rules",
     )
     return Row(task, asked, trial, "graded", response(key, tokens), verdict)
@@ -113,7 +117,19 @@ def bounds(estimate: Any) -> tuple[float | None, float | None]:
     return estimate["low"], estimate["high"]
 
 
-def exam(processes: list[tuple[float, float, float]]) -> list[Row]:
+def critics(*listed: str) -> Process:
+    """An audit: for each critic the errors it lists, a letter each, every one in a step of its own."""
+    kinds: dict[str, Any] = {"c": "CIE", "l": "LAE", "d": "DRE"}
+    found = [
+        ProcessError(type=kinds[letter], step=f"step {n}", reason="so", judge=f"judge {critic}")
+        for critic, letters in enumerate(listed)
+        for n, letter in enumerate(letters)
+    ]
+    cie, lae, dre = (sum(letter in letters for letters in listed) / len(listed) for letter in "cld")
+    return Process(cie=cie, lae=lae, dre=dre, errors=found, critics=[f"judge {n}" for n in range(len(listed))])
+
+
+def exam(processes: Sequence[tuple[float, float, float] | Process]) -> list[Row]:
     """10, 5 and 4 points; 10, 2.5 and 4 of them earned; the last in 8,192 tokens."""
     a, b, c = question("a", points=10), question("b", points=5), question("c", points=4)
     return [
@@ -139,14 +155,88 @@ def test_paper_profile_by_hand() -> None:
 
 
 def test_release_profile_by_hand() -> None:
-    found = metrics(exam([(1, 0, 2 / 3), (1 / 3, 1 / 3, 0), (0.5, 0, 0)]), profile="release")
-    # types present (x ≥ 0.5): 2, 0, 1.  process half: 0; 1.25; 0.  outcome half: 0 (two errors); 1.25; 2
+    found = metrics(exam([critics("dd"), critics(""), critics("l")]), profile="release")
+    # erroneous steps: 2 (both DRE), 0, 1.  process half: 0; 1.25; 0.  outcome half: 0 (two steps); 1.25; 2
     assert found["PES"]["value"] == pytest.approx(100 * 1.25 / (19 / 2))
     assert found["OES"]["value"] == pytest.approx(100 * (0 + 2.5 + 2) / 19)
     assert found["OCS"]["value"] == pytest.approx(100 * 16.5 / 19)
     assert bounds(found["ARL"]) == (None, None)
     assert "compare" in found["ARL"]["note"]
     assert found["Acc≤0.3"]["value"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("listed", "half", "outcome"),
+    [  # of 10 points: process and outcome half, each the mean over what each critic alone would give
+        (["", "", ""], 5, 5),
+        (["d", "", ""], 5 * 2 / 3, 5),
+        (["dd", "", ""], 5 * 2 / 3, 5 * 2 / 3),
+        (["c", "d", ""], 5 / 3, 5),  # two types, but nobody lists two steps
+        (["cd", "dd", "l"], 0, 5 / 3),
+        (["cldcld"], 0, 0),
+    ],
+)
+def test_release_counts_the_steps_of_each_critic(listed: list[str], half: float, outcome: float) -> None:
+    found = metrics([graded(question("a", points=10), process=critics(*listed))], profile="release")
+    assert found["PES"]["value"] == pytest.approx(100 * half / 5)
+    assert found["OES"]["value"] == pytest.approx(10 * (half + outcome))
+
+
+def test_an_error_that_a_critic_lists_twice_is_one() -> None:
+    process = critics("d")
+    twice = process.model_copy(update={"errors": process.errors * 2})
+    found = metrics([graded(question("a"), process=twice)], profile="release")
+    assert (found["PES"]["value"], found["OES"]["value"]) == (0, 50)
+
+
+@pytest.mark.parametrize(
+    ("presence", "process", "overall"),
+    [  # what an audit without its list of steps leaves open, of 100
+        ((0, 0, 0), (100, 100), (100, 100)),
+        ((1, 0, 0), (0, 0), (0, 50)),  # one step or more
+        ((1, 1, 0), (0, 0), (0, 0)),
+        ((1 / 3, 1 / 3, 0), (100 / 3, 200 / 3), (100 / 3, (200 / 3 + 100) / 2)),  # by one critic or by two
+    ],
+)
+def test_steps_that_nobody_told_are_bounded(
+    presence: tuple[float, float, float], process: tuple[float, float], overall: tuple[float, float]
+) -> None:
+    found = metrics([graded(question("a"), process=presence)], profile="release")
+    assert bounds(found["PES"]) == pytest.approx(process)
+    assert bounds(found["OES"]) == pytest.approx(overall)
+
+
+@given(st.lists(st.text("cld", max_size=3), min_size=1, max_size=4))
+def test_bounds_hold_the_steps_that_were_not_told(listed: list[str]) -> None:
+    process = critics(*listed)
+    presence = (process.cie, process.lae, process.dre)
+    (least_high, two_high), (least_low, two_low) = steps_between(presence, None)
+    told = steps_of(process)
+    assert told is not None
+    assert least_low - 1e-9 <= told[0] <= least_high + 1e-9
+    assert two_low - 1e-9 <= told[1] <= two_high + 1e-9
+
+
+def test_without_points_an_error_type_takes_a_third() -> None:
+    def of(*listed: str) -> Any:
+        return metrics([graded(question("a", points=None), process=critics(*listed))])["PES"]
+
+    assert of("")["value"] == 100
+    assert of("d", "", "")["value"] == pytest.approx(100 - 100 / 9), "one critic of three does not take all"
+    assert of("d")["value"] == pytest.approx(200 / 3)
+    assert of("cld")["value"] == 0
+    assert "takes a third of the process score" in of("d")["note"]
+
+
+def test_questions_of_few_points_say_that_an_error_takes_all() -> None:
+    of_few = metrics([graded(question("a", points=3), process=(1, 0, 0))])["PES"]
+    assert (of_few["value"], of_few["note"][:14]) == (0, "all or nothing")
+    assert metrics([graded(question("a", points=4), process=(1, 0, 0))])["PES"]["note"] is None
+
+
+def test_a_report_names_the_version_of_its_formulas() -> None:
+    assert score([graded(question("a"))])["formulas"] == FORMULAS
+    assert compare({"a": [graded(question("a"))], "b": [graded(question("a"))]})["formulas"] == FORMULAS
 
 
 def test_a_budget_includes_its_limit() -> None:
@@ -694,7 +784,7 @@ def test_comparisons_that_make_no_sense_are_refused() -> None:
 
 # Rules that hold for any rows.
 
-presences = st.tuples(*[st.sampled_from([0.0, 1 / 3, 0.5, 2 / 3, 1.0])] * 3)
+audits = st.lists(st.text("cld", max_size=3), min_size=1, max_size=3).map(lambda listed: critics(*listed))
 shares = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 lengths = st.integers(1, 40_000)
 
@@ -714,7 +804,7 @@ def questions(draw: st.DrawFn, index: int) -> Question:
 
 @st.composite
 def decided(draw: st.DrawFn, asked: Question, trial: int, audit: bool) -> Row:
-    process = draw(presences) if audit else None
+    process = draw(audits) if audit else None
     return graded(asked, draw(shares), trial=trial, tokens=draw(lengths), process=process)
 
 
@@ -754,7 +844,7 @@ def complete(row: Row, draw: st.DrawFn) -> Row:
         high = row.verdict.high / row.verdict.max_points
         share = draw(st.sampled_from([s for s in (0.0, 0.25, 0.5, 1.0) if share <= s <= high]))
     audit = row.verdict.process
-    process = draw(presences) if audit is None else (audit.cie, audit.lae, audit.dre)
+    process = draw(audits) if audit is None else audit
     if row.state == "no_answer":
         return row
     return graded(row.question, share, trial=row.trial, tokens=tokens, process=process)

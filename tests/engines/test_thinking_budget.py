@@ -176,7 +176,9 @@ def test_transformers_closes_the_thinking(thinker: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["transformers", pytest.param("vllm", marks=pytest.mark.slow)])
-def test_a_model_that_does_not_think_is_refused(thinker: Path, tmp_path: Path, name: str) -> None:
+def test_a_model_that_does_not_think_is_refused_unless_the_budget_is_optional(
+    thinker: Path, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     needs(*({"vllm": ["vllm"]}.get(name, [])))
     shutil.copytree(thinker, tmp_path / "mute")
     for file in ("tokenizer.json", "tokenizer_config.json", "added_tokens.json", "chat_template.jinja"):
@@ -185,6 +187,11 @@ def test_a_model_that_does_not_think_is_refused(thinker: Path, tmp_path: Path, n
     args = {"vllm": {"thinking_budgets": "true"}}.get(name, {})
     with pytest.raises(UserError, match="no thinking tags"):
         list(make_engine(name, str(tmp_path / "mute"), args).generate(requests()))
+    optional = make_engine(name, str(tmp_path / "mute"), {**args, **({"thinking_optional": "true"} if args else {})})
+    asked = [ask(f"q{n}", max_tokens=4, **OPTIONAL) for n in range(2)]
+    assert all(isinstance(outcome, Response) for outcome in optional.generate(asked))
+    assert [text.count("share the limit of tokens") for text in caplog.messages].count(1) == 1, "it is said once"
+    optional.close()
 
 
 @pytest.mark.slow
@@ -264,6 +271,31 @@ def test_an_endpoint_that_takes_no_budget_ends_the_run_in_one_line(status: int) 
 
     with pytest.raises(UserError, match=r"takes no thinking budget as thinking_token_budget.*leave --thinking-budget"):
         answered(Script(refuse), ask("q", thinking_budget=5))
+
+
+OPTIONAL = {"thinking_budget": 5, "thinking_optional": True}
+
+
+@pytest.mark.parametrize(
+    "words", ["Unrecognized request argument: thinking_token_budget", "Extra inputs are forbidden"]
+)
+def test_an_endpoint_that_takes_no_budget_is_asked_without_where_it_is_optional(
+    words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = Script(lambda question, before: good() if before else error(400, words))
+    response(answered(script, ask("q", **OPTIONAL)))
+    with_it, without = (seen.body for seen in script.seen)
+    assert with_it.pop("thinking_token_budget") == 5
+    assert with_it == without
+    (said,) = caplog.messages
+    assert "takes no thinking budget as thinking_token_budget; thinking and answer share the limit" in said
+
+
+def test_a_refusal_of_both_keeps_the_budget_and_is_the_request_s_own(caplog: pytest.LogCaptureFixture) -> None:
+    script = Script(lambda question, before: error(400, "not this question"))
+    assert isinstance(answered(script, ask("q", **OPTIONAL)), Failure)
+    assert len(script.seen) == 2
+    assert not caplog.messages
 
 
 def test_another_refusal_is_the_request_s_own() -> None:

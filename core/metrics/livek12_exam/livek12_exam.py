@@ -13,7 +13,7 @@ import evaluate
 
 from livek12.core.scoring import Profile, exam_scores
 
-OPTIONAL = ("correct", "tokens", "cie", "lae", "dre")
+OPTIONAL = ("correct", "tokens", "cie", "lae", "dre", "steps")
 
 DESCRIPTION = """\
 Marks of an exam: accuracy, OCS (points in per cent; also as "mark"), PES and OES (with the reasoning process),
@@ -26,6 +26,8 @@ references: points of each question.
 correct: whether each answer is fully correct; default: where all points are awarded.
 tokens: completion tokens of each answer, thinking included; needed for ARL and Acc<=r.
 cie, lae, dre: presence (0 to 1) of each process error type; needed, all three, for PES and OES.
+steps: for each answer a list with the number of erroneous steps that each critic found; profile "release" takes PES
+and OES from it, and gives bounds without it.
 profile: "article" (default) or "release".
 
 Returns each metric by name: a number, or None where it is undecided (then "<name>_low" and "<name>_high" are
@@ -39,7 +41,8 @@ class Livek12Exam(evaluate.Metric):  # type: ignore[misc]
     def _info(self) -> evaluate.MetricInfo:
         number, truth = datasets.Value("float64"), datasets.Value("bool")
         columns = {"predictions": number, "references": number}
-        columns |= {name: truth if name == "correct" else number for name in OPTIONAL}
+        others = {"correct": truth, "steps": datasets.Sequence(datasets.Value("int64"))}
+        columns |= {name: others.get(name, number) for name in OPTIONAL}
         return evaluate.MetricInfo(
             description=DESCRIPTION,
             citation="LiveK12Bench: Have Large Multimodal Models Truly Conquered High School-level Examinations?",
@@ -72,6 +75,7 @@ class Livek12Exam(evaluate.Metric):  # type: ignore[misc]
             correct=columns["correct"],
             tokens=columns["tokens"],
             presence=[None if None in audit else audit for audit in audits],
+            steps=columns["steps"],
             profile=profile,
         )
         result: dict[str, float | str | None] = {}
