@@ -24,6 +24,7 @@ from livek12.dataset_builders.registry import builder_of, builders
 from livek12.dataset_builders.sources import find_sources, layout_of, names, read_source
 from livek12.dataset_builders.writing.card import write_metadata
 from livek12.dataset_builders.writing.layouts import as_stored, split_of
+from livek12.dataset_builders.writing.membership import Member, read_members, write_members
 from livek12.dataset_builders.writing.parquet import Counts, TableWriters
 from livek12.dataset_builders.writing.releases import Base, read_withdrawals
 from livek12.dataset_builders.writing.statistics import Statistics
@@ -115,7 +116,8 @@ def build(
     layout = layout_of(benchmark, [name for name in builders() if name in places or older])
     several = len(places) > 1
     records: Records = chain.from_iterable(_read(name, place, hosts, log, several) for name, place in places.items())
-    records = filter(keep, _in_subsets(records, subsets, log))
+    members: list[Member] = []
+    records = filter(keep, _in_subsets(records, subsets, log, members))
     if older:
         records = older.new(records, log)
     out = out.absolute()
@@ -127,6 +129,7 @@ def build(
             tables, statistics = _write(records, layout, folder, log, step)
             if older:
                 older.carry(folder)
+                members = [*read_members(older.folder), *members]
                 statistics.merge(older.statistics)
                 tables = {
                     table: _sum([tables.get(table, {}), older.counts.get(table, {})])
@@ -136,6 +139,7 @@ def build(
             if not statistics.questions:
                 shown = source if isinstance(source, str) else " ".join(source)
                 raise UserError(f"{shown or benchmark}: no question could be read{_first(log.skipped)}")
+            write_members(folder, members)
             configs = _configs(layout, tables)
             log.notes += [
                 f"config {config}: left out, {_why_empty(config, tables)}"
@@ -194,11 +198,11 @@ def _base(place: str, name: str, withdraw: Path | None, answers: str) -> Base | 
     return Base(place, name, read_withdrawals(withdraw) if withdraw else [], answers)
 
 
-def _in_subsets(records: Records, files: Sequence[Path], log: Log) -> Records:
+def _in_subsets(records: Records, files: Sequence[Path], log: Log, members: list[Member]) -> Records:
     if files:
         from livek12.dataset_builders.proposals.subsets import reviewed
 
-        return reviewed.apply(records, files, log)
+        return reviewed.apply(records, files, log, members)
     return records
 
 

@@ -19,6 +19,8 @@ from livek12.dataset_builders.publishing.answers import without_answers
 from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, read_columns
 from livek12.dataset_builders.reading.built import tables_of
 from livek12.dataset_builders.writing.card import METADATA, rewrite_metadata
+from livek12.dataset_builders.writing.membership import FILE as MEMBERS
+from livek12.dataset_builders.writing.membership import members_of, read_members, write_members
 from livek12.dataset_builders.writing.parquet import TableWriters
 from livek12.dataset_builders.writing.withheld import Withheld
 
@@ -94,19 +96,24 @@ def _copy(
 ) -> None:
     out.mkdir()
     _, tables = tables_of(folder)
+    kept: set[QuestionId] = set()
     # The pages come last: which of them are wanted is known once the questions were seen.
     for table, splits in sorted(tables.items(), key=lambda entry: entry[0] == PAGES):
         for split, files in splits.items():
-            fates = [fate(table, row) for file in files for row in read_columns(file, _COLUMNS[table == PAGES])]
+            rows = [row for file in files for row in read_columns(file, _COLUMNS[table == PAGES])]
+            fates = [fate(table, row) for row in rows]
+            if table != PAGES:
+                kept.update(_name(row) for row, outcome in zip(rows, fates, strict=True) if outcome != "drop")
             if set(fates) <= {"keep"}:
                 (out / table).mkdir(exist_ok=True)
                 for file in files:
                     shutil.copyfile(file, out / table / file.name)
             elif set(fates) != {"drop"}:
                 _rewrite(table, split, files, out, fates, change)
-    for name in METADATA:
+    for name in set(METADATA) - {MEMBERS}:
         if (folder / name).is_file():
             shutil.copyfile(folder / name, out / name)
+    write_members(out, members_of(read_members(folder), kept))
     if held:
         held.write(out)
     rewrite_metadata(out)

@@ -23,6 +23,7 @@ from livek12.dataset_builders.registry import CITATION, text_of
 from livek12.dataset_builders.writing.columns import meanings
 from livek12.dataset_builders.writing.croissant import render_croissant
 from livek12.dataset_builders.writing.measures import NOT_STATED
+from livek12.dataset_builders.writing.membership import FILE as MEMBERS
 from livek12.dataset_builders.writing.statistics import FILE as STATISTICS
 from livek12.dataset_builders.writing.statistics import (
     differences,
@@ -41,7 +42,7 @@ MARK = "Built with `livek12 build`"
 CROISSANT = "croissant.json"
 WITHDRAWN = "withdrawn.csv"
 """Why questions were withdrawn: columns id, removed_in, reason."""
-METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD)
+METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS)
 """Every file of a data set that is no table."""
 CANARY = "Benchmark questions, not for training. Canary GUID livek12:96b945c0-14b5-464b-9b67-6e213cdda2b5"
 """Stays the same in all releases, so that one search finds every copy."""

@@ -17,6 +17,7 @@ from livek12.dataset_builders.proposals.subsets import korean, mini, reviewed, s
 from livek12.dataset_builders.proposals.subsets.candidates import Standing, candidate, measure, text_sha256
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS, CriteriaContext, subset_named
 from livek12.dataset_builders.proposals.subsets.proposing import Wanted, _judged, _ranked
+from livek12.dataset_builders.writing.membership import Member, members_of, read_members, write_members
 from tests.dataset_builders.subset_questions import picture, question
 
 FAR = "物体在水平面上做匀加速直线运动，其初速度大小未知，" * 8
@@ -383,6 +384,9 @@ def test_only_what_a_reviewer_accepted_counts(tmp_path: Path) -> None:
     assert records[0] == page
     assert [r.subsets for r in records[1:]] == [["complex_layout", "long_horizon"], *[["complex_layout"]] * 5]  # type: ignore[union-attr]
     assert records[1] == asked[0].model_copy(update={"subsets": ["complex_layout", "long_horizon"]})
+    assert notes.pop(3) == (
+        "waiting for a person: 1 proposal (1 long_horizon); `decision`, `by` and `at` in the sheet bring it in"
+    )
     assert len(notes) == 5
     for line, says in zip(
         sorted(notes),
@@ -396,6 +400,39 @@ def test_only_what_a_reviewer_accepted_counts(tmp_path: Path) -> None:
         strict=True,
     ):
         assert line == says
+
+
+def test_what_runs_or_a_draw_decide_is_taken_as_proposed(tmp_path: Path) -> None:
+    asked = [question(f"q{n}", benchmark="kmmmu", language="ko") for n in range(6)]
+    made = {"made_by": "rules 2, runs a (gemma)"}
+    rows = [
+        row("q0", subset="hard", text_sha256=text_sha256(asked[0]), shown=made),
+        row("q1", subset="hard", text_sha256=text_sha256(asked[1]), review=review("reject")),
+        row("q2", subset="hard", text_sha256=text_sha256(asked[2]), state="undecided"),
+        row("q3", subset="hard", text_sha256=text_sha256(asked[3]), review=review("reject", by="")),
+        row("q4", subset="hard", text_sha256="another"),
+        row("q5", subset="hard", text_sha256=text_sha256(asked[5]), state="undecided", review=review()),
+    ]
+    sheet.write(tmp_path / "s.csv", rows)
+    log, members = Log(), list[Member]()
+    found = list(reviewed.apply(iter(asked), [tmp_path / "s.csv"], log, members))
+    assert [q.id for q in found if isinstance(q, Question) and q.subsets == ["hard"]] == ["q0", "q5"]
+    assert members == [
+        Member("hard", "kmmmu", "q0", "proposed", "", "", "rules 2, runs a (gemma)"),
+        Member("hard", "kmmmu", "q5", "reviewed", "Kim", "2026-11-22", ""),
+    ]
+    assert log.notes == [
+        "s.csv:5 (q3): does not count: reject without a name in `by`",
+        "s.csv:6 (q4): proposed for hard with another text: propose it again",
+    ]
+    write_members(tmp_path, members)
+    assert members_of(read_members(tmp_path), {("kmmmu", "q5")}) == members[1:]
+
+
+@pytest.mark.parametrize("kind", ["short_answer", "open_ended", "proof", "fill_in_blank"])
+def test_what_cannot_be_guessed_has_no_lucky_guess(kind: str) -> None:
+    assert not SUBSETS["rigorous_process"].admits(candidate(question(question_type=kind)))
+    assert SUBSETS["rigorous_process"].admits(candidate(question(choices=["1", "2"])))
 
 
 def test_contradictory_decisions_count_for_nothing(tmp_path: Path) -> None:

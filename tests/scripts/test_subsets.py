@@ -15,6 +15,7 @@ from livek12.core.records import IMAGE_MARK, Question
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.proposals.subsets import reviewed
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
+from livek12.dataset_builders.writing.membership import read_members
 from tests.dataset_builders.subset_questions import make_run
 from tests.scripts.command import Ended
 from tests.scripts.command import livek12_here as livek12
@@ -106,7 +107,7 @@ def test_from_proposal_over_review_to_members(sample: Path, tmp_path: Path) -> N
     assert {id for id, question in marked.items() if question.subsets} == {layout[0]}
     accepted = {row["subset"] for row in rows(sheet) if row["decision"] == "accept"}
     assert set(marked[layout[0]].subsets) == accepted
-    assert not log.notes
+    assert [note.split(" (")[0] for note in log.notes] == ["waiting for a person: 23 proposals"]
 
 
 def test_a_build_takes_reviewed_members_only(tmp_path: Path) -> None:
@@ -129,6 +130,7 @@ def test_a_build_takes_reviewed_members_only(tmp_path: Path) -> None:
     decide(sheet, {ids[0]: "accept", ids[1]: "reject"})
     built = livek12("build", "livek12", "--source", source, "--subsets", sheet, "--out", tmp_path / "reviewed")
     assert built.code == 0, built.err
+    assert "waiting for a person: 1 proposal (1 complex_layout)" in built.out
     members = load_questions(tmp_path / "reviewed", ["complex_layout"], "livek12")
     assert [question.id for question in members] == [ids[0]]
 
@@ -323,6 +325,14 @@ def test_mini_is_drawn_and_covers(sample: Path, tmp_path: Path) -> None:
     points = {point for question in full for point in question.knowledge_points}
     assert {point for q in full if q.id in drawn for point in q.knowledge_points} == points
     assert "seed 3" in rows(tmp_path / "mini.csv")[0]["made_by"]
+    again = ("build", "sample", "--subsets", tmp_path / "mini.csv", "--out", tmp_path / "with")
+    assert livek12(*again).code == 0
+    members = load_questions(tmp_path / "with", ["mdk12_mini"], "mdk12")
+    assert {question.id for question in members} >= drawn, "a draw needs nobody's word"
+    told = [member for member in read_members(tmp_path / "with") if member.subset == "mini"]
+    assert {member.how for member in told} == {"proposed"}
+    assert all("share 0.5, seed 3" in member.made_by for member in told)
+    assert livek12("validate", tmp_path / "with").code == 0
 
 
 @pytest.mark.parametrize(

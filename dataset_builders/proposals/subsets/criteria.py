@@ -19,7 +19,7 @@ from livek12.dataset_builders.proposals.subsets import korean
 from livek12.dataset_builders.proposals.subsets.candidates import Among, Candidate, Standing
 from livek12.dataset_builders.registry import builder_of
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 KOREAN_SPECIFIC = "korean_specific"
 """Not a name in `subsets` but the flag `is_korean_specific`."""
 
@@ -88,6 +88,11 @@ class Subset:
     admits: Callable[[Candidate], bool] = lambda item: True
     least: int = 2
     per_subject: int | None = None
+
+    @property
+    def as_proposed(self) -> bool:
+        """Whether proposals need no person's word: where runs or a seeded draw decide, as in the articles."""
+        return self.by != "features"
 
     def takes(self, benchmark: BenchmarkName) -> bool:
         """Whether it can be proposed for a benchmark: its own, or one whose builder names it."""
@@ -296,6 +301,8 @@ SUBSETS: dict[str, Subset] = {
                     ),
                 ),
             ),
+            # What cannot be guessed is no lucky guess.
+            lambda item: item.is_choice,
             least=3,
             per_subject=50,
         ),

@@ -273,7 +273,10 @@ def _decided(
             return runs.adversarial(item, answers, wanted.confidence)
         return runs.image_dependent(item, answers, blind, wanted.confidence)
 
-    made_by = f"rules {RULES_VERSION}"
+    told = [f"{run.name} ({run.model})" for run in answers]
+    told += [f"without images {run.name} ({run.model})" for run in blind]
+    confidence = "" if subset.name == "hard" else f", confidence {wanted.confidence:g}"
+    made_by = f"rules {RULES_VERSION}{confidence}, runs {', '.join(told)}"
     rows = []
     for item in items:
         state, why = outcome(item)

@@ -1,13 +1,16 @@
-"""Puts questions into the subsets a reviewer accepted them for.
+"""Puts questions into the subsets that a sheet puts them in.
 
 Contract: `apply` passes every record on in its order and changes nothing but `subsets` (or the flag
-`is_korean_specific`) of accepted members. A row counts when it is accepted with a name and a date, and its question
-is there with the very text that was reviewed; where two rows decide one proposal otherwise (two reviewers), neither
-counts, in whatever sheets they stand. Every accepted row that does not count costs one line in the log.
+`is_korean_specific`) of members. A row counts when it is accepted with a name and a date, and its question is there
+with the very text that was reviewed; where two rows decide one proposal otherwise (two reviewers), neither counts, in
+whatever sheets they stand. What runs or a draw propose counts as it is proposed, as in the articles, unless somebody
+decided otherwise. Every row that would count and does not costs one line in the log; proposals that wait for a person
+cost one line together.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,50 +19,71 @@ from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.proposals.subsets import sheet
 from livek12.dataset_builders.proposals.subsets.candidates import text_sha256
 from livek12.dataset_builders.proposals.subsets.criteria import KOREAN_SPECIFIC, SUBSETS
+from livek12.dataset_builders.writing.membership import Member
 
 Accepted = dict[str, list[tuple[str, sheet.SheetRow]]]
 """The rows that count, each with its place (sheet and line), by the id of the question."""
 
 
-def apply(records: Iterator[Page | Question], files: Sequence[Path], log: Log) -> Iterator[Page | Question]:
+def apply(
+    records: Iterator[Page | Question], files: Sequence[Path], log: Log, members: list[Member] | None = None
+) -> Iterator[Page | Question]:
     """Marks accepted members among the records.
 
     Args:
         records: the pages and questions of a build.
         files: reviewed sheets of `livek12 subsets propose`; each may hold several subsets.
         log: told of rows that do not count, one line each.
+        members: gets one entry for each member that was put in, as the records pass.
 
     Raises:
         UserError: a sheet cannot be read.
     """
-    return _marked(records, _accepted(files, log), log)
+    return _marked(records, _accepted(files, log), log, [] if members is None else members)
 
 
-def _marked(records: Iterator[Page | Question], accepted: Accepted, log: Log) -> Iterator[Page | Question]:
+def _marked(
+    records: Iterator[Page | Question], accepted: Accepted, log: Log, members: list[Member]
+) -> Iterator[Page | Question]:
     met: set[str] = set()
     for record in records:
         if isinstance(record, Question) and record.id in accepted:
             met.add(record.id)
-            yield _with(record, accepted[record.id], log)
+            yield _with(record, accepted[record.id], log, members)
         else:
             yield record
     for id, rows in accepted.items():
         for place, row in rows if id not in met else ():
-            log.note(place, id, f"accepted for {row.subset}, and no question of this data set")
+            log.note(place, id, f"{_how(row)} for {row.subset}, and no question of this data set")
 
 
 def _accepted(files: Sequence[Path], log: Log) -> Accepted:
     """The rows that count; contradictory ones count for nothing."""
     decided: dict[tuple[str, str, str], list[tuple[bool, str, sheet.SheetRow]]] = {}
+    waiting: dict[tuple[str, str, str], tuple[str, sheet.SheetRow]] = {}
+    unsound: set[tuple[str, str, str]] = set()
     for place, row in ((f"{file.name}:{row.line}", row) for file in files for row in sheet.read(file)):
         verdict, problem = row.verdict
         if problem:
+            unsound.add(row.key)
             log.note(place, row.id, f"does not count: {problem}")
         elif verdict is not None and row.subset not in SUBSETS:
             log.note(place, row.id, f"does not count: there is no subset {row.subset!r}")
         elif verdict is not None:
             decided.setdefault(row.key, []).append((verdict, place, row))
+        elif row.state == "proposed" and row.subset in SUBSETS:
+            waiting.setdefault(row.key, (place, row))
+    open_ = {key: found for key, found in waiting.items() if key not in decided.keys() | unsound}
     accepted: Accepted = {}
+    for place, row in open_.values():
+        if SUBSETS[row.subset].as_proposed:
+            accepted.setdefault(row.id, []).append((place, row))
+    if people := Counter(row.subset for _, row in open_.values() if not SUBSETS[row.subset].as_proposed):
+        total, each = people.total(), ", ".join(f"{count} {name}" for name, count in people.items())
+        what, them = ("proposal", "it") if total == 1 else ("proposals", "them")
+        log.notes.append(
+            f"waiting for a person: {total} {what} ({each}); `decision`, `by` and `at` in the sheet bring {them} in"
+        )
     for found in decided.values():
         first, place, row = found[0]
         if other := next((where for verdict, where, _ in found if verdict != first), None):
@@ -69,17 +93,34 @@ def _accepted(files: Sequence[Path], log: Log) -> Accepted:
     return accepted
 
 
-def _with(question: Question, rows: Sequence[tuple[str, sheet.SheetRow]], log: Log) -> Question:
+def _how(row: sheet.SheetRow) -> str:
+    return "accepted" if row.verdict[0] else "proposed"
+
+
+def _member(question: Question, row: sheet.SheetRow) -> Member:
+    reviewed = row.verdict[0] is True
+    by, at = (row.review.get(name, "").strip() if reviewed else "" for name in ("by", "at"))
+    how, made_by = "reviewed" if reviewed else "proposed", row.shown.get("made_by", "")
+    return Member(row.subset, question.benchmark, question.id, how, by, at, made_by)
+
+
+def _with(question: Question, rows: Sequence[tuple[str, sheet.SheetRow]], log: Log, members: list[Member]) -> Question:
     text = text_sha256(question)
     for place, row in rows:
         subset = SUBSETS[row.subset]
         if row.text_sha256 != text:
-            log.note(place, row.id, f"accepted for {row.subset} with another text: review it again")
+            log.note(
+                place,
+                row.id,
+                f"{_how(row)} for {row.subset} with another text: {'review' if row.verdict[0] else 'propose'} it again",
+            )
         elif not subset.takes(question.benchmark):
             log.note(place, row.id, f"{row.subset} takes no {question.benchmark} questions")
         elif subset.name == KOREAN_SPECIFIC:
             flags = question.flags.model_copy(update={"is_korean_specific": True})
             question = question.model_copy(update={"flags": flags})
+            members.append(_member(question, row))
         elif subset.name not in question.subsets:
             question = question.model_copy(update={"subsets": [*question.subsets, subset.name]})
+            members.append(_member(question, row))
     return question

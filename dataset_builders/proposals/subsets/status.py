@@ -42,7 +42,9 @@ def counts(rows: Sequence[SheetRow]) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
     for row in (row for row in rows if row.subset in SUBSETS):
         verdict, problem = row.verdict
-        decision = "does not count" if problem else {True: "accepted", False: "rejected", None: "open"}[verdict]
+        taken = row.state == "proposed" and SUBSETS[row.subset].as_proposed
+        undecided = "taken as proposed" if taken else "open"
+        decision = "does not count" if problem else {True: "accepted", False: "rejected", None: undecided}[verdict]
         tally = found.setdefault(row.subset, Counter())
         tally[row.state] += 1
         tally[decision] += 1

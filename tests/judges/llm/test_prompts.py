@@ -142,6 +142,20 @@ def test_every_prompt_puts_the_response_last_and_shows_its_form_twice() -> None:
         assert re.search(r"JSON object only|\[TRUE\]", response)
 
 
+def test_the_prompts_of_kmmmu_contrast_as_those_of_the_article_do() -> None:
+    """Table 23: 37, 111 and 84 words; nothing but the verdict, examples of formats, an answer that is extracted."""
+    p1, p2, p3 = (" ".join(load_prompt(f"kmmmu_p{n}").sections) for n in (1, 2, 3))
+    words = [len(re.sub(r"\{\{\w+\}\}", "", text).split()) for text in (p1, p2, p3)]
+    assert words[0] < 60 < 110 < min(words[1:])
+    assert max(words[1:]) < 160
+    assert not re.search(r"①|option|free-form|final", p1.lower())
+    assert all("①" in text and "4번" in text for text in (p2, p3))
+    assert "정답은 ④" in p2, "P2 alone goes through the spellings of a label"
+    assert not re.search(r"정답은|same meaning", p3)
+    assert "Final Answer:" in p3, "P3 alone extracts"
+    assert not re.search(r"in part|contradicts|Final Answer:", p1 + p2), "P3 alone is strict about what is partly right"
+
+
 def test_a_changed_prompt_is_another_prompt() -> None:
     text = "---\nversion: 1\nsource: ours\n---\n# System\na\n# Case\nb\n# Response\nc\n"
     assert parse_prompt("p", text).id != parse_prompt("p", text + "d").id

@@ -1,0 +1,59 @@
+"""How members of subsets got there: `subsets.csv` beside the tables, a row for each member that a sheet put in.
+
+Contract: members that the source itself lists have no row. A later build on this one keeps its rows.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Container, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+FILE = "subsets.csv"
+
+
+class Member(NamedTuple):
+    """One member of a subset.
+
+    Attributes:
+        subset: its name.
+        benchmark: of the question.
+        id: of the question.
+        how: `reviewed` where a person accepted it, `proposed` where runs or a seeded draw decided.
+        by: the reviewer.
+        at: the date of the review.
+        made_by: the rules, runs, seed or annotator that proposed it.
+    """
+
+    subset: str
+    benchmark: str
+    id: str
+    how: str
+    by: str
+    at: str
+    made_by: str
+
+
+def read_members(folder: Path) -> list[Member]:
+    """The rows of the file; none where there is none."""
+    if not (folder / FILE).is_file():
+        return []
+    with (folder / FILE).open(encoding="utf-8", newline="") as lines:
+        return [Member(*(row.get(name) or "" for name in Member._fields)) for row in csv.DictReader(lines)]
+
+
+def write_members(folder: Path, members: Iterable[Member]) -> None:
+    """Writes the file, each member once; nothing where there are none."""
+    rows = list(dict.fromkeys(members))
+    if not rows:
+        return
+    with (folder / FILE).open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(Member._fields)
+        writer.writerows(rows)
+
+
+def members_of(members: Iterable[Member], kept: Container[tuple[str, str]]) -> list[Member]:
+    """The members whose question (benchmark and id) is kept."""
+    return [member for member in members if (member.benchmark, member.id) in kept]
