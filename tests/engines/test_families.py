@@ -107,6 +107,7 @@ def test_vllm_in_process(name: str, case: str) -> None:
     engine = VLLMEngine.__new__(VLLMEngine)
     engine.model, engine.revision, engine._thinking = name, None, Thinking()
     engine._special, engine._tokenizer = engine._thinking.kept(tokenizer), tokenizer
+    engine._budgets = False
     engine._watch = SimpleNamespace(own_process=False)  # type: ignore[assignment]
     engine._defaults, engine.versions = {}, dict  # type: ignore[method-assign]
     question = [{"role": "user", "content": "2+2?"}]
