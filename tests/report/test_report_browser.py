@@ -12,6 +12,7 @@ import pytest
 from livek12.core.records import Key, Option, PartVerdict, Process, ProcessError, Question, Response, Verdict, Vote
 from livek12.core.scoring import Row
 from livek12.report.marks import mark_of
+from livek12.report.paper import anchor_of
 from tests.report.test_report_html import IMAGE_TASK, TASK, picture, question, row, write
 
 if TYPE_CHECKING:
@@ -159,10 +160,11 @@ def test_answers_unfold_and_cells_lead_to_their_question(tmp_path: Path, browser
     assert not report.page.get_by_text("开头。").is_visible()
     report.page.click("#unfold")
     assert report.page.get_by_text("开头。").is_visible()
-    report.page.click(".cell[data-for=q7]")
-    assert report.page.url.endswith("#q7")
+    anchor = anchor_of(TASK, "long")
+    report.page.click(f".cell[data-for={anchor}]")
+    assert report.page.url.endswith(f"#{anchor}")
     report.page.wait_for_timeout(300)
-    top = report.page.eval_on_selector("#q7", "q => q.getBoundingClientRect().top")
+    top = report.page.eval_on_selector(f"#{anchor}", "q => q.getBoundingClientRect().top")
     assert -5 < top < 900
     report.assert_quiet()
 

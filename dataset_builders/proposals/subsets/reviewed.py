@@ -19,14 +19,14 @@ from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.proposals.subsets import sheet
 from livek12.dataset_builders.proposals.subsets.candidates import text_sha256
 from livek12.dataset_builders.proposals.subsets.criteria import KOREAN_SPECIFIC, SUBSETS
-from livek12.dataset_builders.writing.membership import Member
+from livek12.dataset_builders.writing.membership import MemberRow
 
 Accepted = dict[str, list[tuple[str, sheet.SheetRow]]]
 """The rows that count, each with its place (sheet and line), by the id of the question."""
 
 
 def apply(
-    records: Iterator[Page | Question], files: Sequence[Path], log: Log, members: list[Member] | None = None
+    records: Iterator[Page | Question], files: Sequence[Path], log: Log, members: list[MemberRow] | None = None
 ) -> Iterator[Page | Question]:
     """Marks accepted members among the records.
 
@@ -43,7 +43,7 @@ def apply(
 
 
 def _marked(
-    records: Iterator[Page | Question], accepted: Accepted, log: Log, members: list[Member]
+    records: Iterator[Page | Question], accepted: Accepted, log: Log, members: list[MemberRow]
 ) -> Iterator[Page | Question]:
     met: set[str] = set()
     for record in records:
@@ -97,14 +97,16 @@ def _how(row: sheet.SheetRow) -> str:
     return "accepted" if row.verdict[0] else "proposed"
 
 
-def _member(question: Question, row: sheet.SheetRow) -> Member:
+def _member(question: Question, row: sheet.SheetRow) -> MemberRow:
     reviewed = row.verdict[0] is True
     by, at = (row.review.get(name, "").strip() if reviewed else "" for name in ("by", "at"))
     how, made_by = "reviewed" if reviewed else "proposed", row.shown.get("made_by", "")
-    return Member(row.subset, question.benchmark, question.id, how, by, at, made_by)
+    return MemberRow(row.subset, question.benchmark, question.id, how, by, at, made_by)
 
 
-def _with(question: Question, rows: Sequence[tuple[str, sheet.SheetRow]], log: Log, members: list[Member]) -> Question:
+def _with(
+    question: Question, rows: Sequence[tuple[str, sheet.SheetRow]], log: Log, members: list[MemberRow]
+) -> Question:
     text = text_sha256(question)
     for place, row in rows:
         subset = SUBSETS[row.subset]
