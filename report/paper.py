@@ -14,6 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from livek12.core.error_types import PROCESS_ERRORS
 from livek12.core.questions import paper_order
 from livek12.core.records import (
     CHOICE_TYPES,
@@ -39,7 +40,7 @@ LONG = 90
 MAX_THINKING = 12_000
 MAX_RAW = 4000
 MAX_REASON = 600
-ERRORS = {"CIE": "condition misread", "LAE": "unfounded assumption", "DRE": "step that does not follow"}
+ERRORS = {kind.name: kind.title for kind in PROCESS_ERRORS}
 
 EMPTY: dict[str, Any] = {"folded": [], "blocks": [], "thinking": ""}
 

@@ -7,7 +7,7 @@ Contract: every labelled answer is counted. Those the run did not decide are in 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -15,55 +15,45 @@ from livek12.core.agreement import binary_agreement, cohen_kappa, quadratic_kapp
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
 from livek12.core.statistics import wilson_interval
-from livek12.evaluation.studies.labels import Label
+from livek12.evaluation.studies.labels import Label, Stranger
 from livek12.evaluation.studies.words import number, share
 
 EXAMPLES = 10
+Marked = tuple[Label, Row, bool]
+"""A label, its answer, and whether the person called it right."""
+Decided = tuple[Row, bool, bool]
+"""An answer, and whether the person and the run called it right."""
 
 
-def human_agreement(rows: Iterable[Row], labels: Sequence[Label]) -> dict[str, Any]:
-    """The run beside each rater, and the raters beside each other.
+def human_agreement(pairs: Sequence[tuple[Label, Row]], strangers: Sequence[Stranger] = ()) -> dict[str, Any]:
+    """The run beside each rater, and the raters beside each other, on right or wrong and on marks.
 
     Args:
-        rows: of one run.
-        labels: human marks of its answers.
+        pairs: labels with their answers, of one run (`fit_labels`).
+        strangers: labels of other runs.
 
     Raises:
-        UserError: no label is of an answer of the run, or a label without a task fits several tasks.
+        UserError: no label says of an answer of the run whether it is right.
     """
-    answers = _answers(rows)
-    raters: defaultdict[str, list[tuple[Label, Row]]] = defaultdict(list)
-    strangers = 0
-    for label in labels:
-        found = answers.get((label.question_id, label.trial), [])
-        found = [row for row in found if label.task in (None, row.task)]
-        if len(found) > 1:
-            raise UserError(f"{label.question_id}: is in several tasks of the run: name the task in the label")
-        strangers += not found
-        if found:
-            raters[label.rater].append((label, found[0]))
+    raters: defaultdict[str, list[Marked]] = defaultdict(list)
+    for label, row in pairs:
+        if label.correct is not None:
+            raters[label.rater].append((label, row, label.correct))
     if not raters:
         raise UserError("no label is of a question of this run: labels name question_id (and trial, from 0)")
     return {
-        "labels": len(labels),
-        "not_in_this_run": strangers,
-        "raters": {rater: _beside(pairs) for rater, pairs in sorted(raters.items())},
+        "labels": len(pairs) + len(strangers),
+        "not_in_this_run": len(strangers),
+        "raters": {rater: _beside(marked) for rater, marked in sorted(raters.items())},
         "between_raters": _between(raters),
     }
 
 
-def _answers(rows: Iterable[Row]) -> dict[tuple[str, int], list[Row]]:
-    answers: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in rows:
-        answers[row.question.id, row.trial].append(row)
-    return answers
-
-
-def _beside(pairs: Sequence[tuple[Label, Row]]) -> dict[str, Any]:
+def _beside(pairs: Sequence[Marked]) -> dict[str, Any]:
     decided = [
-        (label, row, row.verdict.correct) for label, row in pairs if row.verdict and row.verdict.correct is not None
+        (row, right, row.verdict.correct) for _, row, right in pairs if row.verdict and row.verdict.correct is not None
     ]
-    found = binary_agreement([label.correct for label, _, _ in decided], [correct for _, _, correct in decided])
+    found = binary_agreement([right for _, right, _ in decided], [correct for _, _, correct in decided])
     agreed, open_ = found["true_accepts"] + found["true_rejects"], len(pairs) - len(decided)
     return {
         "labelled": len(pairs),
@@ -82,11 +72,11 @@ def _beside(pairs: Sequence[tuple[Label, Row]]) -> dict[str, Any]:
     }
 
 
-def _marks(pairs: Sequence[tuple[Label, Row]]) -> dict[str, Any]:
+def _marks(pairs: Sequence[Marked]) -> dict[str, Any]:
     """Marks as shares of the full marks, where the label has one and the verdict is a number."""
     shares = [
         (label.share, row.verdict.points / row.verdict.max_points)
-        for label, row in pairs
+        for label, row, _ in pairs
         if label.share is not None and row.verdict and row.verdict.points is not None and row.verdict.max_points
     ]
     human, judge = [a for a, _ in shares], [b for _, b in shares]
@@ -98,11 +88,11 @@ def _marks(pairs: Sequence[tuple[Label, Row]]) -> dict[str, Any]:
     }
 
 
-def _stages(decided: Sequence[tuple[Label, Row, bool]]) -> dict[str, dict[str, Any]]:
+def _stages(decided: Sequence[Decided]) -> dict[str, dict[str, Any]]:
     """By who decided the answer: how many, how many as the human, and the wrong ones of both kinds."""
     stages: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    for label, row, correct in decided:
-        stages[decided_by(row)].append((label.correct, correct))
+    for row, right, correct in decided:
+        stages[decided_by(row)].append((right, correct))
     return {
         stage: {
             "decided": len(marks),
@@ -121,8 +111,8 @@ def decided_by(row: Row) -> str:
     return "+".join(dict.fromkeys(part.decided_by for part in parts)) or "nothing to decide"
 
 
-def _examples(decided: Sequence[tuple[Label, Row, bool]], accepted: bool) -> list[dict[str, Any]]:
-    wrong = [row for label, row, correct in decided if correct is accepted and label.correct is not accepted]
+def _examples(decided: Sequence[Decided], accepted: bool) -> list[dict[str, Any]]:
+    wrong = [row for row, right, correct in decided if correct is accepted and right is not accepted]
     return [
         {
             "question_id": row.question.id,
@@ -134,9 +124,9 @@ def _examples(decided: Sequence[tuple[Label, Row, bool]], accepted: bool) -> lis
     ]
 
 
-def _between(raters: dict[str, list[tuple[Label, Row]]]) -> dict[str, dict[str, Any]]:
+def _between(raters: Mapping[str, Sequence[Marked]]) -> dict[str, dict[str, Any]]:
     marks = {
-        rater: {(row.task, row.question.id, row.trial): label.correct for label, row in pairs}
+        rater: {(row.task, row.question.id, row.trial): right for _, row, right in pairs}
         for rater, pairs in raters.items()
     }
     found = {}

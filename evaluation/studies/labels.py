@@ -1,7 +1,8 @@
-"""Reads human marks: JSONL or CSV rows {question_id, correct | score and max_score}.
+"""Labels: what people say of the answers of a run. The one reader of them.
 
-Contract: a row may also name task, trial (from 0), model and rater. One `Label` a row; a row that cannot be used
-costs one line, and the rest goes on.
+Contract: rows of JSON lines or CSV with the columns of `COLUMNS` (docs/label-answers.md); one `Label` a row. A row that
+cannot be used is told in one line with its file and line, and then the whole file is refused: a study never goes on
+with the rest of what somebody typed. A column that is not read is told; one that looks like a mistyped one is refused.
 """
 
 from __future__ import annotations
@@ -9,17 +10,33 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from livek12.core.error_types import error_types
 from livek12.core.errors import UserError, why
+from livek12.core.records import ERROR_TYPES, ErrorType
+from livek12.core.scoring import Row
+from livek12.core.text import one_line
 
 UNNAMED = "(unnamed)"
-_ID = ("question_id", "item_id", "id")
+COLUMNS = (
+    *("task", "question_id", "trial", "model", "rater", "correct", "score", "max_score"),
+    *ERROR_TYPES,
+    *("error_type", "note", "response_sha256", "at", "withdrawn"),
+)
+"""`response_sha256`, `at` and `withdrawn` are written by the labelling page: which very response was read; when,
+so that a rater's later label replaces the earlier one; and that a label was taken back."""
+_ALIASES = {"item_id": "question_id", "id": "question_id", "verdict": "correct"}
 _YES_NO = {"true": True, "1": True, "correct": True, "accept": True, "yes": True, "right": True}
 _YES_NO |= {"false": False, "0": False, "incorrect": False, "reject": False, "no": False, "wrong": False}
+_BEYOND = "(beyond)"
+_TOLD = 10
+"""Bad rows that are told one by one."""
 
 
 @dataclass(frozen=True)
@@ -28,96 +45,299 @@ class Label:
 
     Attributes:
         question_id: of the question.
-        correct: fully right or not.
+        correct: fully right or not; None where only errors are said.
         share: the marks given over the full marks, 0 to 1; None where only right or wrong is said.
         task: of the run; None where the question's id says enough.
-        trial: of the answer.
+        trial: of the answer, from 0.
         rater: who; UNNAMED where the row does not say.
+        errors: whether the reasoning holds an error of a type (LiveK12Bench, section 2.3), of those that were said.
+        error_type: the one kind of a wrong answer, by its name in `core.error_types`; None where it is not said.
+        note: in the person's words.
+        model: whose answer; None where the row does not say.
+        response_sha256: of the very response that was read; None where the row does not say.
+        at: when, in ISO 8601; "" where the row does not say.
+        withdrawn: the rater took the label back.
+        place: file and line.
     """
 
     question_id: str
-    correct: bool
+    correct: bool | None
     share: float | None
     task: str | None
     trial: int
     rater: str
+    errors: Mapping[ErrorType, bool] = field(default_factory=dict)
+    error_type: str | None = None
+    note: str = ""
+    model: str | None = None
+    response_sha256: str | None = None
+    at: str = ""
+    withdrawn: bool = False
+    place: str = ""
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        """What it says, without who, when and where."""
+        return self.correct, self.share, tuple(sorted(self.errors.items())), self.error_type, self.withdrawn
 
 
-def read_labels(file: Path, model: str, warn: Callable[[str], None]) -> list[Label]:
-    """The labels of a file.
+Stranger = tuple[Label, str]
+"""A label whose answer is not in a run, and why."""
+
+
+def read_labels(files: Path | Sequence[Path], model: str | None, warn: Callable[[str], None]) -> list[Label]:
+    """The labels of one file or several.
 
     Args:
-        file: .csv, or JSON lines.
-        model: whose answers the run holds; picks its labels where the file names several models.
-        warn: told of each row that cannot be used, in one line.
+        files: .csv, or JSON lines.
+        model: whose answers the run holds; picks its labels where the files name several models. None: all.
+        warn: told of each row that cannot be used, and of columns that are not read, in one line each.
+
+    Returns:
+        One label for each rater and answer, in the order of the files.
 
     Raises:
-        UserError: the file cannot be read or holds no usable row.
+        UserError: a file cannot be read or has no label, a row cannot be used, or a rater contradicts themselves.
     """
-    labels: list[tuple[str, Label]] = []
+    files = [files] if isinstance(files, Path) else files
+    labels = [label for file in files for label in _of_file(file, warn)]
+    return _of_model(_last_words(labels), model, files)
+
+
+def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
+    labels, bad, unread = list[Label](), 0, set[str]()
     try:
-        for number, row in _rows(file):
+        for line, row in _rows(file):
+            place = f"{file.name}:{line}"
             try:
                 if row is None:
                     raise ValueError("not a JSON object")
-                labels.append((str(row.get("model") or ""), _label(row)))
+                known = _known(row)
+                unread |= row.keys() - {*COLUMNS, *_ALIASES}
+                labels.append(_label(known, place))
             except (ValueError, TypeError) as error:
-                warn(f"{file.name}:{number}: passed over: {error}")
+                bad += 1
+                if bad <= _TOLD:
+                    warn(f"{place}: {one_line(error, 300)}")
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{file}: cannot be read: {why(error)}") from None
+    if bad:
+        raise UserError(f"{file}: {bad} row{'s' * (bad > 1)} cannot be used; mend or remove what is told above")
     if not labels:
         raise UserError(f"{file}: no label; rows are {{question_id, correct}} or {{question_id, score, max_score}}")
-    return _of_model(labels, model, file)
-
-
-def _of_model(labels: list[tuple[str, Label]], model: str, file: Path) -> list[Label]:
-    """All labels of a file about one model, under whatever name; else those that name the model of the run."""
-    named = {name for name, _ in labels if name}
-    found = [label for name, label in labels if len(named) < 2 or name in ("", model)]
-    if not found:
-        raise UserError(f"{file}: labels of {', '.join(sorted(named))}, none of {model}; give the file of this model")
-    return found
+    if unread:
+        warn(f"{file.name}: columns that are not read: {', '.join(map(one_line, sorted(unread)))}")
+    return labels
 
 
 def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
     with file.open(encoding="utf-8-sig", newline="") as lines:
         if file.suffix.lower() == ".csv":
-            yield from enumerate(csv.DictReader(lines), start=2)
+            reader = csv.DictReader(lines, restkey=_BEYOND)
+            for row in reader:
+                yield reader.line_num, row
             return
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError):
-                    row = None
-                yield number, row if isinstance(row, dict) else None
+                yield number, _object(line)
 
 
-def _label(row: Mapping[str, Any]) -> Label:
-    id = next((str(row[name]) for name in _ID if row.get(name) not in (None, "")), None)
-    if id is None:
+def _object(line: str) -> Mapping[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that are read and not empty, by their names in `COLUMNS`.
+
+    Raises:
+        ValueError: a column is nearly one of them.
+    """
+    found: dict[str, Any] = {}
+    lower = {name.lower(): name for name in (*COLUMNS, *_ALIASES)}
+    for name, value in sorted(row.items(), key=lambda cell: cell[0] in _ALIASES):  # our own names come first
+        if name == _BEYOND:
+            raise ValueError("more cells than columns")
+        if name in COLUMNS or name in _ALIASES:
+            if value is not None and value != "":
+                found.setdefault(_ALIASES.get(name, name), value)
+        elif near := get_close_matches(name.strip().lower(), lower, n=1, cutoff=0.84):
+            raise ValueError(f"unknown column {name!r}: write {lower[near[0]]!r}, or give it another name")
+    return found
+
+
+def _label(row: Mapping[str, Any], place: str) -> Label:
+    if "question_id" not in row:
         raise ValueError("no question_id")
-    share = _share(row)
-    correct = row.get("correct", row.get("verdict"))
-    if correct in (None, ""):
-        if share is None:
-            raise ValueError(f"{id}: neither correct nor score and max_score")
-        right = share == 1
-    else:
-        found = _YES_NO.get(str(correct).strip().lower())
-        if found is None and share is None:
-            raise ValueError(f"{id}: correct is {correct!r}: write true or false")
-        right = share == 1 if found is None else found
-    task = row.get("task")
+    share, id = _share(row), str(row["question_id"])
+    correct = _yes_no(row, "correct", lenient=share is not None)
+    if share is not None and correct is not None and correct != (share == 1):
+        raise ValueError(f"{id}: correct is {row['correct']!r}, but score is {row['score']} of {row.get('max_score')}")
+    errors = {kind: found for kind in ERROR_TYPES if (found := _yes_no(row, kind)) is not None}
+    withdrawn = bool(_yes_no(row, "withdrawn"))
+    if correct is None and share is None and not (errors or row.get("error_type") or withdrawn):
+        raise ValueError(f"{id}: says nothing: neither correct, nor score and max_score, nor an error")
     return Label(
-        id, right, share, str(task) if task else None, int(row.get("trial") or 0), str(row.get("rater") or UNNAMED)
+        id,
+        share == 1 if correct is None and share is not None else correct,
+        share,
+        _text(row, "task"),
+        _trial(row),
+        _text(row, "rater") or UNNAMED,
+        errors,
+        _text(row, "error_type"),
+        _text(row, "note") or "",
+        _text(row, "model"),
+        _text(row, "response_sha256"),
+        _text(row, "at") or "",
+        withdrawn,
+        place,
     )
 
 
-def _share(row: Mapping[str, Any]) -> float | None:
-    if row.get("score") in (None, ""):
+def _text(row: Mapping[str, Any], name: str) -> str | None:
+    value = row.get(name)
+    if value is not None and not isinstance(value, str | int | float):
+        raise ValueError(f"{row['question_id']}: {name} is no text")
+    return None if value is None else str(value).strip() or None
+
+
+def _yes_no(row: Mapping[str, Any], name: str, lenient: bool = False) -> bool | None:
+    """A truth value; None where the row does not say, or says it in other words and may (`lenient`).
+
+    Raises:
+        ValueError: it is none.
+    """
+    if name not in row:
         return None
-    score, full = float(row["score"]), float(row.get("max_score") or 1)
-    if not (math.isfinite(score) and math.isfinite(full) and 0 <= score <= full):
-        raise ValueError(f"score {row['score']} of {row.get('max_score', 1)} is no mark")
+    found = _YES_NO.get(str(row[name]).strip().lower())
+    if found is None and not lenient:
+        raise ValueError(f"{row['question_id']}: {name} is {str(row[name])[:40]!r}: write true or false")
+    return found
+
+
+def _trial(row: Mapping[str, Any]) -> int:
+    text = str(row.get("trial", 0)).strip()
+    if isinstance(row.get("trial"), bool) or not (text.isascii() and text.isdigit()) or len(text) > 9:
+        raise ValueError(f"{row['question_id']}: trial is {text[:40]!r}: write a number from 0")
+    return int(text)
+
+
+def _share(row: Mapping[str, Any]) -> float | None:
+    if "score" not in row:
+        if "max_score" in row and "correct" not in row:
+            raise ValueError(f"{row['question_id']}: max_score without score")
+        return None
+    try:
+        score, full = float(row["score"]), float(row.get("max_score", 1))
+    except (ValueError, TypeError):
+        score = full = math.nan
+    if not (math.isfinite(score) and math.isfinite(full) and 0 <= score <= full and full > 0):
+        given = f"score {str(row['score'])[:40]!r} of {str(row.get('max_score', 1))[:40]!r}"
+        raise ValueError(f"{row['question_id']}: {given} is no mark")
     return score / full
+
+
+def _last_words(labels: Iterable[Label]) -> list[Label]:
+    """One label for each rater and answer: the latest where rows say when; without those that were taken back.
+
+    Raises:
+        UserError: a rater says two things of one answer, and the rows do not say which was later.
+    """
+    found: dict[tuple[object, ...], Label] = {}
+    for label in labels:
+        key = label.rater, label.model, label.task, label.question_id, label.trial
+        before = found.get(key)
+        if before is not None and not (before.at and label.at) and before.said != label.said:
+            raise UserError(
+                f"{label.place}: {label.rater} says something else of {label.question_id} (trial {label.trial}) than"
+                f" in {before.place}; keep one of them, or say in `at` when each was written"
+            )
+        if before is None or label.at >= before.at:
+            found[key] = label
+    return [label for label in found.values() if not label.withdrawn]
+
+
+def _of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> list[Label]:
+    """All labels about one model, under whatever name; else those that name the model of the run."""
+    named = {label.model for label in labels if label.model}
+    found = [label for label in labels if model is None or len(named) < 2 or label.model in (None, model)]
+    if labels and not found:
+        names = ", ".join(sorted(named))
+        raise UserError(f"{files[0]}: labels of {one_line(names, 200)}, none of {model}; give the file of this model")
+    return found
+
+
+# --- labels and the answers they are of -----------------------------------------------------------------------------
+
+
+def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple[Label, Row]], list[Stranger]]:
+    """Each label with its answer, and the labels of other runs.
+
+    Args:
+        labels: from `read_labels`.
+        rows: the answers of one run.
+
+    Returns:
+        The pairs, whose labels then name their task; and each label without an answer in the run, with why.
+
+    Raises:
+        UserError: a label without a task fits several tasks, or names a kind of error that the benchmark does not have.
+    """
+    answers: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in rows:
+        answers[row.question.id, row.trial].append(row)
+    tasks = {row.task for found in answers.values() for row in found}
+    pairs, strangers = list[tuple[Label, Row]](), list[Stranger]()
+    for label in labels:
+        found = [row for row in answers.get((label.question_id, label.trial), []) if label.task in (None, row.task)]
+        if len(found) > 1:
+            raise UserError(f"{_named(label)}: is in several tasks of the run: name the task in the label")
+        if not found:
+            strangers.append((label, _why_none(label, tasks, {id for id, _ in answers})))
+        elif found[0].response and label.response_sha256 not in (None, found[0].response.sha256):
+            strangers.append((label, f"{_named(label)}: the label is of another response than the run's"))
+        else:
+            _check_kind(label, found[0])
+            pairs.append((replace(label, task=found[0].task), found[0]))
+    return pairs, strangers
+
+
+def refuse_strangers(runs: Sequence[Sequence[Stranger]]) -> None:
+    """Refuses labels that are of no answer of any run.
+
+    Args:
+        runs: what `fit_labels` found of each run.
+
+    Raises:
+        UserError: there is such a label.
+    """
+    lost = [{label.place: line for label, line in strangers} for strangers in runs]
+    nowhere = set(lost[0]).intersection(*lost) if lost else set()
+    first = next((line for place, line in lost[0].items() if place in nowhere), None) if lost else None
+    if first is not None:
+        more = f" (and {len(nowhere) - 1} more such labels)" if len(nowhere) > 1 else ""
+        raise UserError(f"{first}{more}")
+
+
+def _check_kind(label: Label, row: Row) -> None:
+    kinds = error_types(row.question.benchmark)
+    if label.error_type and kinds is not None and label.error_type not in {kind.name for kind in kinds}:
+        names = ", ".join(kind.name for kind in kinds) or "none"
+        said = f"{one_line(label.error_type, 40)!r} is no kind of error of {row.question.benchmark}"
+        raise UserError(f"{_named(label)}: {said}, which has {names}")
+
+
+def _why_none(label: Label, tasks: set[str], questions: set[str]) -> str:
+    if label.task is not None and label.task not in tasks:
+        return f"{_named(label)}: {one_line(label.task, 80)} is no task of the run; it has {', '.join(sorted(tasks))}"
+    if label.question_id not in questions:
+        return f"{_named(label)}: is no question of the run"
+    return f"{_named(label)}: the run has no trial {label.trial} of it"
+
+
+def _named(label: Label) -> str:
+    return f"{label.place}: {one_line(label.question_id, 80)}" if label.place else one_line(label.question_id, 80)

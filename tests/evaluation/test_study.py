@@ -16,7 +16,7 @@ from livek12.core.scoring import Row
 from livek12.evaluation.studies import first_error
 from livek12.evaluation.studies.consistency import between_judges, between_runs, judges_sentences, runs_sentences
 from livek12.evaluation.studies.human import human_agreement
-from livek12.evaluation.studies.labels import Label, read_labels
+from livek12.evaluation.studies.labels import Label, fit_labels
 from livek12.evaluation.studies.stability import sentences as ranking
 from livek12.evaluation.studies.stability import stability
 from tests.scripts.command import livek12
@@ -62,7 +62,7 @@ def test_agreement_with_recorded_grades_and_with_two_of_them_turned(
     for row in rows[:2]:
         row.update(score=0.0, verdict="incorrect")
     turned = tmp_path / "labels.jsonl"
-    turned.write_text("\n".join(map(json.dumps, rows)) + "\nnot json\n", encoding="utf-8")
+    turned.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
     found = study("agreement", runs["GPT-5.5"], "--labels", turned)["GPT-5.5"]["raters"]["(unnamed)"]
     assert (found["false_accepts"], found["false_rejects"], found["accuracy"]) == (2, 0, 13 / 15)
     assert found["by_stage"]["choice"]["false_accepts"] == 2
@@ -148,7 +148,7 @@ def test_undecided_answers_are_in_the_bounds_only() -> None:
     labels = [
         Label(id, human, None, None, 0, "a") for id, human in (("1", True), ("2", True), ("3", False), ("9", True))
     ]
-    found = human_agreement([row("1", True), row("2", None), row("3", True)], labels)
+    found = human_agreement(*fit_labels(labels, [row("1", True), row("2", None), row("3", True)]))
     assert found["not_in_this_run"] == 1
     beside = found["raters"]["a"]
     assert (beside["decided"], beside["undecided"], beside["accuracy"]) == (2, 1, 0.5)
@@ -158,7 +158,7 @@ def test_undecided_answers_are_in_the_bounds_only() -> None:
 def test_raters_beside_each_other() -> None:
     marks = {"a": (True, True, False, False), "b": (True, False, False, False)}
     labels = [Label(str(i), m, None, None, 0, rater) for rater, ms in marks.items() for i, m in enumerate(ms)]
-    found = human_agreement([row(str(i), True) for i in range(4)], labels)
+    found = human_agreement(*fit_labels(labels, [row(str(i), True) for i in range(4)]))
     assert found["between_raters"] == {"a / b": {"n": 4, "kappa": 0.5}}
 
 
@@ -211,23 +211,6 @@ def test_a_ranking_that_holds_and_one_that_turns() -> None:
     turned = stability({"a": run("01"), "b": run("23")}, halves=20)
     assert turned["low"]["groups"]["subject"]["math"]["tau"] is None
     assert turned["low"]["halves"]["min"] in (-1.0, None)
-
-
-def test_labels_of_several_models_and_bad_rows(tmp_path: Path) -> None:
-    file = tmp_path / "labels.csv"
-    file.write_text(
-        "question_id,model,score,max_score,rater\nq1,m,2,4,ann\nq2,m,4,4,ann\nq3,n,4,4,ann\nq4,m,9,4,ann\n,m,1,4,ann\n",
-        encoding="utf-8",
-    )
-    warnings: list[str] = []
-    labels = read_labels(file, "m", warnings.append)
-    assert [(label.question_id, label.correct, label.share) for label in labels] == [
-        ("q1", False, 0.5),
-        ("q2", True, 1.0),
-    ]
-    assert [line.split(":")[1] for line in warnings] == ["5", "6"]
-    with pytest.raises(UserError, match="none of x"):
-        read_labels(file, "x", warnings.append)
 
 
 def test_critics_beside_each_other() -> None:

@@ -12,8 +12,11 @@ import typer
 if TYPE_CHECKING:
     from livek12.core.run_folder import RunFolder
     from livek12.core.scoring import Row
+    from livek12.evaluation.studies.labels import Label, Stranger
 
 Runs = Annotated[list[Path], typer.Argument(help="Run folders.")]
+
+Labels = Annotated[list[Path], typer.Option("--labels", help="Labels of people: JSONL or CSV; may be given again.")]
 
 
 def folders(runs: list[Path]) -> dict[str, RunFolder]:
@@ -32,6 +35,29 @@ def folders(runs: list[Path]) -> dict[str, RunFolder]:
 def all_rows(runs: list[Path]) -> dict[str, list[Row]]:
     """Every answer of each run."""
     return {name: list(folder.rows()) for name, folder in folders(runs).items()}
+
+
+def labelled(runs: list[Path], labels: list[Path]) -> dict[str, tuple[list[tuple[Label, Row]], list[Stranger]]]:
+    """The labels of each run with their answers, and those of other runs.
+
+    Raises:
+        UserError: a row of the labels cannot be used, or is of no answer of any run.
+    """
+    from livek12.core.progress import warn
+    from livek12.evaluation.studies.labels import fit_labels, read_labels, refuse_strangers
+
+    told = set[str]()
+
+    def once(line: str) -> None:
+        if line not in told:
+            told.add(line)
+            warn(line)
+
+    found = {}
+    for name, folder in folders(runs).items():
+        found[name] = fit_labels(read_labels(labels, folder.spec().model, once), folder.rows())
+    refuse_strangers([strangers for _, strangers in found.values()])
+    return found
 
 
 def tell(
