@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from livek12.core.records import Page, Question
-    from livek12.dataset_builders.building import BuildReport
+    from livek12.dataset_builders.writing.data_set import BuildReport
 
 
 def build(

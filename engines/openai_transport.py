@@ -65,24 +65,34 @@ class HttpReply:
 
 
 class Wire:
-    """Connections to `/chat/completions` under an address.
+    """Connections to one path under an address.
 
     Args:
         address: up to and with `/v1`; credentials and a query in it are kept.
         api_key: sent as a bearer token; default OPENAI_API_KEY, else "EMPTY", which local servers take.
         connections: how many at once.
         longest: bytes of a good answer that are read at most.
+        path: below the address.
+        content_type: of what is sent.
 
     Raises:
         UserError: no such address can exist, or its proxy is of a kind that cannot be used.
     """
 
-    def __init__(self, address: str, api_key: str | None, connections: int, longest: int) -> None:
+    def __init__(
+        self,
+        address: str,
+        api_key: str | None,
+        connections: int,
+        longest: int,
+        path: str = "chat/completions",
+        content_type: str = "application/json",
+    ) -> None:
         from yarl import URL
 
         try:
             base = URL(address)
-            self._url = (base / "chat" / "completions").with_query(base.query)
+            self._url = base.joinpath(*path.split("/")).with_query(base.query)
         except ValueError:
             base = URL()
         if not base.host:
@@ -93,7 +103,7 @@ class Wire:
         self._proxy = _proxy_of(self._url)
         self._connections = connections
         self._longest = longest
-        self._headers = {"Accept": "application/json", "Content-Type": "application/json"}
+        self._headers = {"Accept": "application/json", "Content-Type": content_type}
         self._headers |= {name: os.environ[key] for key, name in _ABOUT_US.items() if os.environ.get(key)}
         if base.user is None:
             key = api_key or os.environ.get("OPENAI_API_KEY") or "EMPTY"
@@ -128,7 +138,7 @@ class Wire:
             await self._session.close()
 
     async def post(self, body: bytes) -> HttpReply:
-        """Sends a JSON text and reads the whole answer.
+        """Sends a body and reads the whole answer.
 
         Raises:
             NoAnswer: no connection, or it was closed before anything came.

@@ -48,6 +48,7 @@ GROUPS = {
         "dedup": "Find duplicate questions, within a source and against earlier releases.",
         "tag": "Propose knowledge points, difficulty and answer variables.",
         "translate": "Translate questions, with checks that nothing is lost.",
+        "vary": "Make variants of questions: other pictures, other words, another type.",
         "subsets": "Propose members of a subset for review.",
     },
     "Publishing": {

@@ -42,7 +42,9 @@ MARK = "Built with `livek12 build`"
 CROISSANT = "croissant.json"
 WITHDRAWN = "withdrawn.csv"
 """Why questions were withdrawn: columns id, removed_in, reason."""
-METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS)
+VARIANTS = "variants.jsonl"
+"""What `livek12 vary` drew for each question, and what became of it."""
+METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS, VARIANTS)
 """Every file of a data set that is no table."""
 CANARY = "Benchmark questions, not for training. Canary GUID livek12:96b945c0-14b5-464b-9b67-6e213cdda2b5"
 """Stays the same in all releases, so that one search finds every copy."""

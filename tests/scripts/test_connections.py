@@ -163,6 +163,12 @@ def test_translate(ingested: Path, oracle: str, tmp_path: Path) -> None:
     quiet(watched(tmp_path, "translate", ingested, *how, "--out", tmp_path / "en"), 0, 1)
 
 
+def test_vary(data: Path, oracle: str, tmp_path: Path) -> None:
+    how = ["--config", "full", "--share", 1, "--judge", f"j@openai:{oracle}", "--model", f"m@openai:{oracle}"]
+    how += ["--style-model", f"p@openai:{oracle},backoff=0.01"]
+    quiet(watched(tmp_path, "vary", data, *how, "--out", tmp_path / "varied"), 0, 1)
+
+
 def test_subsets(data: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     how = ["propose", "complex_layout", "--data", data, "--out", sheet, "--pictures"]

@@ -107,28 +107,47 @@ def problems(source: str, target: str) -> list[str]:
         source: the text, its figures marked as [[figure-N]].
         target: its translation into English.
     """
-    found: list[str] = []
-    if not target.strip():
-        return ["there is no translation"]
-    if len(target) > 8 * len(source) + 400:
-        return ["it is far longer than the text"]
+    if rough := _no_text(source, target, "there is no translation"):
+        return rough
     ours, theirs = _Parts(source), _Parts(target)
+    return _lost(source, target, ours.letters, ours, theirs) + _added(source, target, ours, theirs)
+
+
+def problems_in_words(source: str, target: str) -> list[str]:
+    """What of a text was lost, changed or added by saying it in other words of its own language; empty: nothing found.
+
+    Words may change, and so no letters are compared but those that stand alone.
+
+    Args:
+        source: the text, its figures marked as [[figure-N]].
+        target: the same in other words.
+    """
+    if rough := _no_text(source, target, "there is no text"):
+        return rough
+    ours, theirs = _Parts(source), _Parts(target)
+    names = [word for word in ours.letters if len(word) == 1 and word not in "aAI"]
+    return _lost(source, target, names, ours, theirs) + _own_words(source, target, theirs)
+
+
+def _no_text(source: str, target: str, missing: str) -> list[str]:
+    if not target.strip():
+        return [missing]
+    return ["it is far longer than the text"] if len(target) > 8 * len(source) + 400 else []
+
+
+def _lost(source: str, target: str, names: Iterable[str], ours: _Parts, theirs: _Parts) -> list[str]:
+    """What a text says otherwise than the other, whatever their languages; `names` are words that have to stay."""
     checks: Iterable[tuple[str, Callable[[], Iterable[str]]]] = (
         ("figures", lambda: _order(ours.figures, theirs.figures)),
         ("formulas", lambda: _formulas(ours.formulas, theirs.formulas)),
         ("numbers", lambda: _numbers(ours, theirs)),
         ("commands outside of formulas", lambda: _counts(ours.commands, theirs.commands)),
         ("symbols", lambda: _symbols(ours, theirs)),
-        (
-            "letters",
-            lambda: [f"{word} is missing" for word in dict.fromkeys(ours.letters) if word not in theirs.letters],
-        ),
+        ("letters", lambda: [f"{word} is missing" for word in dict.fromkeys(names) if word not in theirs.letters]),
         ("parts", lambda: _order(ours.parts, theirs.parts)),
         ("blanks", lambda: _count("blanks", _blanks(source), _blanks(target))),
     )
-    for name, check in checks:
-        found += [f"{name}: {line}" for line in check()]
-    return found + _added(source, target, ours, theirs)
+    return [f"{name}: {line}" for name, check in checks for line in check()]
 
 
 def figure_marks(text: str) -> list[str]:
@@ -228,10 +247,7 @@ def _added(source: str, target: str, ours: _Parts, theirs: _Parts) -> list[str]:
     found = []
     if left := _FOREIGN.search(target):
         found.append(f"not translated: {one_line(left[0], 30)!r}")
-    if new := Counter(_MARKUP.findall(target)) - Counter(_MARKUP.findall(source)):
-        found.append(f"added markup: {one_line(next(iter(new)), 40)!r}")
-    if (talk := _TALK.search(theirs.plain)) and not _TOLD.search(source) and not _TALK.search(source):
-        found.append(f"added text: {one_line(talk[0], 40)!r}")
+    found += _own_words(source, target, theirs)
     clauses = len(_CLAUSE_END.findall(ours.plain)) + 1
     sentences = len(_SENTENCE_END.findall(theirs.plain))
     if sentences > clauses + 1:
@@ -244,6 +260,16 @@ def _added(source: str, target: str, ours: _Parts, theirs: _Parts) -> list[str]:
     words = len(re.findall(r"[A-Za-z]{2,}", theirs.plain))
     if meant >= 8 and words * 8 < meant:
         found.append(f"lost text: {words} words for {meant} characters")
+    return found
+
+
+def _own_words(source: str, target: str, theirs: _Parts) -> list[str]:
+    """Markup, and what a model says to the one who asked it."""
+    found = []
+    if new := Counter(_MARKUP.findall(target)) - Counter(_MARKUP.findall(source)):
+        found.append(f"added markup: {one_line(next(iter(new)), 40)!r}")
+    if (talk := _TALK.search(theirs.plain)) and not _TOLD.search(source) and not _TALK.search(source):
+        found.append(f"added text: {one_line(talk[0], 40)!r}")
     return found
 
 

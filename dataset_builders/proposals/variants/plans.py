@@ -1,0 +1,99 @@
+"""What is drawn for each question: whether it is in the sample, and which transforms it gets.
+
+Contract: everything follows from the seed and the question's id, so that neither order nor number of the others matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from livek12.core.errors import UserError
+from livek12.core.records import Question
+from livek12.dataset_builders.proposals.variants.conversion import conversions
+from livek12.dataset_builders.proposals.variants.rewriting import PARAPHRASE, TYPE, WORDS, can_be_asked
+
+PAD, INVERT, STYLE = "pad", "invert", "style"
+OF_PICTURES = (PAD, INVERT, STYLE)
+OF_TEXT = (WORDS, PARAPHRASE, TYPE)
+TRANSFORMS = (*OF_PICTURES, *OF_TEXT)
+"""MDK12-Bench, "Dynamic evaluation": three of pictures, three of text."""
+SHARE = 0.5
+"""Half of the questions ("Dynamic evaluation results")."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is done to one question.
+
+    Attributes:
+        picture: a transform of all its pictures; "" for none.
+        text: a transform of its text; "" for none.
+        rule: the type that a rule gives it, where `text` is `type` and a rule is sound.
+    """
+
+    picture: str = ""
+    text: str = ""
+    rule: str = ""
+
+    @property
+    def transforms(self) -> list[str]:
+        """The names of what is done, pictures first."""
+        return [name for name in (self.picture, self.text) if name]
+
+
+def random_of(seed: int, *what: str) -> Random:
+    """A generator of its own for each thing that is drawn."""
+    return Random(int.from_bytes(hashlib.sha256("\0".join([str(seed), *what]).encode()).digest()[:8], "big"))
+
+
+def sample(questions: Sequence[Question], share: float, seed: int) -> list[Question]:
+    """The drawn share of the questions, in their order.
+
+    Raises:
+        UserError: the share is none.
+    """
+    if not 0 < share <= 1:
+        raise UserError(f"--share {share}: give a share of the questions above 0 and up to 1")
+    count = max(1, round(share * len(questions)))
+    ranked = sorted(questions, key=lambda question: random_of(seed, question.id, "sample").random())
+    drawn = {question.id for question in ranked[:count]}
+    return [question for question in questions if question.id in drawn]
+
+
+def plan(question: Question, seed: int, offered: Collection[str], model: bool) -> Changes:
+    """Draws one transform of the pictures and one of the text, evenly among those that can be made.
+
+    Args:
+        question: with its pictures.
+        seed: of all that is drawn.
+        offered: names among `TRANSFORMS`.
+        model: whether there is a model for the texts.
+    """
+    pictures = [name for name in OF_PICTURES if name in offered and question.images]
+    rules = conversions(question) if TYPE in offered else {}
+    texts = [
+        name
+        for name in OF_TEXT
+        if name in offered and ((name == TYPE and rules) or (model and can_be_asked(question, name)))
+    ]
+    picture = random_of(seed, question.id, "picture").choice(pictures) if pictures else ""
+    text = random_of(seed, question.id, "text").choice(texts) if texts else ""
+    rule = random_of(seed, question.id, "rule").choice(list(rules)) if text == TYPE and rules else ""
+    return Changes(picture, text, rule)
+
+
+def why_none(question: Question, offered: Collection[str], model: bool) -> str:
+    """Why nothing of what is offered can be done to a question, on one line."""
+    reasons = []
+    if set(offered) & set(OF_PICTURES) and not question.images:
+        reasons.append("it has no pictures")
+    if set(offered) & set(OF_TEXT):
+        kind = question.question_type
+        reasons.append(
+            f"no rule converts its type ({kind}) soundly" if TYPE in offered else "its text cannot be varied"
+        )
+        reasons[-1] += "" if model else " and there is no --model"
+    return " and ".join(reasons) or "nothing is offered"

@@ -1,0 +1,241 @@
+"""Writes records as a data set: Parquet and what describes it.
+
+Contract: what fails or is killed leaves an earlier data set as it was (see `workspace`); rows that were left out are in
+the log, and what is sound is still written.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.records import Page
+from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, Log, PageKey, Records, not_from_pages, page_keys
+from livek12.dataset_builders.builder import Layout
+from livek12.dataset_builders.reading.workers import COLLECTED
+from livek12.dataset_builders.registry import builder_of
+from livek12.dataset_builders.writing.card import write_metadata
+from livek12.dataset_builders.writing.layouts import as_stored, split_of
+from livek12.dataset_builders.writing.membership import MemberRow, read_members, write_members
+from livek12.dataset_builders.writing.parquet import Counts, TableWriters
+from livek12.dataset_builders.writing.releases import Base
+from livek12.dataset_builders.writing.statistics import Statistics
+from livek12.dataset_builders.writing.workspace import check_out, prefix, replace, workspace
+
+MIB = 1 << 20
+
+
+@dataclass
+class BuildReport:
+    """What a build read, wrote and left out.
+
+    Attributes:
+        rows_read: rows found in the sources.
+        skipped: one line a row that is left out.
+        notes: one line a thing worth knowing about what was kept.
+        configs: rows of each config, by split.
+        statistics: what `statistics.json` holds.
+        bytes: size of the data set.
+    """
+
+    benchmark: str
+    out: Path
+    rows_read: int
+    skipped: list[str]
+    notes: list[str]
+    configs: Counts
+    statistics: Mapping[str, Any]
+    bytes: int
+
+    @property
+    def written(self) -> int:
+        """Questions in the data set, each counted once."""
+        return int(self.statistics["all"]["questions"])
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole for a program."""
+        said = {name: value for name, value in vars(self).items() if name != "statistics"}
+        return {**said, "out": str(self.out), "questions": self.written}
+
+    def lines(self) -> list[str]:
+        """The report for a person, one line a fact."""
+        images = self.statistics["all"]["numbers"].get("image_bytes", {}).get("n", 0)
+        pages = self.statistics["pages"]["pages"]
+        return [
+            *self.skipped,
+            *self.notes,
+            *(
+                f"config {config}: " + ", ".join(f"{split} {rows}" for split, rows in splits.items())
+                for config, splits in self.configs.items()
+            ),
+            *self._sizes(),
+            f"{self.benchmark}: {self.rows_read} rows read, {self.written} questions with {images} images"
+            f"{f', {pages} pages' if pages else ''} written, {len(self.skipped)} left out: {self.out}",
+        ]
+
+    def _sizes(self) -> list[str]:
+        """What storing pages once comes to, against storing them with each of their questions."""
+        pages = self.statistics["pages"]
+        if not pages["image_only_questions"]:
+            return []
+        stored, unshared = pages["bytes"], pages["bytes_if_stored_with_each_question"]
+        otherwise = self.bytes - stored + unshared
+        return [
+            f"pages: stored once {stored / MIB:.1f} MiB, with each of their questions {unshared / MIB:.1f} MiB"
+            f" ({unshared / max(stored, 1):.1f} times); the data set has {self.bytes / MIB:.1f} MiB,"
+            f" otherwise {otherwise / MIB:.1f} MiB ({otherwise / self.bytes:.1f} times)"
+        ]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What a data set has besides the records that are written: an earlier one's, and members of subsets."""
+
+    older: Base | None = None
+    base: str = ""
+    members: Sequence[MemberRow] = ()
+
+
+def write(
+    benchmark: str,
+    records: Records,
+    layout: Layout,
+    out: Path,
+    log: Log,
+    step: Callable[[], None] = lambda: None,
+    shown: str = "",
+    carried: Carried | None = None,
+    beside: Callable[[Path], None] = lambda folder: None,
+) -> BuildReport:
+    """Writes records as a data set, which takes the place of `out` once it is whole.
+
+    Args:
+        benchmark: the name of the data set.
+        records: pages, then questions.
+        layout: configs and splits.
+        out: folder of the data set.
+        log: takes what is worth knowing.
+        step: called once a record.
+        shown: the source, for messages.
+        carried: what it has besides.
+        beside: writes further files of `METADATA` into the folder.
+
+    Raises:
+        UserError: no question was among the records, or `out` cannot be written.
+    """
+    carried = carried or Carried()
+    out, older = out.absolute(), carried.older
+    check_out(out)
+    try:
+        with workspace(out) as scratch, _few_collections():
+            folder = scratch / "data"
+            folder.mkdir()
+            tables, statistics = _write(records, layout, folder, log, step)
+            members = list(carried.members)  # which reading the records has filled
+            if older:
+                older.carry(folder)
+                members = [*read_members(older.folder), *members]
+                statistics.merge(older.statistics)
+                tables = {
+                    table: _sum([tables.get(table, {}), older.counts.get(table, {})])
+                    for table in {**tables, **older.counts}
+                }
+                log.notes.append(f"{older.questions} questions carried over from {carried.base}")
+            if not statistics.questions:
+                raise UserError(f"{shown}: no question could be read{_first(log.skipped)}")
+            write_members(folder, members)
+            configs = _configs(layout, tables)
+            log.notes += [
+                f"config {config}: left out, {_why_empty(config, tables)}"
+                for config in layout.configs
+                if config not in configs
+            ]
+            summary = statistics.summary(benchmark, configs)
+            beside(folder)
+            write_metadata(folder, summary, configs)
+            size = sum(file.stat().st_size for file in folder.rglob("*.parquet"))
+            replace(out, folder, scratch / "old")
+    except OSError as error:
+        raise UserError(f"{_at_fault(error, out)}: {error.strerror or error}; nothing was changed") from None
+    counts = {config: _sum([tables[table] for table in parts]) for config, parts in configs.items()}
+    return BuildReport(benchmark, out, log.read, log.skipped, log.notes, counts, summary, size)
+
+
+def _at_fault(error: OSError, out: Path) -> str:
+    """What could not be used: the file that the error names, unless it is the build's own."""
+    named = Path(error.filename) if isinstance(error.filename, str) else out
+    own = (
+        named in (out, *out.parents)
+        or out in named.parents
+        or any(part.startswith(prefix(out)) for part in named.parts)
+    )
+    return f"cannot write {out}" if own else f"cannot use {named}"
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(COLLECTED, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _write(
+    records: Records, layout: Layout, folder: Path, log: Log, step: Callable[[], None]
+) -> tuple[Counts, Statistics]:
+    statistics, pages = Statistics(), set[PageKey]()
+    unpaged: Counter[str] = Counter()
+    with TableWriters(folder) as writers:
+        for record in records:
+            split = split_of(record)
+            step()
+            if isinstance(record, Page):
+                writers.write(PAGES, split, record)
+                statistics.add_page(record, split)
+                pages.add((record.paper_id, record.page_number))
+                continue
+            tables = list(layout.tables(record, pages))
+            statistics.add(record, tables, split)
+            for table in tables:
+                writers.write(table, split, as_stored(table, record))
+            if pages and IMAGE_ONLY in builder_of(record.benchmark).layout.configs and IMAGE_ONLY not in tables:
+                unpaged[split] += 1
+                if page_keys(record):
+                    log.note(split, record.id, f"{not_from_pages(record, pages)}: not in {IMAGE_ONLY}")
+        counts = writers.counts
+    log.notes += [
+        f"{IMAGE_ONLY} {split}: {count} questions cannot be asked from page images" for split, count in unpaged.items()
+    ]
+    return counts, statistics
+
+
+def _configs(layout: Layout, tables: Counts) -> dict[str, tuple[str, ...]]:
+    """The configs that hold rows, with the tables they are made of; the pages last."""
+    present = {config: tuple(part for part in parts if part in tables) for config, parts in layout.configs.items()}
+    if PAGES in tables:
+        present[PAGES] = (PAGES,)
+    return {config: parts for config, parts in present.items() if parts}
+
+
+def _why_empty(config: str, tables: Counts) -> str:
+    no_pages = config == IMAGE_ONLY and PAGES not in tables
+    return "the source has no page images" if no_pages else "no question belongs to it"
+
+
+def _sum(tables: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for splits in tables:
+        total.update(splits)
+    return dict(total)
+
+
+def _first(lines: Sequence[str]) -> str:
+    return f" ({len(lines)} rows left out; the first: {lines[0]})" if lines else ""
