@@ -7,26 +7,22 @@ other machine.
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.extras import install
-from livek12.core.serving import listen, shown_host
+from livek12.core.page_server import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.review import pictures, view
-from livek12.dataset_builders.review.guard import Guard
 from livek12.dataset_builders.review.store import BadText, NotStored, ReviewStore
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 STATIC = Path(__file__).resolve().parent / "static"
-_SERVED = {"review.js": "text/javascript", "parts.js": "text/javascript", "review.css": "text/css"}
 
 
 def serve(
@@ -45,47 +41,15 @@ def serve(
     Raises:
         UserError: the address cannot be taken, or FastAPI or uvicorn is not installed.
     """
-    listening = listen(host, port)
-    try:
-        import uvicorn
-
-        app = make_app(store, rendering, reviewer)
-    except ImportError as error:
-        raise UserError(f"the review page needs {error.name}: {install('review')}") from None
-    port = listening.getsockname()[1]
-    token = secrets.token_urlsafe(24)
-    guard: Any = Guard(app, host, port, token)  # uvicorn's own types spell out every kind of message
-    config = uvicorn.Config(guard, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1)
-    ready(f"http://{shown_host(host)}:{port}/?token={token}")
-    uvicorn.Server(config).run(sockets=[listening])
+    serve_page(lambda: make_app(store, rendering, reviewer), host, port, ready)
 
 
 def make_app(store: ReviewStore, rendering: view.Rendering, reviewer: str) -> FastAPI:
     """The application, without its guard."""
-    from fastapi import FastAPI
-
-    app = FastAPI(openapi_url=None, redirect_slashes=False)
-    _add_page(app)
+    app = page_app(STATIC, ("review.js", "parts.js", "review.css"))
     _add_pictures(app, store)
     _add_data(app, store, rendering, reviewer)
     return app
-
-
-def _add_page(app: FastAPI) -> None:
-    from fastapi import HTTPException, Response
-
-    def answer(name: str, media_type: str) -> Response:
-        return Response((STATIC / name).read_bytes(), media_type=media_type, headers={"Cache-Control": "no-store"})
-
-    @app.get("/")
-    def page() -> Any:
-        return answer("index.html", "text/html")
-
-    @app.get("/review/static/{name}")
-    def static(name: str) -> Any:
-        if name not in _SERVED:
-            raise HTTPException(404, "there is no such file")
-        return answer(name, _SERVED[name])
 
 
 def _add_pictures(app: FastAPI, store: ReviewStore) -> None:

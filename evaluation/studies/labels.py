@@ -112,9 +112,8 @@ def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
             try:
                 if row is None:
                     raise ValueError("not a JSON object")
-                known = _known(row)
+                labels.append(label_of(row, place))
                 unread |= row.keys() - {*COLUMNS, *_ALIASES}
-                labels.append(_label(known, place))
             except (ValueError, TypeError) as error:
                 bad += 1
                 if bad <= _TOLD:
@@ -169,7 +168,17 @@ def _known(row: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _label(row: Mapping[str, Any], place: str) -> Label:
+def label_of(given: Mapping[str, Any], place: str = "") -> Label:
+    """The label of one row.
+
+    Args:
+        given: the row; empty cells say nothing.
+        place: file and line.
+
+    Raises:
+        ValueError: the row cannot be used.
+    """
+    row = _known(given)
     if "question_id" not in row:
         raise ValueError("no question_id")
     share, id = _share(row), str(row["question_id"])
@@ -301,7 +310,7 @@ def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple
         elif found[0].response and label.response_sha256 not in (None, found[0].response.sha256):
             strangers.append((label, f"{_named(label)}: the label is of another response than the run's"))
         else:
-            _check_kind(label, found[0])
+            check_kind(label, found[0])
             pairs.append((replace(label, task=found[0].task), found[0]))
     return pairs, strangers
 
@@ -323,7 +332,12 @@ def refuse_strangers(runs: Sequence[Sequence[Stranger]]) -> None:
         raise UserError(f"{first}{more}")
 
 
-def _check_kind(label: Label, row: Row) -> None:
+def check_kind(label: Label, row: Row) -> None:
+    """Refuses a kind of error that the answer's benchmark does not have.
+
+    Raises:
+        UserError: it has none of that name.
+    """
     kinds = error_types(row.question.benchmark)
     if label.error_type and kinds is not None and label.error_type not in {kind.name for kind in kinds}:
         names = ", ".join(kind.name for kind in kinds) or "none"

@@ -1,4 +1,4 @@
-"""`livek12 review`: people confirm what `ingest` found, on a page in their browser; accepted questions are exported."""
+"""`livek12 review`: people confirm what `ingest` found, or label the answers of a run, on a page in their browser."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from livek12.core.errors import UserError
 from livek12.core.progress import tell
 from livek12.scripts import options
 
@@ -19,7 +20,9 @@ app = options.command()
 
 @app.command(epilog=options.example("livek12 review mine"))
 def review(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder made by `livek12 ingest`.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder made by `livek12 ingest`, or a run folder to label.")
+    ],
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to serve at; 0 takes a free one.")] = 7860,
     host: Annotated[
         str, typer.Option("--host", help="Address to serve at; by default this machine's own.")
@@ -32,9 +35,30 @@ def review(
         Path | None, typer.Option("--pdfs", help="With --export: where the PDFs lie, to cut moved figures from.")
     ] = None,
     status: Annotated[bool, typer.Option("--status", help="Print the state of the review, and serve nothing.")] = False,
+    rater: Annotated[
+        str, typer.Option("--rater", help="Of a run: your name; default: that of the system's user.")
+    ] = "",
+    plan: Annotated[
+        Path | None, typer.Option("--plan", help="Of a run: which answers; default: RUN/label-plan.jsonl, else all.")
+    ] = None,
+    data: Annotated[str, typer.Option("--data", help="Of a run: where its data set lies now, if it was moved.")] = "",
+    show_verdict: Annotated[
+        bool, typer.Option("--show-verdict", help="Of a run: show what it decided; labels are then not blind.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Review ingested questions on a page in the browser."""
+    """Review ingested questions, or label the answers of a run, on a page in the browser."""
+    if (folder / "run.json").is_file():
+        if export is not None or pdfs is not None:
+            raise UserError(
+                f"{folder}: is a run folder, whose labels lie in it: --export and --pdfs are for ingested ones"
+            )
+        _label(folder, rater or reviewer or _user(), plan, data, show_verdict, status, host, port, as_json)
+        return
+    if rater or plan is not None or data or show_verdict:
+        raise UserError(
+            f"{folder}: is no run folder (no run.json): --rater, --plan, --data, --show-verdict are for runs"
+        )
     from livek12.dataset_builders.review.export import export as run
     from livek12.dataset_builders.review.store import ReviewStore
     from livek12.dataset_builders.review.view import summary
@@ -64,6 +88,44 @@ def _serve(store: Any, reviewer: str, host: str, port: int, as_json: bool) -> No
             tell(f"reviewing {store.root} as {reviewer}: open {address} (Ctrl+C ends it; all is stored as you go)")
 
     serve(store, Rendering(render, render_answer), reviewer, host, port, ready)
+
+
+def _label(
+    folder: Path,
+    rater: str,
+    plan: Path | None,
+    data: str,
+    show_verdict: bool,
+    status: bool,
+    host: str,
+    port: int,
+    as_json: bool,
+) -> None:
+    import json
+
+    from livek12.core.progress import warn
+    from livek12.evaluation.labelling.opening import open_labels, progress
+    from livek12.evaluation.labelling.server import serve
+
+    if status:
+        said = progress(folder, plan, warn)
+        if as_json:
+            typer.echo(json.dumps(said, ensure_ascii=False))
+        else:
+            tell(f"{folder}: {said['answers']} answers to label")
+            for name, labelled in said["raters"].items():
+                tell(f"{name}: {labelled} labelled")
+        return
+
+    def ready(address: str) -> None:
+        if as_json:
+            typer.echo(json.dumps({"url": address, "rater": rater}))
+        else:
+            tell(f"labelling {folder} as {rater}: open {address} (Ctrl+C ends it; all is stored as you go)")
+
+    store, shown = open_labels(folder, plan, data, show_verdict, warn)
+    with store:
+        serve(store, shown, rater, host, port, ready)
 
 
 def _user() -> str:

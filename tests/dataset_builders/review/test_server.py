@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from livek12.dataset_builders.review.guard import Guard
+from livek12.core.guard import Guard
 from livek12.dataset_builders.review.server import make_app
 from livek12.dataset_builders.review.store import ReviewStore
 from livek12.dataset_builders.review.view import Rendering
@@ -212,9 +212,10 @@ def test_the_page_points_nowhere_else_and_its_policy_forbids_it(ports: tuple[int
     assert "*" not in policy
     assert headers["x-frame-options"] == "DENY"
     assert "access-control-allow-origin" not in headers
-    kinds = {"review.js": "text/javascript", "parts.js": "text/javascript", "review.css": "text/css"}
+    kinds = dict.fromkeys(("review.js", "parts.js", "page.js"), "text/javascript")
+    kinds |= dict.fromkeys(("review.css", "page.css"), "text/css")
     named = re.findall(r'(?:src|href)="([^"]*)"', body.decode())
-    assert set(named) == {"data:,", "review/static/review.css", "review/static/review.js"}
+    assert set(named) == {"data:,", *(f"review/static/{name}" for name in ("page.css", "review.css", "review.js"))}
     for name, kind in kinds.items():
         status, headers, body = ask(ports[0], f"/review/static/{name}")
         assert (status, headers["content-type"]) == (200, f"{kind}; charset=utf-8")

@@ -1,4 +1,4 @@
-"""Who may talk to the review server: an ASGI layer before everything else.
+"""Who may talk to a server of pages: an ASGI layer before everything else.
 
 Contract: a request passes only with a Host that is ours (no DNS rebinding), with the token's cookie (other users of
 this machine reach loopback too), from our own page where it changes something (no cross-site requests), and to an

@@ -1,0 +1,1 @@
+"""The page on which people label the answers of a run: right or wrong, marks, errors."""

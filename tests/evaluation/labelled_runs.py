@@ -1,0 +1,79 @@
+"""Small run folders with answers to label, one of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from livek12.core.records import Key, Option, Question, Response, Sampling, Verdict
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_spec import RunSpec, TaskSpec
+
+HOSTILE = (
+    "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> $\\href{javascript:window.pwned=3}{x}$ "
+    "$\\includegraphics{/etc/passwd}$ [go](javascript:pwned=4) ![](http://elsewhere.test/x.png) <style>*{}</style>"
+)
+TASKS = {"livek12": "livek12_text_only", "kmmmu": "kmmmu", "mdk12": "mdk12", "cfe": "cfe_text"}
+
+
+def question(benchmark: str, number: int, text: str = "What is $1+1$?") -> Question:
+    return Question(
+        id=f"{benchmark}-q{number}",
+        benchmark=benchmark,
+        language="en",
+        subject="math",
+        question_type="single_choice",
+        question=text,
+        options=[Option(label=label, text=text) for label in "AB"],
+        answer=["B"],
+        points=4.0,
+        number=str(number),
+        solution=text,
+    )
+
+
+def verdict(response: Response, right: bool) -> Verdict:
+    points = 4.0 * right
+    return Verdict(
+        key=response.key, response_sha256=response.sha256, state="graded", points=points, low=points, high=points,
+        max_points=4, correct=right, judge="secret-judge", reason="secret reason",
+    )  # fmt: skip
+
+
+def make_run(
+    path: Path,
+    benchmarks: Iterable[str] = ("livek12",),
+    each: int = 3,
+    text: str = "It is $2$, so **B**.",
+    trials: int = 1,
+) -> RunFolder:
+    """A run whose answers say `text`; its task's questions too where `text` is hostile."""
+    shown = text if "<" in text else "What is $1+1$?"
+    questions = {TASKS[name]: [question(name, n, shown) for n in range(1, each + 1)] for name in benchmarks}
+    tasks = [
+        TaskSpec(
+            name=name,
+            version=1,
+            modality="text_only",
+            prompt_sha256="p" * 64,
+            data="nowhere",
+            data_sha256="d" * 64,
+            questions=each,
+            sampling=Sampling(),
+        )
+        for name in questions
+    ]
+    run = RunFolder.create_or_resume(path, RunSpec(model="m", engine="openai", tasks=tasks, trials=trials), questions)
+    with run.writer("responses") as responses, run.writer("verdicts") as verdicts:
+        for task, asked in questions.items():
+            for one in asked:
+                for trial in range(trials):
+                    key = Key(task=task, question_id=one.id, trial=trial)
+                    said = Response(
+                        key=key, text=text, reasoning=text, finish_reason="stop", engine="openai", model="m"
+                    )
+                    responses.append(said)
+                    verdicts.append(verdict(said, one.number == "1"))
+    run.amend(judges=dict.fromkeys(questions, "secret-judge"))
+    run.leave()
+    return run
