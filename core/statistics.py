@@ -1,4 +1,4 @@
-"""Statistics of exams: intervals, resampling, pass@k, paired tests.
+"""Statistics of exams: intervals of shares, pass@k, paired tests and their power.
 
 Contract: small pure functions; whatever is drawn is drawn from a seed, so that equal input gives equal output.
 A statistic that does not exist (no observations, no spread to estimate) is None, never a stand-in number.
@@ -17,13 +17,9 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Bools: TypeAlias = NDArray[np.bool_]
     Indices: TypeAlias = NDArray[np.intp]
-    Draws: TypeAlias = NDArray[np.uint8]
 
-_BLOCK = 4096
-"""Clusters (or resamples) worked on at once: bounds the memory, changes no result."""
-
-_MAX_DRAWS = 2**26
-"""Most bytes of resample counts held at once."""
+_BLOCK = 2**20
+"""Signs that are drawn at once: bounds the memory, changes no result."""
 
 
 def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -43,16 +39,6 @@ def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float,
     centre = (p + z * z / (2 * n)) / shrink
     half = z / shrink * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     return max(0.0, centre - half), min(1.0, centre + half)
-
-
-def unseen_interval(value: float, n: int, lowest: float, highest: float, level: float = 0.95) -> tuple[float, float]:
-    """Interval of a mean of n values that all turned out equal, though each could lie between `lowest` and `highest`.
-
-    What n draws never showed has a chance of at most u, Wilson's upper end for 0 of n; at worst it is the extreme:
-    value - u·(value - lowest) to value + u·(highest - value). For n right or n wrong answers it is Wilson's interval.
-    """
-    unseen = wilson_interval(0, n, level)[1]
-    return value - unseen * (value - lowest), value + unseen * (highest - value)
 
 
 def mean_std(values: Sequence[float]) -> tuple[float | None, float | None]:
@@ -85,70 +71,6 @@ def grouped_sums(codes: Indices, values: Floats, groups: int) -> Floats:
     return np.asarray(np.bincount(codes, values, groups), dtype=np.float64)
 
 
-def resample_counts(clusters: int, resamples: int, seed: int) -> Draws:
-    """How often each cluster comes up when as many are drawn with replacement, time and again.
-
-    Args:
-        clusters: how many there are.
-        resamples: how often to draw; lowered where the counts would take more than 64 MiB.
-        seed: of the draw.
-
-    Returns:
-        Draws, shape (clusters, resamples).
-    """
-    import numpy as np
-
-    rng = np.random.default_rng(seed)
-    resamples = max(1, min(resamples, _MAX_DRAWS // max(1, clusters)))
-    counts: Draws = np.empty((resamples, clusters), np.uint8)
-    for row in counts:
-        row[:] = np.bincount(rng.integers(clusters, size=clusters), minlength=clusters)
-    return np.ascontiguousarray(counts.T)
-
-
-def resampled_sums(contributions: Floats, counts: Draws, members: Indices) -> Floats:
-    """Sums over resampled clusters: the step that all bootstrapped ratios share.
-
-    Args:
-        contributions: what each member cluster adds to each of m sums, shape (members, m).
-        counts: from `resample_counts`, shape (clusters, resamples).
-        members: rows of `counts` that the contributions belong to; the other clusters add nothing.
-
-    Returns:
-        Shape (m, resamples).
-    """
-    import numpy as np
-
-    sums = np.zeros((contributions.shape[1], counts.shape[1]))
-    for start in range(0, len(members), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        sums += contributions[block].T @ counts[members[block]].astype(np.float64)
-    return sums
-
-
-def percentile_intervals(samples: Floats, level: float = 0.95) -> Floats:
-    """Central percentile interval of each row of bootstrap samples (Efron & Tibshirani 1993, section 13.3).
-
-    Samples that are not a number (a resample in which a small group did not occur) are left out.
-
-    Args:
-        samples: shape (m, resamples).
-        level: coverage aimed at.
-
-    Returns:
-        Lower and upper ends, shape (m, 2); not a number where no sample is one.
-    """
-    import warnings
-
-    import numpy as np
-
-    tail = (1 - level) / 2
-    find = np.nanquantile if np.isnan(samples).any() else np.quantile
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.asarray(find(samples, [tail, 1 - tail], axis=1).T, dtype=np.float64)
-
-
 def mcnemar_exact(only_a: int, only_b: int) -> float:
     """Two-sided exact McNemar test: is either of two runs right more often where exactly one is right?
 
@@ -169,8 +91,10 @@ def sign_flip_tests(differences: Floats, *, permutations: int = 9999, seed: int 
 
     The statistic is |Σ d|; under the null every d may as well be -d (Fisher 1935, section 21). All 2^m sign
     patterns are tried for up to 13 differences other than 0; beyond, a random sample of them with the pattern
-    seen counted among them, p = (1 + hits) / (1 + permutations) (Phipson & Smyth 2010). The sample hangs on n and
-    the seed alone: it is made once for all tests, and the p of one is the same whatever it is tested with.
+    seen counted among them, p = (1 + hits) / (1 + permutations) (Phipson & Smyth 2010). Where that sample is too
+    small to tell, p is at most 3.178 times the normal tail at Σd / √Σd², which bounds every such test (Bentkus &
+    Dzindzalieta 2015, theorem 1.1): many pairs of runs need a p far below one in ten thousand. The sample hangs on n
+    and the seed alone: it is made once for all tests, and the p of one is the same whatever it is tested with.
 
     Args:
         differences: those of each test in a column, shape (n, tests).
@@ -203,11 +127,13 @@ def _sampled_flips(d: Floats, permutations: int, seed: int) -> Floats:
 
     total, seen = d.sum(axis=0), _seen(d)
     rng = np.random.default_rng(seed)
-    hits, block = np.zeros(d.shape[1]), max(1, _BLOCK * 256 // len(d))
+    hits, block = np.zeros(d.shape[1]), max(1, _BLOCK // len(d))
     for start in range(0, permutations, block):
         flips = rng.integers(2, size=(min(block, permutations - start), len(d)), dtype=np.uint8)
         hits += np.count_nonzero(np.abs(2 * (flips.astype(np.float64) @ d) - total) >= seen, axis=0)
-    return np.asarray((1 + hits) / (1 + permutations))
+    sampled = (1 + hits) / (1 + permutations)
+    high = np.abs(total) / np.sqrt(2 * (d**2).sum(axis=0))
+    return np.minimum(sampled, [3.178 * math.erfc(value) for value in high])
 
 
 def _seen(d: Floats) -> Floats:
@@ -215,6 +141,76 @@ def _seen(d: Floats) -> Floats:
     import numpy as np
 
     return np.asarray(np.abs(d.sum(axis=0)) - 1e-9 * np.abs(d).sum(axis=0))
+
+
+def clustered_t_test(differences: Floats, clusters: Indices) -> float:
+    """Two-sided t test of a mean difference of 0, by clusters (Liang & Zeger 1986, with G - 1 degrees of freedom).
+
+    The variance is that of the clusters' sums, and never less than that of single differences.
+
+    Args:
+        differences: of each question.
+        clusters: which cluster each is in, 0 to G - 1, G ≥ 2.
+    """
+    groups = int(clusters.max()) + 1
+    variance = len(differences) ** 2 * _mean_variance(differences, clusters)
+    total = float(differences.sum())
+    return 1.0 if not total else t_tail(total / math.sqrt(variance), groups - 1) if variance > 0 else 0.0
+
+
+def t_tail(t: float, freedom: int) -> float:
+    """The probability that |t| of Student is at least so large (Abramowitz & Stegun 26.7.3 and 26.7.4)."""
+    angle = math.atan(abs(t) / math.sqrt(freedom))
+    cos2 = math.cos(angle) ** 2
+    odd = freedom % 2
+    term = total = math.cos(angle) if odd else 1.0
+    for i in range(3 if odd else 2, freedom - 1, 2):
+        term *= cos2 * (i - 1) / i
+        total += term
+    within = 2 / math.pi * (angle + (math.sin(angle) * total if freedom > 1 else 0)) if odd else math.sin(angle) * total
+    return max(0.0, min(1.0, 1 - within))
+
+
+def questions_needed(differences: Floats, clusters: Indices, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
+    """How many questions like these would show a difference as large as theirs.
+
+    n·v·(z₁₋α/₂ + z_power)² / mean², v the variance of the mean (by clusters, where that is more); one difference more,
+    as signs come in steps; and at least as many as it takes for six that differ, below which no sign test has p < 0.05.
+
+    Args:
+        differences: of each question.
+        clusters: which cluster each is in, from 0 on.
+        alpha: of the two-sided test.
+        power: chance that it finds the difference.
+
+    Returns:
+        None where the difference is 0, or of one question alone.
+    """
+    from statistics import NormalDist
+
+    import numpy as np
+
+    n, mean = len(differences), float(differences.mean()) if len(differences) else 0.0
+    differing = np.abs(differences[differences != 0])
+    if n < 2 or not len(differing) or abs(mean) <= 1e-12 * float(differing.max()):
+        return None
+    z = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)
+    spread = n * _mean_variance(differences, clusters)
+    enough = z * z * spread / mean**2 + float(differing.mean()) / abs(mean)
+    return math.ceil(max(enough, 6 * n / len(differing)) - 1e-9)
+
+
+def _mean_variance(differences: Floats, clusters: Indices) -> float:
+    """Of the mean of differences: the larger of that over single ones and that over clusters."""
+    import numpy as np
+
+    n, left = len(differences), differences - differences.mean()
+    groups = int(clusters.max()) + 1
+    single = float(n / (n - 1) * (left @ left))
+    if groups < 2:
+        return single / n**2
+    sums = np.bincount(clusters, left, groups)
+    return max(single, float(groups / (groups - 1) * (sums @ sums))) / n**2
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

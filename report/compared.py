@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from livek12.report.marks import STATE_WORDS, UNDECIDED, shown
+from livek12.core.scoring.ranks import ALPHA
+from livek12.report.marks import STATE_WORDS, UNDECIDED, interval_heading, shown
 from livek12.report.markup import clean
 from livek12.report.ranking import (
-    ALPHA,
     METRICS,
     Ranking,
+    about,
     in_words,
     is_known,
     is_share,
     p_value,
     ranges,
+    rank_range,
     ranking,
     verdict,
 )
@@ -40,8 +42,17 @@ COUNTS = {
 }
 """What is counted of each run's answers, and how the column is called."""
 TIED = (
-    f"Tied: the data cannot tell the two apart, for p ≥ {ALPHA} after Holm's adjustment for all pairs, or for a 95 %"
-    " interval of the difference, which counts what is undecided either way, that reaches 0."
+    f"Tied: the data cannot tell the two apart, for p ≥ {ALPHA} after Holm's adjustment for all pairs of all tasks, or"
+    " for a 95 % interval of the difference, which counts what is undecided either way, that reaches 0. Rank: the best"
+    " and the worst that this leaves open."
+)
+NEEDED = (
+    "Needs: about so many questions like these would show a difference as large as the one seen"
+    f" (80 % power, α {ALPHA}, one test)."
+)
+OPEN = (
+    'A range in a column of marks is that of what is undecided, counted as 0 and as full; "95 % + open" reaches from'
+    " the lower end of the interval at worst to the upper end at best."
 )
 MANY_PAIRS = 15
 """Beyond these only the pairs with the first run are printed."""
@@ -71,10 +82,12 @@ def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column
             written = [shown(metric, estimate) if estimate else None for estimate in found]
             heading = in_words(metric) + (" %" if is_share(metric) else "")
             values = Column(heading, [each.text if each else "–" for each in written])
-            groups.append([values, Column("95 %", [each.ci if each else "" for each in written])])
+            ends = Column(interval_heading(written, "95 %"), [each.ci if each else "" for each in written])
+            groups.append([values, ends])
     if len(ranked.names) > 1:
         tied = [ranges(ranked.tied(run)) or "–" for run, _ in enumerate(ranked.names, 1)]
-        groups[:1] = [[*(groups[0] if groups else []), Column("tied with", tied)]]
+        rank = [rank_range(ranked, name) for name in ranked.names]
+        groups[1:1] = [[Column("rank", rank)], [Column("tied with", tied)]]
     for state, word in COUNTS.items():
         counts = [counted(comparison["counts"][name], state) for name in ranked.names]
         if any(counts) and (state != "questions" or len(set(counts)) > 1):
@@ -101,12 +114,13 @@ def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Colu
     return [
         Column("pair", [f"{one} − {other}" for one, other in pairs]),
         Column("difference", [difference.text for difference in differences]),
-        Column("95 %", [difference.ci for difference in differences]),
+        Column(interval_heading(differences, "95 %"), [difference.ci for difference in differences]),
         Column("p", [p_value(test["p"]) for test in tests]),
         Column("p (Holm)", [p_value(test["p_holm"]) for test in tests]),
         Column("better", [str(pair[0]) if test.told else "–" for pair, test in zip(pairs, found, strict=True)]),
+        Column("needs", [about(test.found["needed"]) for test in found]),
         Column("shared", [str(test.shared) for test in found]),
-        Column("undecided", [str(test["undecided"]) for test in tests]),
+        Column("open", [str(test["undecided"]) for test in tests]),
     ]
 
 
@@ -140,10 +154,16 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
 
 def remarks(result: Comparison) -> list[str]:
     """What explains the tables."""
-    tied = any(pair["metrics"] for task in result["tasks"].values() for pair in task["pairs"])
+    tasks = result["tasks"].values()
+    tied = any(pair["metrics"] for task in tasks for pair in task["pairs"])
+    undecided = any(
+        counted(counts, state) for task in tasks for counts in task["counts"].values() for state in UNDECIDED
+    )
     return [
-        *([TIED] if tied else []),
-        f"Scored with the formulas of profile {result['profile']}, version {result['formulas']}.",
+        *([TIED, NEEDED] if tied else []),
+        *([OPEN] if undecided else []),
+        f"Scored with the formulas of profile {result['profile']}, version {result['formulas']}; 95 % intervals by"
+        f" {result['intervals']}.",
     ]
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from livek12.core.scoring import Comparison
     from livek12.core.scoring.schema import Estimate, PairMetric, TaskComparison
 
-_ENDS = ("low", "high", "ci_low", "ci_high", "p", "p_holm")
+_ENDS = ("low", "high", "ci_low", "ci_high", "rank_best", "rank_worst", "p", "p_holm", "questions_needed")
 
 
 def as_markdown(result: Comparison) -> str:
@@ -71,8 +71,7 @@ def as_csv(result: Comparison) -> str:
     table.writerow(["task", "run", "minus", *COUNTS, *(f"{m}_{end}" for m in metrics for end in _ENDS)])
     for task, comparison in result["tasks"].items():
         for name, counts in comparison["counts"].items():
-            estimates = [comparison["metrics"].get(metric, {}).get(name) for metric in metrics]
-            values = [value for estimate in estimates for value in (*_ends(estimate), None, None)]
+            values = [value for metric in metrics for value in _ranked(comparison, metric, name)]
             table.writerow([task, name, None, *(counted(counts, c) for c in COUNTS), *values])
         for pair in comparison["pairs"]:
             values = [value for metric in metrics for value in _tested(pair["metrics"].get(metric))]
@@ -86,5 +85,12 @@ def _ends(estimate: Estimate | None) -> list[float | None]:
     return [estimate["low"], estimate["high"], *(estimate["ci"] or (None, None))]
 
 
+def _ranked(comparison: TaskComparison, metric: str, name: str) -> list[float | None]:
+    ranks = comparison["ranks"].get(metric, {}).get(name, [None, None])
+    return [*_ends(comparison["metrics"].get(metric, {}).get(name)), *ranks, None, None, None]
+
+
 def _tested(found: PairMetric | None) -> list[float | None]:
-    return [*_ends(found["difference"]), found["test"]["p"], found["test"]["p_holm"]] if found else [None] * 6
+    if found is None:
+        return [None] * len(_ENDS)
+    return [*_ends(found["difference"]), None, None, found["test"]["p"], found["test"]["p_holm"], found["needed"]]

@@ -73,8 +73,7 @@ def write_html(
                 **_head([name for name, _ in ordered], shown.exams, run),
                 tasks=[_task_view(name, task) for name, task in ordered],
                 made=_made(run, shown.made),
-                profile=score["profile"],
-                formulas=score.get("formulas", 1),
+                method=marks.sentence(marks.method_sentence(score)),
                 parameters=score["parameters"],
                 deltas=_deltas(score["deltas"]),
                 budgets=[_budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
@@ -134,6 +133,8 @@ def _budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, A
         "lines": table,
         "plot": budgets.plot(curve),
         "notes": budgets.notes(table),
+        "true_ends": marks.interval_heading([line.true for line in table]),
+        "cut_ends": marks.interval_heading([line.cut for line in table]),
         "undecided": any(found and not found.decided for line in table for found in (line.true, line.cut)),
         "true_means": curve["true_means"],
         "counterfactual_means": curve["counterfactual_means"],
@@ -141,7 +142,9 @@ def _budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, A
 
 
 def _axis_view(axis: str, groups: Mapping[str, Any]) -> dict[str, Any]:
+    found = [marks.shown("mark", group["metrics"]["mark"]) for group in groups.values()]
     return {
+        "ends": marks.interval_heading(found),
         "name": axis.replace("_", " "),
         "main": axis in ("subject", "question_type"),
         "groups": [
@@ -149,10 +152,10 @@ def _axis_view(axis: str, groups: Mapping[str, Any]) -> dict[str, Any]:
                 "name": marks.group_name(axis, str(value)),
                 "questions": group["questions"],
                 "points": None if group["points"] is None else marks.points(group["points"]),
-                "mark": marks.shown("mark", group["metrics"]["mark"]),
+                "mark": mark,
                 "open": marks.undecided(group["counts"]),
             }
-            for value, group in groups.items()
+            for (value, group), mark in zip(groups.items(), found, strict=True)
         ],
     }
 

@@ -6,7 +6,7 @@ reason; nothing is rounded into certainty. Used by the terminal summary and by r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
@@ -108,6 +108,11 @@ def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
         ci_high=_place(ends[1], name),
         decided=decided,
     )
+
+
+def interval_heading(found: Iterable[ShownValue | None], heading: str = "95 % interval") -> str:
+    """What stands above a column of intervals: where some answers are open, they reach over what these may bring."""
+    return f"{heading} + open" if any(each and each.ci and not each.decided for each in found) else heading
 
 
 def span(low: float, high: float, digits: int = 1) -> str:
@@ -247,7 +252,8 @@ def mark_sentence(task: Mapping[str, Any]) -> str:
     if written.ci:
         unit = "papers" if mark["unit"] == "paper" else "questions"
         over = mark.get("clusters") or mark["n"]
-        sampling = f"95 % interval over {over:,} {unit}: {written.ci}."
+        known = "95 % interval" if written.decided else "With its 95 % interval"
+        sampling = f"{known} over {over:,} {unit}: {written.ci}."
     if written.decided:
         return sampling
     why = f" ({undecided(counts)} of {counts['answers']} answers)" if undecided(counts) else ""
@@ -255,6 +261,13 @@ def mark_sentence(task: Mapping[str, Any]) -> str:
         f"No single mark yet, as not everything is decided{why}: the lower end counts what is open as 0, "
         f"the upper end as full marks. {sampling}"
     ).strip()
+
+
+def method_sentence(score: Mapping[str, Any]) -> str:
+    """By which formulas and which method the numbers of a report were made."""
+    by = score.get("intervals", "percentile bootstrap")
+    formulas = f"profile {score['profile']}, version {score.get('formulas', 1)}"
+    return f"scored with the formulas of {formulas}; 95 % intervals by {by}"
 
 
 def endings_sentence(counts: Mapping[str, Any], context_cut: Mapping[str, Any] | None = None) -> str:

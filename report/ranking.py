@@ -1,8 +1,4 @@
-"""The runs of a comparison in order: who is better, and what the data cannot tell.
-
-Contract: two runs are told apart where their paired test does (p below `ALPHA` after Holm's adjustment) and the 95 %
-interval of their difference, which counts what is undecided either way, lies on one side of 0.
-"""
+"""The runs of a comparison in order: who is better, and what the data cannot tell (`livek12.core.scoring.ranks`)."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from livek12.core.scoring import OUT_OF_100
+from livek12.core.scoring.ranks import told
 from livek12.report.marks import UNSCALED, shown
 
 if TYPE_CHECKING:
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
 
 METRICS = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy")
 """What is shown of each run; the first that there is ranks them."""
-ALPHA = 0.05
 
 
 class Tested(NamedTuple):
@@ -32,9 +28,7 @@ class Tested(NamedTuple):
     @property
     def told(self) -> bool:
         """Whether the data can tell the two apart."""
-        p = self.found["test"]["p_holm"]
-        low, high = self.difference["ci"] or (self.difference["low"] or 0.0, self.difference["high"] or 0.0)
-        return p is not None and p < ALPHA and (low > 0 or high < 0)
+        return told(self.found) != 0
 
 
 @dataclass(frozen=True)
@@ -45,11 +39,13 @@ class Ranking:
         metric: that they are ranked by.
         names: of the runs; they are numbered from 1 in this order.
         tests: by the numbers of two runs, the higher one first; of those that share questions.
+        ranks: the best and the worst rank that the data leave open, by name.
     """
 
     metric: str
     names: list[str]
     tests: dict[tuple[int, int], Tested]
+    ranks: dict[str, list[int]]
 
     def tied(self, run: int) -> list[int]:
         """The numbers of the runs that the data cannot tell from this one."""
@@ -70,7 +66,7 @@ def ranking(comparison: TaskComparison) -> Ranking:
         if found := pair["metrics"].get(metric):
             difference = found["difference"] if pair["b"] == a else _negated(found["difference"])
             tests[one, other] = Tested(difference, found, pair["shared"])
-    return Ranking(metric, names, tests)
+    return Ranking(metric, names, tests, comparison["ranks"].get(metric, {}))
 
 
 def is_known(comparison: TaskComparison, metric: str) -> bool:
@@ -141,6 +137,20 @@ def is_share(metric: str) -> bool:
 def p_value(p: float | None) -> str:
     """A p with three decimals."""
     return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def rank_range(ranked: Ranking, name: str) -> str:
+    """The ranks that the data leave open for a run, like 1–2."""
+    best, worst = ranked.ranks.get(name, (0, 0))
+    return "–" if not best else str(best) if best == worst else f"{best}–{worst}"
+
+
+def about(number: int | None) -> str:
+    """A number of questions, to two figures."""
+    if number is None:
+        return "–"
+    step = 10 ** max(0, len(str(number)) - 2)
+    return f"{-(-number // step) * step:,}"
 
 
 def ranges(numbers: Sequence[int]) -> str:

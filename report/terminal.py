@@ -19,7 +19,9 @@ from livek12.report.marks import (
     counts_notes,
     endings_sentence,
     group_name,
+    interval_heading,
     mark_sentence,
+    method_sentence,
     shown,
     token_sentences,
     undecided,
@@ -81,8 +83,7 @@ def print_summary(
         _print_budgets(out, name, curve)
     if by := ", ".join(f"{one['who']} ({one['answers']:,} answers)" for one in score.get("marked_by", ())):
         out.print(clean(f"\nmarked by {by}"), style="dim", markup=False, highlight=False)
-    formulas = f"profile {score['profile']}, version {score.get('formulas', 1)}"
-    out.print(f"\nscored with the formulas of {formulas}", style="dim", highlight=False)
+    out.print(f"\n{method_sentence(score)}", style="dim", markup=False, highlight=False)
 
 
 def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
@@ -98,11 +99,12 @@ def _brief_table(tasks: Mapping[str, Any]) -> Table:
 
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column("task", overflow="fold")
-    for heading in ("questions", "mark of 100", "95 % interval"):
+    found = {name: shown("mark", task["metrics"]["mark"]) for name, task in tasks.items()}
+    for heading in ("questions", "mark of 100", interval_heading(found.values())):
         table.add_column(heading, justify="right", overflow="fold")
     table.add_column("still open", overflow="fold")
     for name, task in tasks.items():
-        mark, counts = shown("mark", task["metrics"]["mark"]), task["counts"]
+        mark, counts = found[name], task["counts"]
         table.add_row(Text(clean(name)), str(counts["questions"]), mark.text, mark.ci, undecided(counts))
     return table
 
@@ -113,7 +115,9 @@ def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
 
     found = lines(curve)
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    for heading in ("r", "tokens", "true Acc≤r", "interval", "n", "counterfactual", "interval", "n"):
+    true_ends = interval_heading([line.true for line in found], "95 %")
+    cut_ends = interval_heading([line.cut for line in found], "95 %")
+    for heading in ("r", "tokens", "true Acc≤r", true_ends, "n", "counterfactual", cut_ends, "n"):
         table.add_column(heading, justify="right", overflow="fold")
     for line in found:
         true = ("–", "", "") if line.true is None else (line.true.text, line.true.ci, str(line.true_n))
@@ -173,9 +177,10 @@ def _group_table(axis: str, groups: Mapping[str, Any]) -> Table:
 
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column(axis.replace("_", " "), overflow="fold")
-    for heading in ("questions", "mark", "95 % interval"):
+    found = {value: shown("mark", group["metrics"]["mark"]) for value, group in groups.items()}
+    for heading in ("questions", "mark", interval_heading(found.values())):
         table.add_column(heading, justify="right", overflow="fold")
     for value, group in groups.items():
-        mark = shown("mark", group["metrics"]["mark"])
+        mark = found[value]
         table.add_row(Text(clean(group_name(axis, str(value)))), str(group["questions"]), mark.text, mark.ci)
     return table

@@ -35,8 +35,8 @@ The caller passes one row for every answer that the run asked for, including tho
                     "counterfactual": {...}}, ...]}}}
 
 An estimate: `low`, `high` bounds over all completions of what is undecided (None: not available, `note` says
-why); `value` the number where low = high; `ci` the 95 % interval by percentile bootstrap (Wilson's where all
-values are equal), from the lower end of low's to the upper end of high's; `unit` what was resampled (paper
+why); `value` the number where low = high; `ci` the 95 % interval of the sample (`livek12.core.intervals`), from the
+lower end of low's to the upper end of high's; `unit` what it is clustered by (paper
 where the questions of this estimate come from at least ten papers, else question) and `clusters` how many of
 them; `n` the questions in the denominator; `std` the sample standard deviation over the trials' means (None:
 one trial, or undecided).

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from livek12.core.scoring.estimates import Resampler, draw, estimates
+from livek12.core.scoring.estimates import Units, draw, estimates
 from livek12.core.scoring.formulas import RATIOS, Terms, budget_term
 from livek12.core.scoring.schema import BudgetCurve, BudgetPoint, Estimate, Limit, Parameters
 
@@ -96,4 +96,4 @@ def _true(table: Table, allowed: int, parameters: Parameters) -> Estimate:
 
 
 def _drawn(terms: Terms, table: Table, parameters: Parameters) -> dict[str, Estimate]:
-    return estimates(draw(terms, table, Resampler(table.questions, parameters)), parameters.level)
+    return estimates(draw(terms, table, Units(table.questions, parameters)))

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.scoring.answers import Table, tabulate
-from livek12.core.scoring.estimates import Draw, Resampler, draw, estimates
+from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
 from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
 from livek12.core.scoring.pairs import check_points, differences
+from livek12.core.scoring.ranks import rank_ranges
 from livek12.core.scoring.schema import (
     FORMULAS,
+    INTERVALS,
     Comparison,
     Estimate,
     Pair,
@@ -30,7 +32,14 @@ from livek12.core.scoring.schema import (
 )
 from livek12.core.scoring.summaries import count
 from livek12.core.scoring.terms import task_terms
-from livek12.core.statistics import grouped_sums, holm, mcnemar_exact, sign_flip_tests
+from livek12.core.statistics import (
+    clustered_t_test,
+    grouped_sums,
+    holm,
+    mcnemar_exact,
+    questions_needed,
+    sign_flip_tests,
+)
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Floats
@@ -47,8 +56,9 @@ def compare(
     """Compares runs, task by task.
 
     Each metric of each run is over all questions of that run. Differences (b - a) are over the shared
-    questions, with a joint bootstrap of both; p-values are of the paired test that `PairedTest` names: exact
-    McNemar for the accuracy of single trials by question, else sign flips of the units' differences. Under
+    questions, by their correlation on these; p-values are of the paired test that `PairedTest` names: exact
+    McNemar for the accuracy of single trials by question, else sign flips of the units' differences, or a t test by
+    papers where these are few. They are adjusted (Holm) over all pairs of all tasks, metric by metric. Under
     profile `release` the ARL is `release_arl`.
 
     Args:
@@ -78,7 +88,17 @@ def compare_outcomes(
         for outcome in outcomes:
             by_task[outcome.task][name].append(outcome)
     tasks = {task: _compare_task(by_task.pop(task), profile, parameters, step) for task in sorted(by_task)}
-    return Comparison(formulas=FORMULAS, profile=profile, parameters=asdict(parameters), runs=list(runs), tasks=tasks)
+    _adjust([pair for task in tasks.values() for pair in task["pairs"]])
+    for task in tasks.values():
+        task["ranks"] = {metric: rank_ranges(task, metric) for metric in TESTED if metric in task["metrics"]}
+    return Comparison(
+        formulas=FORMULAS,
+        profile=profile,
+        intervals=INTERVALS,
+        parameters=asdict(parameters),
+        runs=list(runs),
+        tasks=tasks,
+    )
 
 
 def release_arl(
@@ -120,10 +140,10 @@ def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[st
         }
     draws: dict[str, Draw] = {}
     for names in _alike(tables):
-        resampler = Resampler(tables[names[0]].questions, parameters)
+        units = Units(tables[names[0]].questions, parameters)
         for name in names:
-            draws |= draw({name: found[name]}, tables[name], resampler)
-    return estimates({name: draws[name] for name in tables}, parameters.level)
+            draws |= draw({name: found[name]}, tables[name], units)
+    return estimates({name: draws[name] for name in tables})
 
 
 def _compare_task(
@@ -137,7 +157,7 @@ def _compare_task(
         between[place[a], place[b]].append((a, b))
     found: dict[str, dict[str, Estimate]] = {}
     pairs: dict[tuple[str, str], Pair] = {}
-    # Runs of the same questions share their resamples, and each is drawn once, however many it is compared with.
+    # Each run is drawn once, however many of the same questions it is compared with.
     for index, names in enumerate(alike):
         sides = _Sides({name: tables[name] for name in names}, profile, parameters, step)
         found |= sides.metrics
@@ -150,11 +170,11 @@ def _compare_task(
             metrics[metric][name] = estimate
     if profile == "release" and len(tables) > 1:
         metrics["ARL"] = _release_arl(tables, parameters)
-    _adjust(pairs.values())
     return TaskComparison(
         counts={name: count(table) for name, table in tables.items()},
         metrics=dict(metrics),
         pairs=[pairs[names] for names in combinations(tables, 2)],
+        ranks={},  # once all tasks are there
     )
 
 
@@ -188,7 +208,7 @@ def _compare_unlike(
 
 
 class _Sides:
-    """Runs over one set of questions, on the same resamples of them; `metrics` has the estimates of each.
+    """Runs over one set of questions; `metrics` has the estimates of each.
 
     Raises:
         UserError: a question is worth more in one than in another.
@@ -203,8 +223,8 @@ class _Sides:
     ) -> None:
         first = next(iter(tables.values()))
         self._questions = len(first.questions)
-        self._resampler = Resampler(first.questions, parameters)
-        self._unit = self._resampler.unit(first.question)
+        self._units = Units(first.questions, parameters)
+        self._unit = self._units.unit(first.question)
         self.metrics: dict[str, dict[str, Estimate]] = {}
         self._draws: dict[str, dict[str, Draw]] = {}
         self._means: dict[str, dict[str, tuple[Floats, Floats]]] = {}
@@ -212,8 +232,8 @@ class _Sides:
         for name, table in tables.items():
             check_points(first, table)
             terms = task_terms(table, profile, parameters)
-            draws = draw(terms, table, self._resampler)
-            self.metrics[name] = estimates(draws, parameters.level)
+            draws = draw(terms, table, self._units)
+            self.metrics[name] = estimates(draws)
             self._draws[name] = {metric: draws[metric] for metric in TESTED if metric in draws}
             self._means[name] = {
                 metric: (_question_means(table, term.low), _question_means(table, term.high))
@@ -225,7 +245,7 @@ class _Sides:
     def compare(self, couples: Iterable[tuple[str, str]], step: Callable[[], None]) -> dict[tuple[str, str], Pair]:
         """Each pair of runs; `step` is called after each."""
         pairs: dict[tuple[str, str], Pair] = {}
-        flips = _Flips(self._resampler, self._unit)
+        flips = _Flips(self._units)
         for a, b in couples:
             metrics = self._metrics(a, b, flips)
             pairs[a, b] = Pair(a=a, b=b, shared=self._questions, only_a=0, only_b=0, metrics=metrics)
@@ -234,66 +254,67 @@ class _Sides:
         return pairs
 
     def _metrics(self, a: str, b: str, flips: _Flips) -> dict[str, PairMetric]:
-        drawn = differences(self._draws[b], self._draws[a], TESTED, self._resampler.parameters)
+        drawn = differences(self._draws[b], self._draws[a], TESTED)
         drawn = {name: difference for name, difference in drawn.items() if difference.low is not None}
-        return {
-            name: PairMetric(difference=difference, test=self._test(name, a, b, flips))
-            for name, difference in estimates(drawn, self._resampler.parameters.level).items()
-        }
+        return {name: self._tested(name, found, a, b, flips) for name, found in estimates(drawn).items()}
 
-    def _test(self, name: str, a: str, b: str, flips: _Flips) -> PairedTest:
-        """Tests the questions' differences, summed within the unit, where both runs are decided."""
+    def _tested(self, name: str, difference: Estimate, a: str, b: str, flips: _Flips) -> PairMetric:
+        """Tests the questions' differences where both runs are decided."""
         import numpy as np
 
         (low_a, high_a), (low_b, high_b) = self._means[a][name], self._means[b][name]
         decided = (low_a == high_a) & (low_b == high_b)
-        difference = np.where(decided, low_b - low_a, 0.0)
-        apart = self._unit == "question" and self._resampler.size("question") == self._questions
+        questions = int(decided.sum())
+        found = np.where(decided, low_b - low_a, 0.0)
+        clusters = np.unique(self._units.clusters(self._unit)[decided], return_inverse=True)[1]
+        few = self._unit == "paper" and questions > 0 and 1 < clusters.max() + 1 < self._units.parameters.few_papers
+        apart = self._unit == "question" and self._units.size("question") == self._questions
         mcnemar = name == "accuracy" and apart and self._single[a] and self._single[b]
         test = PairedTest(
-            name="mcnemar_exact" if mcnemar else "sign_flip",
+            name="mcnemar_exact" if mcnemar else "clustered_t" if few else "sign_flip",
             p=None,
             p_holm=None,
             unit=self._unit,
-            questions=int(decided.sum()),
-            undecided=int((~decided).sum()),
+            questions=questions,
+            undecided=len(decided) - questions,
         )
-        if decided.any() and mcnemar:
-            test["p"] = mcnemar_exact(int((difference < 0).sum()), int((difference > 0).sum()))
-        elif decided.any():
-            flips.add(test, difference)
-        return test
+        if questions and mcnemar:
+            test["p"] = mcnemar_exact(int((found < 0).sum()), int((found > 0).sum()))
+        elif questions:
+            # A t test by few papers is never surer than flips of the questions' signs would be.
+            flips.add(test, found, "question" if few else self._unit)
+            test["p"] = clustered_t_test(found[decided], clusters) if few else None
+        return PairMetric(difference=difference, test=test, needed=questions_needed(found[decided], clusters))
 
 
 class _Flips:
     """Sign-flip tests, made many at once: their random signs cost more than the tests."""
 
-    def __init__(self, resampler: Resampler, unit: Unit) -> None:
-        self._clusters, self._size = resampler.clusters(unit), resampler.size(unit)
-        self._seed = resampler.parameters.seed
-        self._waiting: list[tuple[PairedTest, Floats]] = []
+    def __init__(self, units: Units) -> None:
+        self._units, self._seed = units, units.parameters.seed
+        self._waiting: dict[Unit, list[tuple[PairedTest, Floats]]] = {"paper": [], "question": []}
 
-    def add(self, test: PairedTest, difference: Floats) -> None:
-        """Tests the questions' differences, now or later, and fills in the p."""
-        self._waiting.append((test, grouped_sums(self._clusters, difference, self._size)))
-        if len(self._waiting) * self._size >= _AT_ONCE:
+    def add(self, test: PairedTest, difference: Floats, unit: Unit) -> None:
+        """Tests the questions' differences, summed within the unit, now or later; a p that stands may only rise."""
+        size = self._units.size(unit)
+        self._waiting[unit].append((test, grouped_sums(self._units.clusters(unit), difference, size)))
+        if len(self._waiting[unit]) * size >= _AT_ONCE:
             self.test()
 
     def test(self) -> None:
         """Makes the tests that wait."""
         import numpy as np
 
-        if not self._waiting:
-            return
-        differences = np.column_stack([difference for _, difference in self._waiting])
-        for (test, _), p in zip(self._waiting, sign_flip_tests(differences, seed=self._seed), strict=True):
-            test["p"] = p
-        self._waiting.clear()
+        for waiting in self._waiting.values():
+            if waiting:
+                differences = np.column_stack([difference for _, difference in waiting])
+                for (test, _), p in zip(waiting, sign_flip_tests(differences, seed=self._seed), strict=True):
+                    test["p"] = max(p, test["p"] or 0.0)
+            waiting.clear()
 
 
-def _adjust(pairs: Iterable[Pair]) -> None:
-    """Fills `p_holm`: one family of tests is one metric over all pairs."""
-    pairs = list(pairs)
+def _adjust(pairs: Sequence[Pair]) -> None:
+    """Fills `p_holm`: one family of tests is one metric over all pairs of all tasks, as they are printed together."""
     for name in TESTED:
         tests = [pair["metrics"][name]["test"] for pair in pairs if name in pair["metrics"]]
         for test, adjusted in zip(tests, holm([test["p"] for test in tests]), strict=True):

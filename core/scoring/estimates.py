@@ -1,11 +1,10 @@
-"""From terms to estimates: bounds, bootstrap interval, spread over trials.
+"""From terms to estimates: bounds, interval, spread over trials.
 
-Contract: one `Resampler` a set of questions; all estimates made with it share its resamples, so that the
-difference of two of them (groups, tasks, runs) is resampled jointly and costs a subtraction. The unit is the
-paper where the questions of the estimate come from at least ten papers, else the question; a question without
-a paper is a cluster of its own, and all trials of a question stay in its cluster, with all that is derived from it.
-Where all clusters have the same value, resampling shows no spread, which is no certainty: the interval then is
-Wilson's (`unseen_interval`).
+Contract: one `Units` a set of questions. The unit is the paper where the questions of the estimate come from at least
+`min_papers` papers, else the question; a question without a paper is a cluster of its own, and all trials of a question
+stay together, with all that is derived from it. The interval goes from the lower end at worst to the upper end at best
+(`livek12.core.intervals`). The difference of two estimates (groups, tasks, runs) knows which questions they share and
+costs a sum of products.
 """
 
 from __future__ import annotations
@@ -14,25 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from livek12.core.intervals import correlation, difference_reach, ratio_spread
 from livek12.core.scoring.answers import Table
 from livek12.core.scoring.formulas import Term, Terms
 from livek12.core.scoring.outcomes import SlimQuestion
 from livek12.core.scoring.schema import Estimate, Parameters, Unit
-from livek12.core.statistics import (
-    grouped_sums,
-    mean_std,
-    percentile_intervals,
-    resample_counts,
-    resampled_sums,
-    unseen_interval,
-)
+from livek12.core.statistics import grouped_sums, mean_std
 
 if TYPE_CHECKING:
-    from livek12.core.statistics import Draws, Floats, Indices
+    from livek12.core.statistics import Floats, Indices
 
 
-class Resampler:
-    """Draws clusters of a set of questions with replacement; each unit's draws are made once, when needed."""
+class Units:
+    """What the questions of a set belong to: papers, or each to itself."""
 
     def __init__(self, questions: Sequence[SlimQuestion], parameters: Parameters) -> None:
         import numpy as np
@@ -47,10 +40,9 @@ class Resampler:
             "paper": np.array([index[name] for name in names], dtype=np.intp),
             "question": np.array([sources[question.source] for question in questions], dtype=np.intp),
         }
-        self._counts: dict[Unit, Draws] = {}
 
     def unit(self, questions: Indices) -> Unit:
-        """What is resampled for an estimate over these questions (indices)."""
+        """What an estimate over these questions (indices) is clustered by."""
         import numpy as np
 
         papers = np.unique(self._paper[questions])
@@ -64,87 +56,93 @@ class Resampler:
         """How many clusters there are."""
         return int(self._codes[unit].max()) + 1
 
-    def counts(self, unit: Unit) -> Draws:
-        """How often each cluster occurs in each resample, shape (clusters, resamples)."""
-        if unit not in self._counts:
-            self._counts[unit] = resample_counts(self.size(unit), self.parameters.resamples, self.parameters.seed)
-        return self._counts[unit]
-
 
 @dataclass(frozen=True)
 class Draw:
-    """A metric and its resamples, at worst and at best; `note` alone where it is not available."""
+    """A metric, at worst and at best, and how far its interval reaches; `note` alone where it is not available."""
 
     low: float | None
     high: float | None
-    samples: Floats | None
-    """(2, resamples), at worst and at best; (1, resamples) where they are the same. Terms share what is equal."""
     unit: Unit
     clusters: int
     n: int
+    below: float | None = None
+    """How far the interval at worst reaches below `low`; None where there is no interval."""
+    above: float | None = None
+    """How far the interval at best reaches above `high`."""
+    influence: Floats | None = None
+    """(2, clusters), at worst and at best; (1, clusters) where they are the same: see `intervals.Spread`."""
+    members: Indices | None = None
+    """Which clusters of the set these are, in order."""
+    size: float = 0.0
+    """How many questions of equal weight they are worth."""
     std: float | None = None
     note: str | None = None
-    limits: tuple[float, float] = (0.0, 1.0)
-    """What the metric can be at least and at most."""
-    beyond: tuple[float, float] = (0.0, 0.0)
-    """How far the interval goes beyond the samples, downwards at worst and upwards at best."""
 
     def minus(self, other: Draw) -> Draw:
-        """The difference, resampled jointly: both come from one resampler, unit and set of questions."""
+        """The difference: both are of one set of questions and by one unit."""
+        import numpy as np
+
         note = self.note or other.note
         if self.low is None or self.high is None or other.low is None or other.high is None:
-            return Draw(None, None, None, self.unit, self.clusters, self.n, note=note)
-        samples = None
-        if self.samples is not None and other.samples is not None:
-            samples = self.samples - other.samples[::-1]
+            return Draw(None, None, self.unit, self.clusters, self.n, note=note)
+        below = above = None
+        if self.below is not None and self.above is not None and other.below is not None and other.above is not None:
+            size = np.array(min(self.size, other.size))
+            reach = [np.array(end) for end in (self.below, self.above, other.below, other.above)]
+            below = float(difference_reach(reach[0], reach[3], _correlation(self, other, 0), size))
+            above = float(difference_reach(reach[1], reach[2], _correlation(self, other, 1), size))
         return Draw(
             low=self.low - other.high,
             high=self.high - other.low,
-            samples=samples,
             unit=self.unit,
             clusters=self.clusters,
             n=self.n,
+            below=below,
+            above=above,
             note=note,
-            limits=(self.limits[0] - other.limits[1], self.limits[1] - other.limits[0]),
-            beyond=(self.beyond[0] + other.beyond[1], self.beyond[1] + other.beyond[0]),
         )
 
-    def with_unseen(self, level: float) -> Draw:
-        """The same; where the samples show no spread, the interval goes beyond them."""
-        if self.samples is None or self.low is None or self.high is None:
-            return self
-        below, above = self.beyond  # at worst the interval's lower end counts, at best the upper one
-        if _without_spread(self.samples[0]):
-            below = self.low - unseen_interval(self.low, self.clusters, *self.limits, level)[0]
-        if _without_spread(self.samples[-1]):
-            above = unseen_interval(self.high, self.clusters, *self.limits, level)[1] - self.high
-        return replace(self, beyond=(below, above))
 
-
-def _without_spread(samples: Floats) -> bool:
-    """Whether all resamples have the same value, but for rounding; those without a value do not count."""
+def _correlation(one: Draw, other: Draw, side: int) -> Floats:
+    """Of one at its worst with another at its best (`side` 0), or the other way round (1)."""
     import numpy as np
 
-    known = samples[~np.isnan(samples)]
-    return bool(len(known)) and float(np.ptp(known)) <= 1e-9 * max(1.0, abs(float(known[0])))
+    if one.influence is None or other.influence is None or one.members is None or other.members is None:
+        return np.zeros(())
+    a, b = one.influence[-side], other.influence[side - 1]
+    if not np.array_equal(one.members, other.members):  # only where they share a cluster do they move together
+        every = np.union1d(one.members, other.members)
+        a, b = (_spread_over(every, each.members, values) for each, values in ((one, a), (other, b)))
+    return correlation(a, b)
+
+
+def _spread_over(every: Indices, members: Indices | None, values: Floats) -> Floats:
+    import numpy as np
+
+    found = np.zeros(len(every))
+    found[np.searchsorted(every, members)] = values
+    return found
 
 
 def draw(
-    terms: Terms, table: Table, resampler: Resampler, picked: Indices | None = None, unit: Unit | None = None
+    terms: Terms, table: Table, units: Units, picked: Indices | None = None, unit: Unit | None = None
 ) -> dict[str, Draw]:
-    """Each metric over the picked answers (indices into the table, whose questions are the resampler's).
+    """Each metric over the picked answers (indices into the table, whose questions are the units').
 
     Without `picked` all answers, without `unit` the one that fits the questions.
     """
     import numpy as np
 
     picked = np.arange(len(table.rows)) if picked is None else picked
-    questions = np.unique(table.question[picked])
-    unit = unit or resampler.unit(questions)
-    members, local = np.unique(resampler.clusters(unit)[table.question[picked]], return_inverse=True)
+    asked = table.question[picked]
+    begins = np.flatnonzero(np.concatenate([[True], asked[1:] != asked[:-1]]))
+    questions = asked[begins]
+    unit = unit or units.unit(questions)
+    members, local = np.unique(units.clusters(unit)[questions], return_inverse=True)
     shape = (unit, len(members), len(questions))
     absent = {name: term if isinstance(term, str) else term.absence(picked) for name, term in terms.items()}
-    draws = {name: Draw(None, None, None, *shape, note=reason) for name, reason in absent.items()}
+    draws = {name: Draw(None, None, *shape, note=reason) for name, reason in absent.items()}
     usable = {name: term for name, term in terms.items() if isinstance(term, Term) and absent[name] is None}
     if not usable:
         return draws
@@ -153,51 +151,57 @@ def draw(
     arrays = {id(a): a for term in usable.values() for a in (term.low, term.high, term.weight)}
     column = {key: i for i, key in enumerate(arrays)}
     chosen = np.stack([array[picked] for array in arrays.values()])
-    by_cluster = _by_cluster(chosen, local, len(members))
     totals = chosen.sum(axis=1).tolist()
-    samples: dict[tuple[int, int, int, float], Floats] = {}
-    sums = resampled_sums(by_cluster, resampler.counts(unit), members) if len(members) > 1 else None
+    by_question = (chosen if len(begins) == len(picked) else np.add.reduceat(chosen, begins, axis=1)).T
+    ratios: dict[tuple[int, int, float], int] = {}
     for name, term in usable.items():
-        low, high, weight = (column[id(a)] for a in (term.low, term.high, term.weight))
+        weight = column[id(term.weight)]
         if not totals[weight]:
-            draws[name] = Draw(None, None, None, *shape, note="nothing to divide by: the denominator is 0")
+            draws[name] = Draw(None, None, *shape, note="nothing to divide by: the denominator is 0")
             continue
-        ratio = (low, high, weight, term.scale)
-        if sums is not None and ratio not in samples:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                samples[ratio] = term.scale * sums[[low] if low == high else [low, high]] / sums[weight]
-        drawn = Draw(
-            low=term.scale * totals[low] / totals[weight],
-            high=term.scale * totals[high] / totals[weight],
-            samples=samples.get(ratio),
+        for numerator in (term.low, term.high):
+            ratios.setdefault((column[id(numerator)], weight, term.most), len(ratios))
+    if not ratios:
+        return draws
+    numerators, weights, most = (np.array(part) for part in zip(*ratios, strict=True))
+    spread = ratio_spread(
+        by_question[:, numerators],
+        by_question[:, weights],
+        local if unit == "paper" or len(members) < len(questions) else None,
+        most,
+        units.parameters.level,
+    )
+    for name, term in usable.items():
+        weight = column[id(term.weight)]
+        if not totals[weight]:
+            continue
+        low, high = (ratios[column[id(numerator)], weight, term.most] for numerator in (term.low, term.high))
+        alone = len(members) < 2
+        draws[name] = Draw(
+            low=term.scale * totals[column[id(term.low)]] / totals[weight],
+            high=term.scale * totals[column[id(term.high)]] / totals[weight],
             unit=unit,
             clusters=len(members),
             n=len(questions),
+            below=None if alone else term.scale * float(spread.value[low] - spread.low[low]),
+            above=None if alone else term.scale * float(spread.high[high] - spread.value[high]),
+            influence=spread.influence.T[[low] if low == high else [low, high]],
+            members=members,
+            size=float(spread.size[low]),
             std=_trial_std(term, table, picked, len(questions)),
             note=term.note,
-            limits=(0.0, term.scale * term.most),
         )
-        draws[name] = drawn.with_unseen(resampler.parameters.level)
     return draws
 
 
-def _by_cluster(chosen: Floats, local: Indices, clusters: int) -> Floats:
-    """Sums of each row over the clusters, shape (clusters, rows); `local` names the cluster of each column."""
-    import numpy as np
-
-    if len(local) == clusters and (local[1:] > local[:-1]).all():  # each is a cluster of its own
-        return chosen.T
-    return np.column_stack([grouped_sums(local, values, clusters) for values in chosen])
-
-
-def group_difference(terms: Terms, table: Table, resampler: Resampler, a: Indices, b: Indices) -> dict[str, Draw]:
+def group_difference(terms: Terms, table: Table, units: Units, a: Indices, b: Indices) -> dict[str, Draw]:
     """Each metric over answers `a` minus the same over answers `b`, of one table."""
     import numpy as np
 
     questions = np.unique(table.question[np.concatenate([a, b])])
-    unit = resampler.unit(questions)
-    clusters = len(np.unique(resampler.clusters(unit)[questions]))
-    of_a, of_b = (draw(terms, table, resampler, picked, unit) for picked in (a, b))
+    unit = units.unit(questions)
+    clusters = len(np.unique(units.clusters(unit)[questions]))
+    of_a, of_b = (draw(terms, table, units, picked, unit) for picked in (a, b))
     return {name: replace(of_a[name].minus(of_b[name]), clusters=clusters, n=len(questions)) for name in terms}
 
 
@@ -217,25 +221,15 @@ def _trial_std(term: Term, table: Table, picked: Indices, questions: int) -> flo
     return mean_std(means.tolist())[1]
 
 
-def estimates(draws: Mapping[str, Draw], level: float) -> dict[str, Estimate]:
-    """The draws as JSON; intervals are found for all of them together."""
-    import numpy as np
-
-    sampled = {id(d.samples): d.samples for d in draws.values() if d.samples is not None}
-    found = percentile_intervals(np.concatenate(list(sampled.values())), level) if sampled else np.empty((0, 2))
-    cuts = np.cumsum([len(samples) for samples in sampled.values()])[:-1]
-    ends = dict(zip(sampled, np.split(found, cuts), strict=True)) if sampled else {}
-    return {name: _estimate(d, ends.get(id(d.samples))) for name, d in draws.items()}
+def estimates(draws: Mapping[str, Draw]) -> dict[str, Estimate]:
+    """The draws as JSON."""
+    return {name: _estimate(drawn) for name, drawn in draws.items()}
 
 
-def _estimate(draw: Draw, ends: Floats | None) -> Estimate:
-    """`ends`: the interval at worst and the interval at best, which may be one."""
-    import math
-
-    below, above = draw.beyond
-    ci = None if ends is None else [float(ends[0][0]) - below, float(ends[-1][1]) + above]
-    if ci is not None and not all(map(math.isfinite, ci)):
-        ci = None
+def _estimate(draw: Draw) -> Estimate:
+    ci = None
+    if draw.low is not None and draw.high is not None and draw.below is not None and draw.above is not None:
+        ci = [draw.low - draw.below, draw.high + draw.above]
     return Estimate(
         low=draw.low,
         high=draw.high,

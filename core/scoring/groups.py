@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from livek12.core.scoring.answers import Table
-from livek12.core.scoring.estimates import Resampler, estimates, group_difference
+from livek12.core.scoring.estimates import Units, estimates, group_difference
 from livek12.core.scoring.formulas import Term, Terms
 from livek12.core.scoring.outcomes import AXES, SlimQuestion
 from livek12.core.scoring.schema import Estimate
@@ -55,7 +55,7 @@ def answers_of(table: Table, questions: Sequence[int]) -> Indices:
 
 
 def group_deltas(
-    groups: Mapping[str, Mapping[str, Sequence[int]]], terms: Terms, table: Table, resampler: Resampler
+    groups: Mapping[str, Mapping[str, Sequence[int]]], terms: Terms, table: Table, units: Units
 ) -> dict[str, Estimate]:
     """Δ Korean-specific (accuracy: KMMMU, table 21) and Δ between consecutive releases, newer minus older."""
     wanted = {name: terms[name] for name in DELTA_METRICS if isinstance(terms[name], Term)}
@@ -63,8 +63,8 @@ def group_deltas(
 
     def add(axis: str, newer: str, older: str, picked: Terms) -> None:
         a, b = (answers_of(table, groups[axis][value]) for value in (newer, older))
-        drawn = group_difference(picked, table, resampler, a, b)
-        found = estimates(drawn, resampler.parameters.level)
+        drawn = group_difference(picked, table, units, a, b)
+        found = estimates(drawn)
         deltas.update({f"{name}/{axis}/{newer}-{older}": delta for name, delta in found.items()})
 
     if {"true", "false"} <= groups.get("korean_specific", {}).keys():

@@ -1,4 +1,4 @@
-"""Two sets of answers to the same questions: their difference, resampled jointly."""
+"""Two sets of answers to the same questions: their difference."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from livek12.core.errors import UserError
 from livek12.core.scoring.answers import Table, tabulate
-from livek12.core.scoring.estimates import Draw, Resampler, draw, estimates
+from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.groups import DELTA_METRICS
 from livek12.core.scoring.outcomes import Outcome, Slim
 from livek12.core.scoring.schema import Estimate, Parameters, Profile, Row, parameters_of
@@ -56,9 +56,9 @@ def modality_difference(
         return {}
     a, b = (tabulate(row for row in side if row.question.id in shared) for side in sides)
     check_points(a, b)
-    resampler = Resampler(a.questions, parameters)
-    of_a, of_b = (draw(task_terms(table, profile, parameters), table, resampler) for table in (a, b))
-    return estimates(differences(of_a, of_b, DELTA_METRICS, parameters), parameters.level)
+    units = Units(a.questions, parameters)
+    of_a, of_b = (draw(task_terms(table, profile, parameters), table, units) for table in (a, b))
+    return estimates(differences(of_a, of_b, DELTA_METRICS))
 
 
 def check_points(a: Table, b: Table) -> None:
@@ -75,8 +75,6 @@ def check_points(a: Table, b: Table) -> None:
             )
 
 
-def differences(
-    a: Mapping[str, Draw], b: Mapping[str, Draw], names: Iterable[str], parameters: Parameters
-) -> dict[str, Draw]:
-    """Those of the named metrics that both have: a's minus b's, on the same resamples of the same questions."""
-    return {name: a[name].minus(b[name]).with_unseen(parameters.level) for name in names if name in a and name in b}
+def differences(a: Mapping[str, Draw], b: Mapping[str, Draw], names: Iterable[str]) -> dict[str, Draw]:
+    """Those of the named metrics that both have: a's minus b's, of the same questions by the same unit."""
+    return {name: a[name].minus(b[name]) for name in names if name in a and name in b}

@@ -9,12 +9,13 @@ from dataclasses import asdict
 from livek12.core.errors import UserError
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.budgets import budget_curves, within_limit
-from livek12.core.scoring.estimates import Resampler, draw, estimates
+from livek12.core.scoring.estimates import Units, draw, estimates
 from livek12.core.scoring.groups import IMAGE_ONLY, answers_of, group_deltas, question_groups
 from livek12.core.scoring.outcomes import Outcome, Slim
 from livek12.core.scoring.pairs import modality_difference
 from livek12.core.scoring.schema import (
     FORMULAS,
+    INTERVALS,
     Estimate,
     Group,
     Limit,
@@ -73,6 +74,7 @@ def score(
     return Report(
         formulas=FORMULAS,
         profile=profile,
+        intervals=INTERVALS,
         parameters=asdict(parameters),
         tasks={
             task: _score_task(
@@ -95,8 +97,8 @@ def _score_task(
     asked: int | None,
 ) -> TaskReport:
     terms = within_limit(task_terms(table, profile, parameters), limit, parameters)
-    resampler = Resampler(table.questions, parameters)
-    everything = estimates(draw(terms, table, resampler), parameters.level)
+    units = Units(table.questions, parameters)
+    everything = estimates(draw(terms, table, units))
 
     def group(questions: Sequence[int]) -> Group:
         picked = answers_of(table, questions)
@@ -105,7 +107,7 @@ def _score_task(
             questions=len(questions),
             points=points(table, questions),
             counts=count(table, picked),
-            metrics=everything if whole else estimates(draw(terms, table, resampler, picked), parameters.level),
+            metrics=everything if whole else estimates(draw(terms, table, units, picked)),
         )
 
     groups = question_groups(table.questions, modality)
@@ -115,7 +117,7 @@ def _score_task(
         points=points(table, range(len(table.questions))),
         metrics=everything,
         groups={axis: {value: group(found) for value, found in values.items()} for axis, values in groups.items()},
-        deltas=group_deltas(groups, terms, table, resampler),
+        deltas=group_deltas(groups, terms, table, units),
         process_errors=process_errors(table.rows, parameters.error_threshold),
         tokens=token_use(table.rows),
         prompt_cache=prompt_cache(table.rows),

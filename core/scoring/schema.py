@@ -20,6 +20,10 @@ STATES: tuple[State, ...] = ("graded", "no_answer", "ungraded", "failed", "unsup
 OUT_OF_100 = frozenset({"mark", "OCS", "PES", "OES"})
 
 
+INTERVALS = "Wilson's method on the effective number of questions, with Student's t"
+"""How the 95 % intervals of all reports are made (`livek12.core.intervals`): "95 % intervals by …"."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One answer that a run asked for, in whatever state it ended (`verdict` None: failed or unsupported, `why`)."""
@@ -44,10 +48,10 @@ class Parameters:
         reference_tokens: completion length at which ARL equals accuracy (profile `article`).
         token_limit: completion tokens that Acc≤1.0 allows.
         error_threshold: mean presence from which an answer is counted as having an error of a type.
-        resamples: bootstrap resamples; fewer beyond 33,000 clusters, so that counts stay within 64 MiB.
-        seed: of the bootstrap.
+        seed: of the sign flips of paired tests.
         level: of the confidence intervals.
         min_papers: papers from which on intervals are clustered by paper.
+        few_papers: papers below which paired tests by paper are t tests: sign flips could not reach a small p.
     """
 
     process_penalty: float = 3.0
@@ -56,10 +60,10 @@ class Parameters:
     reference_tokens: float = 4096
     token_limit: float = 32_768
     error_threshold: float = 0.5
-    resamples: int = 2000
     seed: int = 0
     level: float = 0.95
-    min_papers: int = 10
+    min_papers: int = 4
+    few_papers: int = 14
 
 
 PARAMETERS: dict[Profile, Parameters] = {"article": Parameters(), "release": Parameters(length_weight=0.1)}
@@ -264,11 +268,14 @@ class BudgetCurve(TypedDict):
 class Report(TypedDict):
     """The content of `report.json`, by the formulas of version `formulas` (`FORMULAS`).
 
+    `intervals` names their method; reports without it have percentile bootstrap intervals.
+
     `budgets` has the tasks whose limits are known, by name without the budget.
     """
 
     formulas: int
     profile: Profile
+    intervals: str
     parameters: dict[str, float]
     tasks: dict[str, TaskReport]
     deltas: dict[str, Estimate]
@@ -278,10 +285,10 @@ class Report(TypedDict):
 class PairedTest(TypedDict):
     """A paired test on the shared questions that are decided in both runs; `undecided` were left out.
 
-    `p_holm` is adjusted over all pairs of runs of the same task and metric.
+    `p_holm` is adjusted over all pairs of runs of all tasks for the same metric.
     """
 
-    name: Literal["mcnemar_exact", "sign_flip"]
+    name: Literal["mcnemar_exact", "sign_flip", "clustered_t"]
     p: float | None
     p_holm: float | None
     unit: Unit
@@ -290,10 +297,15 @@ class PairedTest(TypedDict):
 
 
 class PairMetric(TypedDict):
-    """b - a on the shared questions, and its test."""
+    """b - a on the shared questions, and its test.
+
+    `needed` questions like these would show a difference as large as the one seen (80 % power, α 0.05, a single
+    test); None where it is 0, or nothing is decided.
+    """
 
     difference: Estimate
     test: PairedTest
+    needed: int | None
 
 
 class Pair(TypedDict):
@@ -308,11 +320,16 @@ class Pair(TypedDict):
 
 
 class TaskComparison(TypedDict):
-    """One task over the runs that have it."""
+    """One task over the runs that have it.
+
+    `ranks` has, by metric and run, the best and the worst rank that the data leave open: as many runs are told to be
+    better, or worse.
+    """
 
     counts: dict[str, Counts]
     metrics: dict[str, dict[str, Estimate]]
     pairs: list[Pair]
+    ranks: dict[str, dict[str, list[int]]]
 
 
 class Comparison(TypedDict):
@@ -320,6 +337,7 @@ class Comparison(TypedDict):
 
     formulas: int
     profile: Profile
+    intervals: str
     parameters: dict[str, float]
     runs: list[str]
     tasks: dict[str, TaskComparison]

@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.run_folder import RunFolder
 from livek12.evaluation.sweep.plan import HTML_REPORT, JSON_REPORT, SweepPlan
 from livek12.evaluation.sweep.status import Cell, CellState
+
+if TYPE_CHECKING:
+    from livek12.core.scoring.schema import TaskComparison
 
 _SHOWN = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy")
 
@@ -73,10 +76,11 @@ def _comparison(plan: SweepPlan, found: Mapping[str, CellState]) -> tuple[Any, s
             "counts": {label: report["counts"]},
             "metrics": {name: {label: estimate} for name, estimate in report["metrics"].items()},
             "pairs": [],
+            "ranks": {},
         }
         for task, report in scored["tasks"].items()
     }
-    head = {name: scored[name] for name in ("formulas", "profile", "parameters")}
+    head = {name: scored[name] for name in ("formulas", "profile", "intervals", "parameters")}
     return {**head, "runs": [label], "tasks": tasks}, ""
 
 
@@ -110,6 +114,8 @@ def _write_page(path: Path, report: Mapping[str, Any], cells: Sequence[Cell]) ->
     from markupsafe import Markup
 
     from livek12.report.html import csp_hash, environment, read_template
+    from livek12.report.marks import method_sentence, sentence
+    from livek12.report.ranking import p_value
 
     style = read_template("ingest.css")
     page = (
@@ -124,7 +130,8 @@ def _write_page(path: Path, report: Mapping[str, Any], cells: Sequence[Cell]) ->
             missing=report["missing"],
             not_compared=report["not_compared"],
             totals=report["totals"],
-            profile=report["sweep"]["profile"],
+            method=sentence(method_sentence(report["comparison"])) if report["comparison"] else "",
+            p_value=p_value,
             shared=sorted({cell.bill.shared_by for cell in cells if cell.bill}),
             hours=hours,
             money=money,
@@ -143,22 +150,41 @@ def _cell_view(cell: Cell, comparison: Any) -> dict[str, Any]:
     return {"cell": cell, "mark": shown("mark", mark) if mark else None}
 
 
-def _task_view(task: str, compared: Mapping[str, Any]) -> dict[str, Any]:
-    from livek12.report.marks import shown
+def _task_view(task: str, compared: TaskComparison) -> dict[str, Any]:
+    from livek12.report.marks import interval_heading, shown
+    from livek12.report.ranking import about, rank_range, ranking
 
     known = compared["metrics"]
     metrics = [name for name in _SHOWN if any(e["low"] is not None for e in known.get(name, {}).values())]
-    rows = []
-    for label in compared["counts"]:
-        estimates = [known[name].get(label) for name in metrics]
-        rows.append((label, [shown(name, e) if e else None for name, e in zip(metrics, estimates, strict=True)]))
+    columns = [
+        [shown(name, known[name][label]) if label in known[name] else None for label in compared["counts"]]
+        for name in metrics
+    ]
+    ranked = ranking(compared)
     tested = next((name for name in _SHOWN for pair in compared["pairs"] if name in pair["metrics"]), None)
     pairs = [
-        (pair["a"], pair["b"], shown(tested, found["difference"]), found["test"], pair["shared"])
+        (
+            pair["a"],
+            pair["b"],
+            shown(tested, found["difference"]),
+            found["test"],
+            about(found["needed"]),
+            pair["shared"],
+        )
         for pair in compared["pairs"]
         if tested and (found := pair["metrics"].get(tested))
     ]
-    return {"name": task, "metrics": metrics, "rows": rows, "tested": tested, "pairs": pairs}
+    return {
+        "name": task,
+        "metrics": [(name, interval_heading(column)) for name, column in zip(metrics, columns, strict=True)],
+        "rows": [
+            (label, rank_range(ranked, label), [column[row] for column in columns])
+            for row, label in enumerate(compared["counts"])
+        ],
+        "tested": tested,
+        "tested_ends": interval_heading(difference for _, _, difference, *_ in pairs),
+        "pairs": pairs,
+    }
 
 
 def hours(value: float | None) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from livek12.core.records import Question
 from livek12.core.scoring import Limit, Row, score
-from tests.core.test_scoring import FAST, bounds, ended, graded, question, ungraded
+from tests.core.test_scoring import bounds, ended, graded, question, ungraded
 
 TRUE_01 = [1000, 3276, 2000, 3276]
 """Completion tokens under the limit of 3,276: the second was cut and holds its answer, the fourth holds none."""
@@ -38,7 +38,7 @@ def exam() -> dict[tuple[str, str], Row]:
 
 
 def curve(rows: dict[tuple[str, str], Row], limits: dict[str, Limit] | None = None) -> Any:
-    return score(rows.values(), parameters=FAST, limits=LIMITS if limits is None else limits)["budgets"]["T"]
+    return score(rows.values(), limits=LIMITS if limits is None else limits)["budgets"]["T"]
 
 
 def point(found: Any, share: float) -> Any:
@@ -109,7 +109,7 @@ def test_an_engine_that_does_not_keep_the_limit_is_told_on() -> None:
 
 def test_beyond_the_longest_limit_there_is_no_counterfactual() -> None:
     rows = {key: row for key, row in exam().items() if key[0] == "T@0.1"}
-    report = score(rows.values(), parameters=FAST, limits=LIMITS)
+    report = score(rows.values(), limits=LIMITS)
     found = report["budgets"]["T"]
     assert point(found, 0.1)["counterfactual"]["value"] == point(found, 0.1)["true"]["value"] == 0.5
     assert bounds(point(found, 0.2)["counterfactual"]) == (None, None)
@@ -140,7 +140,7 @@ def test_a_budget_between_the_tenths_is_a_point_of_its_own() -> None:
 
 
 def test_without_limits_nothing_is_said_of_budgets() -> None:
-    assert score(exam().values(), parameters=FAST)["budgets"] == {}
+    assert score(exam().values())["budgets"] == {}
 
 
 def test_pages_are_compared_with_text_under_the_same_budget_only() -> None:
@@ -149,7 +149,7 @@ def test_pages_are_compared_with_text_under_the_same_budget_only() -> None:
 
     rows = [of("I@0.1", graded(layout("a"), 0)), of("T@0.1", graded(layout("a"), 0)), of("T@1", graded(layout("a")))]
     limits = LIMITS | {"I@0.1": Limit("I", 3276, 0.1)}
-    deltas = score(rows, parameters=FAST, modalities={"I@0.1": "image_only"}, limits=limits)["deltas"]
+    deltas = score(rows, modalities={"I@0.1": "image_only"}, limits=limits)["deltas"]
     assert deltas["I@0.1/accuracy/modality/image_only-standard/complex_layout"]["value"] == 0
 
 
@@ -159,7 +159,7 @@ def test_pages_are_compared_with_text_under_the_same_budget_only() -> None:
 def test_a_shorter_run_has_no_accuracy_beyond_its_limit(tokens: int | None, kept: int) -> None:
     """The headline says of each r what the curve says: r = 0.1 allows floor(3,276.8) tokens."""
     rows = [of("T", row) for key, row in exam().items() if key[0] == "T@1"]
-    report = score(rows, parameters=FAST, limits={"T": Limit("T", tokens)})
+    report = score(rows, limits={"T": Limit("T", tokens)})
     metrics = report["tasks"]["T"]["metrics"]
     headline = [metrics[f"Acc≤{tenth / 10:.1f}"] for tenth in range(1, 11)]
     assert [metric["value"] is not None for metric in headline] == [True] * kept + [False] * (10 - kept)
@@ -173,7 +173,7 @@ def test_a_shorter_run_has_no_accuracy_beyond_its_limit(tokens: int | None, kept
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 40_000)), min_size=1, max_size=12))
 def test_more_tokens_never_lower_the_counterfactual(answers: list[tuple[bool, int]]) -> None:
     rows = [of("T", graded(question(f"q{i}"), float(right), tokens=n)) for i, (right, n) in enumerate(answers)]
-    found = score(rows, parameters=FAST, limits={"T": Limit("T", 32_768)})["budgets"]["T"]
+    found = score(rows, limits={"T": Limit("T", 32_768)})["budgets"]["T"]
     values = [p["counterfactual"]["value"] for p in found["points"]]
     assert values == sorted(values)  # type: ignore[type-var]
     within = [sum(right and tokens <= p["tokens"] for right, tokens in answers) for p in found["points"]]

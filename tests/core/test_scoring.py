@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
+from livek12.core.intervals import mean_interval
 from livek12.core.records import (
     Call,
     Image,
@@ -31,10 +33,8 @@ from livek12.core.records import (
 from livek12.core.scoring import FORMULAS, Parameters, Row, compare, modality_delta, release_arl, score
 from livek12.core.scoring.formulas import steps_between
 from livek12.core.scoring.outcomes import steps_of
-from tests.core.bootstrap import bootstrap_ratio
 
 TASK = "livek12_text_only"
-FAST = Parameters(resamples=50)
 
 
 def question(id: str, **fields: Any) -> Question:
@@ -107,8 +107,7 @@ def ended(asked: Question, state: State, *, trial: int = 0) -> Row:
 
 
 def metrics(rows: list[Row], **options: Any) -> dict[str, Any]:
-    """The metrics of the only task, with few resamples."""
-    options.setdefault("parameters", None if options.get("profile") else FAST)
+    """The metrics of the only task."""
     (task,) = score(rows, **options)["tasks"].values()
     return task["metrics"]
 
@@ -287,7 +286,7 @@ def test_no_state_leaves_a_denominator() -> None:
         ended(question("d", points=3), "failed"),
         ended(question("e", points=2), "unsupported"),
     ]
-    (task,) = score(rows, parameters=FAST)["tasks"].values()
+    (task,) = score(rows)["tasks"].values()
     assert task["counts"] == {
         "questions": 5,
         "trials": 1,
@@ -351,7 +350,7 @@ def test_who_left_an_answer_open_is_counted() -> None:
         left_open("c", calls=[Call(judge="m", prompt="p", problem="no reply")]),
         ended(question("f"), "failed"),
     ]
-    (task,) = score(rows, parameters=FAST)["tasks"].values()
+    (task,) = score(rows)["tasks"].values()
     assert task["ungraded"] == {"nobody": 1, "rules": 1, "models": 2}
 
 
@@ -363,11 +362,11 @@ def test_a_missing_token_count_is_not_invented(missing: int | None) -> None:
         assert bounds(found[name]) == (None, None)
         assert found[name]["note"] == "not available (1 answer states no token count)"
     assert bounds(found["accuracy"]) == pytest.approx((1 / 3, 2 / 3))
-    (task,) = score(rows, parameters=FAST)["tasks"].values()
+    (task,) = score(rows)["tasks"].values()
     assert task["tokens"]["completion"]["missing"] == (1 if missing is None else 0)
     # where all counts are there the metric is too
     subjects = [replace(row, question=row.question.model_copy(update={"subject": row.question.id})) for row in rows]
-    (task,) = score(subjects, parameters=FAST)["tasks"].values()
+    (task,) = score(subjects)["tasks"].values()
     assert task["groups"]["subject"]["a"]["metrics"]["ARL"]["value"] is not None
 
 
@@ -381,9 +380,9 @@ def test_the_share_of_prompts_from_the_prefix_cache() -> None:
 
     a, b, c = (graded(question(name)) for name in "abc")
     rows = [told(a, 1000, 0), told(b, 1000, 900), told(c, 500, None), ended(question("d"), "failed")]
-    (task,) = score(rows, parameters=FAST)["tasks"].values()
+    (task,) = score(rows)["tasks"].values()
     assert task["prompt_cache"] == {"answers": 2, "prompt": 2000, "cached": 900, "share": 0.45}
-    (task,) = score([a, b], parameters=FAST)["tasks"].values()
+    (task,) = score([a, b])["tasks"].values()
     assert task["prompt_cache"] is None
 
 
@@ -396,7 +395,7 @@ def test_without_points_each_question_counts_one() -> None:
 
 def test_points_of_some_questions_only_are_no_mark() -> None:
     rows = [graded(question("a")), graded(question("b", points=None), process=(0, 0, 0)), graded(question("c"))]
-    (task,) = score(rows, parameters=FAST)["tasks"].values()
+    (task,) = score(rows)["tasks"].values()
     for name in ("mark", "OCS", "PES", "OES"):
         assert bounds(task["metrics"][name]) == (None, None)
         assert task["metrics"][name]["note"] == "1 of 3 questions state no points"
@@ -418,14 +417,14 @@ def test_process_scores_need_process_verdicts() -> None:
 
 def test_process_errors_are_counted() -> None:
     rows = exam([(1, 0, 2 / 3), (1 / 3, 1 / 3, 0), (1, 0, 0)])
-    (task,) = score([*rows, graded(question("d"))], parameters=FAST)["tasks"].values()
+    (task,) = score([*rows, graded(question("d"))])["tasks"].values()
     assert task["process_errors"] == {
         "audited": 3,
         "CIE": {"answers": 2, "mean_presence": pytest.approx(7 / 9)},
         "LAE": {"answers": 0, "mean_presence": pytest.approx(1 / 9)},
         "DRE": {"answers": 1, "mean_presence": pytest.approx(2 / 9)},
     }
-    (task,) = score([graded(question("d"))], parameters=FAST)["tasks"].values()
+    (task,) = score([graded(question("d"))])["tasks"].values()
     assert task["process_errors"] is None
 
 
@@ -503,7 +502,7 @@ def test_groups_by_every_axis_the_rows_have() -> None:
         paper_id="p1",
     )
     plain = question("b", paper_id="p2")
-    (task,) = score([graded(full), graded(plain, 0)], parameters=FAST)["tasks"].values()
+    (task,) = score([graded(full), graded(plain, 0)])["tasks"].values()
     groups = {axis: {value: g["questions"] for value, g in values.items()} for axis, values in task["groups"].items()}
     assert groups == {
         "subject": {"math": 1, "physics": 1},
@@ -529,7 +528,7 @@ def test_groups_by_every_axis_the_rows_have() -> None:
 
 def test_absent_axes_and_a_single_paper_make_no_group() -> None:
     rows = [graded(question("a", paper_id="p")), graded(question("b", paper_id="p"))]
-    (task,) = score(rows, parameters=FAST, modalities={TASK: "image_only"})["tasks"].values()
+    (task,) = score(rows, modalities={TASK: "image_only"})["tasks"].values()
     assert set(task["groups"]) == {"subject", "question_type", "modality", "language"}
     assert set(task["groups"]["modality"]) == {"image_only"}
 
@@ -548,9 +547,9 @@ def test_korean_specific_gap() -> None:
     low, high = gap["ci"]
     assert -1 <= low < -0.5 < high <= 0.5
     rows[1] = ended(rows[1].question, "failed")
-    (task,) = score(rows, parameters=FAST)["tasks"].values()
+    (task,) = score(rows)["tasks"].values()
     assert bounds(task["deltas"]["accuracy/korean_specific/true-false"]) == pytest.approx((-0.5, -0.25))
-    (task,) = score([ended(row.question, "failed") for row in rows], parameters=FAST)["tasks"].values()
+    (task,) = score([ended(row.question, "failed") for row in rows])["tasks"].values()
     unknown = task["deltas"]["accuracy/korean_specific/true-false"]
     assert bounds(unknown) == (-1, 1)
     assert unknown["ci"] == [-1, 1]
@@ -575,7 +574,7 @@ def test_groups_that_do_as_well_still_differ_by_chance() -> None:
 def test_releases_are_compared_with_the_one_before() -> None:
     rows = [graded(question(f"{r}{i}", release=r), share) for r, share in (("2603", 1), ("2506", 0.5)) for i in "ab"]
     rows += [graded(question("2605a", release="2605"), 0)]
-    (task,) = score(rows, parameters=FAST)["tasks"].values()
+    (task,) = score(rows)["tasks"].values()
     values = {name: delta["value"] for name, delta in task["deltas"].items()}
     assert values == {
         "accuracy/release/2603-2506": 1,
@@ -600,17 +599,17 @@ def test_modality_gap_on_the_questions_both_have() -> None:
     assert modality_delta(standard, images, subset=None)["accuracy"]["value"] == pytest.approx(1 / 4 - 1)
 
 
-@pytest.mark.parametrize(("papers", "unit", "clusters"), [(9, "question", 40), (10, "paper", 10)])
-def test_intervals_are_clustered_by_paper_from_ten_papers_on(papers: int, unit: str, clusters: int) -> None:
+@pytest.mark.parametrize(("papers", "unit", "clusters"), [(3, "question", 40), (4, "paper", 4), (10, "paper", 10)])
+def test_intervals_are_clustered_by_paper_from_four_papers_on(papers: int, unit: str, clusters: int) -> None:
     draw = random.Random(3)
     right = [float(draw.random() < 0.3 + 0.5 * (i % papers % 2)) for i in range(40)]
     asked = [question(f"q{i:02}", paper_id=f"p{i % papers}") for i in range(40)]
     (task,) = score([graded(q, share) for q, share in zip(asked, right, strict=True)])["tasks"].values()
     found = task["metrics"]["accuracy"]
     assert (found["unit"], found["clusters"], found["n"]) == (unit, clusters, 40)
-    names = [q.paper_id if unit == "paper" else q.id for q in asked]
-    assert found["ci"] == pytest.approx(bootstrap_ratio(right, [1.0] * 40, names), abs=1e-9)
-    # one paper alone is resampled by question
+    of = np.arange(40) % papers if unit == "paper" else None
+    assert found["ci"] == pytest.approx(mean_interval(np.array(right), clusters=of)[1:], abs=1e-9)
+    # one paper alone is taken by question
     assert task["groups"]["paper"]["p0"]["metrics"]["accuracy"]["unit"] == "question"
 
 
@@ -623,8 +622,7 @@ def test_a_question_without_a_paper_is_a_cluster_of_its_own() -> None:
 def test_trials_stay_with_their_question() -> None:
     rows = [row for i in range(12) for row in trials(question(f"q{i:02}"), "11" if i % 3 else "00")]
     found = metrics(rows, parameters=Parameters())["accuracy"]
-    right = [float(bool(i % 3)) for i in range(12)]
-    assert found["ci"] == pytest.approx(bootstrap_ratio(right, [1.0] * 12), abs=1e-9)
+    assert found["ci"] == pytest.approx(mean_interval(np.array([float(bool(i % 3)) for i in range(12)]))[1:], abs=1e-9)
     assert found["clusters"] == 12
 
 
@@ -671,46 +669,69 @@ def test_comparison_of_two_runs() -> None:
     assert pair["metrics"]["mark"]["test"]["name"] == "sign_flip"
     assert pair["metrics"]["mark"]["test"]["p"] == pytest.approx(2 * 8 / 128)
     assert "PES" not in pair["metrics"]
-    low, high = found["difference"]["ci"]
-    assert low < -0.5 < high < 0
+    # the interval, which t makes wider than the test, reaches 0 where 7 of 10 differ
+    assert found["difference"]["ci"] == pytest.approx([-0.782, 0.05], abs=0.01)
+    assert found["needed"] == 18  # 7.849 · 0.5 / 0.25 + 1 / 0.5
+    assert task["ranks"]["accuracy"] == {"a": [1, 2], "b": [1, 2]}
 
 
 def test_the_interval_of_a_difference_pairs_the_questions() -> None:
-    """Two runs with the same right answers differ by nothing, however unsure each is, but for what 100 never showed."""
+    """Two runs with the same right answers differ by little, however unsure each is: by what 100 never showed."""
     rows = [graded(question(f"q{i}"), float(i % 2)) for i in range(100)]
     (pair,) = compare({"a": rows, "b": rows})["tasks"][TASK]["pairs"]
-    assert pair["metrics"]["accuracy"]["difference"]["ci"] == pytest.approx([-unseen(100), unseen(100)])
+    low, high = pair["metrics"]["accuracy"]["difference"]["ci"]
+    assert low == pytest.approx(-high)
+    assert 0.02 < high < 0.03  # the rule of three; each alone reaches 0.1 far
     assert pair["metrics"]["accuracy"]["test"]["p"] == 1
+    assert pair["metrics"]["accuracy"]["needed"] is None
+    other = [graded(question(f"q{i}"), float(i < 50)) for i in range(100)]  # as many right, but others
+    (pair,) = compare({"a": rows, "b": other})["tasks"][TASK]["pairs"]
+    assert pair["metrics"]["accuracy"]["difference"]["ci"][1] > 0.13
 
 
-def unseen(n: int) -> float:
-    """Wilson's upper end for 0 of n: z²/(n + z²)."""
-    return 1.959964**2 / (n + 1.959964**2)
+def reach(value: float, *points: float) -> tuple[float, float]:
+    """The interval of values that are all equal, by hand: Wilson's at n / t² questions, half a question added."""
+    n, t = sum(points) ** 2 / sum(p * p for p in points), {2: 12.7062, 3: 4.3027, 4: 3.1824}[len(points)]
+    spread = value * (1 - value)
+    doubt = t * t * 0.5 / n / (n * spread + 0.5)
+    half = math.sqrt(doubt * spread + doubt * doubt / 4)
+    return (value + doubt / 2 - half) / (1 + doubt), (value + doubt / 2 + half) / (1 + doubt)
 
 
 @pytest.mark.parametrize(
-    ("shares", "metric", "ci"),
+    ("shares", "metric", "most", "value"),
     [
-        ([0, 0, 0, 0], "accuracy", [0, unseen(4)]),
-        ([1, 1, 1, 1], "accuracy", [1 - unseen(4), 1]),
-        ([0, 0, 0, 0], "mark", [0, 100 * unseen(4)]),
-        ([1, 1], "mark", [100 - 100 * unseen(2), 100]),
-        ([0.5, 0.5, 0.5], "mark", [50 - 50 * unseen(3), 50 + 50 * unseen(3)]),
-        ([0.1, 0.1, 0.1], "mark", [10 - 10 * unseen(3), 10 + 90 * unseen(3)]),  # 0.1 adds up to a sum that is rounded
-        ([0, 0, 0, 0], "Acc≤0.5", [0, unseen(4)]),
-        ([0, 0, 0, 0], "pass@1", [0, unseen(4)]),
-        ([0, 0, 0, 0], "ARL", [0, unseen(4) * (1 + 0.15 * math.log(4096))]),  # at most an answer of one token
-        ([None] * 4, "accuracy", [0, 1]),
-        ([0, 0, None, None], "accuracy", [0, 1]),  # at worst all are wrong, at best half of them
-        ([1], "accuracy", None),  # one question has no spread to estimate
+        ([0, 0, 0, 0], "accuracy", 1, 0),
+        ([1, 1, 1, 1], "accuracy", 1, 1),
+        ([0, 0, 0, 0], "mark", 100, 0),
+        ([1, 1], "mark", 100, 1),
+        ([0.5, 0.5, 0.5], "mark", 100, 0.5),
+        ([0.1, 0.1, 0.1], "mark", 100, 0.1),  # 0.1 adds up to a sum that is rounded
+        ([0, 0, 0, 0], "Acc≤0.5", 1, 0),
+        ([0, 0, 0, 0], "pass@1", 1, 0),
+        ([0, 0, 0, 0], "ARL", 1 + 0.15 * math.log(4096), 0),  # at most an answer of one token
     ],
 )
-def test_equal_values_have_wilsons_interval(shares: list[float | None], metric: str, ci: list[float] | None) -> None:
+def test_equal_values_are_no_certainty(shares: list[float], metric: str, most: float, value: float) -> None:
     asked = [question(f"q{i}", points=3.0 + i) for i in range(len(shares))]
+    (task,) = score([graded(q, share) for q, share in zip(asked, shares, strict=True)])["tasks"].values()
+    points = [3.0 + i if metric == "mark" else 1.0 for i in range(len(shares))]
+    assert task["metrics"][metric]["ci"] == pytest.approx([most * end for end in reach(value, *points)], abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("shares", "ci"),
+    [
+        ([None] * 4, [0, 1]),
+        ([0, 0, None, None], [0, 0.5 + 0.5 * 0.86]),  # at worst all are wrong, at best half of them
+        ([1], None),  # one question has no spread to estimate
+    ],
+)
+def test_the_interval_reaches_over_what_is_undecided(shares: list[float | None], ci: list[float] | None) -> None:
+    asked = [question(f"q{i}") for i in range(len(shares))]
     rows = [ended(q, "failed") if share is None else graded(q, share) for q, share in zip(asked, shares, strict=True)]
     (task,) = score(rows)["tasks"].values()
-    found = task["metrics"][metric]["ci"]
-    assert found == (ci if ci is None else pytest.approx(ci, abs=1e-6))
+    assert task["metrics"]["accuracy"]["ci"] == (ci if ci is None else pytest.approx(ci, abs=0.01))
 
 
 def test_a_difference_of_equal_values_is_as_unsure_as_both_sides() -> None:
@@ -720,27 +741,39 @@ def test_a_difference_of_equal_values_is_as_unsure_as_both_sides() -> None:
     rows = [graded(asked(f"k{i}", True)) for i in range(2)] + [graded(asked(f"n{i}", False), 0.0) for i in range(3)]
     (task,) = score(rows)["tasks"].values()
     gap = task["deltas"]["accuracy/korean_specific/true-false"]
-    assert gap["ci"] == pytest.approx([1 - unseen(2) - unseen(3), 1])
-    # Where one side alone has no spread, its part comes on top of what resampling shows of the other.
-    mixed = [*rows, *(graded(asked(f"m{i}", False)) for i in range(3))]
-    (task,) = score(mixed)["tasks"].values()
-    low, high = task["deltas"]["accuracy/korean_specific/true-false"]["ci"]
-    assert low < -0.3  # resampling alone says 0 at least
-    assert 0.8 < high <= 1
+    sides = 1 - reach(1, 1, 1)[0], reach(0, 1, 1, 1)[1]
+    assert gap["ci"] == pytest.approx([1 - math.hypot(*sides), 1], abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "ci"),
-    [
-        (0.0, 0.0, [-unseen(4), unseen(4)]),
-        (1.0, 1.0, [-unseen(4), unseen(4)]),
-        (1.0, 0.0, [-1, -1 + 2 * unseen(4)]),
-    ],
-)
-def test_runs_that_are_all_right_or_all_wrong_differ_by_no_certainty(a: float, b: float, ci: list[float]) -> None:
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_runs_that_are_all_right_or_all_wrong_differ_by_no_certainty(share: float) -> None:
     asked = [question(f"q{i}") for i in range(4)]
-    task = compare({name: [graded(q, share) for q in asked] for name, share in (("a", a), ("b", b))})["tasks"][TASK]
-    assert task["pairs"][0]["metrics"]["accuracy"]["difference"]["ci"] == pytest.approx(ci)
+    task = compare({name: [graded(q, share) for q in asked] for name in ("a", "b")})["tasks"][TASK]
+    side = reach(0, 1, 1, 1, 1)[1]
+    assert task["pairs"][0]["metrics"]["accuracy"]["difference"]["ci"] == pytest.approx([-side, side], abs=1e-3)
+
+
+def test_holm_takes_all_pairs_of_all_tasks_and_ranks_say_what_is_left_open() -> None:
+    def rows(task: str, right: int) -> list[Row]:
+        return [graded(question(f"q{i:02}"), float(i < right), task=task) for i in range(60)]
+
+    runs = {name: [*rows("a", n), *rows("b", n + 10)] for name, n in (("good", 45), ("fair", 41), ("poor", 10))}
+    found = compare(runs)["tasks"]
+    tests = [pair["metrics"]["accuracy"]["test"] for task in found.values() for pair in task["pairs"]]
+    assert len(tests) == 6
+    least = min(tests, key=lambda test: test["p"] or 0.0)
+    assert least["p_holm"] == pytest.approx(6 * (least["p"] or 0.0))
+    assert found["a"]["ranks"]["accuracy"] == {"good": [1, 2], "fair": [1, 2], "poor": [3, 3]}
+
+
+@pytest.mark.parametrize(("papers", "name"), [(3, "mcnemar_exact"), (5, "clustered_t"), (14, "sign_flip")])
+def test_few_papers_are_tested_by_t(papers: int, name: str) -> None:
+    asked = [question(f"q{i:02}", paper_id=f"p{i % papers}") for i in range(70)]
+    a, b = ([graded(q, float(i % 10 < right)) for i, q in enumerate(asked)] for right in (3, 7))
+    found = compare({"a": a, "b": b})["tasks"][TASK]["pairs"][0]["metrics"]["accuracy"]
+    assert found["test"]["name"] == name
+    assert found["test"]["p"] is not None
+    assert 0 < found["test"]["p"] < 0.02
 
 
 def test_the_paired_test_says_what_it_left_out() -> None:
@@ -861,15 +894,15 @@ def test_paper_equations_force_the_overall_score_to_be_the_mean_of_its_halves(ro
 @settings(max_examples=60, deadline=None)
 @given(runs(complete=True), st.sampled_from(["article", "release"]))
 def test_nothing_undecided_leaves_no_interval(rows: list[Row], profile: Any) -> None:
-    for name, found in metrics(rows, profile=profile, parameters=FAST).items():
+    for name, found in metrics(rows, profile=profile).items():
         assert found["value"] is not None or (profile, name) == ("release", "ARL")
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.data(), runs(), st.sampled_from(["article", "release"]))
 def test_bounds_hold_whatever_the_undecided_turns_out_to_be(data: st.DataObject, rows: list[Row], profile: Any) -> None:
-    before = metrics(rows, profile=profile, parameters=FAST)
-    after = metrics([complete(row, data.draw) for row in rows], profile=profile, parameters=FAST)
+    before = metrics(rows, profile=profile)
+    after = metrics([complete(row, data.draw) for row in rows], profile=profile)
     for name, found in before.items():
         if found["low"] is not None:
             assert found["low"] - 1e-9 <= after[name]["value"] <= found["high"] + 1e-9, name
@@ -885,13 +918,13 @@ def test_bounds_hold_whatever_the_undecided_turns_out_to_be(data: st.DataObject,
 def test_the_order_of_the_rows_changes_nothing(rows: list[Row], shuffler: random.Random) -> None:
     shuffled = rows.copy()
     shuffler.shuffle(shuffled)
-    assert score(shuffled, parameters=FAST) == score(rows, parameters=FAST)
+    assert score(shuffled) == score(rows)
 
 
 @settings(max_examples=40, deadline=None)
 @given(runs())
 def test_groups_of_a_single_valued_axis_add_up(rows: list[Row]) -> None:
-    (task,) = score(rows, parameters=FAST)["tasks"].values()
+    (task,) = score(rows)["tasks"].values()
     for axis, groups in task["groups"].items():
         if axis == "subset":
             continue
@@ -906,7 +939,7 @@ def test_groups_of_a_single_valued_axis_add_up(rows: list[Row]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(runs(), st.sampled_from(["article", "release"]))
 def test_reports_are_json_and_intervals_are_in_order(rows: list[Row], profile: Any) -> None:
-    report = score(rows, profile, FAST)
+    report = score(rows, profile)
     assert json.loads(json.dumps(report, allow_nan=False)) == report
     for found in report["tasks"][TASK]["metrics"].values():
         if found["ci"]:

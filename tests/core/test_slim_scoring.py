@@ -13,10 +13,10 @@ import pytest
 from livek12.core.records import Response, Sampling, Verdict
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec, TaskSpec
-from livek12.core.scoring import Parameters, Row, compare, estimates, score
+from livek12.core.scoring import Parameters, Row, compare, score
 from livek12.core.scoring.comparison import compare_outcomes
 from livek12.core.scoring.outcomes import Slim
-from tests.core.test_scoring import FAST, TASK, ended, graded, question, ungraded
+from tests.core.test_scoring import TASK, ended, graded, question, ungraded
 
 LONG = 100_000
 MANY = 400
@@ -40,8 +40,8 @@ def long_rows(wrong: int = 3) -> Iterator[Row]:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda: score(long_rows(), parameters=FAST),
-        lambda: compare({"a": long_rows(), "b": long_rows(4), "c": long_rows(5)}, parameters=FAST),
+        lambda: score(long_rows()),
+        lambda: compare({"a": long_rows(), "b": long_rows(4), "c": long_rows(5)}),
     ],
     ids=["score", "compare"],
 )
@@ -51,7 +51,7 @@ def test_no_text_is_held(use: Callable[[], object]) -> None:
 
 def held(use: Callable[[], object]) -> int:
     """The most bytes that a call held at once."""
-    score([graded(question("warm"))], parameters=FAST)  # what is imported once is no part of it
+    score([graded(question("warm"))])  # what is imported once is no part of it
     tracemalloc.start()
     try:
         use()
@@ -83,7 +83,7 @@ def test_the_questions_of_a_run_folder_are_read_one_after_the_other(tmp_path: Pa
     run = RunFolder.open(tmp_path)
     rows = iter(run.rows())
     assert next(rows).state == "graded"
-    assert held(lambda: score(run.rows(), parameters=FAST)) < MANY * LONG / 2
+    assert held(lambda: score(run.rows())) < MANY * LONG / 2
 
 
 def runs_alike(count: int) -> dict[str, list[Row]]:
@@ -105,19 +105,6 @@ def runs_alike(count: int) -> dict[str, list[Row]]:
     return found
 
 
-def test_runs_of_the_same_questions_share_their_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-    resample_counts = estimates.resample_counts
-
-    def counted(*args: Any) -> Any:
-        made.append(args[0])
-        return resample_counts(*args)
-
-    monkeypatch.setattr(estimates, "resample_counts", counted)
-    compare(runs_alike(6), parameters=FAST)
-    assert made == [60], "once, not once a run and once a pair"
-
-
 @pytest.mark.parametrize("profile", ["article", "release"])
 def test_a_pair_is_the_same_whatever_it_is_compared_with(profile: Any) -> None:
     """Whether its runs asked the same questions, others, or none that are shared."""
@@ -126,7 +113,7 @@ def test_a_pair_is_the_same_whatever_it_is_compared_with(profile: Any) -> None:
     runs["shorter too"] = [replace(row) for row in runs["run1"][:40]]
     runs["other"] = [*runs["run2"][30:], graded(question("own"))]
     runs["alone"] = [graded(question("apart"))]
-    parameters = Parameters(resamples=50)
+    parameters = Parameters()
     steps: list[None] = []
     outcomes = {name: map(Slim(), rows) for name, rows in runs.items()}
     found = compare_outcomes(outcomes, profile, parameters, lambda: steps.append(None))["tasks"][TASK]

@@ -11,18 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.statistics import (
+    clustered_t_test,
     holm,
     mcnemar_exact,
     mean_std,
     pass_at_k,
-    percentile_intervals,
-    resample_counts,
-    resampled_sums,
+    questions_needed,
     sign_flip_tests,
-    unseen_interval,
+    t_tail,
     wilson_interval,
 )
-from tests.core.bootstrap import bootstrap_ratio
 
 
 @pytest.mark.parametrize(
@@ -45,22 +43,6 @@ def test_wilson_interval_of_nothing_is_refused() -> None:
         wilson_interval(0, 0)
 
 
-@pytest.mark.parametrize(
-    ("value", "n", "lowest", "highest", "low", "high"),
-    [
-        (0, 10, 0, 1, 0, 0.277533),  # Wilson's 0 of 10 and 10 of 10
-        (1, 10, 0, 1, 0.722467, 1),
-        (50, 10, 0, 100, 50 - 0.277533 * 50, 50 + 0.277533 * 50),
-        (0, 10, -1, 1, -0.277533, 0.277533),  # a difference: no question told the two apart
-        (0, 1, 0, 1, 0, 0.793450),  # z²/(1 + z²)
-    ],
-)
-def test_the_interval_of_values_that_are_all_equal(
-    value: float, n: int, lowest: float, highest: float, low: float, high: float
-) -> None:
-    assert unseen_interval(value, n, lowest, highest) == pytest.approx((low, high), abs=5e-5)
-
-
 def test_mean_and_sample_deviation() -> None:
     # mean 3; squared deviations 4 + 0 + 4 = 8, over n - 1 = 2: variance 4
     assert mean_std([1, 3, 5]) == (3, 2)
@@ -81,75 +63,6 @@ def test_pass_at_k_is_not_one_as_soon_as_c_reaches_k() -> None:
     assert pass_at_k(200, 1, 100) == pytest.approx(0.5)
     with pytest.raises(ValueError, match="pass@3"):
         pass_at_k(2, 1, 3)
-
-
-def test_each_resample_draws_as_many_clusters_as_there_are() -> None:
-    counts = resample_counts(7, 50, seed=1)
-    assert counts.shape == (7, 50)
-    assert (counts.sum(axis=0) == 7).all()
-    assert (counts == resample_counts(7, 50, seed=1)).all()
-    assert (counts != resample_counts(7, 50, seed=2)).any()
-
-
-def test_resampled_sums_equal_writing_every_resample_out() -> None:
-    rng = np.random.default_rng(0)
-    contributions, members = rng.normal(size=(5000, 2)), np.arange(1000, 6000)
-    counts = resample_counts(8000, 3, seed=4)
-    expected = [
-        [sum(counts[m, b] * row[j] for m, row in zip(members, contributions, strict=True)) for b in range(3)]
-        for j in range(2)
-    ]
-    assert resampled_sums(contributions, counts, members) == pytest.approx(np.array(expected))
-
-
-def test_clustered_bootstrap_matches_all_possible_resamples() -> None:
-    """Four clusters have 4^4 equally likely resamples: the exact percentiles are those of all of them."""
-    clusters = {"a": [(1, 1)] * 3, "b": [(0, 1)] * 4, "c": [(1, 1)] * 2, "d": [(0, 1), (1, 1)]}
-    flat = [(name, n, d) for name, pairs in clusters.items() for n, d in pairs]
-    exact = np.array(
-        [
-            sum(n for name in draw for n, _ in clusters[name]) / sum(d for name in draw for _, d in clusters[name])
-            for draw in product(clusters, repeat=4)
-        ]
-    )
-    names, numerator, denominator = zip(*flat, strict=True)
-
-    def off(interval: tuple[float, float] | None) -> float:
-        """By how much the ends miss being the 5 % and 95 % points of the exact distribution (it has jumps)."""
-        assert interval is not None
-        below = [float(np.mean(exact < end - 1e-9)) for end in interval]
-        up_to = [float(np.mean(exact <= end + 1e-9)) for end in interval]
-        return max(max(b - p, p - u) for b, u, p in zip(below, up_to, (0.05, 0.95), strict=True))
-
-    assert off(bootstrap_ratio(numerator, denominator, names, resamples=20_000, level=0.9)) < 0.01
-    # Whole clusters vary more than single observations: an interval that forgets them is too narrow.
-    assert off(bootstrap_ratio(numerator, denominator, resamples=20_000, level=0.9)) > 0.03
-
-
-def test_clusters_of_copies_are_worth_one_observation_each() -> None:
-    values, names = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0] * 5, [i // 3 for i in range(30)]
-    copies = bootstrap_ratio(values, [1.0] * 30, names)
-    assert copies == bootstrap_ratio(values[::3], [1.0] * 10)
-
-
-def test_bootstrap_covers_the_truth_about_as_often_as_it_says() -> None:
-    rng, hits = np.random.default_rng(5), 0
-    for trial in range(200):
-        interval = bootstrap_ratio(rng.random(60) < 0.4, np.ones(60), resamples=400, seed=trial)
-        assert interval is not None
-        hits += interval[0] <= 0.4 <= interval[1]
-    assert 176 <= hits <= 200  # 95 % of 200 is 190; the standard deviation of the count is 3.1
-
-
-def test_one_cluster_has_no_interval() -> None:
-    assert bootstrap_ratio([1.0, 0.0], [1.0, 1.0], ["a", "a"]) is None
-
-
-def test_resamples_without_the_group_are_left_out() -> None:
-    samples = np.array([[math.nan, 1.0, 2.0, 3.0], [math.nan] * 4])
-    low, high = percentile_intervals(samples, level=0.5)[0]
-    assert (low, high) == (1.5, 2.5)
-    assert np.isnan(percentile_intervals(samples)[1]).all()
 
 
 @pytest.mark.parametrize(
@@ -194,8 +107,48 @@ def test_sign_flips_of_single_answers_are_mcnemar(only_a: int, only_b: int) -> N
 
 def test_sampled_sign_flips_come_near_the_exact_test() -> None:
     assert flipped([-1.0] * 18 + [1.0] * 32) == pytest.approx(mcnemar_exact(18, 32), abs=0.015)
-    assert flipped([1.0] * 100) == pytest.approx(1 / 10_000)
+    assert flipped([1.0] * 20) == pytest.approx(3.178 * math.erfc(math.sqrt(10)))
     assert flipped([]) == flipped([0.0, 0.0]) == 1.0
+
+
+@pytest.mark.parametrize(("more", "less"), [(40, 2), (70, 20), (100, 0), (600, 400)])
+def test_sign_flips_tell_what_a_sample_of_them_cannot(more: int, less: int) -> None:
+    """With a thousand pairs of runs, p must be able to fall below one in ten thousand; never below the exact."""
+    found, exact = flipped([1.0] * more + [-1.0] * less), mcnemar_exact(more, less)
+    assert isinstance(found, float)
+    assert exact <= found < 3e-5
+
+
+@pytest.mark.parametrize(
+    ("t", "freedom", "p"),
+    [(12.706, 1, 0.05), (4.303, 2, 0.05), (2.776, 4, 0.05), (2.571, 5, 0.05), (3.169, 10, 0.01), (0, 3, 1.0)],
+)
+def test_tails_of_students_t(t: float, freedom: int, p: float) -> None:
+    assert t_tail(t, freedom) == pytest.approx(p, abs=1e-4)
+    assert t_tail(-t, freedom) == t_tail(t, freedom)
+
+
+def test_t_test_by_clusters() -> None:
+    # four papers of two questions, sums 2, 1, 1, 0: mean 1 a paper, variance (1 + 0 + 0 + 1) / 3 = 2/3 a paper;
+    # t = 4 / √(4 · 2/3) = 2.449; over single questions it would be 0.5 / √(0.2857 / 8) = 2.646, so papers vary more
+    d, of = np.array([1, 1, 1, 0, 0, 1, 0, 0], dtype=float), np.repeat(np.arange(4), 2)
+    assert clustered_t_test(d, of) == pytest.approx(t_tail(4 / math.sqrt(8 / 3), 3))
+    assert clustered_t_test(d - d, of) == 1
+    # papers that happen to agree are no more certain than their questions: sums 1, 1, 1, 1
+    even = np.array([1, 0] * 4, dtype=float)
+    assert clustered_t_test(even, of) == pytest.approx(t_tail(0.5 / math.sqrt(2 / 7 / 8), 3))
+
+
+def test_questions_that_would_tell_two_runs_apart() -> None:
+    # 30 better, 20 worse of 100: mean 0.1, variance (50 - 1) / 99; (1.95996 + 0.84162)² · 0.49495 / 0.01 = 388.5, + 10
+    d = np.array([1.0] * 30 + [-1.0] * 20 + [0.0] * 50)
+    assert questions_needed(d, np.arange(100)) == 399
+    assert questions_needed(-d, np.arange(100)) == 399
+    # the same questions in pairs that are copies are worth half as much
+    assert questions_needed(np.repeat(d, 2), np.repeat(np.arange(100), 2)) == pytest.approx(2 * 399, abs=12)
+    assert questions_needed(np.ones(10), np.arange(10)) == 6  # no sign test has p < 0.05 before
+    assert questions_needed(np.array([1.0, -1.0]), np.arange(2)) is None
+    assert questions_needed(np.array([1.0]), np.arange(1)) is None
 
 
 def test_holm_adjustment() -> None:
