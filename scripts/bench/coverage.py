@@ -39,7 +39,7 @@ BETTER = 0.6
 
 
 @dataclass(frozen=True)
-class Plan:
+class Design:
     """What is drawn; `paper` 0: every question stands for itself."""
 
     questions: int
@@ -64,7 +64,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Found:
+class Covered:
     """Ends of the intervals, shape (repetitions,), and the planted value."""
 
     low: Floats
@@ -72,7 +72,7 @@ class Found:
     truth: float
 
 
-Estimator = Callable[[np.random.Generator, Plan, int], Found]
+Estimator = Callable[[np.random.Generator, Design, int], Covered]
 Interval = Callable[[Floats, Floats, Indices | None], Spread]
 
 
@@ -84,7 +84,7 @@ def beta(rng: np.random.Generator, mean: Floats, rho: float) -> Floats:
     return rng.beta(inner * spread, (1 - inner) * spread)
 
 
-def chances(rng: np.random.Generator, plan: Plan, repetitions: int, p: float | None = None) -> Floats:
+def chances(rng: np.random.Generator, plan: Design, repetitions: int, p: float | None = None) -> Floats:
     """The chance that a question is answered right, shape (questions, repetitions)."""
     mean = np.full((plan.papers, repetitions), plan.p if p is None else p)
     return beta(rng, mean, plan.rho)[plan.of] if plan.paper else mean
@@ -114,16 +114,16 @@ def trials(rng: np.random.Generator, chance: Floats) -> Floats:
 def single(earn: Callable[..., Floats], weigh: Callable[..., Floats] | None, interval: Interval) -> Estimator:
     """A mean over questions: `earn` draws the share of each, `weigh` what it is worth."""
 
-    def estimator(rng: np.random.Generator, plan: Plan, repetitions: int) -> Found:
+    def estimator(rng: np.random.Generator, plan: Design, repetitions: int) -> Covered:
         chance = chances(rng, plan, repetitions)
         worth = np.ones_like(chance) if weigh is None else weigh(rng, chance)
         found = interval(earn(rng, chance) * worth, worth, plan.clusters)
-        return Found(found.low, found.high, plan.p)
+        return Covered(found.low, found.high, plan.p)
 
     return estimator
 
 
-def pass_at_2(rng: np.random.Generator, plan: Plan, repetitions: int) -> Found:
+def pass_at_2(rng: np.random.Generator, plan: Design, repetitions: int) -> Covered:
     """pass@2 of four answers to each question."""
     wrong = TRIALS - trials(rng, chances(rng, plan, repetitions))
     passed = 1 - wrong * (wrong - 1) / (TRIALS * (TRIALS - 1))
@@ -131,16 +131,16 @@ def pass_at_2(rng: np.random.Generator, plan: Plan, repetitions: int) -> Found:
     rho = plan.rho if plan.paper else 0.0
     truth = 1 - ((1 - plan.p) ** 2 + spread * rho + WITHIN_QUESTION * spread * (1 - rho))
     found = ratio_spread(passed, np.ones_like(passed), plan.clusters)
-    return Found(found.low, found.high, truth)
+    return Covered(found.low, found.high, truth)
 
 
-def arl(rng: np.random.Generator, plan: Plan, repetitions: int) -> Found:
+def arl(rng: np.random.Generator, plan: Design, repetitions: int) -> Covered:
     """Accuracy weighted by length: lengths are lognormal around 2,000 tokens."""
     chance = chances(rng, plan, repetitions)
     factor = 1 + 0.15 * np.log(4096 / np.maximum(1.0, 2000 * np.exp(rng.normal(0, 0.7, chance.shape))))
     most = 1 + 0.15 * np.log(4096)
     found = ratio_spread(right(rng, chance) * factor, np.ones_like(chance), plan.clusters, most)
-    return Found(found.low, found.high, plan.p * (1 + 0.15 * np.log(4096 / 2000)))
+    return Covered(found.low, found.high, plan.p * (1 + 0.15 * np.log(4096 / 2000)))
 
 
 def between(a: Spread, b: Spread, shared: bool) -> tuple[Floats, Floats]:
@@ -152,17 +152,17 @@ def between(a: Spread, b: Spread, shared: bool) -> tuple[Floats, Floats]:
     return a.value - b.value - below, a.value - b.value + above
 
 
-def groups(rng: np.random.Generator, plan: Plan, repetitions: int, better: float = BETTER) -> Found:
+def groups(rng: np.random.Generator, plan: Design, repetitions: int, better: float = BETTER) -> Covered:
     """Two releases of as many questions each, on other papers."""
     spreads = []
     for p in (plan.p, plan.p * better):
         answers = right(rng, chances(rng, plan, repetitions, p))
         spreads.append(ratio_spread(answers, np.ones_like(answers), plan.clusters))
-    return Found(*between(spreads[0], spreads[1], shared=False), plan.p * (1 - better))
+    return Covered(*between(spreads[0], spreads[1], shared=False), plan.p * (1 - better))
 
 
 def two_runs(
-    rng: np.random.Generator, plan: Plan, repetitions: int, better: float, partial: bool
+    rng: np.random.Generator, plan: Design, repetitions: int, better: float, partial: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Answers of two runs to the same questions, and what these are worth.
 
@@ -195,10 +195,10 @@ def _beta_at(p: float, rho: float, at: Floats) -> Floats:
 def paired(better: float, partial: bool) -> Estimator:
     """The difference of two runs on the same questions."""
 
-    def estimator(rng: np.random.Generator, plan: Plan, repetitions: int) -> Found:
+    def estimator(rng: np.random.Generator, plan: Design, repetitions: int) -> Covered:
         a, b, worth = two_runs(rng, plan, repetitions, better, partial)
         spreads = [ratio_spread(x * worth, worth, plan.clusters) for x in (a, b)]
-        return Found(*between(spreads[0], spreads[1], shared=True), plan.p * (1 - better))
+        return Covered(*between(spreads[0], spreads[1], shared=True), plan.p * (1 - better))
 
     return estimator
 
@@ -251,7 +251,7 @@ def measured(
     for name, estimator in names.items():
         for questions, paper, rho in layouts:
             for p in shares:
-                plan = Plan(questions, paper, float(rho), p)
+                plan = Design(questions, paper, float(rho), p)
                 found = estimator(
                     np.random.default_rng([questions, paper, int(100 * rho), int(100 * p)]), plan, repetitions
                 )
@@ -268,7 +268,7 @@ def measured(
 
 def false_alarms(questions: int, paper: int, rho: float, p: float, repetitions: int) -> dict[str, Any]:
     """How often the paired test of two runs that do not differ says p < 0.05."""
-    plan = Plan(questions, paper, rho, p)
+    plan = Design(questions, paper, rho, p)
     a, b, _ = two_runs(np.random.default_rng(1), plan, repetitions, 1.0, partial=False)
     d, name = b - a, "sign_flip"
     if plan.clusters is None:
@@ -292,11 +292,11 @@ def false_alarms(questions: int, paper: int, rho: float, p: float, repetitions: 
 def power(p: float, better: float, repetitions: int, pilot: int = 400) -> dict[str, Any]:
     """Exams of the size that a pilot of 400 questions asks for: how often does the test find the difference?"""
     rng = np.random.default_rng(2)
-    a, b, _ = two_runs(rng, Plan(20_000, 0, 0.0, p), 1, better, partial=False)
+    a, b, _ = two_runs(rng, Design(20_000, 0, 0.0, p), 1, better, partial=False)
     needed = questions_needed((b - a)[:, 0], np.arange(len(a))) or 0
-    a, b, _ = two_runs(rng, Plan(pilot, 0, 0.0, p), repetitions, better, partial=False)
+    a, b, _ = two_runs(rng, Design(pilot, 0, 0.0, p), repetitions, better, partial=False)
     pilots = [questions_needed(x, np.arange(pilot)) or 10**9 for x in (b - a).T]
-    a, b, _ = two_runs(rng, Plan(needed, 0, 0.0, p), repetitions, better, partial=False)
+    a, b, _ = two_runs(rng, Design(needed, 0, 0.0, p), repetitions, better, partial=False)
     found = [mcnemar_exact(int((x < 0).sum()), int((x > 0).sum())) < 0.05 for x in (b - a).T]
     pilots = sorted(pilots)
     quarter, middle, high = (pilots[len(pilots) * part // 4] for part in (1, 2, 3))

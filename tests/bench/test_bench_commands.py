@@ -16,6 +16,7 @@ from tests.scripts.command import livek12_here
 SCRIPTS = ROOT / "scripts" / "bench"
 CALLS = {
     "build": "--rows 12 --images 6 --small 6 --work {tmp}",
+    "coverage": "--repetitions 4 --only pass --json {tmp}/coverage.json",
     "dedup": "--stems 200 --small 100 --beside 50 --plant 2 --work {tmp}",
     "extraction": "{labelled} --out {tmp}/card",
     "ingest": "{root}/dataset_builders/sample/papers/cfe.pdf",
