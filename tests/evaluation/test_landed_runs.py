@@ -24,7 +24,16 @@ pytestmark = pytest.mark.slow
 LANDED = sorted((Path(__file__).parent / "landed").iterdir())
 RUNS = ("complete", "imported", "judged", "budgets")
 RULES = f"rules {judge_version(GradingConfig()).partition('-')[2].partition('+')[0]}"
-ADDED = {"truncated", "truncated_unknown", "context_cut", "ungraded", "marked_by", "formulas", "intervals", "few_papers"}
+ADDED = {
+    "truncated",
+    "truncated_unknown",
+    "context_cut",
+    "ungraded",
+    "marked_by",
+    "formulas",
+    "intervals",
+    "few_papers",
+}
 """Of report.json: what later versions say besides."""
 GONE = {"resamples"}
 """What later versions have no use for."""
