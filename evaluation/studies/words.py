@@ -32,3 +32,9 @@ def number(value: float | None) -> str:
 def listed(names: Sequence[str]) -> str:
     """Names, the last after "and"."""
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else ", ".join(names)
+
+
+def points(shares: Sequence[float]) -> str:
+    """A difference of shares, at its least and at its most, in points of 100 with its sign."""
+    said = dict.fromkeys(("+" if share > 0 else "") + rounded(100 * share) for share in shares)
+    return " to ".join(said)

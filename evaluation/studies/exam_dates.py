@@ -1,0 +1,72 @@
+"""When exams were held and models released, as far as records say it: days, months or years.
+
+Contract: what is stated as a month or a year is a period of days; one period is before another only where every day
+of it is. What states no date has none: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from livek12.core.errors import UserError
+
+_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
+
+
+@dataclass(frozen=True)
+class Period:
+    """From the first to the last day that is meant."""
+
+    first: date
+    last: date
+
+    def before(self, other: Period) -> bool:
+        """Whether all of it is earlier."""
+        return self.last < other.first
+
+
+def period(text: str) -> Period | None:
+    """The period of "2025", "2025-06" or "2025-06-07"; None where the text is something else."""
+    found = _DATE.fullmatch(text.strip())
+    if found is None:
+        return None
+    year, month, day = (int(part) if part else None for part in found.groups())
+    try:
+        if year is None or month is None:
+            return Period(date(year or 0, 1, 1), date(year or 0, 12, 31))
+        if day is None:
+            return Period(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]))
+        return Period(date(year, month, day), date(year, month, day))
+    except ValueError:
+        return None
+
+
+def exam_period(release: str | None, year: int | str | None) -> Period | None:
+    """When an exam was held: its release where that is a date, else its year; None where neither is known."""
+    return (period(release) if release else None) or (period(str(year)) if year is not None else None)
+
+
+def released(given: list[str], runs: list[str]) -> dict[str, Period]:
+    """When models were released, from NAME=DATE.
+
+    Args:
+        given: like "qwen3=2025-08".
+        runs: the names there are.
+
+    Raises:
+        UserError: not of that form, no run of that name, or a name given twice.
+    """
+    found: dict[str, Period] = {}
+    for one in given:
+        name, _, when = one.rpartition("=")
+        if (meant := period(when)) is None or not name:
+            raise UserError(f"--released {one}: give RUN=DATE with a date like 2025-08 or 2025-08-31")
+        if name not in runs:
+            raise UserError(f"--released {one}: there is no run {name!r}; there are {', '.join(runs)}")
+        if name in found:
+            raise UserError(f"--released {one}: {name} has a date already")
+        found[name] = meant
+    return found

@@ -1,0 +1,35 @@
+"""`livek12 study contamination`: whether models do better on exams that they may have seen."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+from livek12.scripts.commands.study.shared import Runs, folders, tell
+
+EPILOG = options.example("livek12 study contamination runs/qwen3 runs/gemma3 --released qwen3=2025-08")
+
+
+def command(
+    runs: Runs,
+    metric: Annotated[str, typer.Option("--metric", help="Of what: accuracy, mark, PES or OES.")] = "accuracy",
+    profile: options.Profile = "article",
+    released: Annotated[
+        list[str] | None,
+        typer.Option("--released", help="When a run's model came out: RUN=DATE; can be repeated."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Compare marks on older and newer exams: by release and subject, by year, before and after a model came out."""
+    from livek12.core.arguments import one_of
+    from livek12.core.scoring.schema import profile_named
+    from livek12.evaluation.studies.contamination import METRICS, contamination, sentences
+    from livek12.evaluation.studies.exam_dates import released as dates
+
+    chosen, formulas = one_of("--metric", metric, METRICS), profile_named(profile)
+    found = folders(runs)
+    when = dates(released or [], list(found))
+    rows = {name: folder.rows() for name, folder in found.items()}
+    tell("contamination", contamination(rows, chosen, formulas, when), sentences, as_json)
