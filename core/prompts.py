@@ -1,7 +1,9 @@
 """Prompt files, and the fence around data in a prompt: for whoever words a request to a model.
 
 Contract: a prompt is a file. Its head, between two lines `---`, names its `version` and the `source` of its rules; the
-rest is the text, with a place in braces for each value. The hash is that of the whole file. Values are filled in once
+rest is the text, with a place in braces for each value. The hash is that of the whole file; where a citation was mended
+and nothing else, a line `hashed` in the head keeps the source as it stood, so that no run and no reply is taken for
+another's. Values are filled in once
 and never looked at again, so that nothing in them is a place or an instruction to us. Data from outside stands between
 two lines with a marker that is made from the data by hash and occurs in none of it.
 """
@@ -19,7 +21,7 @@ from itertools import count
 from livek12.core.errors import UserError
 
 FOLDER = "prompts"
-_HEAD = re.compile(r"---\nversion: (\d+)\nsource: (.+)\n---\n")
+_HEAD = re.compile(r"---\nversion: (\d+)\nsource: (.+)\n(?:hashed: (.+)\n)?---\n")
 _PLACE = re.compile(r"\{(\w+)\}")
 _CONTROL = re.compile(r"<(?=[|｜/]?[\w▁:|｜-]{1,60}[|｜]?>)|\[(?=/?[A-Z_]{2,24}\])|◁(?=/?\w+▷)")
 """What a chat template may take for its own: <|im_end|>, </s>, <start_of_turn>, [INST], ◁think▷."""
@@ -34,7 +36,7 @@ class PromptFile:
         version: goes up with every change of the file that has been in a release.
         source: where its rules come from.
         text: what follows the head.
-        sha256: of the whole file.
+        sha256: of the whole file, with the source as it stood where `hashed` says so.
     """
 
     name: str
@@ -61,7 +63,9 @@ def parse_prompt(name: str, text: str) -> PromptFile:
     head = _HEAD.match(text)
     if head is None:
         raise UserError(f"prompt {name}: begins with no head (---, version: N, source: …, ---)")
-    return PromptFile(name, int(head[1]), head[2], text[head.end() :], hashlib.sha256(text.encode()).hexdigest())
+    version, source, hashed = head.groups()
+    whole = f"---\nversion: {version}\nsource: {hashed or source}\n---\n{text[head.end() :]}"
+    return PromptFile(name, int(version), source, text[head.end() :], hashlib.sha256(whole.encode()).hexdigest())
 
 
 @cache

@@ -66,7 +66,7 @@ class Option(Record):
 
 
 class Variable(Record):
-    """A typed answer variable (CFE-Bench, section 3.2)."""
+    """A typed answer variable (CFE-Bench, section 3.3)."""
 
     name: str
     description: str = ""

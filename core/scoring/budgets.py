@@ -1,4 +1,4 @@
-"""Accuracy within a token budget, read in two ways (LiveK12Bench, sections 3.1 and 4.3).
+"""Accuracy within a token budget, read in two ways (LiveK12Bench, sections 2.3 and 3.2).
 
 Contract: both are Acc≤r = (1/N)·#(S = 1 and l ≤ r · token limit), l all completion tokens, thinking included; both
 keep every question and trial in N, are intervals while anything is undecided, and are not available where an answer

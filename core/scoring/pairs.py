@@ -20,7 +20,7 @@ def modality_delta(
     profile: Profile = "article",
     parameters: Parameters | None = None,
 ) -> dict[str, Estimate]:
-    """Image-only minus standard modality, by metric, on the same questions (LiveK12Bench, section 4.2).
+    """Image-only minus standard modality, by metric, on the same questions (LiveK12Bench, section 3.2).
 
     Args:
         standard: rows of the text-only and text-image tasks.

@@ -83,7 +83,7 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
 
     Args:
         runs: rows of each run folder by its name, two or more.
-        judges: whether all runs must bear one judge (intra-judge) or each its own (sensitivity, KMMMU table 23).
+        judges: whether all runs must bear one judge (intra-judge) or each its own (sensitivity, KMMMU table 5).
 
     Raises:
         UserError: fewer than two runs, other responses, or judges that are not as they must be.

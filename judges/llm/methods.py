@@ -158,7 +158,7 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 
 
 def _s2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
-    """A value for each variable is taken out of the response, then compared (CFE-Bench, section 3.2).
+    """A value for each variable is taken out of the response, then compared (CFE-Bench, section 3.3).
 
     The rules compare each value with its reference; what they leave open goes to the judge once more, with the
     variable's name, description and type but without the response. An extraction that failed leaves every variable

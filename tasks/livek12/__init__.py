@@ -3,7 +3,7 @@
 `livek12` asks every question in its standard modality (text, with the figures it has), so that a paper is sat whole;
 the others ask one modality, language, subset (LiveK12Bench, section 2.1) or release.
 
-Sampling: the models' own decoding defaults, 32,768 completion tokens (LiveK12Bench, sections 3.1 and C.3; the
+Sampling: the models' own decoding defaults, 32,768 completion tokens (LiveK12Bench, appendix C.3; the
 budget is also the base of Acc≤r). Judges: three drawn from the pool for each question (section 3.1),
 which also audit the reasoning (section 2.3).
 """

@@ -3,8 +3,8 @@
 Contract: a criterion is a sentence for the reviewer and the annotator, a weight, and where features can tell a rule
 that says met, not met or unknown, with its evidence. `RULES_VERSION` goes up with any rule, weight or word list.
 Sources: LiveK12Bench section 2.1 (complex_layout, rigorous_process, long_horizon), KMMMU sections 3.2, 4.1, 7.1 and
-B.3 (korean_specific, hard, image_dependent, adversarial), CFE-Bench section 3.1 (image_dependent), MDK12-Bench
-section 3 (mini).
+B.3 (korean_specific, hard, image_dependent, adversarial), CFE-Bench section 3.2 (image_dependent), MDK12-Bench
+Table 2 (mini).
 """
 
 from __future__ import annotations

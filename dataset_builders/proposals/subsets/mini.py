@@ -2,7 +2,7 @@
 
 Contract: `sample` is deterministic (a seeded hash of the ids decides every tie and every draw) and independent of the
 order of the questions. A greedy cover comes first, from the difficulties that still have room; what only fuller ones
-can cover is taken all the same, and said. Source: MDK12-Bench section 3 and Table 2 (a tenth of the set, 4,952 of
+can cover is taken all the same, and said. Source: MDK12-Bench Table 2 and "MDK12-Mini" (a tenth of the set, 4,952 of
 each difficulty).
 """
 

@@ -2,7 +2,7 @@
 
 Contract: an answer is right or wrong only when it is graded (or there is no answer, which is wrong); a question that
 is ungraded, failed, unsupported, not asked, or asked in other words is open, and whatever depends on it undecided.
-Sources: KMMMU section 4.1 (hard: wrong by all baselines), B.3 (adversarial filtering), 7.1 and CFE-Bench section 3.1
+Sources: KMMMU section 4.1 (hard: wrong by all baselines), B.3 (adversarial filtering), 7.1 and CFE-Bench section 3.2
 (image dependence).
 """
 

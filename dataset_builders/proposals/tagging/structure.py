@@ -1,4 +1,4 @@
-"""Proposes answer variables and reasoning flows in the drafts of an ingested folder (CFE-Bench, sections 3.2 and 5.1).
+"""Proposes answer variables and reasoning flows in the drafts of an ingested folder (CFE-Bench, sections 3.3 and 5.1).
 
 Contract: variables come from the key by rules, or from a model; flows from a model alone. What a model says is bounded,
 and counts only where every value and every step's answer stands in the key or the solution; otherwise nothing of that

@@ -1,4 +1,4 @@
-r"""Answer variables from the key alone: names, values and types as the key prints them (CFE-Bench, section 3.2).
+r"""Answer variables from the key alone: names, values and types as the key prints them (CFE-Bench, section 3.3).
 
 Contract: every value is a piece of the key, never made up. A key in words, or letters of a choice, gives no numeric or
 formula variable; a choice gives none at all.
