@@ -16,6 +16,7 @@ from livek12.core.agreement import cohen_kappa, krippendorff_alpha
 from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, UNMARKED, Process, Verdict
 from livek12.core.scoring import Row
+from livek12.evaluation.studies.audits import OVERALL, PANEL, between_critics, over_repeats
 from livek12.evaluation.studies.words import listed, number, percent
 from livek12.report.marks import rounded
 
@@ -53,6 +54,7 @@ def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
         "pairs": {f"{a} / {b}": _pair(decisions, a, b) for a, b in combinations(judges, 2)},
         "audits": len(audits),
         "process": {kind: _presence(audits, kind) for kind in ERROR_TYPES} if audits else {},
+        "critics": between_critics(audits),
     }
 
 
@@ -120,7 +122,13 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
         "alpha_mark": krippendorff_alpha(shares, "interval"),
         "changed": len(changed),
         "examples": changed[:EXAMPLES],
+        "process": _audits(list(verdicts.values())) if judges == "same" else {},
     }
+
+
+def _audits(runs: Sequence[Mapping[str, Verdict]]) -> dict[str, dict[str, Any]]:
+    """How far the critics of the audits agree with themselves, by error type."""
+    return over_repeats([{key: v.process for key, v in found.items() if v.process is not None} for found in runs])
 
 
 def _all(verdicts: Mapping[str, Mapping[str, Verdict]], key: str) -> list[Verdict]:
@@ -186,3 +194,6 @@ def runs_sentences(found: Mapping[str, Any]) -> Iterator[str]:
         f"Between the runs the accuracy moves by {rounded(100 * low)} points where what is undecided counts as wrong,"
         f" by {rounded(100 * high)} where it counts as right."
     )
+    if found["process"]:
+        panel = found["process"][OVERALL][PANEL]
+        yield f"The audits say the same of {percent(panel['identical'])} of {panel['n']} decisions on error types."

@@ -75,18 +75,25 @@ def _study(
     scores = {name: _scores(rows, asked, metric, profile, bound) for name, rows in runs.items()}
     overall = _means(scores, list(asked))
     taus = [kendall_tau(*(_means(scores, half) for half in pair)) for pair in _halves(list(asked), halves, seed)]
+    groups = {axis: _groups(scores, asked, overall, axis) for axis in STABILITY_AXES}
+    return {
+        "scores": dict(zip(scores, overall, strict=True)),
+        "groups": groups,
+        "partitions": {axis: _summary([one["tau"] for one in found.values()]) for axis, found in groups.items()},
+        "halves": _summary(taus),
+    }
+
+
+def _summary(taus: Sequence[float | None]) -> dict[str, Any]:
+    """Mean and standard deviation of the τ that exist (LiveK12Bench, table 9), how many do not, and the least."""
     known = [tau for tau in taus if tau is not None]
     mean, std = mean_std(known)
     return {
-        "scores": dict(zip(scores, overall, strict=True)),
-        "groups": {axis: _groups(scores, asked, overall, axis) for axis in STABILITY_AXES},
-        "halves": {
-            "n": len(known),
-            "tied": len(taus) - len(known),
-            "mean": mean,
-            "std": std,
-            "min": min(known, default=None),
-        },
+        "n": len(known),
+        "tied": len(taus) - len(known),
+        "mean": mean,
+        "std": std,
+        "min": min(known, default=None),
     }
 
 

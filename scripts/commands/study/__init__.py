@@ -6,7 +6,10 @@ import importlib
 
 from livek12.scripts import options
 
-KINDS = ("agreement", "inter-judge", "intra-judge", "sensitivity", "stability", "items", "contamination", "first-error")
+KINDS = (
+    *("agreement", "inter-judge", "intra-judge", "sensitivity", "stability", "reliability"),
+    *("items", "contamination", "first-error"),
+)
 
 app = options.command()
 

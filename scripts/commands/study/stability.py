@@ -15,13 +15,16 @@ EPILOG = options.example("livek12 study stability runs/qwen3 runs/gemma3")
 def command(
     runs: Runs,
     metric: Annotated[str, typer.Option("--metric", help="What ranks: accuracy, mark, PES or OES.")] = "accuracy",
+    profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
     """Measure whether the ranking of models holds on parts of the exam."""
     from typing import get_args
 
     from livek12.core.arguments import one_of
+    from livek12.core.scoring import profile_named
     from livek12.evaluation.studies.stability import Metric, sentences, stability
 
     chosen = one_of("--metric", metric, get_args(Metric))
-    tell("stability", stability({n: f.rows() for n, f in folders(runs).items()}, chosen), sentences, as_json)
+    rows = {name: folder.rows() for name, folder in folders(runs).items()}
+    tell("stability", stability(rows, chosen, profile_named(profile)), sentences, as_json)

@@ -1,0 +1,240 @@
+"""How reliable is the process audit? Critics and panel beside people, beside each other, beside themselves; rankings.
+
+Contract: LiveK12Bench, appendix C, tables 8 and 9. Every labelled decision is counted: those that an evaluator did not
+make are in no coefficient, but in `accuracy_low` and `accuracy_high`. What cannot be computed stands in its place with
+the reason (`note`). The positive class is "the error is there"; of `ANSWER`, "the answer is right".
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from livek12.core.agreement import binary_agreement
+from livek12.core.errors import UserError
+from livek12.core.records import Process
+from livek12.core.scoring import Profile, Row
+from livek12.core.statistics import wilson_interval
+from livek12.evaluation.studies.audits import (
+    KINDS,
+    PANEL,
+    between_critics,
+    critics_said,
+    decisions,
+    over_repeats,
+    with_any,
+)
+from livek12.evaluation.studies.labels import Label
+from livek12.evaluation.studies.stability import Metric, stability
+
+ANSWER = "answer"
+CONSENSUS = "consensus"
+Pairs = Sequence[tuple[Label, Row]]
+_Key = tuple[str, str, str, int]
+"""Run, task, question, trial."""
+
+
+def reliability(
+    runs: Mapping[str, Sequence[Sequence[Row]]],
+    labels: Mapping[str, Pairs],
+    metric: Metric = "PES",
+    profile: Profile = "article",
+    halves: int = 100,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """The whole study.
+
+    Args:
+        runs: of each model by its name, the rows of each repeat of the judging; the first is the run itself.
+        labels: of each model, labels with their answers; empty without labels.
+        metric: what ranks.
+        profile: which formulas.
+        halves: how often the questions are split in two.
+        seed: of the splits.
+
+    Raises:
+        UserError: copies of a run were marked by other judges or from remembered replies.
+    """
+    first = {name: repeats[0] for name, repeats in runs.items()}
+    audits = [row.verdict.process for rows in first.values() for row in rows if row.verdict and row.verdict.process]
+    pairs = [(name, label, row) for name, found in labels.items() for label, row in found]
+    return {
+        "answers": sum(map(len, first.values())),
+        "audited": len(audits),
+        "labels": len(pairs),
+        **against_people(pairs),
+        "inter_judge": between_critics(audits) or _note("no audit has two critics: judge with a panel of critics"),
+        "intra_judge": _intra(runs),
+        "rankings": _or_note(lambda: stability(first, metric, profile, halves, seed)),
+    }
+
+
+def _note(reason: str) -> dict[str, Any]:
+    """Stands where something cannot be computed."""
+    return {"note": reason}
+
+
+def _or_note(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return make()
+    except UserError as error:
+        return _note(str(error))
+
+
+# --- beside people --------------------------------------------------------------------------------------------------
+
+
+def against_people(pairs: Sequence[tuple[str, Label, Row]]) -> dict[str, Any]:
+    """Every critic, judge and the panel beside every person and the persons' consensus; and the persons beside another.
+
+    The consensus of two people or more is what they all say; where they differ there is none.
+
+    Args:
+        pairs: the name of the run, a label, its answer.
+    """
+    people: defaultdict[str, dict[_Key, dict[str, bool]]] = defaultdict(dict)
+    rows: dict[_Key, Row] = {}
+    for run, label, row in pairs:
+        key = run, row.task, row.question.id, row.trial
+        rows[key] = row
+        right = {} if label.correct is None else {ANSWER: label.correct}
+        people[label.rater][key] = {**with_any({str(kind): said for kind, said in label.errors.items()}), **right}
+    if not people:
+        return {name: _note("no labels: give --labels FILE") for name in ("people", "against_people")}
+    said = {key: evaluators(row) for key, row in rows.items()}
+    names = [*sorted({name for found in said.values() for name in found} - {PANEL}), PANEL]
+    references: dict[str, Mapping[_Key, Mapping[str, bool]]] = dict(sorted(people.items()))
+    if len(people) > 1:
+        references[CONSENSUS] = _consensus(list(people.values()))
+    return {
+        "people": _between_people(people),
+        "against_people": {
+            reference: {
+                kind: {name: _beside(labels, {key: said[key].get(name, {}) for key in labels}, kind) for name in names}
+                for kind in (*KINDS, ANSWER)
+                if any(decisions(one, kind) for one in labels.values())
+            }
+            for reference, labels in references.items()
+        },
+    }
+
+
+def evaluators(row: Row) -> dict[str, dict[str, bool]]:
+    """What each critic and judge says of an answer, and the panel: errors by type, and whether the answer is right."""
+    if row.verdict is None:
+        return {}
+    found: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    for critic, said in critics_said(row.verdict.process).items():
+        found[critic].update(said)
+    votes: defaultdict[str, list[str]] = defaultdict(list)
+    for part in row.verdict.parts:
+        for vote in part.votes:
+            votes[vote.judge].append(vote.decision)
+    for judge, decided in votes.items():
+        if len(decided) == len(row.verdict.parts) and "undecided" not in decided:
+            found[judge][ANSWER] = all(decision == "accept" for decision in decided)
+    if row.verdict.correct is not None:
+        found[PANEL][ANSWER] = row.verdict.correct
+    return dict(found)
+
+
+def _consensus(people: Sequence[Mapping[_Key, Mapping[str, bool]]]) -> dict[_Key, dict[str, bool]]:
+    """What all say who labelled an answer, of the answers that two or more labelled."""
+    found: dict[_Key, dict[str, bool]] = {}
+    for key in {key for person in people for key in person}:
+        given = [person[key] for person in people if key in person]
+        kinds = {kind for one in given for kind in one}
+        said = {kind: [one[kind] for one in given if kind in one] for kind in kinds}
+        alike = {kind: values[0] for kind, values in said.items() if len(values) > 1 and len(set(values)) == 1}
+        if alike:
+            found[key] = alike
+    return found
+
+
+def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> dict[str, Any]:
+    """By kind, each pair of people, the first of them as the reference."""
+    if len(people) < 2:
+        return _note("the labels are of one person: the ceiling, two people beside each other, needs two")
+    found: dict[str, dict[str, Any]] = {}
+    for kind in (*KINDS, ANSWER):
+        for a, b in combinations(sorted(people), 2):
+            shared = {key: people[a][key] for key in people[a].keys() & people[b].keys()}
+            beside = _beside(shared, people[b], kind)
+            if beside["labelled"]:
+                found.setdefault(kind, {})[f"{a} / {b}"] = beside
+    return found or _note("no answer was labelled by two people")
+
+
+def _beside(
+    labels: Mapping[_Key, Mapping[str, bool]], said: Mapping[_Key, Mapping[str, bool]], kind: str
+) -> dict[str, Any]:
+    """An evaluator beside the labels, on the decisions of a kind."""
+    pairs = [
+        (person, said[key].get(one)) for key, label in labels.items() for one, person in decisions(label, kind).items()
+    ]
+    decided = [(person, judge) for person, judge in pairs if judge is not None]
+    found = binary_agreement([person for person, _ in decided], [judge for _, judge in decided])
+    agreed, open_ = found["true_accepts"] + found["true_rejects"], len(pairs) - len(decided)
+    return {
+        "labelled": len(pairs),
+        "undecided": open_,
+        **{name: value for name, value in found.items() if name in ("accuracy", "precision", "recall", "f1", "kappa")},
+        "accuracy_ci": list(wilson_interval(agreed, len(decided))) if decided else None,
+        "accuracy_low": agreed / len(pairs) if pairs else None,
+        "accuracy_high": (agreed + open_) / len(pairs) if pairs else None,
+        "both": found["true_accepts"],
+        "only_evaluator": found["false_accepts"],
+        "only_person": found["false_rejects"],
+        "neither": found["true_rejects"],
+    }
+
+
+# --- asked again ----------------------------------------------------------------------------------------------------
+
+
+def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
+    """Which runs hold the very same responses: repeats of the judging of one run.
+
+    Args:
+        runs: rows of each run by its name.
+
+    Returns:
+        By the name of the first run of each group, the names of all of them.
+    """
+    groups: dict[frozenset[tuple[str, str, int, str | None]], list[str]] = {}
+    for name, rows in runs.items():
+        said = ((r.task, r.question.id, r.trial, r.response.sha256 if r.response else None) for r in rows)
+        groups.setdefault(frozenset(said), []).append(name)
+    return {names[0]: names for names in groups.values()}
+
+
+def _intra(runs: Mapping[str, Sequence[Sequence[Row]]]) -> dict[str, Any]:
+    """Critics beside themselves, over the repeats of all models together."""
+    most = max(len(repeats) for repeats in runs.values())
+    if most < 2:
+        return _note("the answers were judged once: the agreement of a judge with itself needs repeats")
+    repeats: list[dict[str, Process]] = [{} for _ in range(most)]
+    for name, copies in runs.items():
+        if len(copies) == most:
+            _check_repeats(name, copies)
+            for place, rows in enumerate(copies):
+                for row in rows:
+                    if row.verdict and row.verdict.process:
+                        repeats[place][f"{name}/{row.verdict.key}"] = row.verdict.process
+    return over_repeats(repeats) or _note("no audit of the reasoning: judge with critics")
+
+
+def _check_repeats(name: str, copies: Sequence[Sequence[Row]]) -> None:
+    judges = {row.verdict.judge for rows in copies for row in rows if row.verdict and row.verdict.process}
+    if len(judges) > 1:
+        raise UserError(
+            f"{name}: its copies were marked by {len(judges)} judges; to compare judges use `livek12 study sensitivity`"
+        )
+    for rows in copies[1:]:
+        calls = [call for row in rows if row.verdict for call in row.verdict.calls if call.raw]
+        if calls and all(call.remembered for call in calls):
+            raise UserError(f"{name}: a copy was marked from remembered replies: nobody was asked again")
+        if calls and calls == [call for row in copies[0] if row.verdict for call in row.verdict.calls if call.raw]:
+            raise UserError(f"{name}: a copy holds the very same verdicts: judge it anew with `livek12 judge --again`")

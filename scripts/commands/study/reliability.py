@@ -1,0 +1,39 @@
+"""`livek12 study reliability`: the process audit beside people, beside other critics, beside itself; rankings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+from livek12.scripts.commands.study.shared import Runs, all_rows, labelled, tell
+
+EPILOG = options.example("livek12 study reliability runs/qwen3 runs/gemma3 --labels ann.jsonl --labels bob.jsonl")
+
+
+def command(
+    runs: Runs,
+    labels: Annotated[
+        list[Path] | None, typer.Option("--labels", help="Labels of people: JSONL or CSV; may be given again.")
+    ] = None,
+    metric: Annotated[str, typer.Option("--metric", help="What ranks: accuracy, mark, PES or OES.")] = "PES",
+    profile: options.Profile = "article",
+    as_json: options.Json = False,
+) -> None:
+    """Measure how reliable the process audit is (LiveK12Bench, appendix C); copies of a run are repeats."""
+    from typing import get_args
+
+    from livek12.core.arguments import one_of
+    from livek12.core.scoring import profile_named
+    from livek12.evaluation.studies.reliability import as_repeats, reliability
+    from livek12.evaluation.studies.reliability_tables import sentences, tables
+    from livek12.evaluation.studies.stability import Metric
+
+    chosen = one_of("--metric", metric, get_args(Metric))
+    rows = all_rows(runs)
+    groups = {name: [rows[copy] for copy in copies] for name, copies in as_repeats(rows).items()}
+    pairs = {name: found for name, (found, _) in labelled(runs, labels).items() if name in groups} if labels else {}
+    found = reliability(groups, pairs, chosen, profile_named(profile))
+    tell("reliability", found if as_json else tables(found), lambda _: sentences(found), as_json)
