@@ -53,6 +53,7 @@ GROUPS = {
     },
     "Publishing": {
         "publish": "Publish a data set to the Hub.",
+        "metrics": "Say where the modules for `evaluate.load` lie, or make folders for Spaces of them.",
     },
 }
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}

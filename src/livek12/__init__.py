@@ -9,6 +9,7 @@ from livek12.core.silence import silence
 
 if TYPE_CHECKING:
     from livek12.core.errors import UserError
+    from livek12.core.metrics import metric_path
     from livek12.core.records import Image, Option, Question, Response, Variable, Verdict
     from livek12.evaluation.api import compare, evaluate, include, judge, list_tasks, load
     from livek12.evaluation.run import Run, Scores
@@ -38,6 +39,7 @@ _PUBLIC = {
     "judge": "evaluation.api",
     "list_tasks": "evaluation.api",
     "load": "evaluation.api",
+    "metric_path": "core.metrics",
     "verify": "evaluation.verify",
 }
 """Where each public name lives; its module is imported when it is first asked for."""
@@ -62,6 +64,7 @@ __all__ = [
     "judge",
     "list_tasks",
     "load",
+    "metric_path",
     "verify",
 ]
 

@@ -1,4 +1,4 @@
-"""The `evaluate` modules, loaded offline from the repository by a process of its own, from another folder."""
+"""The `evaluate` modules, loaded offline by a process of its own, from another folder, also as folders for Spaces."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-METRICS = Path(__file__).resolve().parents[2] / "core" / "metrics"
-EXAM = METRICS / "livek12_exam"
-PASS_AT_K = METRICS / "pass_at_k_unbiased" / "pass_at_k_unbiased.py"
+from livek12 import UserError, metric_path
+from livek12.core.metrics import METRICS, space
+from tests.scripts.command import livek12_here
+
+EXAM = Path(metric_path("livek12_exam"))
+PASS_AT_K = Path(metric_path("pass_at_k_unbiased")) / "pass_at_k_unbiased.py"
+CFE = Path(metric_path("livek12_cfe"))
+JUDGE = Path(metric_path("livek12_answer_judge"))
 
 # evaluate works without transformers, and starts without it even where torchvision does not fit torch.
 PROGRAM = """
@@ -56,6 +62,31 @@ CASES: dict[str, tuple[Path, list[tuple[str, dict[str, Any]]]]] = {
     "too many points": (EXAM, [("compute", {"predictions": [6], "references": [5]})]),
     "pass": (PASS_AT_K, [("compute", {"predictions": [[True, True, False], [False, False, True]]})]),
     "pass@2": (PASS_AT_K, [("compute", {"predictions": [[1, 0], [0, 0, 1]], "k": [2]})]),
+    "cfe": (CFE, [("compute", {"predictions": [[True, False], [True], []], "references": [2, 1, 4]})]),
+    "cfe undecided": (CFE, [("compute", {"predictions": [[True, None], [False, None]], "references": [2, 2]})]),
+    "cfe too many": (CFE, [("compute", {"predictions": [[True, True]], "references": [1]})]),
+    "judge": (
+        JUDGE,
+        [
+            (
+                "compute",
+                {
+                    "predictions": ["So the answer is \\boxed{0.5}.", "x = 3", "B"],
+                    "references": ["1/2", "4", "B"],
+                    "question_types": [None, None, "single_choice"],
+                },
+            )
+        ],
+    ),
+    "judge parts": (JUDGE, [("compute", {"predictions": ["(1) 3 (2) 5"], "references": [["3", "5"]]})]),
+    "judge undecided": (
+        JUDGE,
+        [
+            ("add", {"prediction": "because plants need light to grow", "reference": "light drives photosynthesis"}),
+            ("add_batch", {"predictions": ["7"], "references": ["7"]}),
+            ("compute", {}),
+        ],
+    ),
     "pass@3": (PASS_AT_K, [("compute", {"predictions": [[1, 0], [0, 0, 1]], "k": [3]})]),
 }
 
@@ -133,3 +164,56 @@ def test_unbiased_pass_at_k(results: dict[str, Any]) -> None:
     # pass@1: (2/3 + 1/3)/2; pass@2: (1 + 2/3)/2; pass@3: 1
     assert results["pass"] == pytest.approx({"pass@1": 1 / 2, "pass@2": 5 / 6, "pass@3": 1})
     assert results["pass@2"] == pytest.approx({"pass@2": (1 + 2 / 3) / 2})
+
+
+def test_variables_and_questions(results: dict[str, Any]) -> None:
+    # shares 1/2, 1 and 0 of 4 (a failed extraction); one question of three is whole
+    assert results["cfe"] == pytest.approx({"variable_accuracy": 1 / 2, "question_accuracy": 1 / 3})
+
+
+def test_undecided_variables_are_an_interval(results: dict[str, Any]) -> None:
+    found = results["cfe undecided"]
+    assert (found["variable_accuracy"], found["question_accuracy"]) == (None, None)
+    assert (found["variable_accuracy_low"], found["variable_accuracy_high"]) == (0.25, 0.75)
+    assert (found["question_accuracy_low"], found["question_accuracy_high"]) == (0, 0.5)
+    assert results["cfe too many"].startswith("UserError: question 0 has 2 verdicts for 1 variables")
+
+
+def test_the_answer_judge(results: dict[str, Any]) -> None:
+    found = results["judge"]
+    assert found["decisions"] == ["accept", "reject", "accept"]
+    assert found["accuracy"] == found["accuracy_low"] == found["accuracy_high"] == pytest.approx(2 / 3)
+    assert results["judge parts"]["decisions"] == ["accept"]
+
+
+def test_what_the_answer_judge_leaves_open_is_neither_right_nor_wrong(results: dict[str, Any]) -> None:
+    found = results["judge undecided"]
+    assert found["decisions"] == ["undecided", "accept"]
+    assert (found["accuracy"], found["accuracy_low"], found["accuracy_high"]) == (None, 0.5, 1)
+    assert found["scores"][0] is None
+
+
+def test_a_folder_for_a_space(tmp_path: Path) -> None:
+    ended = livek12_here("metrics", "--out", tmp_path / "spaces")
+    folders = [Path(line) for line in ended.out.splitlines()]
+    assert [folder.name for folder in folders] == list(METRICS)
+    for folder in folders:
+        head, card = (folder / "README.md").read_text().removeprefix("---\n").split("\n---\n")
+        said = yaml.safe_load(head)
+        assert (said["sdk"], said["app_file"], said["description"]) == ("gradio", "app.py", METRICS[folder.name])
+        assert "predictions:" in card
+        assert "livek12==" in (folder / "requirements.txt").read_text()
+        assert f'"{folder.name}.py"' in (folder / "app.py").read_text()
+        assert (folder / f"{folder.name}.py").read_bytes() == (
+            Path(metric_path(folder.name)) / f"{folder.name}.py"
+        ).read_bytes()
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    space("livek12_cfe", tmp_path)
+    space("livek12_cfe", tmp_path)  # anew
+    (tmp_path / "livek12_cfe" / "thesis.txt").write_text("mine")
+    with pytest.raises(UserError, match=r"holds thesis\.txt"):
+        space("livek12_cfe", tmp_path)
+    with pytest.raises(UserError, match="METRIC"):
+        metric_path("../scoring")

@@ -80,6 +80,7 @@ LINES = {
         "vlmevalkit --data {in}",
         "lm-eval --data data --out {out}",
     ],
+    "metrics": ["livek12_cfe --out {out}"],
     "judge-pairs": ["{in} {new}.jsonl", "pairs.jsonl {out}"],
     "serve-judge": ["--host {out}", "--judge {in}.yaml"],
     "study": ["agreement {in}", "agreement run --labels {in}", "stability {in} run", "first-error {in} --judge m"],

@@ -1,0 +1,118 @@
+"""The modules for `evaluate.load`, and where they lie: the package ships them as files beside this one.
+
+Contract: each folder is a module of its own, which `evaluate` loads from a path and which imports the installed
+package; nothing in the package imports it. `space` makes of one a folder that is ready for a Space, with no network.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Final
+
+from livek12.core.arguments import one_of
+from livek12.core.errors import UserError
+
+_HERE = Path(__file__).resolve().parent
+METRICS: Final = {
+    "livek12_answer_judge": "Whether responses agree with reference answers, by rules or a model judge.",
+    "livek12_cfe": "Variable accuracy and question accuracy of CFE-Bench.",
+    "livek12_exam": "Marks of an exam: accuracy, OCS, PES, OES, ARL, Acc≤r (LiveK12Bench).",
+    "pass_at_k_unbiased": "The chance that one of k samples is correct, without bias.",
+}
+"""Every module with what it computes."""
+_CARD = """\
+---
+title: {name}
+sdk: gradio
+app_file: app.py
+pinned: false
+license: apache-2.0
+tags:
+- evaluate
+- metric
+description: {about}
+---
+# {name}
+
+{described}
+
+```python
+import evaluate
+
+metric = evaluate.load("{name}")  # the path of this folder, or its name on the Hub
+```
+
+## Inputs
+
+{inputs}
+"""
+_APP = """\
+\"\"\"The page of the metric.\"\"\"
+
+from pathlib import Path
+
+import evaluate
+from evaluate.utils import launch_gradio_widget
+
+launch_gradio_widget(evaluate.load(str(Path(__file__).resolve().parent / "{name}.py")))
+"""
+
+
+def metric_path(name: str) -> str:
+    """The folder of a module, for `evaluate.load`.
+
+    Args:
+        name: one of `METRICS`.
+
+    Raises:
+        UserError: there is no such module.
+    """
+    return str(_HERE / one_of("METRIC", name, tuple(METRICS)))
+
+
+def space(name: str, out: Path) -> Path:
+    """Writes a module as a folder that is ready for a Space: the module, a card, a page and what they need.
+
+    Args:
+        name: one of `METRICS`.
+        out: where the folder `name` is made.
+
+    Returns:
+        The folder, which `evaluate.load` takes too.
+
+    Raises:
+        UserError: there is no such module, or the folder holds something else or cannot be written.
+    """
+    from livek12 import __version__
+
+    source = (Path(metric_path(name)) / f"{name}.py").read_text(encoding="utf-8")
+    files = {
+        f"{name}.py": source,
+        "README.md": _CARD.format(
+            name=name,
+            about=json.dumps(METRICS[name], ensure_ascii=False),
+            described=_text("DESCRIPTION", source),
+            inputs=_text("INPUTS", source),
+        ),
+        "app.py": _APP.format(name=name),
+        "requirements.txt": f"livek12=={__version__}\nevaluate>=0.4.3\n",
+    }
+    folder = out / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if strange := sorted(path.name for path in folder.iterdir() if path.name not in {*files, ".git"}):
+            raise UserError(f"{folder}: holds {strange[0]}, which is no part of a metric: name another folder")
+        for file, text in files.items():
+            (folder / file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be written ({error.strerror}); name another folder") from None
+    return folder
+
+
+def _text(name: str, source: str) -> str:
+    """A text of a module, as its source states it: nothing of `evaluate` need be loaded."""
+    found = re.search(rf'^{name} = """\\\n(.+?)"""', source, flags=re.MULTILINE | re.DOTALL)
+    assert found is not None, name
+    return found[1].strip()

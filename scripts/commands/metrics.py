@@ -1,0 +1,35 @@
+"""`livek12 metrics [NAME]`: the modules for `evaluate.load`, where they lie, and each as a folder for a Space."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+
+app = options.command()
+
+
+@app.command(epilog=options.example("livek12 metrics livek12_exam --out spaces"))
+def metrics(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="A module; default: all of them.")] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write each as a folder OUT/NAME that is ready for a Space.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Say where the modules for `evaluate.load` lie, or write them as folders for Spaces; nothing is uploaded."""
+    from livek12.core.metrics import METRICS, metric_path, space
+
+    names = [name] if name else list(METRICS)
+    found = {each: metric_path(each) if out is None else str(space(each, out)) for each in names}
+    if as_json:
+        rows = [{"name": each, "path": path, "about": METRICS[each]} for each, path in found.items()]
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        return
+    for each, path in found.items():
+        typer.echo(f"{each}: {METRICS[each]}", err=True)
+        typer.echo(path)
