@@ -269,11 +269,25 @@ class Request(Record):
         return hashlib.sha256(payload.encode()).hexdigest()
 
 
+class EarlierReply(Record):
+    """What the model said to a request that was made before the one on the question, with its own counts."""
+
+    text: str
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    seconds: float | None = None
+    prompt_sha256: str | None = None
+
+
 class Response(Record):
     """What the model said. Token counts are None where the engine does not tell; none is estimated.
 
     `finish_reason`: "length" where the token limit cut it off, "stop" or another word where it ended otherwise; None
-    where that is not known, which reports count and do not take for either.
+    where that is not known, which reports count and do not take for either. `earlier`: the reply to the request before
+    this one, in tasks that make two; the counts here are those of this one alone.
     """
 
     key: Key
@@ -290,6 +304,14 @@ class Response(Record):
     model_revision: str | None = None
     prompt_sha256: str | None = None
     versions: dict[str, str] = {}
+    earlier: EarlierReply | None = None
+
+    @model_serializer(mode="wrap")
+    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = dumped(self)
+        if self.earlier is None:
+            fields.pop("earlier", None)
+        return fields
 
     @property
     def sha256(self) -> str:

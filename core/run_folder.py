@@ -3,6 +3,7 @@
     run.json            what was run, on which data, with which versions (`core.run_spec`)
     questions.jsonl     the questions of the run with their keys, pictures by hash only
     responses-N.jsonl   one `Response` a line; never more than one a key
+    earlier-N.jsonl     replies to requests before those on questions, as responses; a run that goes on finds them here
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
     verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.markings`)
     sessions-N.jsonl    when which engine was up, and what memory it held (`core.sessions`)
@@ -125,7 +126,8 @@ class RunFolder:
             raise UserError(
                 f"{self.path}: another command is at work on another run here: {different}; choose a new --out, or wait"
             )
-        for file in (self._file("run.json"), *journal_files(self.path, "failures")):
+        left = [file for stem in ("failures", "earlier") for file in journal_files(self.path, stem)]
+        for file in (self._file("run.json"), *left):
             file.unlink()
         if self._on_problem:
             self._on_problem(f"{self.path}: held a run without any response, which gives way to this one: {different}")
@@ -197,7 +199,7 @@ class RunFolder:
             raise UserError(f"{file}: is not what the run began with; put the file back or start a new run")
 
     def writer(self, stem: str) -> JournalWriter:
-        """A writer for `responses`, `failures` or `verdicts`."""
+        """A writer for `responses`, `earlier`, `failures` or `verdicts`."""
         return JournalWriter(self.path, stem)
 
     def responses(self) -> Iterator[Response]:
@@ -218,6 +220,10 @@ class RunFolder:
     def answered(self) -> KeySet:
         """The keys that have a response."""
         return keys_of(self.responses())
+
+    def earlier(self) -> Iterator[Response]:
+        """The replies to requests before those on questions, by the keys of the latter."""
+        yield from read_journal(self.path, "earlier", Response, self._on_problem)
 
     def begin_marking(self, judges: dict[str, str], words: dict[str, str], marking: int) -> None:
         """Notes who marks from now on.

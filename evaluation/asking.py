@@ -198,9 +198,10 @@ def generate(
     def ask() -> bool:
         """Asks what nobody else is at, and lets go; whether some was left to others."""
         with run.writer("responses") as responses, run.writer("failures") as failures, ExitStack() as stack:
+            make = _two_requests(run, exam, engine, stack)
             claims = Claims(responses.path, "responses", over, together)
             progress = stack.enter_context(Progress(what, total, done=len(claims.done)))
-            for outcome in _outcomes(engine, _all_requests(exam, spec, claims)):
+            for outcome in _outcomes(make, _all_requests(exam, spec, claims)):
                 if isinstance(outcome, Failure):
                     failures.append(outcome)
                     warn(f"{outcome.key}: {outcome.state}: {outcome.reason}", kind=outcome.state)
@@ -256,10 +257,23 @@ def _by_source(questions: Iterable[Question]) -> dict[str, list[Question]]:
     return found
 
 
-def _outcomes(engine: Engine, asked: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
-    """What the engine makes of the requests, and among it the questions that cannot be asked."""
+Make = Callable[[Iterable[Request]], Iterator[Response | Failure]]
+
+
+def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitStack) -> Make:
+    """What makes outcomes of requests: the engine, or where a task makes two requests for an answer, both of them."""
+    if not any(task.first_style for task in exam.tasks):
+        return engine.generate
+    from livek12.evaluation.two_requests import outcomes
+
+    journal = stack.enter_context(run.writer("earlier"))
+    return lambda asked: outcomes(engine, asked, run, exam, journal)
+
+
+def _outcomes(make: Make, asked: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
+    """What is made of the requests, and among it the questions that cannot be asked."""
     unaskable: list[Failure] = []
-    for outcome in engine.generate(_askable(asked, unaskable)):
+    for outcome in make(_askable(asked, unaskable)):
         yield outcome
         while unaskable:
             yield unaskable.pop()

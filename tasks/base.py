@@ -40,6 +40,7 @@ class Task:
         selection: which questions of the config are asked.
         without_pictures: asks questions that have pictures without these (an ablation; text-only).
         style: which prompt files: LANGUAGE[.STYLE].txt.
+        first_style: those of a request that is made before, whose reply the prompt of the question holds; "" for none.
         sampling: the article's defaults; temperature None is the model's own default.
         partial_credit: the named rule for multi-select answers (see `judges.rules.choice`).
         judge: how models judge what the rules leave open, and how many, as the article has it.
@@ -66,6 +67,7 @@ class Task:
     selection: Selection = field(default_factory=Selection)
     without_pictures: bool = False
     style: str = ""
+    first_style: str = ""
     sampling: Sampling = field(default_factory=Sampling)
     partial_credit: PartialCredit = "exact"
     judge: NamedJudge = field(default_factory=lambda: NamedJudge("count"))
@@ -109,21 +111,31 @@ class Task:
         """The prompt template of each language."""
         return {language: file.text for language, file in self.prompt_files.items()}
 
-    def prompt(self, language: str) -> str:
-        """The template in the question's language.
+    @property
+    def first_prompt_files(self) -> dict[str, PromptFile]:
+        """The prompt file of the request before, in each language; none where there is no such request."""
+        return prompt_files(self.benchmark, self.first_style) if self.first_style else {}
+
+    @cached_property
+    def first_prompts(self) -> dict[str, str]:
+        """Their templates."""
+        return {language: file.text for language, file in self.first_prompt_files.items()}
+
+    def prompt(self, language: str, first: bool = False) -> str:
+        """The template in the question's language; `first` for that of the request before.
 
         Raises:
             UserError: the benchmark has no prompt in that language.
         """
+        prompts = self.first_prompts if first else self.prompts
         try:
-            return self.prompts[language]
+            return prompts[language]
         except KeyError:
-            raise UserError(
-                f"task {self.name} has no prompt in {language!r}; it has: {', '.join(self.prompts)}"
-            ) from None
+            raise UserError(f"task {self.name} has no prompt in {language!r}; it has: {', '.join(prompts)}") from None
 
     @cached_property
     def prompt_sha256(self) -> str:
         """Hash of all templates of the task."""
-        texts = "\0".join(f"{language}\0{text}" for language, text in self.prompts.items())
+        prompts = [*self.prompts.items(), *self.first_prompts.items()]
+        texts = "\0".join(f"{language}\0{text}" for language, text in prompts)
         return hashlib.sha256(texts.encode()).hexdigest()

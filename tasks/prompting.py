@@ -1,10 +1,11 @@
 """From a question to a request: the only place where prompts are put together.
 
-Contract: a template is text with one `{question}` (text tasks; where the task's style is `kprag`, its
-`{knowledge_points}` before it) or one `{pages}` and a `{number}` (image-only). Pictures stand at their marks; those
-without a mark follow the question; a task without pictures takes the marks out. The pages of a paper come first and
-the question's number last, so that the engine's prefix cache serves all questions of a paper; every picture is named
-by the hash of its bytes. Nothing in a question's text is a directive: braces in it are left as they are.
+Contract: a template is text with one `{question}` (text tasks; before it `{knowledge_points}` where the task's style is
+`kprag`, and `{explained}` where there is a request before) or one `{pages}` and a `{number}` (image-only). Pictures
+stand at their marks; those without a mark follow the question; a task without pictures takes the marks out. The pages
+of a paper come first and the question's number last, so that the engine's prefix cache serves all questions of a paper;
+every picture is named by the hash of its bytes. Nothing in a question's text is a directive: braces in it are left as
+they are, and so are those in what a model explained.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from livek12.core.claims import with_its_trials
 from livek12.core.errors import UserError
 from livek12.core.parts import conversation, image_part, joined_parts, text_part, without_marks
+from livek12.core.prompts import harmless
 from livek12.core.questions import pages_of
 from livek12.core.records import IMAGE_MARK, Failure, Image, Key, Message, Part, Question, Request, Sampling
 from livek12.tasks.base import Task
@@ -22,6 +24,7 @@ from livek12.tasks.derived import source_of
 Pages = Mapping[tuple[str, int], Image]
 """The page images of a data set by paper and page number (from 1)."""
 _KNOWLEDGE = "{knowledge_points}"
+_EXPLAINED = "{explained}"
 
 
 def requests(
@@ -96,8 +99,12 @@ def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:
     return sorted(questions, key=lambda question: (question.paper_id or "", question.page_numbers))
 
 
-def build_request(task: Task, question: Question, key: Key, sampling: Sampling, pages: Pages) -> Request:
+def build_request(
+    task: Task, question: Question, key: Key, sampling: Sampling, pages: Pages, explained: str | None = None
+) -> Request:
     """Everything a model is given for one question.
+
+    Of a task with a request before (`first_style`), that request, unless `explained` is its reply.
 
     Raises:
         UserError: the question cannot be asked in this modality (no page, a mark without a picture, …).
@@ -107,10 +114,12 @@ def build_request(task: Task, question: Question, key: Key, sampling: Sampling, 
         parts = _image_only_parts(task.prompt(question.language), question, pictures)
     else:
         pictures = _figures_of(task, question)
+        if task.first_style and explained is None:
+            return _first_request(task, question, key, sampling)
         before, after = task.prompt(question.language).split("{question}")
         text = _text_without_pictures(question) if task.without_pictures else _text_of(question, len(pictures))
         parts = [
-            text_part(_with_knowledge(before, question)),
+            text_part(_with_knowledge(before, question).replace(_EXPLAINED, harmless(explained or ""))),
             *_interleave(text, pictures),
             text_part(after.rstrip()),
         ]
@@ -120,6 +129,12 @@ def build_request(task: Task, question: Question, key: Key, sampling: Sampling, 
         images={picture.sha256: picture for picture in pictures},
         sampling=sampling,
     )
+
+
+def _first_request(task: Task, question: Question, key: Key, sampling: Sampling) -> Request:
+    text = _with_knowledge(task.prompt(question.language, first=True), question).rstrip()
+    messages = conversation([Message(role="user", content=[text_part(text)])], sampling)
+    return Request(key=key, messages=messages, sampling=sampling)
 
 
 def _text_of(question: Question, pictures: int) -> str:

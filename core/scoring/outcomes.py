@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar, get_args
 
 from livek12.core.errors import UserError
-from livek12.core.records import UNMARKED, Process, Question, Response, State, Verdict
+from livek12.core.records import UNMARKED, EarlierReply, Process, Question, Response, State, Verdict
 from livek12.core.scoring.formulas import Presence, Steps
 from livek12.core.scoring.schema import Row
 
@@ -100,6 +100,7 @@ class Outcome:
         ending: of the response; what has none is whole.
         judged_by: nobody yet, the rules alone, or models that were asked; None without a verdict.
         stages: for each part the stage that decided it, or "undecided".
+        spent: the tokens of all requests that were made for it.
     """
 
     task: str
@@ -115,6 +116,7 @@ class Outcome:
     ending: Ending
     judged_by: Judges | None
     stages: tuple[str, ...]
+    spent: Used | None = None
 
     @property
     def length(self) -> float:
@@ -159,6 +161,7 @@ class Slim:
             stages=self._same(
                 tuple("undecided" if part.decision == "undecided" else part.decided_by for part in parts)
             ),
+            spent=_spent(row.response) if row.response else None,
         )
 
     def _item_of(self, question: Question) -> SlimQuestion:
@@ -190,7 +193,16 @@ def steps_of(process: Process) -> Steps | None:
     return one / len(process.critics), two / len(process.critics)
 
 
-def _used(response: Response) -> Used:
+def _spent(response: Response) -> Used:
+    """The tokens of a response and of the reply before it; a kind that one of them does not state is not known."""
+    used = _used(response)
+    if response.earlier is None:
+        return used
+    both = zip(used, _used(response.earlier), strict=True)
+    return Used(*(None if one is None or other is None else one + other for one, other in both))
+
+
+def _used(response: Response | EarlierReply) -> Used:
     return Used(response.prompt_tokens, response.cached_tokens, response.completion_tokens, response.reasoning_tokens)
 
 

@@ -77,8 +77,11 @@ def process_errors(rows: Sequence[Outcome], threshold: float) -> ProcessErrors |
 
 
 def token_use(rows: Sequence[Outcome]) -> Tokens:
-    """Tokens of each kind over the responses; a response that does not state a count is counted as missing."""
-    stated = [row.tokens for row in rows if row.tokens]
+    """Tokens of each kind over the responses, with those of requests before them.
+
+    A response that does not state a count is counted as missing.
+    """
+    stated = [used for row in rows if (used := row.spent or row.tokens)]
 
     def use(counts: list[int | None]) -> TokenUse:
         known = [tokens for tokens in counts if tokens is not None]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from livek12.core.records import Response, Verdict
+from livek12.core.records import EarlierReply, Response, Verdict
 from livek12.core.sessions import Session, Stage
 from livek12.engines.sessions import REMOTE
 
@@ -37,11 +37,12 @@ class Work:
     def add(self, response: Response, verdict: Verdict | None) -> None:
         """Counts one response and the calls that marked it."""
         self.responses += 1
-        self.seconds += response.seconds or 0.0
-        self.untimed += response.seconds is None
-        self.prompt_tokens += response.prompt_tokens or 0
-        self.completion_tokens += response.completion_tokens or 0
-        self.uncounted += response.completion_tokens is None
+        replies: list[Response | EarlierReply] = [response, *([response.earlier] if response.earlier else [])]
+        self.seconds += sum(reply.seconds or 0.0 for reply in replies)
+        self.untimed += any(reply.seconds is None for reply in replies)
+        self.prompt_tokens += sum(reply.prompt_tokens or 0 for reply in replies)
+        self.completion_tokens += sum(reply.completion_tokens or 0 for reply in replies)
+        self.uncounted += any(reply.completion_tokens is None for reply in replies)
         for call in verdict.calls if verdict else ():
             if not call.remembered:
                 self.judge_seconds += call.seconds or 0.0

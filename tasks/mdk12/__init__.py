@@ -4,7 +4,8 @@ Judge: one model gives m of n.
 
 Variants of the evaluation: `dynamic` asks the transformed questions that a data set holds in its config of that name;
 `kprag` (KP-RAG) has the model explain the question's knowledge points first and answer with them, and therefore asks
-only questions that name theirs.
+only questions that name theirs; `kpref` is the same in two requests, where the first one shows the knowledge points
+alone and the second one the question with what came of the first.
 """
 
 from __future__ import annotations
@@ -50,6 +51,12 @@ _FAMILY = Family(
                     {"content": ("knowledge_points",)},
                     {"style": "kprag"},
                     differs="knowledge points given",
+                ),
+                "kpref": Choice(
+                    "knowledge points explained in a request of their own",
+                    {"content": ("knowledge_points",)},
+                    {"style": "kpref", "first_style": "kpref_first"},
+                    differs="knowledge points expanded first",
                 ),
             },
         ),

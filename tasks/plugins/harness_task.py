@@ -190,8 +190,11 @@ def documents(task: Task, questions: Sequence[Question], pages: Pages) -> list[D
     """Each question with its request, in asking order.
 
     Raises:
-        UserError: a question cannot be asked; it would be missing from the harness's denominator.
+        UserError: the task makes two requests for an answer, which harnesses do not, or a question cannot be asked; it
+            would be missing from the harness's denominator.
     """
+    if task.first_style:
+        raise UserError(f"task {task.name} makes two requests for an answer: use `livek12 run`, or mdk12_kprag here")
     outcomes = list(requests(task, questions, 1, task.sampling, pages, lambda key: True))
     if unaskable := [outcome for outcome in outcomes if isinstance(outcome, Failure)]:
         more = f" (and {len(unaskable) - 1} more)" if unaskable[1:] else ""

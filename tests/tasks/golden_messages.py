@@ -23,7 +23,7 @@ from livek12.tasks.registry import get_task
 FOLDER = Path(__file__).with_name("golden")
 TASKS = (
     *("livek12_text_only", "livek12_text_image", "livek12_image_only"),
-    *("kmmmu", "kmmmu_text_only", "cfe_text", "cfe_multimodal", "mdk12", "mdk12_kprag"),
+    *("kmmmu", "kmmmu_text_only", "cfe_text", "cfe_multimodal", "mdk12", "mdk12_kprag", "mdk12_kpref"),
 )
 
 
@@ -37,7 +37,11 @@ def golden(data: Path) -> dict[str, str]:
         for question in _kinds(asked):
             prompt = task.prompt_files[question.language]
             said = files.setdefault(prompt.name.replace("/", "."), [_head(prompt)])
-            said.append(_messages(task, question, pages))
+            said.append(_messages(task, question, pages, "What the model explained." if task.first_style else None))
+            if task.first_style:
+                first = task.first_prompt_files[question.language]
+                said = files.setdefault(first.name.replace("/", "."), [_head(first)])
+                said.append(_messages(task, question, pages))
     return {name: "\n".join(said) for name, said in files.items()}
 
 
@@ -63,8 +67,9 @@ def _head(prompt: PromptFile) -> str:
     return f"prompt {prompt.name} version {prompt.version} sha256 {prompt.sha256}\n"
 
 
-def _messages(task: Task, question: Question, pages: Pages) -> str:
-    request: Request = build_request(task, question, Key(task=task.name, question_id=question.id), task.sampling, pages)
+def _messages(task: Task, question: Question, pages: Pages, explained: str | None = None) -> str:
+    key = Key(task=task.name, question_id=question.id)
+    request: Request = build_request(task, question, key, task.sampling, pages, explained)
     lines = [f"######## {task.name} {question.id} {question.question_type}"]
     for message in request.messages:
         lines.append(f"[{message.role}]")

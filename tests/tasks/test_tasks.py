@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.core.prompts import parse_prompt
+from livek12.core.prompts import PromptFile, parse_prompt
 from livek12.core.records import IMAGE_MARK, Image, Key, Option, Question, Response
 from livek12.core.scoring import Parameters, Row, score
 from livek12.core.scoring.formulas import RATIOS
@@ -281,11 +281,16 @@ def test_knowledge_points_come_before_the_question(sample: str) -> None:
     assert "- {question} and {knowledge_points}\n" in messages("mdk12_kprag", braces)
 
 
+def _prompt_files() -> list[PromptFile]:
+    kinds = [kind for task in all_tasks().values() for kind in (task.prompt_files, task.first_prompt_files)]
+    return [file for kind in kinds for file in kind.values()]
+
+
 def test_prompts_are_as_written_down(sample: str) -> None:
     """Every prompt file, with the messages of each kind of question; `tests.tasks.golden_messages` renews them."""
     made = golden(Path(sample))
     assert set(made) == {file.name for file in FOLDER.iterdir()}
-    used = {file.name.replace("/", ".") for task in all_tasks().values() for file in task.prompt_files.values()}
+    used = {file.name.replace("/", ".") for file in _prompt_files()}
     assert set(made) == used, "a prompt without a golden file, or the other way round"
     for name, text in made.items():
         assert (FOLDER / name).read_text(encoding="utf-8").splitlines() == text.splitlines(), name
@@ -294,7 +299,7 @@ def test_prompts_are_as_written_down(sample: str) -> None:
 def test_a_prompt_file_says_its_version() -> None:
     with pytest.raises(UserError, match=r"prompt x/en.txt: begins with no head"):
         parse_prompt("x/en.txt", "Answer this.\n{question}\n")
-    prompts = [file for task in all_tasks().values() for file in task.prompt_files.values()]
+    prompts = _prompt_files()
     assert len({file.sha256 for file in prompts}) == len({file.name for file in prompts}) == len([*FOLDER.iterdir()])
     assert all(file.version >= 1 and file.source and not file.text.startswith("-") for file in prompts)
 
