@@ -268,6 +268,10 @@ def test_plugins(harness: str, package: str, tmp_path: Path) -> None:
     quiet(watched(tmp_path, "plugins", harness))
 
 
+def test_metrics(tmp_path: Path) -> None:
+    quiet(watched(tmp_path, "metrics", "--out", tmp_path / "spaces"))
+
+
 @pytest.mark.parametrize("backend", ["local", "ray"])
 def test_sweep(backend: str, data: Path, oracle: str, tmp_path: Path) -> None:
     model = {"name": "oracle", "engine": "openai", "engine_args": {"base_url": oracle.partition("=")[2]}}
