@@ -72,14 +72,13 @@ class Maker:
 
     Args:
         seed: of all that is drawn.
-        writer: the model for texts, where there is one.
         editor: the model for pictures, where there is one.
     """
 
-    def __init__(self, seed: int, writer: Asker | None = None, editor: PictureEditor | None = None) -> None:
-        self._seed, self._writer, self._editor = seed, writer, editor
+    def __init__(self, seed: int, editor: PictureEditor | None = None) -> None:
+        self._seed, self._editor = seed, editor
 
-    def texts(self, made: Iterable[Made], step: Step) -> None:
+    def texts(self, made: Iterable[Made], writer: Asker | None, step: Step) -> None:
         """Makes the new texts: by rule at once, by the model as its replies come.
 
         Raises:
@@ -92,9 +91,9 @@ class Maker:
                 continue
             one.text = self._by_rule(one)
             step()
-        if waiting and self._writer:
+        if waiting and writer:
             asked = (rewriting.request(one.question, one.plan.text) for one in waiting.values())
-            for reply in self._writer.replies(asked, lambda key, text: self._read(waiting, key, text)):
+            for reply in writer.replies(asked, lambda key, text: self._read(waiting, key, text)):
                 _take_text(waiting[reply.key.question_id], reply)
                 step()
 

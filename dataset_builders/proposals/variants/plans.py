@@ -49,18 +49,16 @@ def random_of(seed: int, *what: str) -> Random:
     return Random(int.from_bytes(hashlib.sha256("\0".join([str(seed), *what]).encode()).digest()[:8], "big"))
 
 
-def sample(questions: Sequence[Question], share: float, seed: int) -> list[Question]:
-    """The drawn share of the questions, in their order.
+def sample(ids: Sequence[str], share: float, seed: int) -> set[str]:
+    """The ids that are drawn, a share of all.
 
     Raises:
         UserError: the share is none.
     """
     if not 0 < share <= 1:
         raise UserError(f"--share {share}: give a share of the questions above 0 and up to 1")
-    count = max(1, round(share * len(questions)))
-    ranked = sorted(questions, key=lambda question: random_of(seed, question.id, "sample").random())
-    drawn = {question.id for question in ranked[:count]}
-    return [question for question in questions if question.id in drawn]
+    ranked = sorted(ids, key=lambda id: random_of(seed, id, "sample").random())
+    return set(ranked[: max(1, round(share * len(ids)))])
 
 
 def plan(question: Question, seed: int, offered: Collection[str], model: bool) -> Changes:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.prompts import load_prompt
-from livek12.core.questions import load_questions
+from livek12.core.questions import iter_questions
 from livek12.core.store import Store
 from livek12.dataset_builders.base import Log, Records
 from livek12.dataset_builders.proposals.variants.making import Made, Maker, Step
@@ -111,13 +111,15 @@ def vary(
     check_out(out.absolute())
     made = _drawn(data, options, offered, report)
     with ExitStack() as stack:
-        maker = _maker(options, out, stack)
-        maker.texts(made, begin("texts", len(made)))
-        if options.style:
+        editor = stack.enter_context(closing(_editor(options.style, _store(out)))) if options.style else None
+        maker = Maker(options.seed, editor)
+        with _asking(options.model, out) as writer:  # one model at a time: two may not fit side by side
+            maker.texts(made, writer, begin("texts", len(made)))
+        if editor:
             maker.redraw(made, begin("pictures", sum(len(one.question.images) for one in made if one.redrawn)))
-        if options.judge:
-            judge = stack.enter_context(closing(_asker(options.judge, out, stack)))
-            maker.judge(made, judge, begin("judging", len(made)))
+        with _asking(options.judge, out) as judge:
+            if judge:
+                maker.judge(made, judge, begin("judging", len(made)))
         log = Log()
         write(
             BENCHMARK,
@@ -159,14 +161,17 @@ def _offered(options: VaryOptions, report: VaryReport) -> list[str]:
 
 def _drawn(data: str, options: VaryOptions, offered: Sequence[str], report: VaryReport) -> list[Made]:
     """The drawn questions with what is to be done to them."""
-    questions = load_questions(data, (f"{BENCHMARK}_{options.config}", options.config), BENCHMARK)
-    questions = [question for question in questions if question.variant is None]
-    if not questions:
+    configs = (f"{BENCHMARK}_{options.config}", options.config)
+    # Read twice: the pictures of questions that are not drawn need not be in memory.
+    ids = [question.id for question in iter_questions(data, configs, BENCHMARK) if question.variant is None]
+    if not ids:
         raise UserError(f"{data}: config {options.config} has no question of {BENCHMARK} that is no variant itself")
-    drawn = sample(questions, options.share, options.seed)
-    report.questions, report.drawn = len(questions), len(drawn)
+    drawn = sample(ids, options.share, options.seed)
+    report.questions, report.drawn = len(ids), len(drawn)
     made = []
-    for question in drawn:
+    for question in iter_questions(data, configs, BENCHMARK):
+        if question.id not in drawn:
+            continue
         model = options.model is not None
         one = Made(question, plan(question, options.seed, offered, model))
         if not one.plan.transforms:
@@ -175,17 +180,14 @@ def _drawn(data: str, options: VaryOptions, offered: Sequence[str], report: Vary
     return made
 
 
-def _maker(options: VaryOptions, out: Path, stack: ExitStack) -> Maker:
-    writer = editor = None
-    if options.model:
-        writer = stack.enter_context(closing(_asker(options.model, out, stack)))
-    if options.style:
-        editor = stack.enter_context(closing(_editor(options.style, _store(out))))
-    return Maker(options.seed, writer, editor)
-
-
-def _asker(spec: ModelSpec, out: Path, stack: ExitStack) -> Asker:
-    return Asker(stack.enter_context(closing(spec.start())), _store(out))
+@contextmanager
+def _asking(spec: ModelSpec | None, out: Path) -> Iterator[Asker | None]:
+    """The model, started and closed again; None where none is named."""
+    if spec is None:
+        yield None
+        return
+    with closing(spec.start()) as engine, closing(Asker(engine, _store(out))) as asker:
+        yield asker
 
 
 def _store(out: Path) -> Store:
