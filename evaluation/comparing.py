@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 
 from livek12.core.markings import in_words
 from livek12.core.progress import Progress, warn, watched
 from livek12.core.records import UNMARKED
 from livek12.core.run_folder import RunFolder
+from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Comparison, Profile
 from livek12.core.scoring.comparison import compare_outcomes
+from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.scoring.schema import Delta, parameters_of
+from livek12.evaluation.variants import beside, tasks_of
 from livek12.evaluation.where import Where
+
+MOST_PAIRS = 15
+"""More pairs of runs are not taken apart by axis."""
 
 
 def run_names(runs: Sequence[Path]) -> dict[str, Path]:
@@ -37,7 +45,47 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
     shared = Counter(task for run in outcomes.values() for task in {outcome.task for outcome in run})
     steps = sum(asked * (asked + 1) // 2 for asked in shared.values())
     with Progress("comparing runs and pairs", steps, patient=True) as progress:
-        return compare_outcomes(outcomes, profile, step=progress.step)
+        found = compare_outcomes(outcomes, profile, step=progress.step)
+        specs = {name: RunFolder(path).spec() for name, path in run_names(runs).items()}
+        found["variants"] = _variants(outcomes, specs, profile)
+    return found
+
+
+def _variants(runs: Mapping[str, Sequence[Outcome]], specs: Mapping[str, RunSpec], profile: Profile) -> list[Delta]:
+    """Each pair of runs axis by axis, and what one of them asked as a variant of what the other asked.
+
+    The latter only where both are of one model: otherwise the Δ would be of two things at once.
+    """
+    pairs = list(combinations(runs, 2))
+    if len(pairs) > MOST_PAIRS:
+        return []
+    parameters = parameters_of(profile)
+    by_task = {name: _by_task(outcomes) for name, outcomes in runs.items()}
+    found: list[Delta | None] = []
+
+    def add(run: str, task: str, base_run: str, tasks: Sequence[str], base: str, differs: str) -> None:
+        rows = by_task[run].get(task, ())
+        other = [row for name in tasks for row in by_task[base_run].get(name, ())]
+        if rows and other:
+            names = f"{run}/{task}", f"{base_run}/{base}"
+            found.append(delta(names[0], rows, names[1], other, differs, profile, parameters))
+
+    for a, b in pairs:
+        for task in by_task[a]:
+            add(b, task, a, [task], task, "the run")
+        if specs[a].model == specs[b].model:
+            for run, base_run in ((b, a), (a, b)):
+                for task, bases in beside(tasks_of(specs[run]), tasks_of(specs[base_run])).items():
+                    for base in bases:
+                        add(run, task, base_run, base.tasks, base.base, base.differs)
+    return [each for each in found if each is not None]
+
+
+def _by_task(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(outcome.task, []).append(outcome)
+    return found
 
 
 def _read(runs: Mapping[str, Path], where: Where) -> dict[str, list[Outcome]]:

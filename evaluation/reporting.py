@@ -17,6 +17,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
 from livek12.evaluation.task_data import TaskData, illustrated
+from livek12.evaluation.variants import alike, beside, tasks_of
 
 if TYPE_CHECKING:
     from livek12.core.scoring import Limit
@@ -89,7 +90,17 @@ def score(run: RunFolder, profile: Profile = "article", rows: Iterable[Row] | No
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if spec.engine in ASKING}
     counted = _counted(read_rows(run) if rows is None else rows, spec, by)
-    scores = score_rows(counted, profile, modalities=modalities, limits=limits_of(spec), thinking=thinking, asked=drawn)
+    asked = tasks_of(spec)
+    scores = score_rows(
+        counted,
+        profile,
+        modalities=modalities,
+        limits=limits_of(spec),
+        thinking=thinking,
+        asked=drawn,
+        beside=beside(asked),
+        alike=alike(asked),
+    )
     marked_by = [{"who": who, "answers": answers} for who, answers in by.most_common()]
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}
 

@@ -147,6 +147,9 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
         _print_runs(out, comparison, ranked)
         if ranked.tests:
             _print_pairs(out, ranked)
+    from livek12.report.terminal import print_deltas
+
+    print_deltas(out, result.get("variants", ()))
     out.print()
     for remark in remarks(result):
         out.print(remark, style="dim", markup=False, highlight=False)

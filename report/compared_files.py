@@ -23,6 +23,7 @@ from livek12.report.compared import (
     remarks,
     run_columns,
 )
+from livek12.report.deltas import HEADINGS, ShownDelta, shown_deltas
 from livek12.report.markup import clean
 from livek12.report.ranking import METRICS, is_known, ranking, verdict
 
@@ -36,7 +37,20 @@ _ENDS = ("low", "high", "ci_low", "ci_high", "rank_best", "rank_worst", "p", "p_
 def as_markdown(result: Comparison) -> str:
     """All tables of a comparison."""
     blocks = [block for task, comparison in result["tasks"].items() for block in _markdown(task, comparison)]
-    return "\n\n".join([*blocks, *remarks(result)])
+    variants = [block for each in shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
+    return "\n\n".join([*blocks, *variants, *remarks(result)])
+
+
+def markdown_delta(delta: ShownDelta) -> Iterator[str]:
+    """One Δ: a heading, its sentences, and a table for each axis."""
+    yield f"## {_escaped(delta.title)}"
+    yield "\n".join(f"- {_escaped(sentence)}" for sentence in delta.sentences)
+    for axis, values in delta.tables.items():
+        names = Column(axis, list(values), right=False)
+        cells = zip(*values.values(), strict=True)
+        yield _markdown_table(
+            [names, *(Column(head, list(column)) for head, column in zip(HEADINGS, cells, strict=True))]
+        )
 
 
 def _markdown(task: str, comparison: TaskComparison) -> Iterator[str]:

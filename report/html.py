@@ -19,7 +19,7 @@ from livek12.core.journal import write_atomically
 from livek12.core.progress import Progress
 from livek12.core.records import Image
 from livek12.core.scoring import OUT_OF_100
-from livek12.report import budgets, marks
+from livek12.report import budgets, deltas, marks
 from livek12.report.markup import clean
 from livek12.report.paper import (
     ERRORS,
@@ -75,7 +75,9 @@ def write_html(
                 made=_made(run, shown.made),
                 method=marks.sentence(marks.method_sentence(score)),
                 parameters=score["parameters"],
-                deltas=_deltas(score["deltas"]),
+                deltas=_deltas({name: d for name, d in score["deltas"].items() if "/variant/" not in name}),
+                variants=deltas.shown_deltas(score.get("variants", ())),
+                delta_headings=deltas.HEADINGS,
                 budgets=[_budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
                 left_out=shown.left_out,
                 asked=shown.asked,
@@ -185,10 +187,10 @@ def _meaning(name: str) -> str:
     return marks.METRIC_MEANINGS.get(name, "")
 
 
-def _deltas(deltas: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _deltas(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     known = (*marks.METRIC_MEANINGS, "Acc≤", "pass@")
     views = []
-    for name, estimate in deltas.items():
+    for name, estimate in found.items():
         metric = next((piece for piece in name.split("/") if piece.startswith(known)), name)
         if metric != "OCS" and not metric.startswith(("Acc≤", "pass@")):
             views.append(

@@ -6,11 +6,12 @@ narrow window the tables fold instead of being cut.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.scoring import OUT_OF_100
 from livek12.report.budgets import curves, lines, notes
+from livek12.report.deltas import HEADINGS, shown_deltas
 from livek12.report.marks import (
     METRIC_MEANINGS,
     UNSCALED,
@@ -81,9 +82,32 @@ def print_summary(
             out.print(sentence, markup=False, highlight=False)
     for name, curve in curves(score):
         _print_budgets(out, name, curve)
+    print_deltas(out, score.get("variants", ()))
     if by := ", ".join(f"{one['who']} ({one['answers']:,} answers)" for one in score.get("marked_by", ())):
         out.print(clean(f"\nmarked by {by}"), style="dim", markup=False, highlight=False)
     out.print(f"\n{method_sentence(score)}", style="dim", markup=False, highlight=False)
+
+
+def print_deltas(out: Console, deltas: Sequence[Mapping[str, Any]]) -> None:
+    """Prints each Δ between two ways of asking, on all shared questions and by axis."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    for delta in shown_deltas(deltas):
+        out.print()
+        out.print(clean(delta.title), style="bold", markup=False, highlight=False)
+        for sentence in delta.sentences:
+            out.print(clean(sentence), markup=False, highlight=False)
+        for axis, values in delta.tables.items():
+            table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+            table.add_column(axis, overflow="fold")
+            for heading in HEADINGS:
+                table.add_column(heading, justify="right", overflow="fold")
+            for value, cells in values.items():
+                table.add_row(Text(clean(value)), *map(Text, cells))
+            out.print()
+            out.print(table)
 
 
 def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:

@@ -29,6 +29,10 @@ The caller passes one row for every answer that the run asked for, including tho
         "thinking": None,                    # or {"budget": 512, "over": 0, "unknown": 0, "most": 510}
         "decided_by": {"letters": 80, "numeric": 60, "undecided": 1}}},
      "deltas": {"livek12_image_only/accuracy/modality/image_only-standard/complex_layout": {...}},
+     "variants": [{"task": "kmmmu_text_only", "base": "kmmmu", "differs": "without pictures",
+                   "shared": 40, "only_task": 0, "only_base": 2,
+                   "metrics": {"accuracy": {"difference": {...}, "test": {"name": "mcnemar_exact", "p": 0.03, ...}}},
+                   "groups": {"subject": {"math": {"questions": 10, "metrics": {...}}}}}],
      "budgets": {"livek12_text_only": {
         "longest": "livek12_text_only@1", "longest_tokens": 32768, "true_means": "...", "counterfactual_means": "...",
         "points": [{"share": 0.1, "tokens": 3276, "true": {...}, "true_task": "livek12_text_only@0.1",

@@ -88,7 +88,7 @@ def compare_outcomes(
         for outcome in outcomes:
             by_task[outcome.task][name].append(outcome)
     tasks = {task: _compare_task(by_task.pop(task), profile, parameters, step) for task in sorted(by_task)}
-    _adjust([pair for task in tasks.values() for pair in task["pairs"]])
+    adjust([pair for task in tasks.values() for pair in task["pairs"]])
     for task in tasks.values():
         task["ranks"] = {metric: rank_ranges(task, metric) for metric in TESTED if metric in task["metrics"]}
     return Comparison(
@@ -144,6 +144,15 @@ def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[st
         for name in names:
             draws |= draw({name: found[name]}, tables[name], units)
     return estimates({name: draws[name] for name in tables})
+
+
+def paired(a: Table, b: Table, profile: Profile, parameters: Parameters) -> Pair:
+    """Two sets of answers to the very same questions: b - a, with intervals and tests.
+
+    Raises:
+        UserError: a question is worth more in one than in the other.
+    """
+    return _Sides({"a": a, "b": b}, profile, parameters).compare([("a", "b")], lambda: None)["a", "b"]
 
 
 def _compare_task(
@@ -313,8 +322,9 @@ class _Flips:
             waiting.clear()
 
 
-def _adjust(pairs: Sequence[Pair]) -> None:
-    """Fills `p_holm`: one family of tests is one metric over all pairs of all tasks, as they are printed together."""
+def adjust(pairs: Iterable[Pair]) -> None:
+    """Fills `p_holm`: one family of tests is one metric over all these pairs, as they are printed together."""
+    pairs = list(pairs)
     for name in TESTED:
         tests = [pair["metrics"][name]["test"] for pair in pairs if name in pair["metrics"]]
         for test, adjusted in zip(tests, holm([test["p"] for test in tests]), strict=True):

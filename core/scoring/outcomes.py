@@ -58,10 +58,12 @@ class SlimQuestion:
     """What scoring needs of a question; `values` has a tuple for each of `AXES`.
 
     `source` is the question that it was made from, itself where it was not: what comes from one is one cluster.
+    `translates` is the id of the question that it translates, "" where it is none.
     """
 
     id: str
     source: str
+    translates: str
     benchmark: str
     paper_id: str | None
     points: float | None
@@ -168,6 +170,7 @@ class Slim:
         return SlimQuestion(
             id=question.id,
             source=question.variant.of if question.variant else question.id,
+            translates=question.translation_of or "",
             benchmark=question.benchmark,
             paper_id=question.paper_id,
             points=question.points,

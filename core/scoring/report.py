@@ -9,6 +9,7 @@ from dataclasses import asdict
 from livek12.core.errors import UserError
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.budgets import budget_curves, within_limit
+from livek12.core.scoring.deltas import Counterpart, language_deltas, task_deltas
 from livek12.core.scoring.estimates import Units, draw, estimates
 from livek12.core.scoring.groups import IMAGE_ONLY, answers_of, group_deltas, question_groups
 from livek12.core.scoring.outcomes import Outcome, Slim
@@ -16,6 +17,7 @@ from livek12.core.scoring.pairs import modality_difference
 from livek12.core.scoring.schema import (
     FORMULAS,
     INTERVALS,
+    Delta,
     Estimate,
     Group,
     Limit,
@@ -48,6 +50,8 @@ def score(
     limits: Mapping[str, Limit] | None = None,
     thinking: Mapping[str, int | None] | None = None,
     asked: Mapping[str, int] | None = None,
+    beside: Mapping[str, Sequence[Counterpart]] | None = None,
+    alike: Iterable[Sequence[str]] = (),
 ) -> Report:
     """Scores a run.
 
@@ -59,6 +63,8 @@ def score(
         limits: task to its token limit, for the tasks that have token budgets.
         thinking: task to its thinking budget, for the tasks that have one.
         asked: task to the most tokens that an answer of it was asked for, where that is known.
+        beside: task to the tasks that it is a variant of.
+        alike: groups of tasks that differ only in the questions they choose, for questions asked in several languages.
 
     Raises:
         UserError: unknown profile; no rows; rows that occur twice, lack a verdict, or award more points than there are.
@@ -70,6 +76,8 @@ def score(
         by_task[outcome.task].append(outcome)
     if not by_task:
         raise UserError("there are no answers to score: run or import some first")
+    pairs = task_deltas(by_task, beside or {}, profile, parameters)
+    pairs += language_deltas(by_task, alike, profile, parameters)
     tables = {task: tabulate(by_task[task]) for task in sorted(by_task)}
     return Report(
         formulas=FORMULAS,
@@ -82,7 +90,8 @@ def score(
             )
             for task, table in tables.items()
         },
-        deltas=_task_deltas(by_task, profile, parameters, modalities, limits),
+        deltas=_task_deltas(by_task, profile, parameters, modalities, limits) | _flat(pairs),
+        variants=pairs,
         budgets=budget_curves(tables, limits, parameters),
     )
 
@@ -147,3 +156,12 @@ def _task_deltas(
         found = modality_difference(standard, by_task[task], subset, profile, parameters)
         deltas |= {f"{task}/{name}/modality/image_only-standard/{subset}": value for name, value in found.items()}
     return deltas
+
+
+def _flat(pairs: Iterable[Delta]) -> dict[str, Estimate]:
+    """The Δ on all shared questions, under names like those of the other differences."""
+    return {
+        f"{pair['task']}/{metric}/variant/{pair['task']}-{pair['base']}": found["difference"]
+        for pair in pairs
+        for metric, found in pair["metrics"].items()
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypedDict, get_args
+from typing import Literal, NotRequired, TypedDict, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.records import Question, Response, State, Verdict
@@ -265,23 +265,6 @@ class BudgetCurve(TypedDict):
     points: list[BudgetPoint]
 
 
-class Report(TypedDict):
-    """The content of `report.json`, by the formulas of version `formulas` (`FORMULAS`).
-
-    `intervals` names their method; reports without it have percentile bootstrap intervals.
-
-    `budgets` has the tasks whose limits are known, by name without the budget.
-    """
-
-    formulas: int
-    profile: Profile
-    intervals: str
-    parameters: dict[str, float]
-    tasks: dict[str, TaskReport]
-    deltas: dict[str, Estimate]
-    budgets: dict[str, BudgetCurve]
-
-
 class PairedTest(TypedDict):
     """A paired test on the shared questions that are decided in both runs; `undecided` were left out.
 
@@ -306,6 +289,47 @@ class PairMetric(TypedDict):
     difference: Estimate
     test: PairedTest
     needed: int | None
+
+
+class DeltaGroup(TypedDict):
+    """The Δ on one value of one axis."""
+
+    questions: int
+    metrics: dict[str, PairMetric]
+
+
+class Delta(TypedDict):
+    """A variant minus what it is a variant of, on the questions that both asked (`livek12.core.scoring.deltas`).
+
+    `task` and `base` name them, `differs` says what differs; `only_task` and `only_base` count the questions that the
+    other side lacks.
+    """
+
+    task: str
+    base: str
+    differs: str
+    shared: int
+    only_task: int
+    only_base: int
+    metrics: dict[str, PairMetric]
+    groups: dict[str, dict[str, DeltaGroup]]
+
+
+class Report(TypedDict):
+    """The content of `report.json`, by the formulas of version `formulas` (`FORMULAS`).
+
+    `intervals` names their method; reports without it have percentile bootstrap intervals. `variants` has the Δ of each
+    task to what it is a variant of; `budgets` has the tasks whose limits are known, by name without the budget.
+    """
+
+    formulas: int
+    profile: Profile
+    intervals: str
+    parameters: dict[str, float]
+    tasks: dict[str, TaskReport]
+    deltas: dict[str, Estimate]
+    variants: list[Delta]
+    budgets: dict[str, BudgetCurve]
 
 
 class Pair(TypedDict):
@@ -333,7 +357,11 @@ class TaskComparison(TypedDict):
 
 
 class Comparison(TypedDict):
-    """What `livek12 compare` prints: metric by run, then pair by pair."""
+    """What `livek12 compare` prints: metric by run, then pair by pair.
+
+    `variants` has each pair of runs axis by axis, and what one run asked as a variant of what another asked; `task` and
+    `base` there are RUN/TASK. It is empty where there are more than `MOST_PAIRS` pairs.
+    """
 
     formulas: int
     profile: Profile
@@ -341,3 +369,4 @@ class Comparison(TypedDict):
     parameters: dict[str, float]
     runs: list[str]
     tasks: dict[str, TaskComparison]
+    variants: NotRequired[list[Delta]]

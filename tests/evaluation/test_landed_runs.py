@@ -33,6 +33,7 @@ ADDED = {
     "formulas",
     "intervals",
     "few_papers",
+    "variants",
 }
 """Of report.json: what later versions say besides."""
 GONE = {"resamples"}
@@ -64,7 +65,8 @@ def unlike(old: Any, new: Any, path: str = "") -> Iterator[str]:
             and not was["low"] <= new["metrics"][name]["low"] <= new["metrics"][name]["high"] <= was["high"]
         )
     elif isinstance(old, dict) and isinstance(new, dict):
-        yield from (f"{path}/{name} is new" for name in new.keys() - old.keys() - ADDED)
+        added = {name for name in new.keys() - old.keys() - ADDED if "/variant/" not in name}
+        yield from (f"{path}/{name} is new" for name in added)
         yield from (f"{path}/{name} is gone" for name in old.keys() - new.keys() - GONE)
         for name in (old.keys() & new.keys()) - REWORDED:
             yield from unlike(old[name], new[name], f"{path}/{name}")

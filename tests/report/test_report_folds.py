@@ -10,6 +10,7 @@ import pytest
 
 from livek12.core.records import FlowStep, PartVerdict, Process, ProcessError, Variable, Vote
 from livek12.core.scoring import Limit, Row, score
+from livek12.core.scoring.deltas import Counterpart
 from livek12.report.html import read_template, write_html
 from livek12.report.shown import Shown
 from tests.report.test_report_browser import Opened
@@ -109,7 +110,8 @@ def write(path: Path) -> None:
     rows = everything()
     limits = {TASK: Limit(of=TASK, tokens=32_768), f"{TASK}@0.1": SHORT}
     shown = Shown([(row.task, row.question) for row in rows])
-    scores = score(shown.passing(rows), modalities={IMAGE_TASK: "image_only"}, limits=limits)
+    beside = {IMAGE_TASK: [Counterpart(TASK, (TASK,), "page images alone")]}
+    scores = score(shown.passing(rows), modalities={IMAGE_TASK: "image_only"}, limits=limits, beside=beside)
     write_html(path / "report.html", dict(scores), shown, run_of(rows), {("p", 1): picture(400, 500)})
 
 

@@ -1,0 +1,57 @@
+"""Which tasks of a run, or of several, ask the same questions in two ways, so that there is a Δ between them.
+
+A task is compared with what it is a variant of (`tasks.registry.variants`): with that task where it was run, else with
+the tasks that ask parts of its questions as it would (`mdk12_mini` for `mdk12`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from livek12.core.run_spec import RunSpec
+from livek12.core.scoring.deltas import Counterpart
+from livek12.tasks.base import Task
+from livek12.tasks.registry import find_task, variants
+
+
+def tasks_of(spec: RunSpec) -> list[Task]:
+    """The tasks of a run that are known here."""
+    return [task for named in spec.tasks if (task := find_task(named.name))]
+
+
+def beside(tasks: Iterable[Task], among: Iterable[Task] | None = None) -> dict[str, list[Counterpart]]:
+    """What each of these tasks is compared with; `among`: the tasks of another run, where it is one of that."""
+    tasks = list(tasks)
+    asked = tasks if among is None else list(among)
+    found: dict[str, list[Counterpart]] = {}
+    for task in tasks:
+        for base, differs in variants(task):
+            if names := _asked_as(base, task, asked):
+                found.setdefault(task.name, []).append(Counterpart(base, tuple(names), differs))
+    return found
+
+
+def alike(tasks: Iterable[Task]) -> list[list[str]]:
+    """The tasks in groups that differ in nothing but the questions they choose."""
+    groups: defaultdict[tuple[object, ...], list[str]] = defaultdict(list)
+    for task in tasks:
+        groups[_manner(task)].append(task.name)
+    return list(groups.values())
+
+
+def _asked_as(base: str, task: Task, asked: Iterable[Task]) -> list[str]:
+    names = [other.name for other in asked if other != task]
+    if base in names:
+        return [base]
+    meant = find_task(base)
+    if meant is None or meant.derive:
+        return []
+    return [other.name for other in asked if other != task and _manner(other) == _manner(meant)]
+
+
+def _manner(task: Task) -> tuple[object, ...]:
+    """All of how a task asks, but for which questions: what is equal here asks a question alike."""
+    whole = find_task(task.base_name)
+    ablated = (whole.differs if whole else task.differs, task.without_pictures, task.modality == "image_only")
+    return task.benchmark, task.style, task.budget, task.derive, *ablated

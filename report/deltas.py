@@ -1,0 +1,93 @@
+"""Differences between two ways of asking the same questions: what terminal, report.html and Markdown say of them.
+
+Contract: a sentence for each Δ, with its interval, its test and all that is left out; a table for each axis. Shares are
+in points of a hundred. Nothing is shown that `core.scoring.deltas` does not state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from livek12.report.marks import group_name, shown
+from livek12.report.ranking import in_words, p_value
+
+SHOWN = ("accuracy", "mark", "variable_accuracy", "PES", "OES", "ARL")
+MOST_ROWS = 20
+TESTS = {"mcnemar_exact": "exact McNemar", "sign_flip": "sign flips", "clustered_t": "t by paper"}
+HEADINGS = ("questions", "Δ accuracy", "95 %", "p", "p (Holm)")
+
+
+@dataclass(frozen=True)
+class ShownDelta:
+    """One Δ.
+
+    Attributes:
+        title: which two, and what differs.
+        sentences: what it is, a sentence for each metric.
+        tables: axis → value → cells under `HEADINGS`.
+    """
+
+    title: str
+    sentences: list[str]
+    tables: dict[str, dict[str, list[str]]]
+
+
+def shown_deltas(deltas: Sequence[Mapping[str, Any]]) -> list[ShownDelta]:
+    """Every Δ as it is shown."""
+    return [
+        ShownDelta(
+            f"{delta['task']} minus {delta['base']}: {delta['differs']}", list(_sentences(delta)), _tables(delta)
+        )
+        for delta in deltas
+    ]
+
+
+def _sentences(delta: Mapping[str, Any]) -> Iterator[str]:
+    left_out = [
+        f"{delta[side]:,} that only {delta[name]} asked"
+        for side, name in (("only_task", "task"), ("only_base", "base"))
+        if delta[side]
+    ]
+    yield f"{delta['shared']:,} shared questions" + (f"; left out: {' and '.join(left_out)}" if left_out else "")
+    for name in SHOWN:
+        if name in delta["metrics"] and not (name == "mark" and _same(delta["metrics"])):
+            yield f"Δ {in_words(name)} {tested(name, delta['metrics'][name])}"
+
+
+def _same(metrics: Mapping[str, Any]) -> bool:
+    """Whether the mark is the accuracy in other words."""
+    mark, accuracy = metrics["mark"]["difference"], metrics.get("accuracy", {}).get("difference")
+    return accuracy is not None and all(
+        abs(mark[end] - 100 * accuracy[end]) < 1e-9 for end in ("low", "high") if mark[end] is not None
+    )
+
+
+def tested(name: str, found: Mapping[str, Any]) -> str:
+    """A difference with its interval and test, like "−12.5 (95 %: −20 to −5; p 0.004 by exact McNemar)"."""
+    difference, test = shown(name, found["difference"]), found["test"]
+    told = [f"95 %: {difference.ci}"] if difference.ci else []
+    if test["p"] is not None:
+        undecided = f", {test['undecided']:,} undecided left out of the test" if test["undecided"] else ""
+        told.append(f"p {p_value(test['p'])} by {TESTS[test['name']]}{undecided}")
+    elif test["undecided"]:
+        told.append(f"no test: {test['undecided']:,} questions are undecided")
+    return difference.text + (f" ({'; '.join(told)})" if told else "")
+
+
+def _tables(delta: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+    return {
+        axis.replace("_", " "): {group_name(axis, value): _cells(group) for value, group in values.items()}
+        for axis, values in delta["groups"].items()
+        if len(values) <= MOST_ROWS
+    }
+
+
+def _cells(group: Mapping[str, Any]) -> list[str]:
+    found = group["metrics"].get("accuracy")
+    if found is None:
+        return [f"{group['questions']:,}", "–", "", "–", "–"]
+    difference, test = shown("accuracy", found["difference"]), found["test"]
+    p = [p_value(test["p"]), p_value(test["p_holm"])]
+    return [f"{group['questions']:,}", difference.text, difference.ci, *p]
