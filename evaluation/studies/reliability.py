@@ -232,9 +232,8 @@ def _check_repeats(name: str, copies: Sequence[Sequence[Row]]) -> None:
         raise UserError(
             f"{name}: its copies were marked by {len(judges)} judges; to compare judges use `livek12 study sensitivity`"
         )
-    for rows in copies[1:]:
-        calls = [call for row in rows if row.verdict for call in row.verdict.calls if call.raw]
-        if calls and all(call.remembered for call in calls):
-            raise UserError(f"{name}: a copy was marked from remembered replies: nobody was asked again")
-        if calls and calls == [call for row in copies[0] if row.verdict for call in row.verdict.calls if call.raw]:
-            raise UserError(f"{name}: a copy holds the very same verdicts: judge it anew with `livek12 judge --again`")
+    asked = [[call for row in rows if row.verdict for call in row.verdict.calls if call.raw] for rows in copies]
+    if any(calls and all(call.remembered for call in calls) for calls in asked):
+        raise UserError(f"{name}: a copy was marked from remembered replies: nobody was asked again")
+    if any(a and a == b for a, b in combinations(asked, 2)):
+        raise UserError(f"{name}: two copies hold the very same verdicts: judge one anew with `livek12 judge --again`")

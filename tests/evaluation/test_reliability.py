@@ -220,8 +220,9 @@ def test_copies_by_another_judge_or_from_memory_are_refused() -> None:
     call = Call(judge="x", prompt="p", raw="{}", remembered=True)
     with pytest.raises(UserError, match="marked by 2 judges"):
         reliability({"m": [rows, changed(judge="k")]}, {})
-    with pytest.raises(UserError, match="from remembered replies"):
-        reliability({"m": [rows, changed(calls=[call])]}, {})
+    for copies in ([rows, changed(calls=[call])], [changed(calls=[call]), rows]):
+        with pytest.raises(UserError, match="from remembered replies"):
+            reliability({"m": copies}, {})
     asked = Call(judge="x", prompt="p", raw="{}", seconds=1.25)
     with pytest.raises(UserError, match="the very same verdicts"):
         reliability({"m": [changed(calls=[asked]), changed(calls=[asked])]}, {})

@@ -75,7 +75,10 @@ def test_agreement_with_recorded_grades_and_with_two_of_them_turned(
 
 @pytest.mark.slow
 def test_ranking_and_intra_judge_on_real_runs(runs: dict[str, Path], tmp_path: Path) -> None:
-    found = study("stability", *runs.values(), "--metric", "mark")
+    found = study("stability", *runs.values(), "--metric", "mark", "--profile", "release")
+    assert found["profile"] == "release"
+    taus = [one["tau"] for one in found["low"]["groups"]["question_type"].values() if one["tau"] is not None]
+    assert found["low"]["partitions"]["question_type"]["n"] == len(taus)
     assert found["questions"] == 19
     assert set(found["low"]["scores"]) == {"GLM_5.1", "GPT-5.5"}
     assert found["low"]["halves"]["n"] + found["low"]["halves"]["tied"] == 100

@@ -126,7 +126,7 @@ def test_labels_by_keys_alone_with_the_server_killed_on_the_way(tmp_path: Path, 
     assert [row["rater"] for row in stored(run, "bob")] == ["bob"]
 
 
-@pytest.mark.parametrize("width", [1400, 760, 390])
+@pytest.mark.parametrize("width", [1400, 390])
 def test_every_control_can_be_reached(tmp_path: Path, browser: Browser, width: int) -> None:
     server = Server(make_run(tmp_path / "run").path)
     try:
