@@ -102,6 +102,7 @@ def everything() -> list[Row]:
         row(asked, 1.0, **marked),
         row(other, 0.0),
         row(asked, None, task=IMAGE_TASK, **marked),
+        row(other, 1.0, task=IMAGE_TASK),
         row(asked, 1.0, task=f"{TASK}@0.1"),
     ]
 
@@ -130,8 +131,9 @@ def test_what_is_folded_can_be_read_when_it_is_unfolded(tmp_path: Path, browser:
     report = unfolded(tmp_path, browser, width)
     found = report.page.evaluate(MEASURE)
     kinds = {kind for name in TEMPLATES for kind in re.findall(r'data-fold="([a-z]+)"', read_template(name))}
-    assert sum(read_template(name).count("<details") for name in TEMPLATES) == len(kinds) + 1  # found and key share one
-    assert {size["kind"] for size in found["sizes"]} == kinds | {"found", "key"}
+    # found and key share one; the tables of a variant have a number
+    assert sum(read_template(name).count("<details") for name in TEMPLATES) == len(kinds) + 2
+    assert {size["kind"] for size in found["sizes"]} == kinds | {"found", "key", "variant-1"}
     for size in found["sizes"]:
         assert size["width"] > 0.9 * size["room"], size
         assert size["height"] > 1.5 * size["line"] > 20, size
