@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -110,6 +111,10 @@ def test_both_requests_are_made_stored_and_counted(data: Path, tmp_path: Path) -
     assert (tokens["prompt"]["sum"], tokens["completion"]["sum"]) == (27 * ITEMS, 103 * ITEMS)
     assert report["tasks"]["mdk12_kprag"]["tokens"]["completion"]["sum"] == 3 * ITEMS
     assert report["tasks"]["mdk12_kpref"]["metrics"]["accuracy"]["value"] == 1.0
+    # easy items are right without an explanation too: the planted gain is 0, 100 and 100 points
+    told = ended.out.partition("mdk12_kpref minus mdk12: knowledge points expanded first")[2]
+    gains = dict(re.findall(rf"^(easy|medium|hard) +{ITEMS // 3} +(\d+) ", told, re.MULTILINE))
+    assert gains == {"easy": "0", "medium": "100", "hard": "100"}
 
 
 def test_a_model_that_explains_nothing_fails_these_questions_and_is_asked_again(data: Path, tmp_path: Path) -> None:

@@ -236,6 +236,8 @@ def test_what_is_written_loads_and_is_asked(data: Path, tmp_path: Path, monkeypa
     report = json.loads((tmp_path / "run/report.json").read_text())
     counted = {name: task["counts"]["questions"] for name, task in report["tasks"].items()}
     assert counted == {"mdk12": 20, "mdk12_dynamic": len(variants(tmp_path / "out"))}
+    paired = ended.out.partition("mdk12_dynamic minus mdk12: transformed\n")[2].splitlines()[0]
+    assert paired.startswith(f"{counted['mdk12_dynamic']} shared questions")
 
 
 @pytest.mark.slow
