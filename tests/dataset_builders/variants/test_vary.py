@@ -257,7 +257,7 @@ def test_killed_at_five_moments_nothing_is_asked_twice(data: Path, tmp_path: Pat
         args = f"base_url={address},concurrency=1"
         line = [*COMMAND, "vary", str(data), "--out", str(tmp_path / "out"), "--share", "1", "-q"]
         line += ["--model", f"w@openai:{args}", "--judge", f"j@openai:{args}", "--transforms", "pad,words,paraphrase"]
-        for moment in (3, 15, 30, 45, 70):
+        for moment in (3, 12, 25, 38, 50):
             command = subprocess.Popen(line, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             until = time.monotonic() + 60
             while len(log.read_text().splitlines()) < moment and time.monotonic() < until:
