@@ -38,6 +38,7 @@ GROUPS = {
         "judge": "Mark the responses of a run folder.",
         "judge-pairs": "Judge responses beside their reference answers, without a run folder.",
         "serve-judge": "Judge over HTTP, for trainers and other programs.",
+        "label-plan": "Choose the answers of a run that people should label.",
         "study": "Measure how far the marks of run folders can be trusted.",
     },
     "Data": {

@@ -245,6 +245,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def record(found: Json) -> Json:
+    """What corrected marks take from the card: how many labelled answers the rules decided, and how many wrongly."""
+    ours = [of["livek12"] for of in found["sets"].values()]
+    wrong = sum(one["false_accepts"] + one["false_rejects"] for one in ours)
+    return {"judge": found["versions"]["judge"], "decided": sum(one["decided"] for one in ours), "wrong": wrong}
+
+
 def main() -> None:
     """Reads the arguments and the measurements, writes both files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -254,6 +261,7 @@ def main() -> None:
         "--costs", action="append", default=[], metavar="LABEL=FILE", help="of panel.py --json; none keeps the old"
     )
     parser.add_argument("--out", type=Path, default=Path("docs/judge-card"), help="the two files, without their ending")
+    parser.add_argument("--record", type=Path, help="also write evaluation/studies/rules_record.json")
     arguments = parser.parse_args()
     costs: dict[str, Json] = {}
     for one in arguments.costs:
@@ -267,6 +275,8 @@ def main() -> None:
     found = card(json.loads(arguments.figures.read_text(encoding="utf-8")), costs, attacks, before)
     stored.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
     arguments.out.with_suffix(".md").write_text(text(found), "utf-8")
+    if arguments.record:
+        arguments.record.write_text(json.dumps(record(found), indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

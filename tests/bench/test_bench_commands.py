@@ -16,12 +16,14 @@ from tests.scripts.command import livek12_here
 SCRIPTS = ROOT / "scripts" / "bench"
 CALLS = {
     "build": "--rows 12 --images 6 --small 6 --work {tmp}",
+    "coverage_corrected": "--judges 2",
     "coverage": "--repetitions 4 --only pass --json {tmp}/coverage.json",
     "dedup": "--stems 200 --small 100 --beside 50 --plant 2 --work {tmp}",
     "extraction": "{labelled} --out {tmp}/card",
     "ingest": "{root}/dataset_builders/sample/papers/cfe.pdf",
     "judges": "--data {labelled}/judge --json {tmp}/figures.json",
     "panel": "{run} --json {tmp}/costs.json",
+    "reliability": "{labelled}/judge {tmp}/runs",
     "startup": "",
     "verify": "--rows 64 --workers 1 --speed-rows 16 --json {tmp}/figures.json",
     "wrong_keys": "--draws 1 --models 6",

@@ -58,6 +58,7 @@ LINES = {
         "propose hard --data data --runs {in} --out {new}.csv",
         "status {in}",
     ],
+    "vary": ["{in} --out {new}", "data --out {out}"],
     "publish": ["{in} --repo org/x --dry-run", "data --repo org/x --rights {in} --dry-run"],
     "run": [
         f"{ASK} --data {{in}} --out {{new}}",
@@ -83,6 +84,7 @@ LINES = {
     "metrics": ["livek12_cfe --out {out}"],
     "judge-pairs": ["{in} {new}.jsonl", "pairs.jsonl {out}"],
     "serve-judge": ["--host {out}", "--judge {in}.yaml"],
+    "label-plan": ["{in}", "run --out {out}"],
     "study": ["agreement {in}", "agreement run --labels {in}", "stability {in} run", "first-error {in} --judge m"],
     "sweep": ["{in}", "{in} --status"],
     "compare": ["{in} run", "run {in}"],
@@ -171,6 +173,7 @@ NUMBERS = {
     "run": ASKED,
     "generate": ASKED,
     "import-responses": "--limit --trials --max-tokens",
+    "label-plan": "--budget --seed",
     "study first-error": "--limit",
 }
 

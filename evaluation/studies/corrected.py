@@ -1,0 +1,271 @@
+"""Marks corrected for the judge's errors, from a sample of answers that people labelled.
+
+Contract: with strata s of the decided answers (`evaluation.studies.strata`), weights W_s, and d_s the weighted mean of
+person minus judge over the labelled ones, the corrected mark is θ = Σ_s W_s · (mean of the judge in s + d_s). Its
+variance is that of the mean of the corrected answers over the questions sampled (by paper, where there are four or
+more) plus Σ_s W_s² · σ²_s / n_s, where σ²_s is that of person minus judge (stratified two-phase sampling; Särndal,
+Swensson and Wretman 1992, chapter 9). Labels that all agree with the judge are not taken for a judge without errors:
+half an error is added to each stratum of models, and to rules what the judge card says. Rules without labels have the
+upper end of the judge card's error rate as two standard deviations. A stratum of models needs two labels. Undecided
+answers are not corrected: the mark is given with all of them worth nothing and all worth full marks. Where several
+people labelled an answer, their mean is the person.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.intervals import interval_of_estimate
+from livek12.core.scoring import Row
+from livek12.core.scoring.schema import parameters_of
+from livek12.core.statistics import wilson_interval
+from livek12.evaluation.studies.labels import Label, Stranger
+from livek12.evaluation.studies.strata import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
+from livek12.report.marks import rounded
+
+FEWEST = 2
+CARD_FREEDOM = 60.0
+"""Degrees of freedom that a bound from the judge card counts for."""
+CARD_WORTH = 20.0
+"""Labels that the judge card's bound counts for beside those of the rules' own answers."""
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """One stratum with its labels.
+
+    Attributes:
+        name: as in `evaluation.studies.strata`.
+        share: of all weight.
+        answers: how many.
+        labels: how many of them people labelled.
+        judge: mean of the judge.
+        shift: mean of person minus judge; 0 without labels.
+        variance: of the shift.
+        freedom: of that variance.
+    """
+
+    name: str
+    share: float
+    answers: int
+    labels: int
+    judge: float
+    shift: float
+    variance: float
+    freedom: float
+
+
+def corrected_study(
+    rows: Iterable[Row],
+    labelled: tuple[Sequence[tuple[Label, Row]], Sequence[Stranger]],
+    plan: Mapping[Key, str] | None = None,
+    metric: str = "accuracy",
+) -> dict[str, Any]:
+    """The corrected mark of each task that has labels.
+
+    Args:
+        rows: of one run.
+        labelled: from `fit_labels`.
+        plan: stratum of each planned answer; labels of others are left out, since nobody knows how those were chosen.
+            None: all labels count, as if they were drawn at random.
+        metric: `accuracy` or `mark`.
+
+    Raises:
+        UserError: no label is of this run, the plan is of other verdicts, or a stratum of models has too few labels.
+    """
+    said, outside = _said(labelled[0], plan, metric)
+    if not said:
+        raise UserError("no label says of an answer of this run (and of its plan) whether it is right")
+    tasks = {}
+    for task, answers in judged(rows, metric).items():
+        own = {answer.key: said[answer.key] for answer in answers if answer.key in said}
+        _check_plan(answers, plan or {})
+        if own:
+            tasks[task] = corrected(answers, own)
+    return {"metric": metric, "labels_left_out": outside, "not_in_this_run": len(labelled[1]), "tasks": tasks}
+
+
+def _said(
+    pairs: Sequence[tuple[Label, Row]], plan: Mapping[Key, str] | None, metric: str
+) -> tuple[dict[Key, float], int]:
+    found: defaultdict[Key, list[float]] = defaultdict(list)
+    outside = 0
+    for label, row in pairs:
+        value = label.share if metric == "mark" and label.share is not None else label.correct
+        key = row.task, row.question.id, row.trial
+        if value is None:
+            continue
+        if plan is not None and key not in plan:
+            outside += 1
+        else:
+            found[key].append(float(value))
+    return {key: sum(values) / len(values) for key, values in found.items()}, outside
+
+
+def _check_plan(answers: Iterable[Judged], plan: Mapping[Key, str]) -> None:
+    for answer in answers:
+        if plan.get(answer.key, answer.stratum) != answer.stratum:
+            raise UserError(
+                f"{'/'.join(map(str, answer.key))}: was planned as “{plan[answer.key]}” and is “{answer.stratum}” now:"
+                " the run was judged again since; make a new plan"
+            )
+
+
+def corrected(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[str, Any]:
+    """The corrected mark of one task, as shares.
+
+    Args:
+        answers: all of the task.
+        said: the share that people gave, of the labelled ones.
+
+    Raises:
+        UserError: a stratum of models has fewer than two labels.
+    """
+    total = sum(answer.weight for answer in answers)
+    groups: defaultdict[str, list[Judged]] = defaultdict(list)
+    for answer in answers:
+        groups[answer.stratum].append(answer)
+    strata = [_stratum(name, groups[name], said, total) for name in (RULES, *MODELS) if groups[name]]
+    shifts = {one.name: one.shift for one in strata}
+    judge = sum(answer.low * answer.weight for answer in answers) / total
+    open_share = sum(answer.weight for answer in groups[UNDECIDED]) / total
+    spread = [(one.share**2 * one.variance, one.freedom) for one in strata]
+    by_judge = sum(variance for variance, _ in spread)
+    ends = [_mark(answers, shifts, total, best, spread) for best in (False, True)]
+    return {
+        "labels": sum(one.labels for one in strata),
+        "undecided": open_share,
+        "judge": [judge, judge + sum((a.high - a.low) * a.weight for a in groups[UNDECIDED]) / total],
+        "corrected": [end[0] for end in ends],
+        "interval": [ends[0][1], ends[1][2]],
+        "judge_alone": 1.96 * sqrt(by_judge),
+        "rogan_gladen": _rogan_gladen(answers, said, total) if not groups[UNDECIDED] else None,
+        "strata": {one.name: _shown(one) for one in strata},
+        "no_answer": len(groups[NOTHING]),
+    }
+
+
+def _stratum(name: str, answers: Sequence[Judged], said: Mapping[Key, float], total: float) -> Stratum:
+    weight = sum(answer.weight for answer in answers)
+    judge = sum(answer.low * answer.weight for answer in answers) / weight
+    known = [(said[a.key] - a.low, a.weight) for a in answers if a.key in said]
+    share, size = weight / total, len(answers)
+    decided, wrong = rules_record()
+    bound = wilson_interval(wrong, decided)[1]
+    if name == RULES and len(known) < FEWEST:
+        return Stratum(name, share, size, 0, judge, 0.0, (bound / 2) ** 2, CARD_FREEDOM)
+    if len(known) < FEWEST:
+        raise UserError(
+            f"“{name}” has {len(known)} label{'s' * (len(known) != 1)} for its {size} answers and needs {FEWEST} or"
+            " more: `livek12 label-plan RUN` chooses answers of every stratum"
+        )
+    of = sum(w for _, w in known)
+    shift = sum(r * w for r, w in known) / of
+    n = of**2 / sum(w**2 for _, w in known)
+    seen = sum(w * (r - shift) ** 2 for r, w in known) / of * len(known) / (len(known) - 1)
+    added, worth = (CARD_WORTH * bound, CARD_WORTH) if name == RULES else (0.5, 1.0)
+    rate = (sum(w * r**2 for r, w in known) / of * n + added) / (n + worth)
+    return Stratum(name, share, size, len(known), judge, shift, max(seen, rate * (1 - rate)) / n, len(known) - 1.0)
+
+
+def _mark(
+    answers: Sequence[Judged],
+    shifts: Mapping[str, float],
+    total: float,
+    best: bool,
+    spread: Sequence[tuple[float, float]],
+) -> tuple[float, float, float]:
+    """The corrected mark with the undecided at worst or at best, and its interval."""
+    values = [(a.high if best else a.low) + shifts.get(a.stratum, 0.0) for a in answers]
+    mark = sum(value * a.weight for value, a in zip(values, answers, strict=True)) / total
+    by_paper = (
+        all(a.paper for a in answers) and len({a.cluster for a in answers}) >= parameters_of("article").min_papers
+    )
+    influence: defaultdict[str, float] = defaultdict(float)
+    for value, answer in zip(values, answers, strict=True):
+        cluster = answer.cluster if by_paper else answer.key[1]
+        influence[cluster] += (value - mark) * answer.weight / total
+    groups = len(influence)
+    sampled = groups / (groups - 1) * sum(e**2 for e in influence.values()) if groups > 1 else 0.25
+    parts = [(sampled, max(1.0, groups - 1.0)), *spread]
+    variance = sum(part for part, _ in parts)
+    freedom = variance**2 / sum(part**2 / of for part, of in parts) if variance else 1.0
+    size = total**2 / sum(a.weight**2 for a in answers)
+    mark = min(1.0, max(0.0, mark))
+    low, high = interval_of_estimate(mark, variance, freedom, size)
+    return mark, low, high
+
+
+def _rogan_gladen(answers: Sequence[Judged], said: Mapping[Key, float], total: float) -> dict[str, Any] | None:
+    """Rogan & Gladen (1978): the mark from the judge's share right and its sensitivity and specificity.
+
+    Those are of the labelled answers, each weighing as many as it stands for; rules without labels are taken as right.
+    None where there are marks between right and wrong; `value` None where the judge tells right from wrong no better
+    than chance.
+    """
+    if any(a.low not in (0, 1) for a in answers) or any(value not in (0, 1) for value in said.values()):
+        return None
+    labelled: defaultdict[str, list[Judged]] = defaultdict(list)
+    sizes: defaultdict[str, float] = defaultdict(float)
+    for answer in answers:
+        sizes[answer.stratum] += answer.weight
+        if answer.key in said:
+            labelled[answer.stratum].append(answer)
+    cells = {(person, judge): 0.0 for person in (0, 1) for judge in (0, 1)}
+    for name in sizes:
+        known = labelled[name] if len(labelled[name]) >= FEWEST else []
+        of = sum(a.weight for a in known)
+        for a in known or [a for a in answers if a.stratum == name]:
+            person = said[a.key] if known else a.low
+            cells[int(person), int(a.low)] += a.weight * (sizes[name] / of if known else 1.0)
+    rights, wrongs = cells[1, 1] + cells[1, 0], cells[0, 0] + cells[0, 1]
+    if not rights or not wrongs:
+        return {"sensitivity": None, "specificity": None, "value": None}
+    sensitivity, specificity = cells[1, 1] / rights, cells[0, 0] / wrongs
+    share = sum(a.low * a.weight for a in answers) / total
+    power = sensitivity + specificity - 1
+    value = min(1.0, max(0.0, (share + specificity - 1) / power)) if power > 0 else None
+    return {"sensitivity": sensitivity, "specificity": specificity, "value": value}
+
+
+def _shown(one: Stratum) -> dict[str, Any]:
+    return {
+        "answers": one.answers,
+        "labels": one.labels,
+        "share": one.share,
+        "judge": one.judge,
+        "person_minus_judge": one.shift,
+        "deviation": sqrt(one.variance),
+    }
+
+
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the study found, in words."""
+    for run, study in found.items():
+        for task, one in study["tasks"].items():
+            yield f"{run}, {task}: {study['metric']} {said(one)}; the judge alone said {_range(one['judge'])}."
+            if one["rogan_gladen"] and one["rogan_gladen"]["value"] is None:
+                yield f"{run}, {task}: no correction after Rogan and Gladen: the labels show no judge that can tell."
+            unlabelled = [name for name, stratum in one["strata"].items() if not stratum["labels"]]
+            if unlabelled:
+                yield f"{run}, {task}: no answer that rules decided is labelled; the judge card bounds their errors."
+        if study["labels_left_out"]:
+            yield f"{run}: {study['labels_left_out']} labels are of answers that were not planned and do not count."
+
+
+def said(one: Mapping[str, Any]) -> str:
+    """Like "71.3 [68.9, 73.5], of which the judge ±0.8 (60 labels)"."""
+    low, high = one["interval"]
+    return (
+        f"{_range(one['corrected'])} [{rounded(100 * low)}, {rounded(100 * high)}], of which the judge"
+        f" ±{rounded(100 * one['judge_alone'])} ({one['labels']} labels)"
+    )
+
+
+def _range(ends: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys(rounded(100 * end) for end in ends))

@@ -1,0 +1,45 @@
+"""`livek12 label-plan RUN`: the answers that people should label, so that its mark can be corrected."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+
+app = options.command()
+
+
+@app.command(epilog=options.example("livek12 label-plan runs/qwen3 --budget 60"))
+def label_plan(
+    run: Annotated[Path, typer.Argument(help="The run folder.")],
+    budget: Annotated[int, typer.Option("--budget", min=1, help="How many answers people will label.")] = 60,
+    seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 0,
+    metric: Annotated[str, typer.Option("--metric", help="What will be corrected: accuracy or mark.")] = "accuracy",
+    out: Annotated[Path | None, typer.Option("--out", help="Default: RUN/label-plan.jsonl.")] = None,
+) -> None:
+    """Choose the answers that tell most of the judge's errors, and say how to label them."""
+    from livek12.core.arguments import one_of
+    from livek12.core.errors import UserError
+    from livek12.core.journal import write_atomically
+    from livek12.core.progress import warn
+    from livek12.core.run_folder import RunFolder
+    from livek12.evaluation.labelling.plan import PLAN
+    from livek12.evaluation.studies.label_plan import label_plan as chosen
+    from livek12.evaluation.studies.strata import METRICS
+
+    file = out or run / PLAN
+    if file.exists():
+        raise UserError(f"{file}: is there already; remove it, or name another file by --out")
+    rows = chosen(RunFolder.open(run, warn).rows(), budget, seed, one_of("--metric", metric, METRICS))
+    write_atomically(file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    counts: dict[str, list[int]] = {}
+    for row in rows:
+        counts[f"{row['task']}, {row['stratum']}"] = [row["planned"], row["answers"]]
+    for name, (planned, of) in sorted(counts.items()):
+        typer.echo(f"{name}: {planned} of {of} answers", err=True)
+    where = "" if out is None else f" --plan {out}"
+    typer.echo(f"{file}: {len(rows)} answers; label them with: livek12 review {run}{where} --rater YOUR-NAME", err=True)

@@ -1,0 +1,34 @@
+"""`livek12 study corrected`: marks corrected for the judge's errors."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+from livek12.scripts.commands.study.shared import Labels, Runs, folders, labelled, tell
+
+EPILOG = options.example("livek12 study corrected runs/qwen3 --labels runs/qwen3/labels-ann.jsonl")
+
+
+def command(
+    runs: Runs,
+    labels: Labels,
+    metric: Annotated[str, typer.Option("--metric", help="What is corrected: accuracy or mark.")] = "accuracy",
+    as_json: options.Json = False,
+) -> None:
+    """Correct the marks of each run for the errors of its judge, from answers that people labelled."""
+    from livek12.core.arguments import one_of
+    from livek12.evaluation.labelling.plan import PLAN
+    from livek12.evaluation.studies.corrected import corrected_study, sentences
+    from livek12.evaluation.studies.label_plan import planned_strata
+    from livek12.evaluation.studies.strata import METRICS
+
+    chosen, fitted = one_of("--metric", metric, METRICS), labelled(runs, labels)
+    found = {}
+    for name, folder in folders(runs).items():
+        file = folder.path / PLAN
+        plan = planned_strata(file) if file.is_file() else None
+        found[name] = corrected_study(folder.rows(), fitted[name], plan, chosen)
+    tell("corrected", found, sentences, as_json)
