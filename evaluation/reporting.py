@@ -16,6 +16,7 @@ from livek12.core.records import UNMARKED
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
+from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
 from livek12.evaluation.task_data import TaskData, illustrated
 from livek12.evaluation.variants import alike, beside, tasks_of
 
@@ -91,7 +92,8 @@ def score(run: RunFolder, profile: Profile = "article", rows: Iterable[Row] | No
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if spec.engine in ASKING}
     counted = _counted(read_rows(run) if rows is None else rows, spec, by)
     asked = tasks_of(spec)
-    scores = score_rows(
+    scores: dict[str, Any] = {}
+    scores |= score_rows(
         counted,
         profile,
         modalities=modalities,
@@ -102,6 +104,9 @@ def score(run: RunFolder, profile: Profile = "article", rows: Iterable[Row] | No
         alike=alike(asked),
     )
     marked_by = [{"who": who, "answers": answers} for who, answers in by.most_common()]
+    labelled = corrected_marks(run)
+    if labelled:
+        scores = {**scores, "corrected": {**labelled, "lines": corrected_lines(labelled)}}
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}
 
 

@@ -83,6 +83,8 @@ def print_summary(
     for name, curve in curves(score):
         _print_budgets(out, name, curve)
     print_deltas(out, score.get("variants", ()))
+    for line in score.get("corrected", {}).get("lines", ()):
+        out.print(clean(f"\n{line}"), markup=False, highlight=False)
     if by := ", ".join(f"{one['who']} ({one['answers']:,} answers)" for one in score.get("marked_by", ())):
         out.print(clean(f"\nmarked by {by}"), style="dim", markup=False, highlight=False)
     out.print(f"\n{method_sentence(score)}", style="dim", markup=False, highlight=False)

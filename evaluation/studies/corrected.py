@@ -20,7 +20,7 @@ from math import sqrt
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.intervals import interval_of_estimate
+from livek12.core.intervals import interval_of_estimate, t_quantile
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import wilson_interval
@@ -81,13 +81,18 @@ def corrected_study(
     said, outside = _said(labelled[0], plan, metric)
     if not said:
         raise UserError("no label says of an answer of this run (and of its plan) whether it is right")
-    tasks = {}
+    tasks, open_labels = {}, 0
     for task, answers in judged(rows, metric).items():
         own = {answer.key: said[answer.key] for answer in answers if answer.key in said}
         _check_plan(answers, plan or {})
-        if own:
+        not_used = [a.key for a in answers if a.key in own and a.stratum in (UNDECIDED, NOTHING)]
+        open_labels += len(not_used)
+        if len(own) > len(not_used):
             tasks[task] = corrected(answers, own)
-    return {"metric": metric, "labels_left_out": outside, "not_in_this_run": len(labelled[1]), "tasks": tasks}
+    if not tasks:
+        raise UserError("all labels are of undecided answers, or of questions without one: there is nothing to correct")
+    left_out = {"labels_left_out": outside, "labels_of_open_answers": open_labels}
+    return {"metric": metric, **left_out, "not_in_this_run": len(labelled[1]), "tasks": tasks}
 
 
 def _said(
@@ -135,7 +140,6 @@ def corrected(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[str,
     judge = sum(answer.low * answer.weight for answer in answers) / total
     open_share = sum(answer.weight for answer in groups[UNDECIDED]) / total
     spread = [(one.share**2 * one.variance, one.freedom) for one in strata]
-    by_judge = sum(variance for variance, _ in spread)
     ends = [_mark(answers, shifts, total, best, spread) for best in (False, True)]
     return {
         "labels": sum(one.labels for one in strata),
@@ -143,8 +147,8 @@ def corrected(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[str,
         "judge": [judge, judge + sum((a.high - a.low) * a.weight for a in groups[UNDECIDED]) / total],
         "corrected": [end[0] for end in ends],
         "interval": [ends[0][1], ends[1][2]],
-        "judge_alone": 1.96 * sqrt(by_judge),
-        "rogan_gladen": _rogan_gladen(answers, said, total) if not groups[UNDECIDED] else None,
+        "judge_alone": _reach(spread),
+        "rogan_gladen": _rogan_gladen([a for a in answers if a.stratum != UNDECIDED], said),
         "strata": {one.name: _shown(one) for one in strata},
         "no_answer": len(groups[NOTHING]),
     }
@@ -157,9 +161,9 @@ def _stratum(name: str, answers: Sequence[Judged], said: Mapping[Key, float], to
     share, size = weight / total, len(answers)
     decided, wrong = rules_record()
     bound = wilson_interval(wrong, decided)[1]
-    if name == RULES and len(known) < FEWEST:
+    if name == RULES and not known:
         return Stratum(name, share, size, 0, judge, 0.0, (bound / 2) ** 2, CARD_FREEDOM)
-    if len(known) < FEWEST:
+    if len(known) < FEWEST and name != RULES:
         raise UserError(
             f"“{name}” has {len(known)} label{'s' * (len(known) != 1)} for its {size} answers and needs {FEWEST} or"
             " more: `livek12 label-plan RUN` chooses answers of every stratum"
@@ -167,10 +171,11 @@ def _stratum(name: str, answers: Sequence[Judged], said: Mapping[Key, float], to
     of = sum(w for _, w in known)
     shift = sum(r * w for r, w in known) / of
     n = of**2 / sum(w**2 for _, w in known)
-    seen = sum(w * (r - shift) ** 2 for r, w in known) / of * len(known) / (len(known) - 1)
+    seen = sum(w * (r - shift) ** 2 for r, w in known) / of * len(known) / max(1, len(known) - 1)
     added, worth = (CARD_WORTH * bound, CARD_WORTH) if name == RULES else (0.5, 1.0)
+    freedom = len(known) - 1 + (CARD_WORTH if name == RULES else 0.0)
     rate = (sum(w * r**2 for r, w in known) / of * n + added) / (n + worth)
-    return Stratum(name, share, size, len(known), judge, shift, max(seen, rate * (1 - rate)) / n, len(known) - 1.0)
+    return Stratum(name, share, size, len(known), judge, shift, max(seen, rate * (1 - rate)) / n, freedom)
 
 
 def _mark(
@@ -201,13 +206,23 @@ def _mark(
     return mark, low, high
 
 
-def _rogan_gladen(answers: Sequence[Judged], said: Mapping[Key, float], total: float) -> dict[str, Any] | None:
-    """Rogan & Gladen (1978): the mark from the judge's share right and its sensitivity and specificity.
+def _reach(spread: Sequence[tuple[float, float]]) -> float:
+    """Half the 95 % interval that the judge's errors alone would leave."""
+    import numpy as np
+
+    variance = sum(part for part, _ in spread)
+    freedom = variance**2 / sum(part**2 / of for part, of in spread) if variance else 1.0
+    return float(t_quantile(np.array(max(1.0, freedom)), 0.95)) * sqrt(variance)
+
+
+def _rogan_gladen(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[str, Any] | None:
+    """Rogan & Gladen (1978): the mark of the decided answers from the judge's share right, sensitivity and specificity.
 
     Those are of the labelled answers, each weighing as many as it stands for; rules without labels are taken as right.
-    None where there are marks between right and wrong; `value` None where the judge tells right from wrong no better
-    than chance.
+    The interval is theirs (equation 3), with half an error added to either. None where there are marks between right
+    and wrong; `value` None where the judge tells right from wrong no better than chance.
     """
+    total = sum(answer.weight for answer in answers)
     if any(a.low not in (0, 1) for a in answers) or any(value not in (0, 1) for value in said.values()):
         return None
     labelled: defaultdict[str, list[Judged]] = defaultdict(list)
@@ -218,19 +233,35 @@ def _rogan_gladen(answers: Sequence[Judged], said: Mapping[Key, float], total: f
             labelled[answer.stratum].append(answer)
     cells = {(person, judge): 0.0 for person in (0, 1) for judge in (0, 1)}
     for name in sizes:
-        known = labelled[name] if len(labelled[name]) >= FEWEST else []
+        known = labelled[name]
         of = sum(a.weight for a in known)
         for a in known or [a for a in answers if a.stratum == name]:
             person = said[a.key] if known else a.low
             cells[int(person), int(a.low)] += a.weight * (sizes[name] / of if known else 1.0)
     rights, wrongs = cells[1, 1] + cells[1, 0], cells[0, 0] + cells[0, 1]
     if not rights or not wrongs:
-        return {"sensitivity": None, "specificity": None, "value": None}
+        return {"sensitivity": None, "specificity": None, "value": None, "interval": None}
     sensitivity, specificity = cells[1, 1] / rights, cells[0, 0] / wrongs
     share = sum(a.low * a.weight for a in answers) / total
     power = sensitivity + specificity - 1
-    value = min(1.0, max(0.0, (share + specificity - 1) / power)) if power > 0 else None
-    return {"sensitivity": sensitivity, "specificity": specificity, "value": value}
+    if power <= 0:
+        return {"sensitivity": sensitivity, "specificity": specificity, "value": None, "interval": None}
+    value = min(1.0, max(0.0, (share + specificity - 1) / power))
+    people = [said[a.key] for a in answers if a.key in said]
+    doubt = (
+        share * (1 - share) / len(answers)
+        + value**2 * _doubt(sensitivity, sum(people))
+        + (1 - value) ** 2 * _doubt(specificity, len(people) - sum(people))
+    )
+    reach = 1.96 * sqrt(doubt) / power
+    ends = [max(0.0, value - reach), min(1.0, value + reach)]
+    return {"sensitivity": sensitivity, "specificity": specificity, "value": value, "interval": ends}
+
+
+def _doubt(share: float, count: float) -> float:
+    """Variance of a share of so many, with half an error added."""
+    rate = (share * count + 0.5) / (count + 1)
+    return rate * (1 - rate) / (count + 1)
 
 
 def _shown(one: Stratum) -> dict[str, Any]:
@@ -249,13 +280,26 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
     for run, study in found.items():
         for task, one in study["tasks"].items():
             yield f"{run}, {task}: {study['metric']} {said(one)}; the judge alone said {_range(one['judge'])}."
-            if one["rogan_gladen"] and one["rogan_gladen"]["value"] is None:
-                yield f"{run}, {task}: no correction after Rogan and Gladen: the labels show no judge that can tell."
+            yield f"{run}, {task}: after Rogan and Gladen {_said_after(one['rogan_gladen'])}."
             unlabelled = [name for name, stratum in one["strata"].items() if not stratum["labels"]]
             if unlabelled:
                 yield f"{run}, {task}: no answer that rules decided is labelled; the judge card bounds their errors."
+        if study["labels_of_open_answers"]:
+            yield (
+                f"{run}: {study['labels_of_open_answers']} labels are of undecided answers or of questions without one:"
+                " nothing is corrected by them."
+            )
         if study["labels_left_out"]:
             yield f"{run}: {study['labels_left_out']} labels are of answers that were not planned and do not count."
+
+
+def _said_after(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "there is no value, since there are marks between right and wrong"
+    if found["value"] is None:
+        return "there is no value: the labels do not show that the judge tells right from wrong"
+    low, high = (rounded(100 * end) for end in found["interval"])
+    return f"{rounded(100 * found['value'])} [{low}, {high}] of the decided answers"
 
 
 def said(one: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Measures how often the intervals of corrected marks hold the truth, over planted judges.
 
-`python scripts/bench/coverage_corrected.py [--judges 1000]` prints the table of docs/how-marks-are-computed.md. Each
+`python scripts/bench/coverage_corrected.py [--judges 1000]` prints the table of docs/corrected-marks.md. Each
 judge has error rates of its own: models accept a wrong answer with a chance of 0 to 30 % and reject a right one with
 another; rules err in 0 to 1 %. It marks an exam drawn at random (share right 20 to 90 %, 30 to 90 % decided by rules,
 papers of ten questions that are alike by ρ); `livek12.evaluation.studies.label_plan` chooses the answers to label, and

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,18 +27,35 @@ def compare(
 ) -> None:
     """Compare runs: a table, intervals and paired tests."""
     from livek12.core.scoring import profile_named
+    from livek12.core.visible import visible
     from livek12.evaluation.comparing import compare_runs
+    from livek12.evaluation.labelled_marks import corrected_lines
     from livek12.report.compared import print_comparison
     from livek12.report.compared_files import as_csv, as_markdown
 
     if as_json + csv + markdown > 1:
         raise UserError("--json, --csv and --md: give one of them")
     result = compare_runs(runs, where, profile_named(profile))
+    labelled = {} if where else {name: found for name, found in _corrected(runs).items() if found}
     if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False, indent=1))
+        typer.echo(
+            json.dumps({**result, **({"corrected": labelled} if labelled else {})}, ensure_ascii=False, indent=1)
+        )
     elif csv:
         typer.echo(as_csv(result), nl=False)
     elif markdown:
         typer.echo(as_markdown(result))
     else:
         print_comparison(result)
+        for name, found in labelled.items():
+            for line in corrected_lines(found):
+                typer.echo(f"{name}: {visible(line)}")
+
+
+def _corrected(runs: list[Path]) -> dict[str, dict[str, Any]]:
+    from livek12.core.progress import warn
+    from livek12.core.run_folder import RunFolder
+    from livek12.evaluation.comparing import run_names
+    from livek12.evaluation.labelled_marks import corrected_marks
+
+    return {name: corrected_marks(RunFolder.open(path, warn)) for name, path in run_names(runs).items()}

@@ -71,7 +71,7 @@ def test_a_correction_by_hand() -> None:
     assert found["interval"][0] < least and least + 2 / 60 < found["interval"][1]
     assert found["strata"][RULES]["labels"] == 0 and found["strata"][RULES]["deviation"] > 0
     assert "(14 labels)" in said(found)
-    study = {"metric": "accuracy", "labels_left_out": 0, "tasks": {"t": found}}
+    study = {"metric": "accuracy", "labels_left_out": 0, "labels_of_open_answers": 0, "tasks": {"t": found}}
     assert any("the judge card bounds" in line for line in sentences({"run": study}))
 
 
@@ -81,6 +81,17 @@ def test_labels_that_all_agree_leave_a_doubt() -> None:
     found = corrected_study(rows, pairs(labels, rows))["tasks"]["t"]
     assert found["corrected"] == pytest.approx(found["judge"])
     assert found["judge_alone"] > 0
+
+
+def test_one_label_of_rules_counts_and_labels_of_open_answers_are_told() -> None:
+    rows = run()
+    labels = [label(f"{kind}{n:02}", kind == "a") for kind in "ab" for n in range(4)]
+    study = corrected_study(rows, pairs([*labels, label("r01", False), label("u0", True)], rows))
+    found = study["tasks"]["t"]
+    assert found["strata"][RULES]["labels"] == 1 and found["strata"][RULES]["person_minus_judge"] == -1
+    assert study["labels_of_open_answers"] == 1 and found["labels"] == 9
+    with pytest.raises(UserError, match="nothing to correct"):
+        corrected_study(rows, pairs([label("u0", True)], rows))
 
 
 def test_two_people_count_as_their_mean() -> None:
@@ -99,6 +110,7 @@ def test_rogan_and_gladen_on_a_judge_without_rules() -> None:
     sensitivity, specificity = 48 / 52, 36 / 48
     assert found["sensitivity"] == pytest.approx(sensitivity) and found["specificity"] == pytest.approx(specificity)
     assert found["value"] == pytest.approx((0.6 + specificity - 1) / (sensitivity + specificity - 1))
+    assert found["interval"][0] < found["value"] < found["interval"][1]
     turned = [label(f"q{n:03}", n < 2) for n in range(10)] + [label(f"q{n:03}", n != 60) for n in range(60, 70)]
     assert corrected_study(rows, pairs(turned, rows))["tasks"]["t"]["rogan_gladen"]["value"] is None
 
@@ -198,6 +210,13 @@ def test_plan_label_correct_on_recorded_answers(shared_data: Path, tmp_path: Pat
     planned = livek12_here("label-plan", folder, "--budget", "6")
     assert planned.code == 0 and "rules: 6 of 15 answers" in planned.err and f"livek12 review {folder}" in planned.err
     assert set(planned_strata(folder / "label-plan.jsonl").values()) == {RULES}
+    for id in [json.loads(line)["question_id"] for line in (folder / "label-plan.jsonl").open(encoding="utf-8")]:
+        said_by_ann = {"question_id": id, "correct": True, "rater": "ann"}
+        with (folder / "labels-ann.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(said_by_ann) + "\n")
+    assert "corrected by people's labels: accuracy" in livek12_here("score", folder).out
+    assert livek12_here("report", folder).code == 0
+    assert "As people would have marked" in (folder / "report.html").read_text("utf-8")
     grades = paper / "grades" / "GPT-5.5.2026-national-i-math.jsonl"
     ended = livek12_here("study", "corrected", folder, "--labels", grades)
     assert ended.code == 0, ended.err
@@ -207,4 +226,7 @@ def test_plan_label_correct_on_recorded_answers(shared_data: Path, tmp_path: Pat
     found = json.loads(livek12_here("study", "corrected", folder, "--labels", grades, "--json").out)["run"]["tasks"]
     assert found["livek12_text_only"]["labels"] == 15
     copy = shutil.copytree(folder, tmp_path / "copy")
+    assert livek12_here("label-plan", copy, "--budget", "6").code == 0
+    compared = livek12_here("compare", folder, copy)
+    assert compared.code == 0 and "copy: livek12_text_only, corrected by people's labels" in compared.out
     assert livek12_here("study", "corrected", folder, copy, "--labels", grades).code == 0

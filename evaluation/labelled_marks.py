@@ -1,0 +1,43 @@
+"""The corrected marks of a run whose planned answers people have labelled: for its report and for comparisons.
+
+Contract: looked for where `livek12 label-plan` and `livek12 review` leave their files in the run folder. Labels that
+cannot be used, or are too few yet, are a note and never an end of scoring.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.run_folder import RunFolder
+from livek12.evaluation.labelling.plan import PLAN
+
+
+def corrected_marks(run: RunFolder) -> dict[str, Any]:
+    """The corrected accuracy of each labelled task with its sentence (`said`); {} without a plan or labels.
+
+    Returns:
+        {"tasks": {task: figures}} or {"note": why there are none}.
+    """
+    plan, labels = run.path / PLAN, sorted(run.path.glob("labels-*.jsonl"))
+    if not plan.is_file() or not labels:
+        return {}
+    from livek12.evaluation.studies.corrected import corrected_study, said
+    from livek12.evaluation.studies.label_plan import planned_strata
+    from livek12.evaluation.studies.labels import fit_labels, read_labels
+
+    try:
+        strata = planned_strata(plan)
+        if not strata:
+            return {}  # the plan of another study
+        known = read_labels(labels, run.spec().model, lambda line: None)
+        found = corrected_study(run.rows(), fit_labels(known, run.rows()), strata)
+    except UserError as error:
+        return {"note": f"no corrected mark: {error}"}
+    return {"tasks": {task: {**one, "said": f"accuracy {said(one)}"} for task, one in found["tasks"].items()}}
+
+
+def corrected_lines(found: dict[str, Any]) -> list[str]:
+    """What is said of them, a line a task."""
+    lines = [f"{task}, corrected by people's labels: {one['said']}" for task, one in found.get("tasks", {}).items()]
+    return [*lines, *([found["note"]] if "note" in found else [])]
