@@ -1,14 +1,14 @@
 """Marks corrected for the judge's errors, from a sample of answers that people labelled.
 
-Contract: with strata s of the decided answers (`evaluation.studies.strata`), weights W_s, and d_s the weighted mean of
-person minus judge over the labelled ones, the corrected mark is θ = Σ_s W_s · (mean of the judge in s + d_s). Its
-variance is that of the mean of the corrected answers over the questions sampled (by paper, where there are four or
-more) plus Σ_s W_s² · σ²_s / n_s, where σ²_s is that of person minus judge (stratified two-phase sampling; Särndal,
-Swensson and Wretman 1992, chapter 9). Labels that all agree with the judge are not taken for a judge without errors:
-half an error is added to each stratum of models, and to rules what the judge card says. Rules without labels have the
-upper end of the judge card's error rate as two standard deviations. A stratum of models needs two labels. Undecided
-answers are not corrected: the mark is given with all of them worth nothing and all worth full marks. Where several
-people labelled an answer, their mean is the person.
+Contract: with strata s of the decided answers (`evaluation.studies.strata`), weights W_s, and d_s the weighted mean
+of person minus judge over the labelled ones, the corrected mark is θ = Σ_s W_s · (mean of the judge in s + d_s). Its
+interval is that of the mean of the corrected answers over the questions sampled (`core.intervals`: by paper, where
+there are four or more), widened by the variance of the labels, Σ_s W_s² · σ²_s / n_s, where σ²_s is that of person
+minus judge (stratified two-phase sampling; Särndal, Swensson and Wretman 1992, chapter 9). Labels that all agree with
+the judge are not taken for a judge without errors: half an error is added to each stratum of models, and to rules
+what the judge card says. Rules without labels have the upper end of the judge card's error rate as two standard
+deviations. A stratum of models needs two labels. Undecided answers are not corrected: the mark is given with all of
+them worth nothing and all worth full marks. Where several people labelled an answer, their mean is the person.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import hypot, sqrt
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.intervals import interval_of_estimate, t_quantile
+from livek12.core.intervals import mean_interval, t_quantile
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import wilson_interval
@@ -140,14 +140,15 @@ def corrected(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[str,
     judge = sum(answer.low * answer.weight for answer in answers) / total
     open_share = sum(answer.weight for answer in groups[UNDECIDED]) / total
     spread = [(one.share**2 * one.variance, one.freedom) for one in strata]
-    ends = [_mark(answers, shifts, total, best, spread) for best in (False, True)]
+    reach = _reach(spread)
+    ends = [_mark(answers, shifts, total, best, reach) for best in (False, True)]
     return {
         "labels": sum(one.labels for one in strata),
         "undecided": open_share,
         "judge": [judge, judge + sum((a.high - a.low) * a.weight for a in groups[UNDECIDED]) / total],
         "corrected": [end[0] for end in ends],
         "interval": [ends[0][1], ends[1][2]],
-        "judge_alone": _reach(spread),
+        "judge_alone": reach,
         "rogan_gladen": _rogan_gladen([a for a in answers if a.stratum != UNDECIDED], said),
         "strata": {one.name: _shown(one) for one in strata},
         "no_answer": len(groups[NOTHING]),
@@ -179,31 +180,23 @@ def _stratum(name: str, answers: Sequence[Judged], said: Mapping[Key, float], to
 
 
 def _mark(
-    answers: Sequence[Judged],
-    shifts: Mapping[str, float],
-    total: float,
-    best: bool,
-    spread: Sequence[tuple[float, float]],
+    answers: Sequence[Judged], shifts: Mapping[str, float], total: float, best: bool, reach: float
 ) -> tuple[float, float, float]:
     """The corrected mark with the undecided at worst or at best, and its interval."""
-    values = [(a.high if best else a.low) + shifts.get(a.stratum, 0.0) for a in answers]
-    mark = sum(value * a.weight for value, a in zip(values, answers, strict=True)) / total
-    by_paper = (
-        all(a.paper for a in answers) and len({a.cluster for a in answers}) >= parameters_of("article").min_papers
-    )
-    influence: defaultdict[str, float] = defaultdict(float)
-    for value, answer in zip(values, answers, strict=True):
-        cluster = answer.cluster if by_paper else answer.key[1]
-        influence[cluster] += (value - mark) * answer.weight / total
-    groups = len(influence)
-    sampled = groups / (groups - 1) * sum(e**2 for e in influence.values()) if groups > 1 else 0.25
-    parts = [(sampled, max(1.0, groups - 1.0)), *spread]
-    variance = sum(part for part, _ in parts)
-    freedom = variance**2 / sum(part**2 / of for part, of in parts) if variance else 1.0
-    size = total**2 / sum(a.weight**2 for a in answers)
-    mark = min(1.0, max(0.0, mark))
-    low, high = interval_of_estimate(mark, variance, freedom, size)
-    return mark, low, high
+    import numpy as np
+
+    values = np.array([(a.high if best else a.low) + shifts.get(a.stratum, 0.0) for a in answers])
+    weights = np.array([a.weight for a in answers])
+    mark = min(1.0, max(0.0, float((values * weights).sum()) / total))
+    fewest = parameters_of("article").min_papers
+    by_paper = all(a.paper for a in answers) and len({a.cluster for a in answers}) >= fewest
+    names = [a.cluster if by_paper else a.key[1] for a in answers]
+    clusters = np.unique(names, return_inverse=True)[1]
+    sampled, low, high = mean_interval(np.clip(values, 0.0, 1.0), weights, clusters)
+    if np.isnan(low):
+        low, high = 0.0, 1.0  # one question alone
+    # The two doubts are of different draws: their reaches add up as sides of a right angle do (Zou & Donner 2008).
+    return mark, max(0.0, mark - hypot(sampled - low, reach)), min(1.0, mark + hypot(high - sampled, reach))
 
 
 def _reach(spread: Sequence[tuple[float, float]]) -> float:

@@ -17,7 +17,7 @@ from livek12.dataset_builders.proposals.subsets import korean, mini, reviewed, s
 from livek12.dataset_builders.proposals.subsets.candidates import Standing, candidate, measure, text_sha256
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS, CriteriaContext, subset_named
 from livek12.dataset_builders.proposals.subsets.proposing import Wanted, _judged, _ranked
-from livek12.dataset_builders.writing.membership import Member, members_of, read_members, write_members
+from livek12.dataset_builders.writing.membership import MemberRow, members_of, read_members, write_members
 from tests.dataset_builders.subset_questions import picture, question
 
 FAR = "物体在水平面上做匀加速直线运动，其初速度大小未知，" * 8
@@ -414,12 +414,12 @@ def test_what_runs_or_a_draw_decide_is_taken_as_proposed(tmp_path: Path) -> None
         row("q5", subset="hard", text_sha256=text_sha256(asked[5]), state="undecided", review=review()),
     ]
     sheet.write(tmp_path / "s.csv", rows)
-    log, members = Log(), list[Member]()
+    log, members = Log(), list[MemberRow]()
     found = list(reviewed.apply(iter(asked), [tmp_path / "s.csv"], log, members))
     assert [q.id for q in found if isinstance(q, Question) and q.subsets == ["hard"]] == ["q0", "q5"]
     assert members == [
-        Member("hard", "kmmmu", "q0", "proposed", "", "", "rules 2, runs a (gemma)"),
-        Member("hard", "kmmmu", "q5", "reviewed", "Kim", "2026-11-22", ""),
+        MemberRow("hard", "kmmmu", "q0", "proposed", "", "", "rules 2, runs a (gemma)"),
+        MemberRow("hard", "kmmmu", "q5", "reviewed", "Kim", "2026-11-22", ""),
     ]
     assert log.notes == [
         "s.csv:5 (q3): does not count: reject without a name in `by`",
