@@ -70,6 +70,7 @@ def evaluate(
     judge_engine_args: str | Mapping[str, Any] = "",
     judge_method: str = "",
     judge_prompt: str | Path = "",
+    judge_scope: str = "",
     **sampling: Any,
 ) -> Run:
     """Asks, marks, scores and reports, as `livek12 run` does; called again with the same folder, it goes on.
@@ -90,6 +91,7 @@ def evaluate(
         judge_engine_args: of judges that name no engine.
         judge_method: default the task's own.
         judge_prompt: the file with the prompt of a published verifier (methods "compass" and "xverify").
+        judge_scope: "open", the default (judges see what the rules leave open), or "all" (every answer).
         **sampling: max_tokens, temperature, top_p, top_k, seed, system_prompt, thinking_budget, in place of the
             defaults of the tasks.
 
@@ -115,7 +117,7 @@ def evaluate(
         str(model),
         Path(out),
         _place(data),
-        judges=judge_options(judge, judge_engine, judge_engine_args, judge_method, judge_prompt),
+        judges=judge_options(judge, judge_engine, judge_engine_args, judge_method, judge_prompt, judge_scope),
         engine=engine,
         engine_args=engine_args,
         limit=limit,

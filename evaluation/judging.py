@@ -174,6 +174,8 @@ class RunScorer:
         if other_rules(verdict, self.versions[task]):
             return False
         scorer, keyless = self.scorers[task], KEYS in self.versions[task] and KEYS not in verdict.judge
+        if scorer.sees_everything and scorer.has_more(question, response, verdict):
+            return False
         if verdict.state != "graded" and (verdict.is_open or keyless or scorer.has_more(question, response, verdict)):
             return False
         return scorer.auditor is None or verdict.process is not None or not response.text.strip()
@@ -215,6 +217,7 @@ def _in_words(config: GradingConfig, options: JudgeOptions) -> str:
     if options.panel is not None:
         said += f" and {', '.join(judge.name for judge in options.panel.judges)}"
         said += f" ({options.panel.method})" if options.panel.method else ""
+        said += ", who see every answer" if options.panel.scope == "all" else ""
     return said + (f" with the keys of {options.answers}" if options.answers else "")
 
 
@@ -253,6 +256,7 @@ def judge_options(
     engine_args: str | Mapping[str, Any] = "",
     method: str = "",
     prompt: str | Path = "",
+    scope: str = "",
     *,
     answers: str = "",
     data: str = "",
@@ -267,5 +271,5 @@ def judge_options(
     """
     from livek12.judges.llm.spec import parse_judge
 
-    panel = parse_judge(judge, engine, engine_args, method, prompt)
+    panel = parse_judge(judge, engine, engine_args, method, prompt, scope)
     return JudgeOptions(panel, answers, data, cache, audit, together=stages == "overlap")

@@ -57,6 +57,13 @@ JudgeMethod = Annotated[
         "--judge-method", help="p1, p2, p3, count, marks, s2s, l2s, l2l, compass or xverify; default: the task's own."
     ),
 ]
+JudgeScope = Annotated[
+    str,
+    typer.Option(
+        "--judge-scope",
+        help="What judges see: open, what the rules leave open (default), or all answers, with the rules unheard.",
+    ),
+]
 JudgePrompt = Annotated[
     str, typer.Option("--judge-prompt", help="The prompt file of a published verifier, for compass and xverify.")
 ]

@@ -115,6 +115,11 @@ class Scorer:
         cut = response.finish_reason == "length"
         return self.panel is not None and self.panel.wants(verdict, case_of(question, response), cut)
 
+    @property
+    def sees_everything(self) -> bool:
+        """Whether the panel also sees what the rules decided."""
+        return self.panel is not None and self.panel.panel.spec.scope == "all"
+
     def is_open(self, question: Question, response: Response, verdict: Verdict) -> bool:
         """Whether models have to be asked."""
         audits = self.auditor is not None and bool(response.text.strip())

@@ -18,6 +18,7 @@ from livek12.core.records import ERROR_TYPES, UNMARKED, Process, Verdict
 from livek12.core.scoring import Row
 from livek12.evaluation.studies.audits import OVERALL, PANEL, between_critics, over_repeats
 from livek12.evaluation.studies.words import listed, number, percent
+from livek12.judges.llm.spec import EVERY_ANSWER
 from livek12.report.marks import rounded
 
 EXAMPLES = 10
@@ -78,6 +79,22 @@ def _pair(decisions: Sequence[Mapping[str, str]], a: str, b: str) -> dict[str, A
         "agreed": sum(x == y for x, y in both) / len(both) if both else None,
         "kappa": cohen_kappa([x for x, _ in both], [y for _, y in both]),
     }
+
+
+def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
+    """Refuses runs of which judge models saw only what the rules left open: they would be compared by the rules.
+
+    Raises:
+        UserError: names the first.
+    """
+    for name, rows in runs.items():
+        for row in rows:
+            judge = row.verdict.judge if row.verdict else ""
+            if row.verdict and row.verdict.by_models and judge.startswith("rules-") and EVERY_ANSWER not in judge:
+                raise UserError(
+                    f"{name}: its judges saw only what the rules left open, and the rules are the same in every run:"
+                    " judge it with `--judge-scope all`"
+                )
 
 
 def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "different"]) -> dict[str, Any]:

@@ -173,6 +173,7 @@ class Sweep(Strict):
     judge_engine_args: dict[Text, Any] = {}
     judge_method: Text | None = None
     judge_prompt: Text | None = None
+    judge_scope: Text | None = None
     cache: bool = True
     audit: bool = True
     stages: Text = "auto"

@@ -1,6 +1,7 @@
 """The second judge: takes a verdict of the rules and has a panel decide what they left open.
 
-Contract: a part that the rules decided is never touched. Open are the undecided parts, and all parts of a response in
+Contract: a part that the rules decided is never touched, unless the panel sees every answer (`PanelSpec.scope`): then
+it is open too, and what the rules said of it is forgotten. Open are the undecided parts, and all parts of a response in
 which the rules found no answer, if it was not cut short (a rule that finds nothing has not read the response). A
 question that is marked by reading goes straight to the panel, sub-question by sub-question, with its reference
 solution. Without a key (and, where one reads, without a solution) nothing is asked. What the panel does not decide
@@ -54,7 +55,7 @@ class PanelScorer:
 
     def wants(self, verdict: Verdict, case: Case, cut_short: bool) -> bool:
         """Whether anything is open that a model could decide."""
-        return bool(open_parts(verdict, case, cut_short)[1])
+        return bool(open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")[1])
 
     def settle(self, verdict: Verdict, case: Case, authors: Collection[str] = (), cut_short: bool = False) -> Verdict:
         """The verdict with the open parts decided, as far as the panel decides them.
@@ -65,7 +66,7 @@ class PanelScorer:
             authors: names of the model under test.
             cut_short: the response ended at its token limit.
         """
-        parts, asked = open_parts(verdict, case, cut_short)
+        parts, asked = open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")
         if not asked:
             return verdict.model_copy(update={"judge": self.version, "versions": self.versions})
 
@@ -81,8 +82,17 @@ class PanelScorer:
         return found.model_copy(update={"calls": list(calls), "judge": self.version, "versions": self.versions})
 
 
-def open_parts(verdict: Verdict, case: Case, cut_short: bool) -> tuple[list[PartVerdict], list[Open]]:
-    """The parts as they are (a question that is read by its sub-questions), and which of them to ask about."""
+def open_parts(
+    verdict: Verdict, case: Case, cut_short: bool, everything: bool = False
+) -> tuple[list[PartVerdict], list[Open]]:
+    """The parts as they are (a question that is read by its sub-questions), and which of them to ask about.
+
+    Args:
+        verdict: so far.
+        case: the question and the response.
+        cut_short: the response ended at its token limit.
+        everything: what the rules decided is open too; what models decided is not.
+    """
     question = case.question
     if not case.response.strip() or (verdict.state == "no_answer" and cut_short):
         return verdict.parts, []
@@ -99,6 +109,8 @@ def open_parts(verdict: Verdict, case: Case, cut_short: bool) -> tuple[list[Part
         return verdict.parts, []
     found_none = verdict.state == "no_answer"
     parts = [_undecided(part, None) for part in graded] if found_none else verdict.parts
+    if everything and len(parts) == len(graded):
+        parts = [part if part.votes else _undecided(own, part.answer) for own, part in zip(graded, parts, strict=True)]
     asked = [
         Open(index, part)
         for index, part in enumerate(graded)

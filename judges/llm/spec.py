@@ -24,6 +24,10 @@ from livek12.judges.code_version import PANEL, code_version
 from livek12.judges.llm.client import JudgeSpec, Prices
 from livek12.judges.llm.prompts import GIVEN, AnyPrompt, GivenPrompt, load_prompt, read_given_prompt
 
+Scope = Literal["open", "all"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+EVERY_ANSWER = "+all"
+"""Ends the version of a panel that sees every answer."""
 Rule = Literal["mean", "majority", "unanimous"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
@@ -34,6 +38,8 @@ class PanelSpec:
 
     Attributes:
         judges: the pool, each model once.
+        scope: `open`: they see what the rules leave open. `all`: they see every answer that has text, and the rules are
+            not heard: what the panel cannot decide stays open (as in the articles' studies of judges).
         method: how they mark; None is the task's own.
         prompt: the user's, where the method has none of ours.
         size: how many are drawn for a question; None is the task's own (or all).
@@ -48,6 +54,7 @@ class PanelSpec:
     """
 
     judges: tuple[JudgeSpec, ...]
+    scope: Scope = "open"
     method: str | None = None
     prompt: GivenPrompt | None = None
     size: int | None = None
@@ -70,14 +77,14 @@ class PanelSpec:
             size,
         ]
         digest = hashlib.sha256(canonical_json([method, *own]).encode()).hexdigest()
-        return f"{method}-{code_version(PANEL)}+{digest[:8]}"
+        return f"{method}-{code_version(PANEL)}+{digest[:8]}" + (EVERY_ANSWER if self.scope == "all" else "")
 
     def prompt_of(self, name: str) -> AnyPrompt:
         """The prompt that a method names: one of ours, or the user's."""
         return self.prompt if name == GIVEN and self.prompt is not None else load_prompt(name)
 
 
-_NAMED_APART = frozenset({"judges", "families", "size", "method", "prompt"})
+_NAMED_APART = frozenset({"judges", "families", "size", "method", "prompt", "scope"})
 """Fields that the version of a panel names in its own way."""
 
 
@@ -87,6 +94,7 @@ def parse_judge(
     engine_args: str | Mapping[str, Any] = "",
     method: str = "",
     prompt: str | Path = "",
+    scope: str = "",
 ) -> PanelSpec | None:
     """The panel that `--judge` names; None for `rules`.
 
@@ -96,6 +104,7 @@ def parse_judge(
         engine_args: of `--judge-engine-args`, for judges that name none.
         method: of `--judge-method`; "" is the task's own.
         prompt: the file of `--judge-prompt`, for a method that has none of ours.
+        scope: of `--judge-scope`; "" is `open`, or what the panel's file says.
 
     Raises:
         UserError: nothing is named, an unknown engine or method, a file that is no panel or no prompt, a method without
@@ -107,11 +116,13 @@ def parse_judge(
 
     if method and method not in METHODS:
         raise UserError(f"--judge-method {method!r}: choose one of {', '.join(METHODS)}")
+    if scope and scope not in SCOPES:
+        raise UserError(f"--judge-scope {scope!r}: choose one of {', '.join(SCOPES)}")
     if engine and engine not in ENGINES:
         raise UserError(f"--judge-engine {engine!r}: choose one of {', '.join(ENGINES)}")
     if text.strip() == "rules":
-        if engine or engine_args or method or prompt:
-            flags = "--judge-engine, --judge-engine-args, --judge-method and --judge-prompt"
+        if engine or engine_args or method or prompt or scope == "all":
+            flags = "--judge-engine, --judge-engine-args, --judge-method, --judge-prompt and --judge-scope all"
             raise UserError(f"{flags} go with --judge MODEL")
         return None
     shared = arguments_of(engine_args)
@@ -124,6 +135,8 @@ def parse_judge(
         panel = PanelSpec(judges=_each_once(judges))
     if method:
         panel = replace(panel, method=method)
+    if scope:
+        panel = replace(panel, scope="all" if scope == "all" else "open")
     if prompt:
         panel = replace(panel, prompt=read_given_prompt(Path(prompt)))
     takes = panel.method is not None and METHODS[panel.method].takes_prompt
@@ -262,6 +275,7 @@ _KINDS: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
     "method": ("the name of a method", str),
     "prompt": ("the path of a file, seen from here", str),
     "rule": (f"one of {', '.join(RULES)}", str),
+    "scope": (f"one of {', '.join(SCOPES)}", str),
 }
 _LEAST = {"size": 1, "quorum": 1, "extra": 0, "spread": 0}
 
@@ -276,6 +290,8 @@ def _check(said: Mapping[str, Any], where: str) -> None:
             fits = value >= _LEAST[name]
         if name == "rule":
             fits = value in RULES
+        if name == "scope":
+            fits = value in SCOPES
         if name == "method":
             what, fits = f"one of {', '.join(METHODS)}", value in METHODS
         if name == "families" and fits:

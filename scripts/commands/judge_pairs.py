@@ -29,6 +29,7 @@ def judge_pairs(
     judge_engine_args: options.JudgeEngineArgs = "",
     judge_method: options.JudgeMethod = "",
     judge_prompt: options.JudgePrompt = "",
+    judge_scope: options.JudgeScope = "",
     model: Annotated[
         str, typer.Option("--model", help="The model that wrote the responses, which never judges itself.")
     ] = "",
@@ -39,7 +40,9 @@ def judge_pairs(
     from livek12.evaluation.judging import judge_options
     from livek12.evaluation.pair_file import judge_file
 
-    judging = judge_options(judge, judge_engine, judge_engine_args, judge_method, judge_prompt, cache=cache)
+    judging = judge_options(
+        judge, judge_engine, judge_engine_args, judge_method, judge_prompt, judge_scope, cache=cache
+    )
     counts = judge_file(source, target, judging, model)
     if as_json:
         typer.echo(json.dumps({"out": str(target), **asdict(counts)}, ensure_ascii=False))

@@ -35,6 +35,7 @@ def run(
     judge_engine_args: options.JudgeEngineArgs = "",
     judge_method: options.JudgeMethod = "",
     judge_prompt: options.JudgePrompt = "",
+    judge_scope: options.JudgeScope = "",
     cache: options.Cache = True,
     audit: options.Audit = True,
     stages: options.Stages = "auto",
@@ -53,7 +54,15 @@ def run(
 
     overlap = one_of("--stages", stages, STAGES)
     judges = judge_options(
-        judge, judge_engine, judge_engine_args, judge_method, judge_prompt, cache=cache, audit=audit, stages=stages
+        judge,
+        judge_engine,
+        judge_engine_args,
+        judge_method,
+        judge_prompt,
+        judge_scope,
+        cache=cache,
+        audit=audit,
+        stages=stages,
     )
     formulas = profile_named(profile)
     sampling = options.sampling(

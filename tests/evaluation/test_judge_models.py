@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from livek12.core.errors import UserError
 from livek12.core.records import IMAGE_MARK, Response
 from livek12.core.run_folder import RunFolder
 from livek12.evaluation import marking, reporting
+from livek12.evaluation.studies.consistency import require_every_answer
 from livek12.judges.jury import JudgeOptions
+from livek12.judges.llm.spec import EVERY_ANSWER
 from tests.engines.scripted_server import Reply, serving
 from tests.judges.llm.judge_server import options, replying, text_of
 from tests.scripts.command import livek12
@@ -50,6 +53,43 @@ def test_only_what_the_rules_leave_open_is_asked_and_asked_once(run: RunFolder) 
     assert {name: task["counts"]["ungraded"] for name, task in report["tasks"].items()} == dict.fromkeys(
         report["tasks"], 0
     )
+
+
+def test_judges_that_see_everything_are_asked_about_all_and_the_rules_are_not_heard(run: RunFolder) -> None:
+    marking.judge(run)
+    by_rules = run.verdicts()
+    script = replying()
+    with serving(script) as address:
+        seeing = options(address)
+        assert seeing.panel is not None
+        everything = replace(seeing, panel=replace(seeing.panel, scope="all"), audit=False)
+        assert marking.judge(run, options=everything) == 0
+        asked = len(script.seen)
+        assert marking.judge(run, options=everything) == 0
+        assert len(script.seen) == asked, "nothing is asked twice"
+    after = run.verdicts()
+    texts = {(row.task, row.question.id, row.trial): row.response.text for row in run.rows() if row.response}
+    named = {key: (v.key.task, v.key.question_id, v.key.trial) for key, v in after.items()}
+    judged = [verdict for key, verdict in after.items() if texts[named[key]].strip() and by_rules[key].parts]
+    assert len(judged) > 20
+    for verdict in judged:
+        assert EVERY_ANSWER in verdict.judge
+        assert all(part.votes for part in verdict.parts if part.gold.strip()), verdict.key
+        assert {part.decided_by for part in verdict.parts if part.votes} <= {"llm", "panel", "rules"}
+    assert any(by_rules[key].state == "graded" and after[key].calls for key in after), "also what the rules decided"
+    (who,) = {one["who"] for one in reporting.score(run)["marked_by"]}
+    assert "who see every answer" in who
+    rows = {"all": list(run.rows())}
+    require_every_answer(rows)
+
+
+def test_a_study_of_prompts_refuses_judges_that_saw_only_what_was_open(run: RunFolder) -> None:
+    with serving(replying()) as address:
+        marking.judge(run, options=options(address))
+    with pytest.raises(UserError, match="judge it with `--judge-scope all`"):
+        require_every_answer({"open": list(run.rows())})
+    ended = livek12("study", "sensitivity", run.path, run.path)
+    assert ended.code == 2 and "--judge-scope all" in ended.errors[0]
 
 
 @pytest.mark.parametrize("tasks", ["livek12_image_only,livek12_image_only_complex_layout"])

@@ -10,6 +10,8 @@ EPILOG = options.example("livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2"
 
 def command(runs: Runs, as_json: options.Json = False) -> None:
     """Measure what marks owe to the judge: copies of one run, each judged by another prompt or judge."""
-    from livek12.evaluation.studies.consistency import between_runs, runs_sentences
+    from livek12.evaluation.studies.consistency import between_runs, require_every_answer, runs_sentences
 
-    tell("sensitivity", between_runs(all_rows(runs), "different"), runs_sentences, as_json)
+    rows = all_rows(runs)
+    require_every_answer(rows)
+    tell("sensitivity", between_runs(rows, "different"), runs_sentences, as_json)
