@@ -190,5 +190,6 @@ def test_rules_take_no_prompt(tmp_path: Path, prompt: Path) -> None:
     ended = command("judge-pairs", source, tmp_path / "out.jsonl", "--judge-prompt", prompt)
     assert ended.code == 2
     assert ended.errors == [
-        "error: --judge-engine, --judge-engine-args, --judge-method, --judge-prompt and --judge-scope all go with --judge MODEL"
+        "error: --judge-engine, --judge-engine-args, --judge-method, --judge-prompt and --judge-scope all go with"
+        " --judge MODEL"
     ]
