@@ -22,6 +22,7 @@ from livek12.evaluation.variants import alike, beside, tasks_of
 
 if TYPE_CHECKING:
     from livek12.core.scoring import Limit
+    from livek12.evaluation.outlook import Outlook
 
 ASKING = frozenset({"vllm", "transformers", "openai"})
 """Engines whose answers were drawn with the budget of the run, as recorded ones may not have been."""
@@ -85,12 +86,16 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
 def score(run: RunFolder, profile: Profile = "article", rows: Iterable[Row] | None = None) -> dict[str, Any]:
     """The content of report.json; writes nothing. `rows` are those of the run, if others look at them on the way."""
     from livek12.core.scoring import score as score_rows
+    from livek12.evaluation.outlook import Outlook
+    from livek12.tasks.registry import find_task
 
     spec, by = run.spec(), Counter[str]()
+    known = {task.name: found for task in spec.tasks if (found := find_task(task.name))}
+    outlook = Outlook(known, tuple(filter(None, (spec.model, spec.model_revision))))
     modalities = {task.name: task.modality for task in spec.tasks}
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if spec.engine in ASKING}
-    counted = _counted(read_rows(run) if rows is None else rows, spec, by)
+    counted = _counted(read_rows(run) if rows is None else rows, spec, by, outlook)
     asked = tasks_of(spec)
     scores: dict[str, Any] = {}
     scores |= score_rows(
@@ -103,6 +108,9 @@ def score(run: RunFolder, profile: Profile = "article", rows: Iterable[Row] | No
         beside=beside(asked),
         alike=alike(asked),
     )
+    for name, task in scores["tasks"].items():
+        if (expected := outlook.of(name)) is not None:
+            task["outlook"] = expected
     marked_by = [{"who": who, "answers": answers} for who, answers in by.most_common()]
     labelled = corrected_marks(run)
     if labelled:
@@ -110,11 +118,12 @@ def score(run: RunFolder, profile: Profile = "article", rows: Iterable[Row] | No
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}
 
 
-def _counted(rows: Iterable[Row], spec: RunSpec, by: Counter[str]) -> Iterator[Row]:
-    """The rows as they are taken; `by` then holds who marked how many of them."""
+def _counted(rows: Iterable[Row], spec: RunSpec, by: Counter[str], outlook: Outlook) -> Iterator[Row]:
+    """The rows as they are taken; `by` then holds who marked how many of them, `outlook` what judges would add."""
     for row in rows:
         if row.verdict is not None and row.verdict.judge != UNMARKED:
             by[spec.who(row.verdict.judge)] += 1
+            outlook.add(row)
         yield row
 
 

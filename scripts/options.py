@@ -44,7 +44,9 @@ Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the first tria
 Judge = Annotated[
     str,
     typer.Option(
-        "--judge", help="Who marks what the rules leave open: rules (nobody), MODEL[@ENGINE[:K=V,…]][,…], or FILE.yaml."
+        "--judge",
+        help="Who marks what the rules leave open: rules (nobody), MODEL[@ENGINE[:K=V,…]][,…], FILE.yaml, or panel:NAME"
+        " (see `livek12 tasks --judges`).",
     ),
 ]
 JudgeEngine = Annotated[str, typer.Option("--judge-engine", help="Engine of judges that name none; default: auto.")]

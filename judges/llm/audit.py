@@ -19,7 +19,7 @@ from livek12.core.text import folded
 from livek12.judges.llm.case import CannotShow, Case
 from livek12.judges.llm.client import Answer, JudgeModel
 from livek12.judges.llm.panel import Panel
-from livek12.judges.llm.prompts import load_prompt
+from livek12.judges.llm.prompts import Fenced, load_prompt
 
 PROMPT = "livek12_audit"
 MOST = 50
@@ -120,12 +120,7 @@ class Auditor:
         if not case.response.strip():
             return _with(verdict, self, None, None)
         try:
-            values = {
-                "question": case.question_block(),
-                "reference": case.reference_block([gold for gold in case.question.answer if gold.strip()]),
-                "solution": case.solution_block(),
-                "response": case.response_block(),
-            }
+            values = values_of(case)
         except CannotShow as error:
             changed = verdict.model_copy(update={"calls": [*verdict.calls, *error.calls]})
             return _with(changed, self, None, str(error))
@@ -145,6 +140,20 @@ class Auditor:
             problems = "; ".join(dict.fromkeys(answer.problem for _, answer in given if answer.value is None))
             return _with(changed, self, None, f"{len(usable)} of {len(given)} critiques, {quorum} needed: {problems}")
         return _with(changed, self, process_of(usable), None)
+
+
+def values_of(case: Case) -> dict[str, Fenced]:
+    """What a critic is shown.
+
+    Raises:
+        CannotShow: a picture is not at hand.
+    """
+    return {
+        "question": case.question_block(),
+        "reference": case.reference_block([gold for gold in case.question.answer if gold.strip()]),
+        "solution": case.solution_block(),
+        "response": case.response_block(),
+    }
 
 
 def process_of(critiques: Sequence[tuple[str, Sequence[FoundError]]]) -> Process:

@@ -4,6 +4,7 @@
     MODEL[,MODEL…]                           engine and arguments from --judge-engine and --judge-engine-args
     MODEL@ENGINE[:K=V,…][,MODEL@ENGINE…]     each with its own
     FILE.yaml                                all of it in a file (see `read_panel_file`)
+    panel:NAME                               one of the files that come with livek12 (see `shipped`)
 
 Contract: what is wrong raises UserError in one line. One model named twice (or in two quantisations) is one judge.
 """
@@ -113,6 +114,7 @@ def parse_judge(
     from livek12.core.arguments import arguments_of
     from livek12.engines import ENGINES
     from livek12.judges.llm.methods import METHODS
+    from livek12.judges.llm.shipped import SHIPPED, shipped_file
 
     if method and method not in METHODS:
         raise UserError(f"--judge-method {method!r}: choose one of {', '.join(METHODS)}")
@@ -126,12 +128,15 @@ def parse_judge(
             raise UserError(f"{flags} go with --judge MODEL")
         return None
     shared = arguments_of(engine_args)
-    if names_file(text):
+    if text.strip().startswith(SHIPPED):
+        file, engine = shipped_file(text.strip().removeprefix(SHIPPED), engine, shared)
+        panel = read_panel_file(file, engine, shared)
+    elif names_file(text):
         panel = read_panel_file(Path(text.strip()), engine or "auto", shared)
     else:
         judges = [JudgeSpec(**vars(spec)) for spec in model_specs(text, "--judge", engine, shared)]
         if not judges:
-            raise UserError("--judge names nobody: give rules, MODEL[,MODEL…] or FILE.yaml")
+            raise UserError("--judge names nobody: give rules, MODEL[,MODEL…], FILE.yaml or panel:NAME")
         panel = PanelSpec(judges=_each_once(judges))
     if method:
         panel = replace(panel, method=method)
@@ -172,8 +177,11 @@ def _each_once(judges: Sequence[JudgeSpec]) -> tuple[JudgeSpec, ...]:
 
 # --- a panel in a file ----------------------------------------------------------------------------------------------
 
-_PANEL = frozenset(f.name for f in fields(PanelSpec)) | {"engine", "engine_args"}
-_JUDGE = frozenset({"model", "engine", "engine_args", "family", "price", "sampling"})
+_SHARED = frozenset({"engine", "engine_args", "about"})
+_PANEL = frozenset(f.name for f in fields(PanelSpec)) | _SHARED
+_TOLD = frozenset({"licence", "weights_gb", "gpu_gb"})
+"""What a file tells people of a judge."""
+_JUDGE = frozenset({"model", "engine", "engine_args", "vllm", "family", "price", "sampling"}) | _TOLD
 
 
 def read_panel_file(path: Path, engine: str = "auto", shared: Mapping[str, Any] | None = None) -> PanelSpec:
@@ -186,6 +194,8 @@ def read_panel_file(path: Path, engine: str = "auto", shared: Mapping[str, Any] 
             family: openai            # where the name does not tell
             price: {prompt: 1.25, cached: 0.125, completion: 10}    # for a million tokens
             sampling: {temperature: 0, max_tokens: 4096}
+            vllm: {max_model_len: 32768}    # further arguments where it runs here in vLLM
+            licence: Apache-2.0             # for people, as are weights_gb, gpu_gb, and `about` of the panel
           - qwen-y
         engine: openai                # for judges that name none; engine_args likewise
         size: 3                       # and any other field of PanelSpec
@@ -207,7 +217,7 @@ def read_panel_file(path: Path, engine: str = "auto", shared: Mapping[str, Any] 
     engine = _text(said.get("engine", engine), f"{path}: engine")
     shared = said.get("engine_args", shared or {})
     judges = [_file_judge(entry, engine, shared, f"{path}: judge {n}") for n, entry in enumerate(said["judges"], 1)]
-    rest = {name: value for name, value in said.items() if name not in {"judges", "engine", "engine_args"}}
+    rest = {name: value for name, value in said.items() if name not in {"judges", *_SHARED}}
     _check(rest, str(path))
     if "prompt" in rest:
         rest["prompt"] = read_given_prompt(path.parent / rest["prompt"])
@@ -225,9 +235,11 @@ def _file_judge(entry: Any, engine: str, shared: Any, where: str) -> JudgeSpec:
     own_engine = _text(entry.get("engine", engine), f"{where}: engine")
     if own_engine not in ENGINES:
         raise UserError(f"{where}: engine {own_engine!r}: choose one of {', '.join(ENGINES)}")
-    args = entry.get("engine_args", shared)
-    if not isinstance(args, dict):
-        raise UserError(f"{where}: engine_args is a mapping")
+    args, here = entry.get("engine_args", shared), entry.get("vllm", {})
+    if not isinstance(args, dict) or not isinstance(here, dict):
+        raise UserError(f"{where}: {'vllm' if isinstance(args, dict) else 'engine_args'} is a mapping")
+    if own_engine == "vllm" and not args.get("base_url"):
+        args = {**here, **args}
     family = entry.get("family")
     return JudgeSpec(
         model=entry["model"],

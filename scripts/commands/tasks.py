@@ -29,11 +29,15 @@ def tasks(
     every: Annotated[bool, typer.Option("--all", help="List all tasks, one by one.")] = False,
     data: options.Data = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list of all tasks with all fields.")] = False,
+    judges: Annotated[bool, typer.Option("--judges", help="List the panels of judges that come with livek12.")] = False,
 ) -> None:
     """List the tasks with their numbers of questions: counted in the data set, else as their articles say."""
     from livek12.tasks.derived import SIGN
     from livek12.tasks.registry import families
 
+    if judges:
+        _print_judges(as_json)
+        return
     if SIGN in name:
         _print_derived(name, data, as_json)
         return
@@ -67,6 +71,26 @@ def _members(family: Family, census: Census | None, part: str) -> Counted:
         return found or ([(exact, count)] if exact and (count := census.count(exact)) else [])
     found = [(task, task.published) for task in family.members() if part in task.name]
     return found or ([(exact, exact.published)] if exact else [])
+
+
+def _print_judges(as_json: bool) -> None:
+    """Lists the shipped panels: their judges, what these need, and under which licence they come."""
+    from livek12.judges.llm.shipped import FOLDER, SHIPPED, shipped_panels
+
+    panels = shipped_panels()
+    if as_json:
+        typer.echo(json.dumps([{"name": name, **said} for name, said in panels.items()], ensure_ascii=False, indent=1))
+        return
+    for name, said in panels.items():
+        typer.echo(f"{SHIPPED}{name}\n    {said['about']}")
+        for judge in said["judges"]:
+            size = f"{judge['weights_gb']:g} GB of weights, a GPU of {judge['gpu_gb']} GB"
+            typer.echo(f"    {judge['model']} ({judge['family']}; {judge['licence']}): {size}")
+            typer.echo(f"        vLLM: {json.dumps(judge['vllm'])}")
+    typer.echo(f"\nThe needs are reckoned from the weights, not measured. Files to copy from: {FOLDER}")
+    typer.echo(
+        "On a run: `livek12 judge RUN --judge panel:small`, in vLLM here or at --judge-engine-args base_url=URL."
+    )
 
 
 def _print_derived(name: str, data: str, as_json: bool) -> None:

@@ -1,0 +1,155 @@
+"""What a panel would settle of a run that no judge model has seen, and how much it would read and write for it.
+
+Contract: the requests are those that `judge RUN --judge panel:…` puts first, from the same prompts with the same
+question, key and response, and only their text is measured; nothing is asked. Left out are pictures, and what nobody
+knows before: votes that are cast again, replies that are asked for again, and what follows on a reply (s2s verifies
+what it extracted).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.records import Verdict
+from livek12.core.scoring import Row
+from livek12.judges.llm.prompts import Fenced, Values, load_prompt
+from livek12.tasks.base import Task
+
+_NARROW = re.compile(r"[^\u2e80-\U0010ffff]+")
+"""Characters of which about four are a token; of the others (Han, Hangul, kana) each is one."""
+
+
+def tokens_in(text: str) -> float:
+    """About how many tokens a text is: of one character each in Chinese, Japanese and Korean, else of four."""
+    wide = len(_NARROW.sub("", text))
+    return wide + (len(text) - wide) / 4
+
+
+@cache
+def _frame(prompt: str, blocks: tuple[tuple[str, str], ...]) -> float:
+    """The tokens of a prompt around its data; the blocks are given by name and label."""
+    empty = {name: Fenced(label, "") if label else "" for name, label in blocks}
+    messages, _ = load_prompt(prompt).messages(empty)
+    return sum(tokens_in(part.text or "") for message in messages for part in message.content)
+
+
+@dataclass
+class _Expected:
+    """Of one task: open answers, answers to audit, requests to one judge, the tokens that one judge would read."""
+
+    seen: bool = False
+    answers: int = 0
+    audits: int = 0
+    requests: int = 0
+    tokens: float = 0.0
+
+    def put(self, prompt: str, values: Values) -> None:
+        """Counts one request: the prompt and the data in it, which to word anew for each answer would take long."""
+        self.requests += 1
+        fenced = {name: value for name, value in values.items() if isinstance(value, Fenced)}
+        self.tokens += _frame(prompt, tuple((name, fenced[name].label if name in fenced else "") for name in values))
+        self.tokens += sum(tokens_in(value.text if isinstance(value, Fenced) else value) for value in values.values())
+
+
+@dataclass
+class Outlook:
+    """Looks at the rows of a run as they pass.
+
+    Attributes:
+        tasks: those of the run, by name.
+        authors: names of the model under test; no judge of its family would be asked.
+    """
+
+    tasks: Mapping[str, Task]
+    authors: tuple[str, ...]
+    _found: dict[str, _Expected] = field(default_factory=dict)
+
+    def add(self, row: Row) -> None:
+        """Counts what would be asked about one answer."""
+        task, verdict, response = self.tasks.get(row.task), row.verdict, row.response
+        if task is None or verdict is None or response is None:
+            return
+        found = self._found.setdefault(row.task, _Expected())
+        found.seen |= bool(verdict.calls) or verdict.process is not None
+        if found.seen or not response.text.strip():
+            return
+        from livek12.judges.llm.case import Case
+
+        case = Case(str(response.key), row.question, response.text, shows_images=False)
+        _put_open(found, task, verdict, case, response.finish_reason == "length")
+        if task.judge.audit:
+            _put_audit(found, case)
+
+    def of(self, task: str) -> dict[str, Any] | None:
+        """What the report says of a task; None where nothing would be asked, or models were asked already."""
+        from livek12.judges.llm.client import SAMPLING
+        from livek12.judges.llm.shipped import DEFAULT, SHIPPED
+
+        found = self._found.get(task)
+        if found is None or found.seen or not found.requests:
+            return None
+        judges = self._judges(self.tasks[task])
+        if not judges:
+            return None
+        return {
+            "panel": f"{SHIPPED}{DEFAULT}",
+            "judges": judges,
+            "open": found.answers,
+            "audited": found.audits,
+            "requests": found.requests * judges,
+            "prompt_tokens": round(found.tokens * judges),
+            "max_reply_tokens": SAMPLING.max_tokens,
+        }
+
+    def _judges(self, task: Task) -> int:
+        """How many judges of the proposed panel are asked about an answer of these authors; 0 if they are too few."""
+        from livek12.judges.llm.client import JudgeModel
+        from livek12.judges.llm.panel import Panel
+        from livek12.judges.llm.shipped import DEFAULT, SHIPPED
+        from livek12.judges.llm.spec import parse_judge
+
+        spec = parse_judge(f"{SHIPPED}{DEFAULT}")
+        assert spec is not None, "a panel has judges"
+        with ThreadPoolExecutor(1) as threads:
+            panel = Panel(spec, [JudgeModel(judge) for judge in spec.judges], threads)
+            try:
+                panel.check(self.authors, task.judge.size)
+            except UserError:
+                return 0
+            return panel.most(self.authors, task.judge.size)
+
+
+def _put_open(found: _Expected, task: Task, verdict: Verdict, case: Any, cut_short: bool) -> None:
+    """Counts the requests about the parts that the rules left open, as the method of the task words them."""
+    from livek12.judges.base import Decision
+    from livek12.judges.llm.client import Answer
+    from livek12.judges.llm.methods import METHODS
+    from livek12.judges.llm.panel_scorer import open_parts
+
+    asked = open_parts(verdict, case, cut_short)[1]
+    if not asked:
+        return
+    found.answers += 1
+
+    def ask(prompt: str, values: Any, form: Any, about: str = "") -> Answer[Any]:
+        found.put(prompt, values)
+        return Answer(None, ())
+
+    def decide(part: Any, answer: str) -> Decision:
+        raise AssertionError("nothing was answered")
+
+    METHODS[task.judge.method].run(case, asked, ask, decide)
+
+
+def _put_audit(found: _Expected, case: Any) -> None:
+    """Counts the request that has the reasoning audited."""
+    from livek12.judges.llm.audit import PROMPT, values_of
+
+    found.audits += 1
+    found.put(PROMPT, values_of(case))
