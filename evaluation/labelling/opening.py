@@ -8,10 +8,10 @@ from typing import Any
 
 from livek12.core.run_folder import RunFolder
 from livek12.core.scoring import Row
-from livek12.evaluation.labelling.plan import PLAN, planned, read_plan
 from livek12.evaluation.labelling.server import Surroundings
 from livek12.evaluation.labelling.store import LabelStore
 from livek12.evaluation.studies.labels import fit_labels, read_labels
+from livek12.evaluation.studies.planned import PLAN, planned, read_plan
 
 Tell = Callable[[str], None]
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
-from livek12.evaluation.labelling.plan import read_plan
+from livek12.evaluation.studies.planned import read_plan
 from livek12.evaluation.studies.strata import MODELS, RULES, Judged, Key, judged, rules_record
 
 SUPPOSED = 0.15

@@ -27,8 +27,8 @@ def label_plan(
     from livek12.core.journal import write_atomically
     from livek12.core.progress import warn
     from livek12.core.run_folder import RunFolder
-    from livek12.evaluation.labelling.plan import PLAN
     from livek12.evaluation.studies.label_plan import label_plan as chosen
+    from livek12.evaluation.studies.planned import PLAN
     from livek12.evaluation.studies.strata import METRICS
 
     file = out or run / PLAN

@@ -15,10 +15,10 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.guard import Guard
 from livek12.evaluation.labelling.opening import open_labels, progress
-from livek12.evaluation.labelling.plan import read_plan
 from livek12.evaluation.labelling.server import make_app
 from livek12.evaluation.labelling.store import LabelStore
 from livek12.evaluation.studies.labels import read_labels
+from livek12.evaluation.studies.planned import read_plan
 from tests.evaluation.labelled_runs import HOSTILE, make_run
 from tests.scripts.command import livek12_here
 

@@ -20,9 +20,9 @@ def command(
 ) -> None:
     """Correct the marks of each run for the errors of its judge, from answers that people labelled."""
     from livek12.core.arguments import one_of
-    from livek12.evaluation.labelling.plan import PLAN
     from livek12.evaluation.studies.corrected import corrected_study, sentences
     from livek12.evaluation.studies.label_plan import planned_strata
+    from livek12.evaluation.studies.planned import PLAN
     from livek12.evaluation.studies.strata import METRICS
 
     chosen, fitted = one_of("--metric", metric, METRICS), labelled(runs, labels)
