@@ -81,6 +81,15 @@ def test_judges_that_see_everything_are_asked_about_all_and_the_rules_are_not_he
     assert "who see every answer" in who
     rows = {"all": list(run.rows())}
     require_every_answer(rows)
+    labels = [{"question_id": row.question.id, "task": row.task, "correct": True} for row in rows["all"]]
+    file = run.path.parent / "labels.jsonl"
+    file.write_text("".join(json.dumps(label) + "\n" for label in labels), encoding="utf-8")
+    ended = livek12("study", "methods", run.path, "--labels", file)
+    assert ended.code == 2 and "is judged in" in ended.errors[0], "each benchmark has a way of its own"
+    own = [label for label in labels if label["task"] == labels[0]["task"]]
+    file.write_text("".join(json.dumps(label) + "\n" for label in own), encoding="utf-8")
+    ended = livek12("study", "methods", run.path, "--labels", file)
+    assert ended.code == 0 and f"of {len(own):.1f} labelled answers" in ended.out
 
 
 def test_a_study_of_prompts_refuses_judges_that_saw_only_what_was_open(run: RunFolder) -> None:

@@ -7,7 +7,7 @@ import importlib
 from livek12.scripts import options
 
 KINDS = (
-    *("agreement", "corrected", "inter-judge", "intra-judge", "sensitivity", "stability", "reliability"),
+    *("agreement", "corrected", "inter-judge", "intra-judge", "sensitivity", "methods", "stability", "reliability"),
     *("items", "contamination", "first-error"),
 )
 

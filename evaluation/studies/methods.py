@@ -1,0 +1,123 @@
+"""Ways of judging beside people: what each gets right, accepts wrongly and rejects wrongly (CFE-Bench, table 1).
+
+Contract: a way is the method of the judge models of a run (`s2s`, `l2s`, `l2l`, …, or `rules`); several runs of one way
+(other repeats, other models) give mean ± sample standard deviation. Judges must have seen every answer, or the ways
+would be compared by the rules they share. An answer that a judge left undecided is in no rate but counted. AUC is the
+chance that an answer that people call right gets more of the points than one that they call wrong (ties count half);
+of verdicts that are only right or wrong it is the mean of recall and specificity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from livek12.core.agreement import binary_agreement
+from livek12.core.errors import UserError
+from livek12.core.records import Verdict
+from livek12.core.scoring import Row
+from livek12.core.statistics import mean_std
+from livek12.evaluation.studies.consistency import require_every_answer
+from livek12.evaluation.studies.labels import Label, Stranger
+from livek12.evaluation.studies.words import percent
+from livek12.report.marks import rounded
+
+FIGURES = ("accuracy", "auc", "precision", "recall", "f1", "false_rejects", "false_accepts")
+_METHOD = re.compile(r"^\S+ ([a-z][a-z0-9_]*)-")
+Labelled = tuple[Sequence[tuple[Label, Row]], Sequence[Stranger]]
+
+
+def judging_methods(runs: Mapping[str, Labelled]) -> dict[str, Any]:
+    """Each way of judging beside the labels.
+
+    Args:
+        runs: labels with their answers, by run (`fit_labels`).
+
+    Raises:
+        UserError: a run has no label that says right or wrong, mixes ways, or its judges did not see every answer.
+    """
+    require_every_answer({name: [row for _, row in pairs] for name, (pairs, _) in runs.items()})
+    by_method: defaultdict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for name, (pairs, _) in runs.items():
+        said = [(label.correct, row.verdict) for label, row in pairs if label.correct is not None and row.verdict]
+        if not said:
+            raise UserError(f"{name}: no label says of a judged answer whether it is right")
+        ways = {method_of(verdict) for _, verdict in said}
+        if len(ways) > 1:
+            raise UserError(
+                f"{name}: is judged in {len(ways)} ways ({', '.join(sorted(ways))}): judge it `--again` in one"
+            )
+        by_method[ways.pop()][name] = beside_people(said)
+    return {
+        "methods": {method: _summary(list(found.values())) for method, found in sorted(by_method.items())},
+        "runs": {
+            f"{method}: {name}": one for method, found in sorted(by_method.items()) for name, one in found.items()
+        },
+    }
+
+
+def method_of(verdict: Verdict) -> str:
+    """The way in which models judged, by the version that the verdict names; `rules` without models."""
+    found = _METHOD.match(verdict.judge)
+    return found[1] if found else "rules"
+
+
+def beside_people(said: Sequence[tuple[bool, Verdict]]) -> dict[str, Any]:
+    """The figures of one run.
+
+    Args:
+        said: whether people call an answer right, and its verdict.
+    """
+    decided = [(right, verdict) for right, verdict in said if verdict.correct is not None]
+    found = binary_agreement([right for right, _ in decided], [bool(verdict.correct) for _, verdict in decided])
+    return {
+        "labels": len(said),
+        "undecided": len(said) - len(decided),
+        **{name: found[name] for name in FIGURES if name != "auc"},  # type: ignore[literal-required]
+        "auc": auc([(right, _share(verdict)) for right, verdict in decided]),
+    }
+
+
+def _share(verdict: Verdict) -> float:
+    if verdict.points is None or verdict.max_points <= 0:
+        return float(bool(verdict.correct))
+    return verdict.points / verdict.max_points
+
+
+def auc(scored: Sequence[tuple[bool, float]]) -> float | None:
+    """Area under the ROC curve by ranks (Mann and Whitney 1947); None where all are right or all wrong."""
+    rights = sum(right for right, _ in scored)
+    wrongs = len(scored) - rights
+    if not rights or not wrongs:
+        return None
+    at: defaultdict[float, list[int]] = defaultdict(lambda: [0, 0])
+    for right, score in scored:
+        at[score][right] += 1
+    below, won = 0, 0.0
+    for score in sorted(at):
+        wrong, right = at[score]
+        won += right * (below + wrong / 2)
+        below += wrong
+    return won / (rights * wrongs)
+
+
+def _summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {"runs": len(runs)}
+    for name in ("labels", "undecided", *FIGURES):
+        found[name], std = mean_std([float(run[name]) for run in runs if run[name] is not None])
+        if len(runs) > 1 and name in FIGURES:
+            found[f"{name}_std"] = std
+    return found
+
+
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the study found, in words."""
+    for method, one in found["methods"].items():
+        over = f", mean of {one['runs']} runs" if one["runs"] > 1 else ""
+        yield (
+            f"{method}: {percent(one['accuracy'])} as people said{over}; {rounded(one['false_accepts'])} accepted"
+            f" wrongly, {rounded(one['false_rejects'])} rejected wrongly, {rounded(one['undecided'])} undecided of"
+            f" {rounded(one['labels'])} labelled answers."
+        )

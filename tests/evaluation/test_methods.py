@@ -1,0 +1,98 @@
+"""Ways of judging beside people: planted errors come out as they were planted, and the AUC is that of ranks."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from livek12.core.errors import UserError
+from livek12.core.scoring import Row
+from livek12.evaluation.studies.labels import Label
+from livek12.evaluation.studies.methods import auc, judging_methods, sentences
+from tests.evaluation.test_study import row
+from tests.scripts.command import livek12_here
+
+SEEN = "rules-1+0 {method}-7-abc+00000000+all"
+
+
+def judged(
+    method: str, accepts: float, rejects: float, seed: int = 0, count: int = 2000
+) -> tuple[list[Any], list[Any]]:
+    """Labelled answers, half of them right, of a judge with these error rates."""
+    rng = random.Random(seed)
+    pairs = []
+    for number in range(count):
+        right = number % 2 == 0
+        said = right != (rng.random() < (rejects if right else accepts))
+        one = row(f"q{number}", said, judge=SEEN.format(method=method), votes={"m": "accept" if said else "reject"})
+        pairs.append((Label(f"q{number}", right, None, "t", 0, "expert"), one))
+    return pairs, []
+
+
+def test_planted_errors_come_out() -> None:
+    runs = {f"{name}-{n}": judged(name, *rates, seed=n) for (name, rates), n in product(RATES.items(), range(3))}
+    found = judging_methods(runs)["methods"]
+    for name, (accepts, rejects) in RATES.items():
+        one = found[name]
+        assert one["runs"] == 3 and one["labels"] == 2000 and one["undecided"] == 0
+        assert one["false_accepts"] == pytest.approx(1000 * accepts, abs=30)
+        assert one["false_rejects"] == pytest.approx(1000 * rejects, abs=30)
+        assert one["auc"] == pytest.approx(1 - (accepts + rejects) / 2, abs=0.02)
+        assert one["accuracy"] == pytest.approx(1 - (accepts + rejects) / 2, abs=0.02)
+        assert one["recall"] == pytest.approx(1 - rejects, abs=0.03) and one["accuracy_std"] > 0
+    assert any("l2l: 87." in line or "l2l: 86." in line or "l2l: 88." in line for line in sentences({"methods": found}))
+
+
+RATES = {"s2s": (0.01, 0.04), "l2l": (0.2, 0.05)}
+
+
+def test_what_is_undecided_is_counted_and_in_no_rate() -> None:
+    pairs, _ = judged("s2s", 0, 0, count=10)
+    pairs[0] = (pairs[0][0], replace(pairs[0][1], verdict=row("q0", None, judge=SEEN.format(method="s2s")).verdict))
+    one = judging_methods({"a": (pairs, [])})["methods"]["s2s"]
+    assert (one["labels"], one["undecided"], one["accuracy"]) == (10, 1, 1)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.25, 0.5, 1.0])), max_size=30))
+def test_the_auc_is_the_share_of_pairs_in_order(scored: list[tuple[bool, float]]) -> None:
+    rights = [score for right, score in scored if right]
+    wrongs = [score for right, score in scored if not right]
+    won = [1.0 if a > b else 0.5 if a == b else 0.0 for a, b in product(rights, wrongs)]
+    assert auc(scored) == (pytest.approx(sum(won) / len(won)) if won else None)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ("open", "--judge-scope all"),
+        ("mixed", "is judged in 2 ways \\(l2l, s2s\\)"),
+        ("unlabelled", "no label says of a judged answer"),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_one_line(change: str, line: str) -> None:
+    pairs, _ = judged("s2s", 0, 0, count=4)
+    if change == "open":
+        pairs = [(label, _named(one, "rules-1+0 s2s-7-abc+00000000")) for label, one in pairs]
+    elif change == "mixed":
+        pairs[0] = (pairs[0][0], _named(pairs[0][1], SEEN.format(method="l2l")))
+    else:
+        pairs = [(replace(label, correct=None), one) for label, one in pairs]
+    with pytest.raises(UserError, match=line):
+        judging_methods({"a": (pairs, [])})
+
+
+def _named(one: Row, judge: str) -> Row:
+    assert one.verdict
+    return replace(one, verdict=one.verdict.model_copy(update={"judge": judge}))
+
+
+def test_the_command_says_what_is_missing(tmp_path: Path) -> None:
+    ended = livek12_here("study", "methods", tmp_path, "--labels", tmp_path / "none.jsonl")
+    assert ended.code == 2 and len(ended.errors) == 1
