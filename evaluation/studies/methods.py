@@ -97,9 +97,9 @@ def auc(scored: Sequence[tuple[bool, float]]) -> float | None:
         at[score][right] += 1
     below, won = 0, 0.0
     for score in sorted(at):
-        wrong, right = at[score]
-        won += right * (below + wrong / 2)
-        below += wrong
+        lost, gained = at[score]
+        won += gained * (below + lost / 2)
+        below += lost
     return won / (rights * wrongs)
 
 

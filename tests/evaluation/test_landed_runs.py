@@ -33,6 +33,8 @@ ADDED = {
     "formulas",
     "intervals",
     "few_papers",
+    "outlook",
+    "corrected",
     "variants",
 }
 """Of report.json: what later versions say besides."""

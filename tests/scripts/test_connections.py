@@ -229,6 +229,7 @@ def test_judge_score_report_compare_and_study(run: Path, tmp_path: Path) -> None
     other = shutil.copytree(run, tmp_path / "other")
     quiet(watched(tmp_path, "compare", run, other))
     quiet(watched(tmp_path, "study", "stability", run, other))
+    quiet(watched(tmp_path, "label-plan", run, "--budget", 3), 0, 2)
 
 
 def test_import_responses(run: Path, data: Path, tmp_path: Path) -> None:
