@@ -117,7 +117,7 @@ class Outlook:
         spec = parse_judge(f"{SHIPPED}{DEFAULT}")
         assert spec is not None, "a panel has judges"
         with ThreadPoolExecutor(1) as threads:
-            panel = Panel(spec, [JudgeModel(judge) for judge in spec.judges], threads)
+            panel = Panel(spec, [JudgeModel(judge) for judge in spec.judges], threads, tells=False)
             try:
                 panel.check(self.authors, task.judge.size)
             except UserError:
