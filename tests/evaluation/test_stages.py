@@ -197,7 +197,9 @@ from livek12.judges.jury import JudgeOptions
 run = RunFolder(Path({folder!r}))
 with Overlap(JudgeOptions(cache=False), "overlap") as overlap:
     overlap.start(run, "openai", {{}}, 1)
-    while not list(run.path.glob("verdicts-*.jsonl")):
+    end = time.monotonic() + 120
+    while not any(b"\\n" in file.read_bytes() for file in run.path.glob("verdicts-*.jsonl")):
+        assert time.monotonic() < end
         time.sleep(0.05)
 print(overlap.marked.lost)
 """
