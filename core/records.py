@@ -423,7 +423,8 @@ class Verdict(Record):
     of `max_points`; with undecided parts it is None and [`low`, `high`] are the bounds, which are equal to
     `points` otherwise. `correct` is None while it depends on an undecided part. `response_sha256` names the very
     response that was marked. `calls` are all requests to judge models, of the marking and of the process audit.
-    `marking` counts how often the run was marked anew before (`core.markings`).
+    `marking` counts how often the run was marked anew before (`core.markings`), `repeat` how often the same judges
+    were asked all of it before, for their agreement with themselves: such a verdict makes no mark.
     """
 
     key: Key
@@ -442,6 +443,7 @@ class Verdict(Record):
     judge: str
     versions: dict[str, str] = {}
     marking: int = 0
+    repeat: int = 0
 
     @property
     def by_models(self) -> bool:
@@ -461,8 +463,9 @@ class Verdict(Record):
     @model_serializer(mode="wrap")
     def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = dumped(self)
-        if not self.marking:
-            fields.pop("marking", None)
+        for name in ("marking", "repeat"):
+            if not fields.get(name):
+                fields.pop(name, None)
         return fields
 
 

@@ -6,6 +6,7 @@
     earlier-N.jsonl     replies to requests before those on questions, as responses; a run that goes on finds them here
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
     verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.markings`)
+    repeats-N.jsonl     one `Verdict` a line, of judges that were asked once more; none of them makes a mark
     sessions-N.jsonl    when which engine was up, and what memory it held (`core.sessions`)
     report.json, report.html
 
@@ -199,7 +200,7 @@ class RunFolder:
             raise UserError(f"{file}: is not what the run began with; put the file back or start a new run")
 
     def writer(self, stem: str) -> JournalWriter:
-        """A writer for `responses`, `earlier`, `failures` or `verdicts`."""
+        """A writer for `responses`, `earlier`, `failures`, `verdicts` or `repeats`."""
         return JournalWriter(self.path, stem)
 
     def responses(self) -> Iterator[Response]:
@@ -251,6 +252,10 @@ class RunFolder:
             verdict = verdicts.find(response.key)
             if verdict is not None and _fits(verdict, response):
                 yield response, verdict
+
+    def repeats(self) -> Iterator[Verdict]:
+        """What judges said when they were asked once more, as it is stored; the caller looks what it belongs to."""
+        yield from read_journal(self.path, "repeats", Verdict, self._on_problem)
 
     def failures(self) -> dict[str, Failure]:
         """The last failure of each key."""

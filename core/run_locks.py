@@ -20,7 +20,8 @@ from livek12.core.locks import close_own, lock_own
 
 _LOCK, _IN_USE = ".lock", ".in-use"
 _LEFT = (
-    *("questions.jsonl", "responses-*.jsonl", "failures-*.jsonl", "verdicts-*.jsonl", "sessions-*.jsonl"),
+    *("questions.jsonl", "responses-*.jsonl", "failures-*.jsonl", "verdicts-*.jsonl", "repeats-*.jsonl"),
+    "sessions-*.jsonl",
     *("imported.jsonl", "log.txt"),  # of `import-responses` and of a sweep, which are there before the run is
     *(_LOCK, _IN_USE, ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
 )

@@ -71,6 +71,7 @@ def evaluate(
     judge_method: str = "",
     judge_prompt: str | Path = "",
     judge_scope: str = "",
+    judge_repeats: int = 1,
     **sampling: Any,
 ) -> Run:
     """Asks, marks, scores and reports, as `livek12 run` does; called again with the same folder, it goes on.
@@ -92,6 +93,7 @@ def evaluate(
         judge_method: default the task's own.
         judge_prompt: the file with the prompt of a published verifier (methods "compass" and "xverify").
         judge_scope: "open", the default (judges see what the rules leave open), or "all" (every answer).
+        judge_repeats: how often judge models are asked about each answer; the first time makes the marks.
         **sampling: max_tokens, temperature, top_p, top_k, seed, system_prompt, thinking_budget, in place of the
             defaults of the tasks.
 
@@ -117,7 +119,9 @@ def evaluate(
         str(model),
         Path(out),
         _place(data),
-        judges=judge_options(judge, judge_engine, judge_engine_args, judge_method, judge_prompt, judge_scope),
+        judges=judge_options(
+            judge, judge_engine, judge_engine_args, judge_method, judge_prompt, judge_scope, repeats=judge_repeats
+        ),
         engine=engine,
         engine_args=engine_args,
         limit=limit,

@@ -193,15 +193,15 @@ class RunScorer:
         """Whether judges have to be asked."""
         return self.scorers[response.key.task].is_open(self._question(response), response, verdict)
 
-    def by_models(self, response: Response, verdict: Verdict) -> Verdict:
-        """What the panel says to what the rules left open, and to the reasoning."""
+    def by_models(self, response: Response, verdict: Verdict, repeat: int = 0) -> Verdict:
+        """What the panel says to what the rules left open, and to the reasoning; `repeat` times before as well."""
         question, task = self._question(response), response.key.task
         pages: tuple[Image, ...] = ()
         if get_task(task).modality == "image_only" and question.paper_id:
             keys = [(question.paper_id, number) for number in question.page_numbers]
             pages = tuple(self.pages.get(key) or Image(path=f"page {key[1]} of {key[0]}") for key in keys)
         wrote = [name for name in (*self.authors, response.model) if name]
-        return self._named(self.scorers[task].by_models(question, response, verdict, wrote, pages))
+        return self._named(self.scorers[task].by_models(question, response, verdict, wrote, pages, repeat))
 
     def _question(self, response: Response) -> Question:
         return self.questions[response.key.task][response.key.question_id]
@@ -263,6 +263,7 @@ def judge_options(
     cache: bool = True,
     audit: bool = True,
     stages: str = "auto",
+    repeats: int = 1,
 ) -> JudgeOptions:
     """What the options on judges say.
 
@@ -272,4 +273,6 @@ def judge_options(
     from livek12.judges.llm.spec import parse_judge
 
     panel = parse_judge(judge, engine, engine_args, method, prompt, scope)
-    return JudgeOptions(panel, answers, data, cache, audit, together=stages == "overlap")
+    if repeats > 1 and panel is None:
+        raise UserError("rules say the same every time: repeats go with --judge MODEL")
+    return JudgeOptions(panel, answers, data, cache, audit, together=stages == "overlap", repeats=repeats)

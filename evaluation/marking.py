@@ -28,6 +28,8 @@ from livek12.core.run_spec import RunSpec
 from livek12.evaluation.flow import Flow
 from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
 from livek12.evaluation.memory import tell_memory
+from livek12.evaluation.repeats import ask_again
+from livek12.evaluation.rounds import in_rounds
 from livek12.evaluation.task_data import TaskData, reload_task_data
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.llm.schedule import waits_for_turn
@@ -89,7 +91,7 @@ def mark(
             )
         )
         stream = run.responses if over is None else partial(_arriving, run, over)
-        for verdict in _rounds(stream, judges, flow, claims, progress):
+        for verdict in in_rounds(stream, judges, flow, claims, progress):
             writer.append(verdict.model_copy(update={"marking": marking.number}))
             marked.spent.add(verdict.calls)
             marked.lost += verdict.waits
@@ -186,34 +188,6 @@ def _asked(judges: Jury) -> str:
     return f", {judges.asked:,} requests" if judges.asked else ""
 
 
-def _rounds(
-    stream: Callable[[], Iterator[Response | None]],
-    judges: Jury,
-    flow: Flow[Response, Verdict],
-    claims: Claims,
-    progress: Progress | None,
-) -> Iterator[Verdict]:
-    """The verdicts; of judges that take turns, from as many rounds over what is open as they need."""
-    done = KeySet()
-
-    def waiting() -> Iterator[Response | None]:
-        for response in stream():
-            if progress is not None:
-                progress.beat()
-            if response is None or (str(response.key) not in done and claims.take(str(response.key))):
-                yield response
-
-    while True:
-        postponed = flow.postponed
-        for verdict in flow.run(waiting()):
-            if judges.schedule is not None:
-                done.add(verdict.key)
-            yield verdict
-        if judges.schedule is None or flow.postponed == postponed:
-            return
-        judges.schedule.end_round()
-
-
 def _arriving(run: RunFolder, over: Callable[[], bool]) -> Iterator[Response | None]:
     """The responses of a run as they are stored, each key once; None where none waits at the moment."""
     expected, stored, seen = run.expected(), Tail(run.path, "responses", Response), KeySet()
@@ -255,6 +229,10 @@ def judge(
     """
     options, began = options or JudgeOptions(), time.time()
     marked = mark(run, options, lambda: exam or reload_task_data(run, options.data), again=again)
+    if options.repeats > 1:
+        lost, spent = ask_again(run, options, lambda: exam or reload_task_data(run, options.data))
+        marked.lost += lost
+        marked.spent.merge(spent)
     if options.panel is not None:
         if before is not None:
             marked.spent.merge(before.spent)

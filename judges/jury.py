@@ -39,6 +39,7 @@ class JudgeOptions:
         data: where the run's data set lies now, if it moved (for its pictures).
         cache: whether decisions and replies are remembered on disk.
         audit: whether models also audit the reasoning, where the task's article has them do so.
+        repeats: how often models are asked about each answer that they see; all but the first for studies alone.
         together: whether several local judges are all loaded at once, where they could take turns.
     """
 
@@ -48,6 +49,7 @@ class JudgeOptions:
     cache: bool = True
     audit: bool = True
     together: bool = False
+    repeats: int = 1
 
 
 class Jury:

@@ -66,6 +66,9 @@ JudgeScope = Annotated[
         help="What judges see: open, what the rules leave open (default), or all answers, with the rules unheard.",
     ),
 ]
+_REPEATS = "Ask judge models so often about each answer, each time another draw; the first makes the marks."
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help=_REPEATS)]
+JudgeRepeats = Annotated[int, typer.Option("--judge-repeats", min=1, help=_REPEATS)]
 JudgePrompt = Annotated[
     str, typer.Option("--judge-prompt", help="The prompt file of a published verifier, for compass and xverify.")
 ]

@@ -132,6 +132,7 @@ class Scorer:
         verdict: Verdict,
         authors: Collection[str] = (),
         pages: tuple[Image, ...] = (),
+        repeat: int = 0,
     ) -> Verdict:
         """The verdict of the rules with what they left open decided, and with the audit of the reasoning.
 
@@ -141,13 +142,14 @@ class Scorer:
             verdict: what the rules made of it.
             authors: names of the model under test.
             pages: the page images that it was shown.
+            repeat: how often models were asked all of this before.
         """
         if self.panel is not None:
-            case = case_of(question, response, pages, self.panel.panel.spec.images)
+            case = case_of(question, response, pages, self.panel.panel.spec.images, repeat)
             cut = response.finish_reason == "length"
             verdict = _stamped(self.panel.settle(verdict, case, authors, cut), response)
         if self.auditor is not None:
-            case = case_of(question, response, pages, self.auditor.panel.spec.images)
+            case = case_of(question, response, pages, self.auditor.panel.spec.images, repeat)
             verdict = self.auditor.audit(verdict, case, authors)
         return verdict
 
@@ -161,12 +163,14 @@ class Scorer:
         return self.by_models(question, response, verdict, authors, pages)
 
 
-def case_of(question: Question, response: Response, pages: tuple[Image, ...] = (), images: bool = True) -> Case:
+def case_of(
+    question: Question, response: Response, pages: tuple[Image, ...] = (), images: bool = True, repeat: int = 0
+) -> Case:
     """A response as a case for judges; its id is the question's, with the trial after the first."""
     from livek12.judges.llm.case import Case
 
     trial = f"/{response.key.trial}" if response.key.trial else ""
-    return Case(question.id + trial, question, spoken(response.text, question), pages, images)
+    return Case(question.id + trial, question, spoken(response.text, question), pages, images, repeat)
 
 
 def _stamped(verdict: Verdict, response: Response) -> Verdict:

@@ -97,6 +97,48 @@ def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
                 )
 
 
+def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
+    """Refuses copies of a run that were marked by one reply: a judge would agree with itself by construction.
+
+    Repeats of `judge --repeats` are draws of their own, whoever remembers them.
+
+    Raises:
+        UserError: a judge was not asked anew about an answer in one of the copies.
+    """
+    verdicts = [[row.verdict for row in rows if row.verdict] for rows in copies]
+    if any(verdict.repeat for found in verdicts for verdict in found):
+        return
+    remembered = [sum(any(call.remembered for call in one.calls) for one in found) for found in verdicts]
+    if len(copies) > 1 and any(remembered):
+        raise UserError(
+            f"{name}: {max(remembered)} answers of a copy were marked from remembered replies, nobody was asked again:"
+            " use `livek12 judge RUN --repeats K`, or judge the copies with --no-cache"
+        )
+    asked = [[call for one in found for call in one.calls if call.raw] for found in verdicts]
+    if any(a and a == b for a, b in combinations(asked, 2)):
+        raise UserError(f"{name}: two copies hold the very same verdicts: judge one anew with `livek12 judge --again`")
+
+
+def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, Any]:
+    """How far the judges of a run that were asked several times agree with themselves, on the answers that they saw.
+
+    Args:
+        name: of the run.
+        repeats: its answers with the verdicts of each repeat (`evaluation.repeats.repeated_rows`).
+
+    Raises:
+        UserError: they were asked once.
+    """
+    if len(repeats) < 2:
+        raise UserError(
+            f"{name}: its judges were asked once: ask them again with `livek12 judge RUN --judge … --repeats 3`, or"
+            " give copies of the run, each judged anew"
+        )
+    seen = [place for place, row in enumerate(repeats[0]) if row.verdict and row.verdict.by_models]
+    named = {f"{name} ({number})": [rows[place] for place in seen] for number, rows in enumerate(repeats, 1)}
+    return between_runs(named, "same")
+
+
 def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "different"]) -> dict[str, Any]:
     """How far the verdicts on the same responses agree: of one judge asked again, or of several prompts or judges.
 
@@ -109,6 +151,8 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
     """
     if len(runs) < 2:
         raise UserError("give two run folders or more that hold the same responses, each judged on its own")
+    if judges == "same":
+        refuse_remembered(", ".join(runs), list(runs.values()))
     verdicts = {name: _by_answer(rows) for name, rows in runs.items()}
     _check_responses(verdicts)
     named = {

@@ -26,6 +26,7 @@ from livek12.evaluation.studies.audits import (
     over_repeats,
     with_any,
 )
+from livek12.evaluation.studies.consistency import refuse_remembered
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.stability import Metric, stability
 
@@ -232,8 +233,4 @@ def _check_repeats(name: str, copies: Sequence[Sequence[Row]]) -> None:
         raise UserError(
             f"{name}: its copies were marked by {len(judges)} judges; to compare judges use `livek12 study sensitivity`"
         )
-    asked = [[call for row in rows if row.verdict for call in row.verdict.calls if call.raw] for rows in copies]
-    if any(calls and all(call.remembered for call in calls) for calls in asked):
-        raise UserError(f"{name}: a copy was marked from remembered replies: nobody was asked again")
-    if any(a and a == b for a, b in combinations(asked, 2)):
-        raise UserError(f"{name}: two copies hold the very same verdicts: judge one anew with `livek12 judge --again`")
+    refuse_remembered(name, copies)

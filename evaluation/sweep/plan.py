@@ -286,6 +286,7 @@ def _judging(sweep: Sweep, file: Path) -> list[str]:
         "judge-method": sweep.judge_method,
         "judge-prompt": sweep.judge_prompt,
         "judge-scope": sweep.judge_scope,
+        "judge-repeats": sweep.judge_repeats if sweep.judge_repeats > 1 else None,
         "stages": sweep.stages,
     }
     return [*_flags(flags), *([] if sweep.cache else ["--no-cache"]), *([] if sweep.audit else ["--no-audit"])]
@@ -301,7 +302,7 @@ def _check_judges(sweep: Sweep, model: str, tasks: list[str], where: str) -> Non
     args = as_engine_args(sweep.judge_engine_args, f"{where}: judge_engine_args")
     with placed(f"{where}: judge"):
         named = sweep.judge_method or "", sweep.judge_prompt or "", sweep.judge_scope or ""
-        judging = judge_options(sweep.judge, sweep.judge_engine or "", args, *named)
+        judging = judge_options(sweep.judge, sweep.judge_engine or "", args, *named, repeats=sweep.judge_repeats)
         if judging.panel is not None and not names_file(sweep.judge):
             for judge in judging.panel.judges:
                 _refuse_secrets(judge.engine_args, judge.model)

@@ -174,6 +174,7 @@ class Sweep(Strict):
     judge_method: Text | None = None
     judge_prompt: Text | None = None
     judge_scope: Text | None = None
+    judge_repeats: Positive = 1
     cache: bool = True
     audit: bool = True
     stages: Text = "auto"

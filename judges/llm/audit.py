@@ -126,8 +126,8 @@ class Auditor:
             return _with(changed, self, None, str(error))
         form = Critique(case.response)
 
-        def critique(judge: JudgeModel, trial: int) -> Answer[tuple[FoundError, ...]]:
-            return judge.ask(Key(task=PROMPT, question_id=case.id), load_prompt(PROMPT), values, form, trial)
+        def critique(judge: JudgeModel) -> Answer[tuple[FoundError, ...]]:
+            return judge.ask(Key(task=PROMPT, question_id=case.id), load_prompt(PROMPT), values, form, case.draw())
 
         given = self.panel.consult(case, authors, self.size, critique)
         calls = [call for _, answer in given for call in answer.calls]

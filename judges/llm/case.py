@@ -35,6 +35,7 @@ class Case:
         response: the text that is judged; never the thinking text.
         pages: the page images that an image-only question is asked from.
         shows_images: false leaves all pictures out (a text-only ablation).
+        repeat: how often judges were asked all of this before, for their agreement with themselves.
     """
 
     id: str
@@ -42,6 +43,11 @@ class Case:
     response: str
     pages: tuple[Image, ...] = ()
     shows_images: bool = True
+    repeat: int = 0
+
+    def draw(self, more: bool = False) -> int:
+        """The trial of a request to a judge; `more`: it was drawn for this case already, and votes once more."""
+        return 2 * self.repeat + more
 
     @property
     def has_images(self) -> bool:

@@ -107,36 +107,36 @@ class Panel:
         if not drawn:
             return [Ruling("undecided", None, "no judge may judge this response", ())] * len(parts), ()
 
-        def opinion(judge: JudgeModel, trial: int) -> Opinion:
+        def opinion(judge: JudgeModel, more: bool) -> Opinion:
             try:
-                return method.run(case, parts, _asker(judge, case, trial, self.spec.prompt_of), decide)
+                return method.run(case, parts, _asker(judge, case, case.draw(more), self.spec.prompt_of), decide)
             except CannotShow as error:
                 return Opinion((PartVote("undecided", None, str(error)),) * len(parts), error.calls)
 
-        given = self._gather([(judge, 0) for judge in drawn], opinion)
+        given = self._gather([(judge, False) for judge in drawn], opinion)
         again = ""
         heard = not any(waits_for_turn(found.calls) for _, found in given)
         if heard and self._apart(given, len(parts)):
-            more = [(judge, 0) for judge in order[len(drawn) :]] + [(judge, 1) for judge in drawn]
+            more = [(judge, False) for judge in order[len(drawn) :]] + [(judge, True) for judge in drawn]
             again = f"judged again, the votes were more than {self.spec.spread:g} apart; "
             given += self._gather(more[: self.spec.extra], opinion)
         calls = tuple(call for _, found in given for call in found.calls)
         return [self._ruling(given, part, again, len(drawn)) for part in range(len(parts))], calls
 
     def consult(
-        self, case: Case, authors: Collection[str], size: int | None, opinion: Callable[[JudgeModel, int], T]
+        self, case: Case, authors: Collection[str], size: int | None, opinion: Callable[[JudgeModel], T]
     ) -> list[tuple[JudgeModel, T]]:
         """What each judge drawn for the question says; nobody where none may judge this response."""
         drawn = self._order(case, authors)[: self._size(size)]
-        return self._gather([(judge, 0) for judge in drawn], opinion) if drawn else []
+        return self._gather([(judge, False) for judge in drawn], lambda judge, _: opinion(judge)) if drawn else []
 
     def _gather(
-        self, asked: Sequence[tuple[JudgeModel, int]], opinion: Callable[[JudgeModel, int], T]
+        self, asked: Sequence[tuple[JudgeModel, bool]], opinion: Callable[[JudgeModel, bool], T]
     ) -> list[tuple[JudgeModel, T]]:
         """Everybody's opinion, all asked at once; one judge needs no other thread."""
         if len(asked) == 1:
             return [(asked[0][0], opinion(*asked[0]))]
-        futures = [self._threads.submit(opinion, judge, trial) for judge, trial in asked]
+        futures = [self._threads.submit(opinion, judge, more) for judge, more in asked]
         return [(judge, future.result()) for (judge, _), future in zip(asked, futures, strict=True)]
 
     def _ruling(self, given: Sequence[tuple[JudgeModel, Opinion]], part: int, again: str, drawn: int) -> Ruling:

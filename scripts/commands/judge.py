@@ -23,6 +23,7 @@ def judge(
     judge_method: options.JudgeMethod = "",
     judge_prompt: options.JudgePrompt = "",
     judge_scope: options.JudgeScope = "",
+    repeats: options.Repeats = 1,
     answers: options.Answers = "",
     data: Annotated[str, typer.Option("--data", help="Where the data set lies now, if it was moved.")] = "",
     cache: options.Cache = True,
@@ -53,6 +54,7 @@ def judge(
         cache=cache,
         audit=audit,
         stages=stages,
+        repeats=repeats,
     )
     folder = RunFolder.open(run, warn)
     lost = marking.judge(folder, again=again, options=judging)

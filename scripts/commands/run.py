@@ -36,6 +36,7 @@ def run(
     judge_method: options.JudgeMethod = "",
     judge_prompt: options.JudgePrompt = "",
     judge_scope: options.JudgeScope = "",
+    judge_repeats: options.JudgeRepeats = 1,
     cache: options.Cache = True,
     audit: options.Audit = True,
     stages: options.Stages = "auto",
@@ -63,6 +64,7 @@ def run(
         cache=cache,
         audit=audit,
         stages=stages,
+        repeats=judge_repeats,
     )
     formulas = profile_named(profile)
     sampling = options.sampling(

@@ -46,10 +46,14 @@ def make_run(
     each: int = 3,
     text: str = "It is $2$, so **B**.",
     trials: int = 1,
+    numbered: bool = False,
 ) -> RunFolder:
-    """A run whose answers say `text`; its task's questions too where `text` is hostile."""
+    """A run whose answers say `text`; its task's questions too where `text` is hostile. `numbered`: each its own."""
     shown = text if "<" in text else "What is $1+1$?"
-    questions = {TASKS[name]: [question(name, n, shown) for n in range(1, each + 1)] for name in benchmarks}
+    own = "«{}» " if numbered else ""
+    questions = {
+        TASKS[name]: [question(name, n, own.format(n) + shown) for n in range(1, each + 1)] for name in benchmarks
+    }
     tasks = [
         TaskSpec(
             name=name,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Runs, all_rows, labelled, tell
+from livek12.scripts.commands.study.shared import Runs, folders, labelled, tell
 
 EPILOG = options.example("livek12 study reliability runs/qwen3 runs/gemma3 --labels ann.jsonl --labels bob.jsonl")
 
@@ -27,13 +27,16 @@ def command(
 
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
+    from livek12.evaluation.repeats import repeated_rows
     from livek12.evaluation.studies.reliability import as_repeats, reliability
     from livek12.evaluation.studies.reliability_tables import sentences, tables
     from livek12.evaluation.studies.stability import Metric
 
     chosen = one_of("--metric", metric, get_args(Metric))
-    rows = all_rows(runs)
-    groups = {name: [rows[copy] for copy in copies] for name, copies in as_repeats(rows).items()}
+    opened = folders(runs)
+    repeats = {name: repeated_rows(folder, folder.rows()) for name, folder in opened.items()}
+    copies = as_repeats({name: rows[0] for name, rows in repeats.items()})
+    groups = {name: [rows for copy in found for rows in repeats[copy]] for name, found in copies.items()}
     pairs = {name: found for name, (found, _) in labelled(runs, labels).items() if name in groups} if labels else {}
     found = reliability(groups, pairs, chosen, profile_named(profile))
     tell("reliability", found if as_json else tables(found), lambda _: sentences(found), as_json)

@@ -1,0 +1,165 @@
+"""The same judges asked again about the same answers: how far they agree with themselves (LiveK12Bench, appendix C).
+
+Contract: the marks of a run are those of repeat 0, its marking. Repeat k puts every request of that marking once more,
+as another draw (seed and cache entry differ, the identity of the judges does not), to the answers that models saw in
+it. What comes of it is stored in repeats-N.jsonl beside the verdicts and makes no mark. A command that was killed goes
+on: what is stored is not asked again, nor what is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from livek12.core.claims import Claims
+from livek12.core.keys import KeySet
+from livek12.core.progress import Progress, say, warn
+from livek12.core.records import Key, Response, Verdict
+from livek12.evaluation.flow import Flow
+from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
+from livek12.evaluation.rounds import in_rounds
+from livek12.judges.jury import JudgeOptions, Jury
+from livek12.judges.llm.schedule import waits_for_turn
+
+if TYPE_CHECKING:
+    from livek12.core.run_folder import RunFolder
+    from livek12.core.scoring import Row
+    from livek12.evaluation.task_data import TaskData
+
+
+@dataclass(frozen=True)
+class _Again:
+    """A response that judges are asked about for the `repeat`-th time after the first."""
+
+    response: Response
+    repeat: int
+
+    @property
+    def key(self) -> Key:
+        return _key(self.response.key, self.repeat)
+
+
+def _key(key: Key, repeat: int) -> Key:
+    """Names a repeat among all work on repeats."""
+    return Key(task=key.task, question_id=f"{key.question_id}/{key.trial}", trial=repeat)
+
+
+def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData]) -> tuple[int, JudgeUsage]:
+    """Asks the judges of a run again, until each answer that they saw has `options.repeats` verdicts.
+
+    Args:
+        run: marked by these judges.
+        options: who judges, and how often.
+        exam: reads the questions with their pictures; called when a judge has some to look at.
+
+    Returns:
+        How many verdicts wait for a judge that could not be asked, and what was spent.
+
+    Raises:
+        UserError: a judge cannot be asked.
+    """
+    lost, spent = 0, JudgeUsage()
+    with ExitStack() as stack:
+        judges = stack.enter_context(Jury(options, in_turn=not options.together, sessions=run.path))
+        scorer = RunScorer.open(run, judges, exam)
+        marking = run.spec().marking
+
+        def is_first(verdict: Verdict) -> bool:
+            own = verdict.marking == marking and verdict.judge == scorer.versions.get(verdict.key.task)
+            return own and verdict.by_models and not verdict.waits
+
+        def waiting() -> Iterator[_Again]:
+            for repeat in range(1, options.repeats):
+                for response, _ in run.judged(is_first):
+                    yield _Again(response, repeat)
+
+        def stored() -> KeySet:
+            return KeySet(
+                str(_key(one.key, one.repeat))
+                for one in run.repeats()
+                if one.marking == marking and one.judge == scorer.versions.get(one.key.task) and not one.waits
+            )
+
+        writer = stack.enter_context(run.writer("repeats"))
+        claims = Claims(writer.path, "repeats", stored)
+        first = ((_key(response.key, 0), verdict) for response, verdict in run.judged(is_first))
+        requests = _tell(run, first, options.repeats, claims.done)
+        if not requests:
+            return lost, spent
+        judges.try_out(local=False)
+        progress = stack.enter_context(Progress("judging again", requests, 0))
+        flow: Flow[_Again, Verdict] = stack.enter_context(
+            Flow(
+                lambda again: _as(again, scorer.by_rules(again.response)),
+                lambda again, verdict: _as(again, scorer.by_models(again.response, verdict, again.repeat)),
+                lambda again, verdict: scorer.is_open(again.response, verdict),
+                quick_threads=quick_threads(),
+                slow_threads=judges.threads,
+                unfinished=lambda verdict: waits_for_turn(verdict.calls),
+            )
+        )
+        named = in_rounds(waiting, judges, flow, claims, progress, lambda verdict: _key(verdict.key, verdict.repeat))
+        for verdict in named:
+            writer.append(verdict.model_copy(update={"marking": marking}))
+            spent.add(verdict.calls)
+            lost += verdict.waits
+            progress.step()
+            if unanswered(verdict):
+                warn(f"{verdict.key}: {verdict.reason or verdict.process_ungraded}", kind="not judged again")
+    return lost, spent
+
+
+def _as(again: _Again, verdict: Verdict) -> Verdict:
+    return verdict.model_copy(update={"repeat": again.repeat})
+
+
+def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, done: Iterable[str]) -> int:
+    """Says what the repeats will cost, by what the marking did; how many verdicts are to be made."""
+    known, wanted, requests, tokens = KeySet(done), 0, 0, 0
+    for key, verdict in first:
+        left = sum(str(key.model_copy(update={"trial": repeat})) not in known for repeat in range(1, repeats))
+        put = [call for call in verdict.calls if call.prompt]
+        wanted += left
+        requests += left * len(put)
+        tokens += left * sum(call.prompt_tokens or 0 for call in put)
+    if wanted:
+        say(
+            f"{run.path}: the judges are asked again, {repeats} times in all: {wanted:,} verdicts, about"
+            f" {requests:,} requests and {tokens:,} prompt tokens; the marks stay those of the first time"
+        )
+    return wanted
+
+
+def repeated_rows(run: RunFolder, rows: Iterable[Row]) -> list[list[Row]]:
+    """The answers of a run with the verdicts of each repeat, the marking of the run first.
+
+    Args:
+        run: the run folder.
+        rows: its answers with the verdicts that count.
+
+    Returns:
+        One list a repeat, each as long as `rows`; only the first where nobody was asked again. An answer that a repeat
+        has no verdict on has none in it.
+    """
+    first, found = list(rows), dict[tuple[str, int], Verdict]()
+    for verdict in run.repeats():
+        before = found.get((str(verdict.key), verdict.repeat))
+        if before is None or before.waits or not verdict.waits:
+            found[str(verdict.key), verdict.repeat] = verdict
+    repeats = sorted({repeat for _, repeat in found})
+    return [first, *([_with(row, found.get((_name(row), repeat))) for row in first] for repeat in repeats)]
+
+
+def _name(row: Row) -> str:
+    return str(Key(task=row.task, question_id=row.question.id, trial=row.trial))
+
+
+def _with(row: Row, again: Verdict | None) -> Row:
+    """The answer with the verdict of a repeat, if that is of the judges and the answer of the first one."""
+    told = row.verdict
+    fits = again and told and (again.judge, again.marking) == (told.judge, told.marking)
+    if fits and again and told and again.response_sha256 == told.response_sha256:
+        return replace(row, verdict=again, state=again.state)
+    return replace(row, verdict=None)
