@@ -83,4 +83,4 @@ check .venv-test
 step "pytest, two files at a time"
 # A core for each: models whose threads fight for the cores take three times as long.
 OMP_NUM_THREADS=1 .venv-test/bin/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
-    -m "$which" "$@"
+    --max-worker-restart 0 -m "$which" "$@"

@@ -328,6 +328,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.release
 def test_a_served_vllm_is_reached_through_its_address(small_folder: Path, tmp_path: Path) -> None:
     needs("openai")
     script = tmp_path / "server.py"

@@ -127,6 +127,7 @@ print(json.dumps({"seen": seen, "cores": len({core.pid for core in cores}), "lef
 """
 
 
+@pytest.mark.release
 def test_a_killed_process_is_started_again_and_all_is_done_once(tiny_text: Path, tmp_path: Path) -> None:
     """First the worker, then the core of the engine that took its place.
 

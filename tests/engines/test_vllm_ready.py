@@ -65,7 +65,7 @@ print(json.dumps({"chosen": chosen, "asked": asked, "starts": get_mp_context().g
     ("devices", "said", "chosen", "starts"),
     [
         (8, {}, "vllm", "spawn"),
-        (8, {"VLLM_WORKER_MULTIPROC_METHOD": "fork"}, "vllm", "fork"),
+        pytest.param(8, {"VLLM_WORKER_MULTIPROC_METHOD": "fork"}, "vllm", "fork", marks=pytest.mark.release),
         (0, {"CUDA_VISIBLE_DEVICES": ""}, "transformers", "spawn"),
     ],
 )

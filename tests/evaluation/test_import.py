@@ -12,7 +12,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig
 from livek12.tasks.scorer import mark_response
-from tests.scripts.command import livek12
+from tests.scripts.command import livek12, livek12_here
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ def paper(shared_data: Path) -> Path:
 @pytest.fixture(scope="module")
 def runs(paper: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("import")
-    built = livek12(
+    built = livek12_here(
         "build", "livek12", "--source", paper / "reviewed" / "2026-national-i-math.jsonl", "--out", folder / "data"
     )
     assert built.code == 0, built.err
@@ -36,7 +36,7 @@ def runs(paper: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
         model = file.name.removesuffix(".2026-national-i-math.jsonl")
         out = folder / model.replace(" ", "_")
         how = ("--from", "jsonl", "--task", "livek12_text_only", "--data", folder / "data", "--out", out)
-        ended = livek12("import-responses", file, *how)
+        ended = livek12_here("import-responses", file, *how)
         assert ended.code == 0, ended.err
         found[model] = out
     return found
@@ -92,7 +92,7 @@ def test_compare_prints_a_table_and_a_program_can_read_it(runs: dict[str, Path])
     shown = livek12("compare", *folders, *only, COLUMNS="200")
     assert shown.code == 0
     assert all(folder.name[:20] in shown.out for folder in folders)
-    read = json.loads(livek12("compare", *folders, *only, "--json").out)
+    read = json.loads(livek12_here("compare", *folders, *only, "--json").out)
     marks = read["tasks"]["livek12_text_only"]["metrics"]["mark"]
     assert {name: mark["value"] for name, mark in marks.items()} == {folder.name: 100.0 for folder in folders}
     assert len(read["tasks"]["livek12_text_only"]["pairs"]) == 36

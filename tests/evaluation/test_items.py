@@ -15,7 +15,7 @@ from livek12.evaluation.studies.items import ExamItem, items_study, read_items
 from livek12.evaluation.studies.suspects import same_by_rules
 from livek12.scripts.bench.wrong_keys import answered, planted, rates, suspects
 from tests.evaluation.test_study import row
-from tests.scripts.command import livek12
+from tests.scripts.command import livek12_here
 
 
 def test_planted_wrong_keys_are_found_and_few_others_are_accused() -> None:
@@ -95,13 +95,13 @@ def test_chosen_questions_keep_the_ranking_better_than_chance() -> None:
 def test_nine_recorded_models_on_a_real_paper(shared_data: Path, tmp_path: Path) -> None:
     paper = shared_data / "gaokao2026_math"
     questions = paper / "reviewed" / "2026-national-i-math.jsonl"
-    assert livek12("build", "livek12", "--source", questions, "--out", tmp_path / "data").code == 0
+    assert livek12_here("build", "livek12", "--source", questions, "--out", tmp_path / "data").code == 0
     runs = []
     for file in sorted((paper / "responses").glob("*.2026-national-i-math.jsonl")):
         how = ("--from", "jsonl", "--task", "livek12_text_only", "--data", tmp_path / "data")
         runs.append(tmp_path / file.name.partition(".2026")[0].replace(" ", "_"))
-        assert livek12("import-responses", file, *how, "--out", runs[-1]).code == 0
-    ended = livek12("study", "items", *runs, "--export", tmp_path / "suspects.jsonl", "--json")
+        assert livek12_here("import-responses", file, *how, "--out", runs[-1]).code == 0
+    ended = livek12_here("study", "items", *runs, "--export", tmp_path / "suspects.jsonl", "--json")
     assert ended.code == 0, ended.err
     found = json.loads(ended.out)
     assert found["questions"] == 19

@@ -23,7 +23,7 @@ from livek12.judges.code_version import DECIDING, code_version
 from livek12.judges.jury import JudgeOptions
 from tests.engines.scripted_server import Json, Reply, error, serving
 from tests.judges.llm.judge_server import JudgeScript, options, replying, says
-from tests.scripts.command import COMMAND, livek12
+from tests.scripts.command import COMMAND, livek12_here
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +89,7 @@ def test_a_judge_that_cannot_be_asked_changes_nothing(
     marking.judge(run)
     before = stored(run)
     with serving(JudgeScript(lambda name, seen, body: says(""), failure)) as address:
-        ended = livek12("judge", run.path, *again, *how(address if failure else "http://127.0.0.1:9/v1"))
+        ended = livek12_here("judge", run.path, *again, *how(address if failure else "http://127.0.0.1:9/v1"))
     assert ended.code == 2
     (line,) = ended.errors
     assert "judge beta cannot be asked" in line and said in line
@@ -103,7 +103,7 @@ def test_a_judge_that_goes_away_leaves_the_marks_it_did_not_get_to(run: RunFolde
     assert all(low == high for _, low, high in before.values())
     asked = sum(count for name, count in by_whom(run).items() if name)
     with serving(failing_after(4, error(500, "gone"))) as address:
-        ended = livek12("judge", run.path, "--again", *how(address), "--no-cache")
+        ended = livek12_here("judge", run.path, "--again", *how(address), "--no-cache")
     assert ended.code == 1, ended.err
     assert (
         "mark" in ended.err and f"by {RULES} and alpha" in ended.err and "the old marks count until then" in ended.err
@@ -119,7 +119,7 @@ def test_a_judge_that_goes_away_leaves_the_marks_it_did_not_get_to(run: RunFolde
     ]
     lines = len(list(read_journal(run.path, "verdicts", Verdict)))
     with serving(replying()) as address:
-        assert livek12("judge", run.path, "--again", *how(address), "--no-cache").code == 0
+        assert livek12_here("judge", run.path, "--again", *how(address), "--no-cache").code == 0
     assert by_whom(run)["alpha"] == 0 and by_whom(run)["beta"] == asked
     more = len(list(read_journal(run.path, "verdicts", Verdict))) - lines
     assert more == left, "the same command goes on with what waits, and no more"
@@ -137,9 +137,9 @@ def test_killed_half_way_it_goes_on_and_another_judge_settles_only_what_is_open(
         command = [*COMMAND, "judge", str(run.path), "--again", *how(address), "--no-cache"]
         command[command.index("--judge-engine-args") + 1] += ",concurrency=2"
         for _ in range(3):
-            goal = len(slow.seen) + random.randint(1, 5)
+            goal, settled = len(slow.seen) + random.randint(1, 5), by_whom(run)["beta"]
             child = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-            while child.poll() is None and len(slow.seen) < goal:
+            while child.poll() is None and (len(slow.seen) < goal or by_whom(run)["beta"] == settled):
                 time.sleep(0.002)
             child.send_signal(signal.SIGKILL)
             child.wait()
@@ -148,12 +148,12 @@ def test_killed_half_way_it_goes_on_and_another_judge_settles_only_what_is_open(
         assert by["alpha"] > 0 and by["beta"] > 0
     third = replying()
     with serving(third) as address:
-        said = livek12("judge", run.path, *how(address, "gamma"))
+        said = livek12_here("judge", run.path, *how(address, "gamma"))
     assert said.code == 0 and len(third.seen) == 0, "nothing is open"
     assert f"{RULES} and alpha" in said.err and f"open for {RULES} and gamma: nothing" in said.err
     assert by_whom(run) == by
     with serving(third) as address:
-        assert livek12("judge", run.path, *how(address, "gamma"), "--again").code == 0
+        assert livek12_here("judge", run.path, *how(address, "gamma"), "--again").code == 0
     assert by_whom(run)["gamma"] == asked
     assert all(low == high for _, low, high in marks(run).values())
 
@@ -178,7 +178,7 @@ def test_rules_that_come_after_a_judge_take_nothing_back(run: RunFolder) -> None
     with serving(replying()) as address:
         marking.judge(run, options=options(address, "alpha"))
     before = marks(run)
-    assert livek12("judge", run.path).code == 0
+    assert livek12_here("judge", run.path).code == 0
     marking.judge(run, options=JudgeOptions())
     assert marks(run) == before
 
@@ -205,14 +205,14 @@ def test_better_rules_mark_anew_what_older_ones_marked_and_nothing_else(
     first = marks(run)
     by_alpha = {key for key, verdict in run.verdicts().items() if verdict.by_models}
     assert 0 < len(by_alpha) < len(first) and all(by.startswith("rules-1+") for by, _, _ in first.values())
-    said = livek12("judge", run.path).err
+    said = livek12_here("judge", run.path).err
     assert f"{len(first) - len(by_alpha)} of them marked by other rules" in said
     second = marks(run)
     assert {key: second[key] for key in by_alpha} == {key: first[key] for key in by_alpha}
     assert all(f"rules-{code_version(DECIDING)}" in second[key][0] for key in first.keys() - by_alpha)
     assert all(first[key][1:] == (0, 0) < second[key][1:] for key in first.keys() - by_alpha)
     assert {entry["who"] for entry in reporting.score(run)["marked_by"]} == {"rules 1 and alpha", RULES}
-    assert "other rules" not in livek12("judge", run.path).err and marks(run) == second
+    assert "other rules" not in livek12_here("judge", run.path).err and marks(run) == second
 
 
 def test_keys_of_another_data_set_are_not_mixed_in(run: RunFolder, data: Path, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_the_audit_says_how_many_requests_it_will_make_at_most(run: RunFolder, t
     marking.judge(run)
     script = replying()
     with serving(script) as address:
-        ended = livek12("judge", run.path, *how(address, "alpha,beta"))
+        ended = livek12_here("judge", run.path, *how(address, "alpha,beta"))
     answers = len(run.verdicts())
     assert ended.code == 0, ended.err
     assert f"the reasoning of every answer is audited: up to {2 * answers} requests" in ended.err
@@ -267,7 +267,7 @@ def test_folders_from_before_markings_hold_what_they_held_and_go_on(run: RunFold
     assert {key: found[key] for key in kept} == {key: later[key] for key in kept}
     assert found[lost].judge == "rules-4+00000000"
     with serving(replying()) as address:
-        ended = livek12("judge", run.path, *how(address, "gamma"))
+        ended = livek12_here("judge", run.path, *how(address, "gamma"))
     assert ended.code == 0, ended.err
     assert f"by {RULES} and judge models (p2)" in ended.err
     assert {key: run.verdicts()[key] for key in kept} == {key: later[key] for key in kept}
@@ -277,12 +277,12 @@ def test_pictures_that_are_found_later_are_judged_by_the_same_command(run: RunFo
     run.amend(tasks=[task.model_copy(update={"data": "/nowhere"}) for task in run.spec().tasks])
     script = replying()
     with serving(script) as address:
-        first = livek12("judge", run.path, *how(address))
+        first = livek12_here("judge", run.path, *how(address))
         waiting = [verdict for verdict in run.verdicts().values() if verdict.waits]
         asked = len(script.seen)
         assert first.code == 1 and waiting, first.err
         assert all("--data" in verdict.reason for verdict in waiting)
-        second = livek12("judge", run.path, "--data", data, *how(address))
+        second = livek12_here("judge", run.path, "--data", data, *how(address))
     assert second.code == 0, second.err
     assert len(script.seen) > asked
     assert all(verdict.state == "graded" for verdict in run.verdicts().values())

@@ -12,7 +12,7 @@ import pytest
 from livek12.core.run_folder import RunFolder
 from tests.engines.scripted_server import error, serving
 from tests.judges.llm.judge_server import JudgeScript
-from tests.scripts.command import livek12
+from tests.scripts.command import livek12_here
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ DRE = {"type": "DRE", "step": "so it is 4", "reason": "2 + 3 is 5"}
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data") / "sample"
-    assert livek12("build", "sample", "--out", folder).code == 0
+    assert livek12_here("build", "sample", "--out", folder).code == 0
     return folder
 
 
@@ -41,7 +41,7 @@ def run(sample: Path, tmp_path: Path) -> Path:
     row = {"question_id": asked.id, "model": "qwen3-8b", "response": f"{STEP} Then so it is 4. {answers}"}
     (tmp_path / "recorded.jsonl").write_text(json.dumps(row))
     how = ("--engine", "replay", "--task", "livek12", "--data", sample, "--limit", 1, "--out", tmp_path / "run")
-    assert livek12("generate", "--model", tmp_path / "recorded.jsonl", *how).code == 0
+    assert livek12_here("generate", "--model", tmp_path / "recorded.jsonl", *how).code == 0
     return tmp_path / "run"
 
 
@@ -65,7 +65,7 @@ def panel(run: Path, **critiques: Sequence[Any]) -> Path:
 
 
 def metrics(run: Path, profile: str) -> dict[str, Any]:
-    ended = livek12("score", run, "--profile", profile, "--json")
+    ended = livek12_here("score", run, "--profile", profile, "--json")
     assert ended.code == 0, ended.err
     found: dict[str, Any] = json.loads(ended.out)["tasks"]["livek12"]["metrics"]
     return {name: metric["value"] for name, metric in found.items()}
@@ -73,7 +73,7 @@ def metrics(run: Path, profile: str) -> dict[str, Any]:
 
 def test_recorded_critiques_reach_the_scores_of_both_profiles_and_the_page(run: Path) -> None:
     critics = panel(run, gpt=[[LAE]], claude=[[LAE, DRE]], kimi=["hm", []], qwen=[[DRE]])
-    ended = livek12("judge", run, "--judge", critics)
+    ended = livek12_here("judge", run, "--judge", critics)
     assert ended.code == 0, ended.err
     assert "4 requests, 4,000 tokens in, 40 out, cost 0.0044" in ended.err
     (row,) = RunFolder.open(run).rows()
@@ -87,26 +87,26 @@ def test_recorded_critiques_reach_the_scores_of_both_profiles_and_the_page(run: 
     release = metrics(run, "release")
     # Steps listed: one, two, none. A third keeps the process half, two thirds keep the outcome half.
     assert (release["PES"], release["OES"]) == (pytest.approx(100 / 3), pytest.approx(50))
-    assert livek12("report", run).code == 0
+    assert livek12_here("report", run).code == 0
     page = (run / "report.html").read_text()
     assert "unfounded assumption (LAE) 0.67, step that does not follow (DRE) 0.33" in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; nobody said so" in page
     assert "Suppose that &lt;b&gt;x&lt;/b&gt; is even." in page
-    assert livek12("judge", run, "--again", "--no-audit", "--judge", critics).code == 0
+    assert livek12_here("judge", run, "--again", "--no-audit", "--judge", critics).code == 0
     assert metrics(run, "article")["PES"] is None
 
 
 def test_too_few_critiques_leave_the_reasoning_unaudited_and_nobody_is_asked_again(run: Path) -> None:
     critics = panel(run, gpt=["no"] * 3, claude=["{}"], kimi=[[]])
-    ended = livek12("judge", run, "--judge", critics)
+    ended = livek12_here("judge", run, "--judge", critics)
     assert ended.code == 0, "all have had their say"
     assert any("1 of 3 critiques, 2 needed" in line for line in ended.warnings)
     (row,) = RunFolder.open(run).rows()
     assert row.verdict and row.verdict.correct and row.verdict.process is None
     assert "claude: no readable reply in 1" in str(row.verdict.process_ungraded)
-    assert livek12("report", run).code == 0
+    assert livek12_here("report", run).code == 0
     assert "Reasoning not audited: 1 of 3 critiques, 2 needed" in (run / "report.html").read_text()
-    assert "0 requests" in livek12("judge", run, "--judge", critics).err
+    assert "0 requests" in livek12_here("judge", run, "--judge", critics).err
 
 
 def test_a_request_that_a_judge_refuses_is_final_and_one_that_it_loses_is_not(run: Path) -> None:
@@ -115,9 +115,9 @@ def test_a_request_that_a_judge_refuses_is_final_and_one_that_it_loses_is_not(ru
         script = JudgeScript(lambda name, before, body, refusal=refusal: refusal)  # type: ignore[misc]
         with serving(script) as address:
             how = ("--judge-engine", "openai", "--judge-engine-args", f"base_url={address},max_retries=0")
-            first = livek12("judge", run, "--again", "--judge", f"zz-{status}", *how)
+            first = livek12_here("judge", run, "--again", "--judge", f"zz-{status}", *how)
             asked = len(script.seen)
-            second = livek12("judge", run, "--judge", f"zz-{status}", *how)
+            second = livek12_here("judge", run, "--judge", f"zz-{status}", *how)
         assert (first.code, second.code) == (code, code), first.err
         assert any(f"answered {status}: context too long" in line for line in first.warnings)
         assert sum(f"family of zz-{status} is not known" in line for line in first.warnings) == 1

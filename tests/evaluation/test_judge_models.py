@@ -23,7 +23,7 @@ from livek12.judges.jury import JudgeOptions
 from livek12.judges.llm.spec import EVERY_ANSWER
 from tests.engines.scripted_server import Reply, serving
 from tests.judges.llm.judge_server import options, replying, text_of
-from tests.scripts.command import livek12
+from tests.scripts.command import livek12_here
 
 
 def test_only_what_the_rules_leave_open_is_asked_and_asked_once(run: RunFolder) -> None:
@@ -84,11 +84,11 @@ def test_judges_that_see_everything_are_asked_about_all_and_the_rules_are_not_he
     labels = [{"question_id": row.question.id, "task": row.task, "correct": True} for row in rows["all"]]
     file = run.path.parent / "labels.jsonl"
     file.write_text("".join(json.dumps(label) + "\n" for label in labels), encoding="utf-8")
-    ended = livek12("study", "methods", run.path, "--labels", file)
+    ended = livek12_here("study", "methods", run.path, "--labels", file)
     assert ended.code == 2 and "is judged in" in ended.errors[0], "each benchmark has a way of its own"
     own = [label for label in labels if label["task"] == labels[0]["task"]]
     file.write_text("".join(json.dumps(label) + "\n" for label in own), encoding="utf-8")
-    ended = livek12("study", "methods", run.path, "--labels", file)
+    ended = livek12_here("study", "methods", run.path, "--labels", file)
     assert ended.code == 0 and f"of {len(own):.1f} labelled answers" in ended.out
 
 
@@ -97,7 +97,7 @@ def test_a_study_of_prompts_refuses_judges_that_saw_only_what_was_open(run: RunF
         marking.judge(run, options=options(address))
     with pytest.raises(UserError, match="judge it with `--judge-scope all`"):
         require_every_answer({"open": list(run.rows())})
-    ended = livek12("study", "sensitivity", run.path, run.path)
+    ended = livek12_here("study", "sensitivity", run.path, run.path)
     assert ended.code == 2 and "--judge-scope all" in ended.errors[0]
 
 
@@ -199,7 +199,7 @@ def test_killed_while_judging_it_goes_on_where_it_stopped(run: RunFolder) -> Non
                 time.sleep(0.002)
             child.send_signal(signal.SIGKILL)
             child.wait()
-        ended = livek12(*command[3:])
+        ended = livek12_here(*command[3:])
     assert ended.code == 0, ended.err
     assert all(v.state == "graded" for v in run.verdicts().values())
     stored = Counter(str(v.key) for v in _lines(run.path))

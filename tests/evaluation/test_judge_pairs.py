@@ -122,7 +122,7 @@ def test_every_line_gets_its_line_and_the_run_goes_on(tmp_path: Path) -> None:
         {"id": "k", "gold": "1", "response": 1}, {"id": "1", **good}, {"id": 1, **good}, {"id": "z", **good},
     ]  # fmt: skip
     source, target = write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
-    ended = livek12("judge-pairs", source, target)
+    ended = livek12_here("judge-pairs", source, target)
     out = read(target)
     assert ended.code == 1, ended.err
     assert "19 bad rows" in ended.out
@@ -133,7 +133,7 @@ def test_every_line_gets_its_line_and_the_run_goes_on(tmp_path: Path) -> None:
     assert {row["decided_by"] for row in bad} == {"input"}
     assert all(row["reason"].startswith("line ") and "\n" not in row["reason"] for row in bad)
     assert [row for row in out if "id 'a' of line 1" in row["reason"]]
-    again = livek12("judge-pairs", source, target)
+    again = livek12_here("judge-pairs", source, target)
     assert (again.code, again.out) == (1, ended.out)
     assert read(target) == out
 
@@ -206,7 +206,7 @@ def test_killed_again_and_again_it_decides_all_once_in_order(tmp_path: Path) -> 
         child.wait()
         with target.open("ab") as torn:
             torn.write(b'{"id": "r')
-    assert livek12("judge-pairs", source, target, "--no-cache").code == 0
+    assert livek12_here("judge-pairs", source, target, "--no-cache").code == 0
     judge_file(source, whole, RULES)
     assert target.read_bytes() == whole.read_bytes()
     assert [row["id"] for row in read(target)] == [f"r{n}" for n in range(1000)]
@@ -276,7 +276,7 @@ def test_an_endpoint_that_is_not_there_leaves_all_pairs_open(tmp_path: Path) -> 
     ]
     source, target = write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
     args = "base_url=http://127.0.0.1:9/v1,timeout=1,max_retries=1,backoff=0.01"
-    ended = livek12("judge-pairs", source, target, "--judge", "alpha", "--judge-engine-args", args)
+    ended = livek12_here("judge-pairs", source, target, "--judge", "alpha", "--judge-engine-args", args)
     assert ended.code == 1, ended.err
     out = read(target)
     assert len(out) == 50

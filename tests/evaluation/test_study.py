@@ -19,7 +19,7 @@ from livek12.evaluation.studies.human import human_agreement
 from livek12.evaluation.studies.labels import Label, fit_labels
 from livek12.evaluation.studies.stability import sentences as ranking
 from livek12.evaluation.studies.stability import stability
-from tests.scripts.command import livek12
+from tests.scripts.command import livek12_here
 
 MODELS = ("GLM 5.1", "GPT-5.5")
 
@@ -28,18 +28,18 @@ MODELS = ("GLM 5.1", "GPT-5.5")
 def runs(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     paper, folder = shared_data / "gaokao2026_math", tmp_path_factory.mktemp("study")
     questions = paper / "reviewed" / "2026-national-i-math.jsonl"
-    assert livek12("build", "livek12", "--source", questions, "--out", folder / "data").code == 0
+    assert livek12_here("build", "livek12", "--source", questions, "--out", folder / "data").code == 0
     found = {}
     for model in MODELS:
         found[model] = folder / model.replace(" ", "_")
         file = paper / "responses" / f"{model}.2026-national-i-math.jsonl"
         how = ("--from", "jsonl", "--task", "livek12_text_only", "--data", folder / "data", "--out", found[model])
-        assert livek12("import-responses", file, *how).code == 0
+        assert livek12_here("import-responses", file, *how).code == 0
     return found
 
 
 def study(*args: object) -> Any:
-    ended = livek12("study", *args, "--json")
+    ended = livek12_here("study", *args, "--json")
     assert ended.code == 0, ended.err
     return json.loads(ended.out)
 
@@ -53,7 +53,7 @@ def test_agreement_with_recorded_grades_and_with_two_of_them_turned(
     assert (found["labelled"], found["decided"], found["undecided"]) == (19, 15, 4)
     assert found["accuracy"] == 1
     assert (found["accuracy_low"], found["accuracy_high"]) == (15 / 19, 1)
-    said = livek12("study", "agreement", runs["GPT-5.5"], "--labels", file).out.splitlines()
+    said = livek12_here("study", "agreement", runs["GPT-5.5"], "--labels", file).out.splitlines()
     assert said[0].startswith(
         "GPT-5.5 beside the labels: of 19 labelled answers the run decided 15, 15 of them as the person did (100.0 %,"
     )
@@ -100,7 +100,7 @@ def test_ranking_and_intra_judge_on_real_runs(runs: dict[str, Path], tmp_path: P
     ],
 )
 def test_wrong_use_is_one_line(runs: dict[str, Path], args: tuple[str, ...], line: str) -> None:
-    ended = livek12("study", *(runs["GPT-5.5"] if arg == "RUN" else arg for arg in args))
+    ended = livek12_here("study", *(runs["GPT-5.5"] if arg == "RUN" else arg for arg in args))
     assert ended.code == 2
     assert len(ended.errors) == 1
     assert line in ended.errors[0]

@@ -216,6 +216,7 @@ def test_logs_hold_no_picture(chat: Sitting) -> None:
         assert not re.search(r"base64|[A-Za-z0-9+/]{400}", text)
 
 
+@pytest.mark.release
 def test_its_command_line_runs_the_sample(sample_data: str, tiny_qwen25_vl: Path, tmp_path: Path) -> None:
     needs("decord", "qwen_vl_utils")
     # Beside a CPU build of torch the index's torchvision needs mending before anything imports it.

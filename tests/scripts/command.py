@@ -7,7 +7,6 @@ import io
 import os
 import subprocess
 import sys
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,9 +63,6 @@ def livek12_here(*args: object) -> Ended:
             cli.main()
         except SystemExit as end:
             code = int(end.code or 0)
-        except BaseException:
-            traceback.print_exc()
-            code = 1
         finally:
             sys.argv = before
             progress.quiet = quiet

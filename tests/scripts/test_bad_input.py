@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -16,7 +13,9 @@ import pytest
 
 from livek12.core.run_folder import RunFolder
 from tests.endpoint import oracle_at, serving
-from tests.scripts.command import Ended, livek12
+from tests.hub import Hub
+from tests.hub_client import Client
+from tests.scripts.command import Ended, livek12, livek12_here
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data") / "sample"
-    assert livek12("build", "sample", "--out", folder).code == 0
+    assert livek12_here("build", "sample", "--out", folder).code == 0
     return folder
 
 
@@ -36,7 +35,7 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def run(data: Path, url: str, out: Path, *more: object, task: str = "livek12_text_image_en") -> Ended:
     how = ("--model", "oracle", "--engine", "openai", "--engine-args", f"base_url={url},max_retries=0")
-    return livek12("run", "--task", task, "--data", data, *how, "--out", out, *more)
+    return livek12_here("run", "--task", task, "--data", data, *how, "--out", out, *more)
 
 
 def states(out: Path) -> dict[str, str]:
@@ -90,7 +89,7 @@ def test_wrong_use_is_one_line_and_exit_2(
         "--out": str(tmp_path / "run"),
     }
     options |= dict(zip(args[::2], (arg.replace("{here}", str(here)) for arg in args[1::2]), strict=True))
-    ended = livek12("run", *(piece for pair in options.items() for piece in pair))
+    ended = livek12_here("run", *(piece for pair in options.items() for piece in pair))
     assert ended.code == 2, ended
     assert len(ended.errors) == 1
     assert said.replace("{here}", str(here)) in ended.errors[0]
@@ -131,7 +130,7 @@ def test_a_corrupt_picture_costs_its_question_alone(content: bytes, sample: Path
     (broken,) = [question for question, state in found.items() if state == "failed"]
     assert ended.code == 1
     assert any(broken in line and "image" in line for line in ended.warnings), ended.err
-    assert livek12("validate", data).code == 1
+    assert livek12_here("validate", data).code == 1
 
 
 def test_a_question_without_a_key_is_ungraded_and_the_mark_an_interval(
@@ -227,54 +226,56 @@ def test_the_key_of_an_endpoint_is_never_written_down(sample: Path, oracle: str,
     hidden = oracle.replace("://", f"://us:{secret}@") + f"?api-key={secret}"
     args = f"base_url={hidden},api_key={secret}"
     how = ("--model", "oracle", "--engine", "openai", "--engine-args", args, "--limit", 1)
-    ended = livek12("run", "--task", "livek12_text_only_en", "--data", sample, *how, "--out", tmp_path / "run")
+    ended = livek12_here("run", "--task", "livek12_text_only_en", "--data", sample, *how, "--out", tmp_path / "run")
     assert ended.code == 0 and secret not in ended.err + ended.out
     assert RunFolder.open(tmp_path / "run").spec().engine_args["base_url"] == oracle
     assert not [file for file in (tmp_path / "run").iterdir() if secret in file.read_text()]
 
 
+class Other(BaseHTTPRequestHandler):
+    """Answers everything alike."""
+
+    body = ""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        self.wfile.write(self.body.encode() * (self.command != "HEAD"))
+
+    do_HEAD = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing on stderr."""
+
+
+@pytest.fixture(scope="module")
+def told_of_another(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, str]]:
+    """A client whose Hub is no Hub, and that one's address."""
+    folder = tmp_path_factory.mktemp("other")
+    hub = Hub(folder / "hub")
+    with serving(Other) as hub.url, Client(hub, folder / "home") as client:
+        yield client, hub.url
+
+
 @pytest.mark.parametrize(
     "body", ['{"hello": "world"}', "[1, 2]", "null", "<html>log in</html>", '{"id": "org/x", "sha": 7}']
 )
-def test_what_is_no_hub_is_called_that(body: str, sample: Path, tmp_path: Path) -> None:
-    class Other(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body.encode() * (self.command != "HEAD"))
-
-        do_HEAD = do_GET
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Says nothing on stderr."""
-
-    script = (
-        "import contextlib, sys\n"
-        "from livek12.scripts import cli\n"
-        "for line in sys.argv[1:]:\n"
-        "    sys.argv = ['livek12', *line.split()]\n"
-        "    with contextlib.suppress(SystemExit):\n"
-        "        cli.main()\n"
-    )
-    lines = (
+def test_what_is_no_hub_is_called_that(
+    body: str, sample: Path, told_of_another: tuple[Client, str], tmp_path: Path
+) -> None:
+    client, url = told_of_another
+    Other.body = body
+    for line in (
         "tasks --data org/x",
         f"build livek12 --source hub --out {tmp_path}/a",
         f"build sample --base org/x --out {tmp_path}/b",
         f"dedup {sample} --against org/x --out {tmp_path}/c.jsonl",
         f"publish {sample} --repo org/x",
         f"publish {sample} --repo org/x --dry-run",
-    )
-    with serving(Other) as url:
-        hub = {"HF_ENDPOINT": url, "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": "hf_x", "HF_HOME": str(tmp_path / "home")}
-        environment = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"} | hub
-        done = subprocess.run(
-            [sys.executable, "-c", script, *lines], capture_output=True, text=True, check=True, env=environment
-        )
-    assert "Traceback" not in done.stderr, done.stderr
-    errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
-    assert len(errors) == len(lines)
-    assert not [line for line in errors if f"what answers at {url} is no Hub" not in line], errors
+    ):
+        (error,) = client.livek12(*line.split()).errors
+        assert f"what answers at {url} is no Hub" in error
 
 
 def test_a_full_folder_for_temporary_files_is_not_laid_at_the_door_of_out(
@@ -307,13 +308,13 @@ def test_what_is_wrong_is_found_before_a_model_is_loaded(sample: Path, tmp_path:
         (("tag", sample, "--flows", *how), "proposed in the drafts of an ingested folder"),
         (("ingest", tmp_path / "none.pdf", "--parser", "m@transformers", "--out", tmp_path / "out"), "no such file"),
     ):
-        (line,) = livek12(*args).errors
+        (line,) = livek12_here(*args).errors
         assert said in line
 
 
 def test_papers_of_which_none_can_be_read_lead_nowhere(tmp_path: Path) -> None:
     (tmp_path / "text.pdf").write_text("hello")
-    ended = livek12("ingest", tmp_path / "text.pdf", "--out", tmp_path / "out")
+    ended = livek12_here("ingest", tmp_path / "text.pdf", "--out", tmp_path / "out")
     assert ended.code == 1
     assert "no paper was ingested" in ended.err
     assert "review" not in ended.out + ended.err
@@ -322,7 +323,7 @@ def test_papers_of_which_none_can_be_read_lead_nowhere(tmp_path: Path) -> None:
 def test_recorded_answers_are_read_and_not_asked_for(sample: Path, tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_text('{"question_id": "en_sample_math_0001", "response": "A"}\n')
     args = ("--task", "livek12_text_only_en", "--data", sample, "--out", tmp_path / "run")
-    ended = livek12("import-responses", tmp_path / "one.jsonl", *args)
+    ended = livek12_here("import-responses", tmp_path / "one.jsonl", *args)
     assert ended.code == 1
     assert "reading answers: 11/11" in ended.err and "10 answers are not in what was recorded" in ended.err
     assert "ask" not in ended.err

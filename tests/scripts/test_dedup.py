@@ -16,7 +16,7 @@ from livek12.dataset_builders.duplicates.search import IN_FOLDER, Found, search
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft, Figure, IngestedPaper
 from livek12.dataset_builders.ingest.folder import Folder
 from tests.dataset_builders.pictures import picture
-from tests.scripts.command import livek12
+from tests.scripts.command import livek12_here
 
 BAG = "A bag holds 3 red and 5 blue marbles. Two are drawn without looking. How likely is it that both are red?"
 LINE = "The line y = 2x + 1 meets the circle around the origin with radius 4 in two points. How far apart are they?"
@@ -60,7 +60,7 @@ def rows(tmp_path: Path) -> str:
 
 
 def test_the_command_from_rows_to_pairs(rows: str, tmp_path: Path) -> None:
-    ended = livek12("dedup", rows, "--out", tmp_path / "pairs.jsonl", "--json")
+    ended = livek12_here("dedup", rows, "--out", tmp_path / "pairs.jsonl", "--json")
     assert ended.code == 0, ended.err
     said = json.loads(ended.out)
     assert {name: said[name] for name in ("questions", "against", "duplicates", "variants", "open", "decided")} == {
@@ -78,7 +78,7 @@ def test_the_command_from_rows_to_pairs(rows: str, tmp_path: Path) -> None:
         ("q4", "q1", "other numbers"),
         ("q4", "q3", "other numbers"),
     }
-    bad = livek12("dedup", tmp_path / "nowhere.jsonl", "--out", tmp_path / "pairs.jsonl")
+    bad = livek12_here("dedup", tmp_path / "nowhere.jsonl", "--out", tmp_path / "pairs.jsonl")
     assert bad.code == 2
     assert len(bad.errors) == 1
     assert "nowhere.jsonl" in bad.errors[0]
@@ -86,7 +86,7 @@ def test_the_command_from_rows_to_pairs(rows: str, tmp_path: Path) -> None:
 
 def test_a_row_that_cannot_be_read_is_said_and_the_others_go_on(tmp_path: Path) -> None:
     listed = source(tmp_path / "rows.jsonl", [row("q1", BAG), row("q2", ""), row("q3", BAG)])
-    ended = livek12("dedup", listed, "--out", tmp_path / "pairs.jsonl")
+    ended = livek12_here("dedup", listed, "--out", tmp_path / "pairs.jsonl")
     assert ended.code == 1
     assert [line for line in ended.err.splitlines() if "q2" in line and "left out" in line]
     assert len(pairs_in(tmp_path / "pairs.jsonl")) == 1

@@ -14,7 +14,8 @@ from livek12.core.errors import UserError
 from livek12.core.run_folder import RunFolder
 from livek12.engines.small_model import fetch_small_model
 from livek12.scripts.commands.demo import MAX_TOKENS
-from tests.scripts.command import COMMAND, livek12, livek12_here
+from tests.scripts.command import COMMAND, Ended, livek12, livek12_here
+from tests.scripts.watched import Watched, can_watch, watched
 
 
 def on_a_terminal(*args: object) -> str:
@@ -48,28 +49,42 @@ def test_the_report_is_a_link_on_a_terminal_and_a_path_elsewhere(data: Path, tmp
 @pytest.mark.slow
 def test_the_demo_asks_what_it_can_see_and_ends_briefly(tmp_path: Path) -> None:
     pytest.importorskip("xllamacpp")
-    cache = tmp_path / "cache" / "livek12"
-    cache.mkdir(parents=True)
+    cache = tmp_path / "home" / ".cache"
+    models = cache / "livek12"
+    models.mkdir(parents=True)
     try:
         kept = Path(os.environ.get("LIVEK12_TEST_CACHE") or Path.home() / ".cache" / "livek12-tests")
         model = fetch_small_model(kept)
     except UserError as error:
         pytest.skip(str(error))
-    (cache / model.name).symlink_to(model)
-    for _ in range(2):
-        ended = livek12("demo", "--limit", 1, cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"), PATH="/nowhere")
-        assert ended.code == 0, ended.err
-        rows = {row.task: row for row in RunFolder.open(tmp_path / "demo" / "run").rows()}
-        assert set(rows) == {"livek12_en", "kmmmu", "cfe_text", "mdk12"}
-        assert not [row for row in rows.values() if row.question.images or row.response is None]
-        assert max(row.response.completion_tokens or 0 for row in rows.values() if row.response) <= MAX_TOKENS
-        lines = ended.out.strip().splitlines()
-        assert lines[0].split()[:2] == ["task", "questions"]
-        assert [line.split()[0] for line in lines[2:6]] == list(rows)
-        assert lines[6] == "report: demo/run/report.html"
-        assert re.match(
-            r"next, a model that you serve .*: \S*cli\.py run --task livek12_en --data demo/data ", lines[-1]
-        )
-        assert len(lines) <= 10
-    assert "asking: " not in ended.err, "the answers are stored"
+    (models / model.name).symlink_to(model)
+    ended = livek12("demo", "--limit", 1, cwd=tmp_path, XDG_CACHE_HOME=str(cache), PATH="/nowhere")
+    assert ended.code == 0, ended.err
+    rows = {row.task: row for row in RunFolder.open(tmp_path / "demo" / "run").rows()}
+    assert set(rows) == {"livek12_en", "kmmmu", "cfe_text", "mdk12"}
+    assert not [row for row in rows.values() if row.question.images or row.response is None]
+    assert max(row.response.completion_tokens or 0 for row in rows.values() if row.response) <= MAX_TOKENS
+    lines = ended.out.strip().splitlines()
+    assert lines[0].split()[:2] == ["task", "questions"]
+    assert [line.split()[0] for line in lines[2:6]] == list(rows)
+    assert lines[6] == "report: demo/run/report.html"
+    assert re.match(r"next, a model that you serve .*: \S*cli\.py run --task livek12_en --data demo/data ", lines[-1])
+    assert len(lines) <= 10
+    _again(tmp_path, lines)
     assert livek12("report", tmp_path / "demo" / "run").code == 0, "its data set is the one that was asked"
+
+
+def _again(folder: Path, lines: list[str]) -> None:
+    """The model is served anew, the answers are stored; where the machine can watch it, it asks no other machine."""
+    ended: Ended | Watched
+    if can_watch():
+        ended = livek12("demo", "--limit", 1, cwd=folder, XDG_CACHE_HOME=str(folder / "home" / ".cache"))
+    else:
+        ended = watched(folder, "demo", "--limit", 1, cwd=folder)
+        assert ended.reached == []
+        assert not [
+            file for file in ended.left if not file.startswith(("home/.cache/livek12/", "home/.cache/huggingface/"))
+        ]
+    assert ended.code == 0, ended.err
+    assert ended.out.strip().splitlines()[:7] == lines[:7]
+    assert "asking: " not in ended.err, "the answers are stored"

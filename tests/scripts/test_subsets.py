@@ -17,14 +17,13 @@ from livek12.dataset_builders.proposals.subsets import reviewed
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
 from livek12.dataset_builders.writing.membership import read_members
 from tests.dataset_builders.subset_questions import make_run
-from tests.scripts.command import Ended
-from tests.scripts.command import livek12_here as livek12
+from tests.scripts.command import Ended, livek12_here
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("subsets") / "sample"
-    assert livek12("build", "sample", "--out", folder).code == 0
+    assert livek12_here("build", "sample", "--out", folder).code == 0
     return folder
 
 
@@ -59,11 +58,11 @@ def decide(file: Path, decisions: dict[str, str], by: str = "Kim") -> None:
 
 
 def propose(name: str, sample: Path, out: Path, *more: object) -> Ended:
-    return livek12("subsets", "propose", name, "--data", sample, "--out", out, *more)
+    return livek12_here("subsets", "propose", name, "--data", sample, "--out", out, *more)
 
 
 def test_list_names_every_subset_and_criterion() -> None:
-    shown = livek12("subsets", "list").out
+    shown = livek12_here("subsets", "list").out
     assert all(name in shown for name in SUBSETS)
     assert all(criterion.name in shown for subset in SUBSETS.values() for criterion in subset.criteria)
 
@@ -123,12 +122,12 @@ def test_a_build_takes_reviewed_members_only(tmp_path: Path) -> None:
         for n in range(3)
     ]
     source.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in exam))
-    assert livek12("build", "livek12", "--source", source, "--out", tmp_path / "plain").code == 0
+    assert livek12_here("build", "livek12", "--source", source, "--out", tmp_path / "plain").code == 0
     assert propose("complex_layout", tmp_path / "plain", sheet).code == 0
     ids = [row["id"] for row in rows(sheet)]
     assert sorted(ids) == [row["id"] for row in exam]
     decide(sheet, {ids[0]: "accept", ids[1]: "reject"})
-    built = livek12("build", "livek12", "--source", source, "--subsets", sheet, "--out", tmp_path / "reviewed")
+    built = livek12_here("build", "livek12", "--source", source, "--subsets", sheet, "--out", tmp_path / "reviewed")
     assert built.code == 0, built.err
     assert "waiting for a person: 1 proposal (1 complex_layout)" in built.out
     members = load_questions(tmp_path / "reviewed", ["complex_layout"], "livek12")
@@ -155,10 +154,10 @@ def test_two_reviewers(sample: Path, tmp_path: Path) -> None:
     ids = [row["id"] for row in rows(tmp_path / "kim.csv")][:4]
     decide(tmp_path / "kim.csv", dict(zip(ids, ["accept", "accept", "reject", "reject"], strict=True)))
     decide(tmp_path / "lee.csv", dict(zip(ids, ["accept", "reject", "reject", "reject"], strict=True)), by="Lee")
-    shown = livek12("subsets", "status", tmp_path / "kim.csv", tmp_path / "lee.csv")
+    shown = livek12_here("subsets", "status", tmp_path / "kim.csv", tmp_path / "lee.csv")
     assert "both decided 4, alike 3, both accepted 1, only one decided 0; Cohen's kappa 0.500" in shown.out
     assert f"disputed: {ids[1]}" in shown.out
-    read = json.loads(livek12("subsets", "status", tmp_path / "kim.csv", "--json").out)
+    read = json.loads(livek12_here("subsets", "status", tmp_path / "kim.csv", "--json").out)
     assert (read["counts"]["complex_layout"]["accepted"], read["counts"]["complex_layout"]["rejected"]) == (2, 2)
 
 
@@ -243,7 +242,7 @@ def test_hard_from_recorded_answers(sample: Path, korean: list[Question], tmp_pa
                 lines.append({"id": question.id, "response": f"\\boxed{{{key if n in right else other}}}"})
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
         how = ("--from", "jsonl", "--task", "kmmmu", "--data", sample, "--out", tmp_path / name)
-        livek12("import-responses", file, *how)
+        livek12_here("import-responses", file, *how)
         runs.append(str(tmp_path / name))
     ended = propose("hard", sample, tmp_path / "hard.csv", "--runs", ",".join(runs))
     assert ended.code == 0, ended.err
@@ -326,13 +325,13 @@ def test_mini_is_drawn_and_covers(sample: Path, tmp_path: Path) -> None:
     assert {point for q in full if q.id in drawn for point in q.knowledge_points} == points
     assert "seed 3" in rows(tmp_path / "mini.csv")[0]["made_by"]
     again = ("build", "sample", "--subsets", tmp_path / "mini.csv", "--out", tmp_path / "with")
-    assert livek12(*again).code == 0
+    assert livek12_here(*again).code == 0
     members = load_questions(tmp_path / "with", ["mdk12_mini"], "mdk12")
     assert {question.id for question in members} >= drawn, "a draw needs nobody's word"
     told = [member for member in read_members(tmp_path / "with") if member.subset == "mini"]
     assert {member.how for member in told} == {"proposed"}
     assert all("share 0.5, seed 3" in member.made_by for member in told)
-    assert livek12("validate", tmp_path / "with").code == 0
+    assert livek12_here("validate", tmp_path / "with").code == 0
 
 
 @pytest.mark.parametrize(

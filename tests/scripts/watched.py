@@ -57,7 +57,11 @@ def can_watch() -> str:
 
 
 def watched(
-    folder: Path, *args: object, meanwhile: Callable[[subprocess.Popen[str]], None] | None = None, **environment: str
+    folder: Path,
+    *args: object,
+    meanwhile: Callable[[subprocess.Popen[str]], None] | None = None,
+    cwd: Path = ROOT,
+    **environment: str,
 ) -> Watched:
     """Runs a command of livek12 to its end, in a home of its own.
 
@@ -65,6 +69,7 @@ def watched(
         folder: where home, temporary files and the log go.
         args: of the command.
         meanwhile: called while it runs; then it is told to end.
+        cwd: where it runs.
         environment: set for it.
     """
     if why := can_watch():
@@ -78,7 +83,7 @@ def watched(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            cwd=ROOT,
+            cwd=cwd,
             env={**_surroundings(), **places, **environment},
             start_new_session=True,
         )

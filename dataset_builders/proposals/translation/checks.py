@@ -29,7 +29,7 @@ _PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:\\?%)?")
 _UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
 _WORDS = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
 _SCALED = re.compile(
-    r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[十百千万]*亿|[十百千]*万|十(?!字)|百(?!分)|千(?![克米瓦焦赫伏帕安])"
+    r"(?<!\d)(?P<number>\d++(?:\.\d++)?+)\s*+(?P<unit>[十百千万]*亿|[十百千]*万|十(?!字)|百(?!分)|千(?![克米瓦焦赫伏帕安])"
     r"|(?:hundred|thousand|million|billion)\b)",
     re.IGNORECASE,
 )

@@ -11,7 +11,7 @@ from livek12.core.errors import UserError
 from livek12.judges.llm.families import families_of
 from livek12.judges.llm.shipped import FOLDER, shipped_panels
 from livek12.judges.llm.spec import parse_judge
-from tests.scripts.command import livek12
+from tests.scripts.command import livek12_here
 
 NAMES = sorted(file.stem for file in FOLDER.glob("*.yaml"))
 
@@ -70,8 +70,8 @@ def test_what_is_refused_in_one_line(text: str, engine: str, problem: str) -> No
 
 
 def test_tasks_lists_the_panels() -> None:
-    shown = livek12("tasks", "--judges")
-    told = json.loads(livek12("tasks", "--judges", "--json").out)
+    shown = livek12_here("tasks", "--judges")
+    told = json.loads(livek12_here("tasks", "--judges", "--json").out)
     assert [panel["name"] for panel in told] == ["small", "large"]
     for panel in told:
         assert f"panel:{panel['name']}" in shown.out
