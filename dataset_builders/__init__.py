@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from livek12.core.records import Page, Question
+    from livek12.dataset_builders.reading.naming import Given
     from livek12.dataset_builders.writing.data_set import BuildReport
 
 
@@ -26,6 +27,7 @@ def build(
     withdraw: Path | None = None,
     keep: Callable[[Question | Page], bool] = lambda record: True,
     base_answers: str = "",
+    given: Given | None = None,
 ) -> BuildReport:
     """Builds the data set of a benchmark, or of all in one.
 
@@ -41,13 +43,15 @@ def build(
         withdraw: a list of questions of `base` to withdraw, see `releases.read_withdrawals`.
         base_answers: the data set with the answers that `base` holds back, where it holds some back.
         keep: whether a record that was read goes into the data set; default all.
+        given: what the keys of the source mean, and which of them are meant to be left out.
 
     Raises:
-        UserError: unknown benchmark, nothing to read, or `out` cannot be written.
+        UserError: unknown benchmark, nothing to read, text or pictures would be lost, or `out` cannot be written.
     """
     from livek12.dataset_builders.building import build as run
+    from livek12.dataset_builders.reading.naming import NOTHING
 
-    return run(benchmark, source, out, hosts, subsets, step, base, withdraw, keep, base_answers)
+    return run(benchmark, source, out, hosts, subsets, step, base, withdraw, keep, base_answers, given or NOTHING)
 
 
 def validate(folder: Path, step: Callable[[], None] = lambda: None) -> list[str]:

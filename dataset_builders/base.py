@@ -7,6 +7,7 @@ line in the log, with its file, line and id, and the rest goes on; nothing is dr
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
@@ -34,12 +35,14 @@ class Log:
         skipped: one line a row that is left out.
         notes: one line a thing worth knowing about what is kept.
         unread: names of columns that have no place in a question.
+        lost: how many rows hold text or a picture in such a column, by its name.
     """
 
     read: int = 0
     skipped: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
+    lost: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Log) -> None:
         """Takes in what was logged elsewhere after this."""
@@ -47,11 +50,12 @@ class Log:
         self.skipped += other.skipped
         self.notes += other.notes
         self.unread |= other.unread
+        self.lost += other.lost
 
     def take(self) -> Log:
         """What was logged so far, which is logged here no longer."""
-        taken = Log(self.read, self.skipped, self.notes, self.unread)
-        self.read, self.skipped, self.notes, self.unread = 0, [], [], set()
+        taken = Log(self.read, self.skipped, self.notes, self.unread, self.lost)
+        self.read, self.skipped, self.notes, self.unread, self.lost = 0, [], [], set(), Counter()
         return taken
 
     def skip(self, where: str, id: str | None, reason: object) -> None:

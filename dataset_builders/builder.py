@@ -7,18 +7,22 @@ and `citation.bib` where there is something to cite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from livek12.core.records import Page, Question
-from livek12.dataset_builders.base import Log, PageKey, Records
+from livek12.dataset_builders.base import BadRow, Log, PageKey, Records
 from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.licences import stated_licence
-from livek12.dataset_builders.reading.making import to_questions
-from livek12.dataset_builders.reading.pictures import find_pages
+from livek12.dataset_builders.reading.making import UNFORESEEN, to_questions
+from livek12.dataset_builders.reading.naming import NOTHING, Given, Naming, headed
+from livek12.dataset_builders.reading.pictures import find_pages, unused_pictures
 from livek12.dataset_builders.reading.rows import SourceRow, source_root
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,10 @@ class Builder:
         pages: the page images of a source, from its files by paper and number; None where it has none.
         beside: reads, once a source, what else the rows need; can be pickled.
         other_files: names of files that hold no rows of questions.
+        keys: the keys of a row that `question` reads. With them, a key that a source names otherwise (`reading.names`)
+            comes by the name given here, and a build that would drop keys with text or pictures fails; without them,
+            rows come as they are.
+        rows: the rows, one a question, that a row of a form known here comes to; default: itself.
     """
 
     question: Callable[[SourceRow, Beside, Log], Question | None]
@@ -91,24 +99,36 @@ class Builder:
     pages: Callable[[Path, Mapping[PageKey, Path], ImageLoader, Log], Iterator[Page]] | None = None
     beside: Callable[[Path, Log], Any] | None = None
     other_files: tuple[str, ...] = ()
+    keys: frozenset[str] = frozenset()
+    rows: Callable[[SourceRow], Sequence[SourceRow]] = lambda row: [row]
 
 
 @dataclass(frozen=True)
 class _Maker:
-    """Makes the question of a row, given what stands beside all of them."""
+    """Makes the question of a row, given what stands beside all of them, and what its keys are called."""
 
     question: Callable[[SourceRow, Beside, Log], Question | None]
     beside: Beside
+    naming: Naming
 
     @property
     def loader(self) -> ImageLoader:
         return self.beside.images
 
     def __call__(self, row: SourceRow, log: Log) -> Question | None:
-        return self.question(row, self.beside, log)
+        return self.question(self.naming(row, log), self.beside, log)
 
 
-def read(builder: Builder, source: Path, log: Log, hosts: Collection[str] = ()) -> Records:
+def _one_a_question(rows: Iterable[SourceRow], builder: Builder) -> Iterator[SourceRow]:
+    """The rows of a source, one a question; what breaks the reading of a form is left for `question` to refuse."""
+    for row in headed(rows) if builder.keys else rows:
+        try:
+            yield from list(builder.rows(row))
+        except (BadRow, *UNFORESEEN):
+            yield row
+
+
+def read(builder: Builder, source: Path, log: Log, hosts: Collection[str] = (), given: Given = NOTHING) -> Records:
     """The pages, then the questions of a source: a file of rows (see `rows.SUFFIXES`), or a folder of them.
 
     Args:
@@ -116,16 +136,26 @@ def read(builder: Builder, source: Path, log: Log, hosts: Collection[str] = ()) 
         source: the file or folder to read.
         log: takes a line for each row that is left out.
         hosts: the only hosts that images may be fetched from, as HOST or HOST:PORT.
+        given: what whoever builds says of the source's keys.
 
     Raises:
         UserError: the source is not there or holds no rows.
     """
+    naming = Naming(builder.keys, given)
+    naming.check()
     root = source_root(source)
     loader, pages = ImageLoader(root, hosts), find_pages(root) if builder.pages else {}
     known = builder.beside(root, log) if builder.beside else None
     if builder.pages:
         yield from builder.pages(source, pages, loader, log)
-    make = _Maker(builder.question, Beside(loader, frozenset(pages), stated_licence(root), known))
-    yield from to_questions(source, make, log, other_files=builder.other_files)
+    make = _Maker(builder.question, Beside(loader, frozenset(pages), stated_licence(root), known), naming)
+    forms = partial(_one_a_question, builder=builder)
+    used: set[str] = set()
+    for question in to_questions(source, make, log, other_files=builder.other_files, forms=forms):
+        used.update(image.path or "" for image in (*question.images, *question.solution_images))
+        yield question
+    if unused := unused_pictures(root, used):
+        named = ", ".join(unused[:_SHOWN]) + ", …" * (len(unused) > _SHOWN)
+        log.note(source.name, None, f"pictures that no question has: {len(unused)} ({named})")
     if log.unread:
         log.note(source.name, None, f"columns with no place in a question: {', '.join(sorted(log.unread))}")

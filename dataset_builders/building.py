@@ -13,6 +13,7 @@ from pathlib import Path
 from livek12.core.errors import UserError
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import Log, Records
+from livek12.dataset_builders.reading.naming import NOTHING, Given, refuse_losses
 from livek12.dataset_builders.registry import builders
 from livek12.dataset_builders.sources import find_sources, layout_of, names, read_source
 from livek12.dataset_builders.writing.data_set import BuildReport, Carried, write
@@ -31,16 +32,19 @@ def build(
     withdraw: Path | None = None,
     keep: Callable[[Question | Page], bool] = lambda record: True,
     base_answers: str = "",
+    given: Given = NOTHING,
 ) -> BuildReport:
     """See `livek12.dataset_builders.build`."""
     log = Log()
-    given = [source] * bool(source) if isinstance(source, str) else source
-    only_withdraws = withdraw is not None and not given and benchmark in names()
-    places = {} if only_withdraws else find_sources(benchmark, given, log)
+    sources = [source] * bool(source) if isinstance(source, str) else source
+    only_withdraws = withdraw is not None and not sources and benchmark in names()
+    places = {} if only_withdraws else find_sources(benchmark, sources, log)
     older = _base(base, benchmark, withdraw, base_answers)
     layout = layout_of(benchmark, [name for name in builders() if name in places or older])
     several = len(places) > 1
-    records: Records = chain.from_iterable(_read(name, place, hosts, log, several) for name, place in places.items())
+    records: Records = chain.from_iterable(
+        _read(name, place, hosts, log, several, given) for name, place in places.items()
+    )
     members: list[MemberRow] = []
     records = filter(keep, _in_subsets(records, subsets, log, members))
     if older:
@@ -49,10 +53,15 @@ def build(
     return write(benchmark, records, layout, out, log, step, shown or benchmark, Carried(older, base, members))
 
 
-def _read(benchmark: str, source: Path, hosts: Collection[str], log: Log, several: bool) -> Records:
-    """The records of one benchmark; where there are several, what is said of their rows names the benchmark."""
+def _read(benchmark: str, source: Path, hosts: Collection[str], log: Log, several: bool, given: Given) -> Records:
+    """The records of one benchmark; where there are several, what is said of their rows names the benchmark.
+
+    Raises:
+        UserError: text or pictures of the source would be lost, which is known once all of it is read.
+    """
     own = Log()
-    yield from read_source(benchmark, source, own, hosts)
+    yield from read_source(benchmark, source, own, hosts, given)
+    refuse_losses(source, own)
     log.read += own.read
     before = f"{benchmark}: " * several
     log.skipped += [before + line for line in own.skipped]

@@ -13,6 +13,7 @@ from livek12.core.errors import UserError
 from livek12.dataset_builders import builder, sample
 from livek12.dataset_builders.base import Log, Records
 from livek12.dataset_builders.builder import Layout
+from livek12.dataset_builders.reading.naming import NOTHING, Given
 from livek12.dataset_builders.reading.rows import hub_snapshot
 from livek12.dataset_builders.registry import builder_of, builders
 from livek12.dataset_builders.writing.layouts import merged
@@ -38,9 +39,9 @@ def layout_of(data_set: str, benchmarks: Collection[str]) -> Layout:
     return builder_of(data_set).layout
 
 
-def read_source(name: str, source: Path, log: Log, hosts: Collection[str]) -> Records:
+def read_source(name: str, source: Path, log: Log, hosts: Collection[str], given: Given = NOTHING) -> Records:
     """The records of a benchmark's source, or the sample; see `builder.read`."""
-    return sample.read(log) if name == SAMPLE else builder.read(builder_of(name), source, log, hosts)
+    return sample.read(log) if name == SAMPLE else builder.read(builder_of(name), source, log, hosts, given)
 
 
 def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, Path]:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from livek12.core.records import CHOICE_TYPES
 from livek12.core.text import squeezed
-from livek12.dataset_builders.benchmarks.kmmmu.korean_keys import plain_label
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys import Entry
 from livek12.dataset_builders.ingest.kinds import settled
 from livek12.dataset_builders.ingest.subjects import subject_of
+from livek12.dataset_builders.reading.choice_keys import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
 
 _LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")

@@ -10,7 +10,7 @@ import re
 
 from livek12.core.records import Language, Option
 from livek12.core.text import CIRCLED
-from livek12.dataset_builders.benchmarks.kmmmu.korean_keys import plain_label
+from livek12.dataset_builders.reading.choice_keys import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
 
 _CIRCLED = CIRCLED[:10]

@@ -38,6 +38,8 @@ class Origin:
     licence: str | None = None
 
 
+_ARROW = re.compile(r"->|→|›|»")
+_SHORTEST_PATH = 2
 _POINTS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:分|점|points?|pts?)?\s*", re.IGNORECASE)
 _NUMBER_LIST = re.compile(r"\[? ?(\d+(?:\.\d+)?(?: ?[ ,;] ?\d+(?:\.\d+)?)*) ?\]?")
 _WHOLE = re.compile(r"\s*(\d{1,19})(?:\.0+)?\s*(?:년|年)?\s*")
@@ -70,6 +72,43 @@ def texts_of(data: Data, *keys: str) -> list[str]:
     if not all(isinstance(value, str | int | float) for value in values):
         raise BadRow(f"{_named(data, keys)} holds something that is not a text")
     return [text for value in values if (text := as_text(value).strip())]
+
+
+def joined_of(data: Data, *keys: str, by: str = "\n\n") -> str:
+    """A text as it is; the texts of a list in one, each once."""
+    value = stated(data, *keys)
+    return (
+        text_of(data, *keys) if isinstance(value, str | int | float) else by.join(dict.fromkeys(texts_of(data, *keys)))
+    )
+
+
+def points_and_parts(data: Data) -> tuple[float | None, list[Any]]:
+    """The points of a question and of its parts: `points` is a number, or a list with those of each part."""
+    value, parts = stated(data, "points"), numbers_of(data, "part_points")
+    each = numbers_of(data, "points") if isinstance(value, list) or (isinstance(value, str) and "[" in value) else []
+    if not each:
+        return points_of(data, "points"), parts
+    marks = [points_of({"points": one}, "points") for one in each]
+    if None in marks:
+        raise BadRow("points holds what is not a number of points")
+    total = sum(mark for mark in marks if mark is not None)
+    return total, parts or (marks if len(marks) > 1 else [])
+
+
+def scheme_of(data: Data) -> str:
+    """A marking scheme as a text: what earns points, a line each; of several schemes one behind the other."""
+    given = parse_list(stated(data, "marking"))
+    schemes = given if any(isinstance(scheme, list) for scheme in given) else [given]
+    texts = ["\n".join(f"- {as_text(line).strip()}" for line in parse_list(scheme) if line) for scheme in schemes]
+    return "\n\nor\n\n".join(text for text in texts if text)
+
+
+def knowledge_of(data: Data) -> tuple[list[str], list[str]]:
+    """The knowledge points, and the path to the first one where they come as paths (algebra -> equations -> roots)."""
+    entries = pieces_of(data, "knowledge_points")
+    paths = [[piece.strip() for piece in _ARROW.split(entry) if piece.strip()] for entry in entries]
+    points = [path[-1] if len(path) > _SHORTEST_PATH else entry for path, entry in zip(paths, entries, strict=True)]
+    return list(dict.fromkeys(points)), next((path for path in paths if len(path) > _SHORTEST_PATH), [])
 
 
 def pieces_of(data: Data, *keys: str) -> list[str]:
@@ -134,7 +173,8 @@ def units_of(data: Data) -> list[str]:
     units = parse_list(stated(data, "part_units", "unit"))
     if not all(unit is None or isinstance(unit, str) for unit in units):
         raise BadRow("part_units holds something that is not a text")
-    return [(unit or "").strip() for unit in units]
+    given = [(unit or "").strip() for unit in units]
+    return given if any(given) else []
 
 
 def review_of(data: Data, published_by: str | None) -> Review:

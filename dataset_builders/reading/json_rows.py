@@ -1,8 +1,8 @@
 """Reads the rows of a JSON file one after the other, in bounded memory.
 
 Contract: the rows are the elements of the top-level list, or of a list named in `LISTS` in a top-level object, whose
-other members are the context of the rows behind them. A file that breaks off gives what came before and one problem;
-a row may be `MAX_ROW` characters long.
+other members are the context of the rows behind them; an object without such a list is one row if it asks something. A
+file that breaks off gives what came before and one problem; a row may be `MAX_ROW` characters long.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.lines import BadLine
+from livek12.dataset_builders.reading.names import OURS, spelled
 
 LISTS = frozenset({"example", "examples", "data", "rows", "questions", "items", "train", "test", "validation"})
 """What the list of rows is called where it is a member of an object."""
@@ -27,12 +28,16 @@ _ENDS = {"[": "]", "{": "}"}
 
 @dataclass(frozen=True)
 class Element:
-    """A row as it stands in the file: its text, what that says, the line it begins at, and its context."""
+    """A row as it stands in the file: its text, what that says, the line it begins at, and its context.
+
+    `alone`: it is the whole file.
+    """
 
     line: int
     text: str
     data: Any
     context: dict[str, Any]
+    alone: bool = False
 
 
 def read_json(file: Path) -> Iterator[Element | BadLine]:
@@ -56,11 +61,21 @@ def _rows(text: _Text) -> Iterator[Element]:
         yield from (Element(line, text.last, row, {}) for line, row in text.elements())
     elif text.peek() == "{":
         context: dict[str, Any] = {}
+        members: dict[str, Any] | None = {}
+        pieces = []
         for _, name in text.elements(keys=True):
             if name in LISTS and text.peek() == "[":
+                members = None
                 yield from (Element(line, text.last, row, context) for line, row in text.elements())
-            elif not isinstance(value := text.value(), list | dict):
+                continue
+            value = text.value()
+            if not isinstance(value, list | dict):
                 context[name] = value
+            if members is not None:
+                members[name] = value
+                pieces.append(text.last)
+        if members and any(OURS.get(name, name) == "question" for name in map(spelled, members)):
+            yield Element(1, " ".join([*members, *pieces]), members, {}, alone=True)
 
 
 class _Text:

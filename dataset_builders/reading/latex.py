@@ -23,6 +23,7 @@ _N_COMMAND_NAMES = """
 """
 _N_COMMANDS = frozenset(_N_COMMAND_NAMES.split())
 _SEPARATOR = re.compile(r"\\\\|\\(n[A-Za-z]*)(\s?[).．、:）：])?")
+_BOXED = r"\boxed{"
 _RELATIONS = frozenset({"ne", "ni"})
 _CONTROLS = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r"}
 _DAMAGED = re.compile(r"[\a\b\v\f](?=[A-Za-z])|([\t\n\r])([A-Za-z]+)")
@@ -95,3 +96,16 @@ def restore_newlines(text: str) -> str:
         return "\n" + match[0][2:]
 
     return _SEPARATOR.sub(replace, text)
+
+
+def unboxed(text: str) -> str:
+    r"""What stands in a `\boxed{…}` that is all of a text; any other text as it is."""
+    begin = text.strip().removeprefix(_BOXED)
+    if begin == text.strip() or not begin.endswith("}"):
+        return text
+    depth = 1
+    for position, character in enumerate(begin):
+        depth += (character == "{") - (character == "}")
+        if depth == 0:
+            return begin[:-1].strip() if position == len(begin) - 1 else text
+    return text

@@ -8,7 +8,7 @@ addresses) is settled here, in their order.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from livek12.core.process import cores
 from livek12.core.records import Image, Question
 from livek12.dataset_builders.base import BadRow, Log, UniqueIds
+from livek12.dataset_builders.reading.absences import absences
 from livek12.dataset_builders.reading.images import FileBytes, ImageLoader
 from livek12.dataset_builders.reading.rows import SourceRow, read_rows
 from livek12.dataset_builders.reading.soundness import problems
@@ -33,7 +34,7 @@ CHUNK_ROWS, CHUNK_BYTES = 64, 4 << 20
 """What a process is given at once, and the size of a piece of what it gives back."""
 _LARGEST = 99_999
 _LONGEST_ID, _LONGEST_TEXT = 200, 1_000_000
-_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class Maker(Protocol):
@@ -66,7 +67,14 @@ class Made:
     taken: dict[str, str] = field(default_factory=dict)
 
 
-def to_questions(source: Path, make: Maker, log: Log, *, other_files: Collection[str] = ()) -> Iterator[Question]:
+def to_questions(
+    source: Path,
+    make: Maker,
+    log: Log,
+    *,
+    other_files: Collection[str] = (),
+    forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]] = lambda rows: rows,
+) -> Iterator[Question]:
     """The question of each row of a source with a unique id; a row that gives none is logged.
 
     Args:
@@ -74,12 +82,13 @@ def to_questions(source: Path, make: Maker, log: Log, *, other_files: Collection
         make: makes the questions.
         log: takes what is said of the rows.
         other_files: names of files that hold no rows of questions.
+        forms: gives the rows one a question, where the source's are not.
 
     Raises:
         UserError: the source is not there or holds no file of a known kind, or a process ended.
     """
     ids = UniqueIds()
-    for before, made in _in_order(make, _read(source, other_files)):
+    for before, made in _in_order(make, _read(source, other_files, forms)):
         log.add(before)
         if made is None:
             continue
@@ -100,10 +109,12 @@ def to_questions(source: Path, make: Maker, log: Log, *, other_files: Collection
     make.loader.report(log, source.name)
 
 
-def _read(source: Path, other_files: Collection[str]) -> Iterator[tuple[Log, SourceRow | None]]:
+def _read(
+    source: Path, other_files: Collection[str], forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]]
+) -> Iterator[tuple[Log, SourceRow | None]]:
     """The rows, each with what was logged on the way to it; at last what was logged behind them."""
     log = Log()
-    for row in read_rows(source, log, other_files=other_files):
+    for row in forms(read_rows(source, log, other_files=other_files)):
         yield log.take(), row
     yield log, None
 
@@ -165,12 +176,14 @@ def _made(make: Maker, row: SourceRow, taken: dict[str, str] | None = None) -> M
     try:
         if (made := make(row, log)) is not None:
             question = _sound(_agreeing(_checked(made), row, log))
+            for absence in absences(question):
+                log.note(row.where, question.id, absence)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         log.skip(row.where, _row_id(row), f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
     except BadRow as error:
         log.skip(row.where, _row_id(row), error)
-    except _UNFORESEEN as error:  # a hostile row must not end the build
+    except UNFORESEEN as error:  # a hostile row must not end the build
         log.skip(row.where, _row_id(row), f"it cannot be read ({type(error).__name__}: {error})")
     return Made(question, row.where, _row_id(row) if taken else None, log, taken or {})
 

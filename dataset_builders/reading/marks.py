@@ -18,23 +18,62 @@ _INLINE = re.compile(
 )
 """A picture written into a text, in Markdown or HTML."""
 
+_NAMED = re.compile(r"[\[<]\s*(?:image|img|figure|fig|picture|그림|图)\s?[_.-]?\s?(\d{1,2})?\s*[\]>]", re.IGNORECASE)
+"""The place of a picture, by its number or as the next one: [figure1], <image 2>, [image]."""
+ABSENT = "[image]"
+"""Stands in a text for a picture that its source has a mark for and does not give."""
+_BETWEEN = "\x1e"
+
+
+def named_pictures(text: str) -> tuple[list[int], int]:
+    """The numbers of pictures that a text names, each once in its order, and how many it names without a number."""
+    found = [match[1] for match in _NAMED.finditer(text) if match[0] != IMAGE_MARK]
+    return list(dict.fromkeys(int(number) for number in found if number)), sum(number is None for number in found)
+
 
 def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:
     """Marks in place of the pictures written into a text, and all references in the order of their marks.
 
-    A mark that stands in the text already takes the next of `refs`; those that are left over come last.
+    A picture is written in Markdown or HTML, or named: by its number among `refs`, or as the next of them. A name that
+    comes again stays, its first place too. What `refs` do not have stays as it is written; those left over come last.
     """
-    waiting, ordered = list(refs), []
+    numbers, _ = named_pictures(text)
+    wanted = sorted(numbers) if len(numbers) == len(refs) else range(1, len(refs) + 1)
+    numbered = {number: ref for number, ref in zip(wanted, refs, strict=True) if number in numbers}
+    waiting = [ref for number, ref in zip(wanted, refs, strict=True) if number not in numbers]
+    ordered: list[object] = []
     pieces, done = [], 0
-    for match in re.finditer(rf"{re.escape(IMAGE_MARK)}|{_INLINE.pattern}", text, re.IGNORECASE):
-        inline = match[1] or match[2]
+    for match in re.finditer(rf"{re.escape(IMAGE_MARK)}|{_INLINE.pattern}|{_NAMED.pattern}", text, re.IGNORECASE):
+        inline, number = match[1] or match[2], int(match[3] or 0)
+        mark = IMAGE_MARK
         if inline:
             ordered.append(inline)
-            pieces += [text[done : match.start()], IMAGE_MARK]
-            done = match.end()
-        elif waiting:
+        elif number in numbered:
+            ordered.append(numbered.pop(number))
+            mark = f"{match[0]}{IMAGE_MARK}" if _comes_again(text, match) else IMAGE_MARK
+        elif number == 0 and waiting:
             ordered.append(waiting.pop(0))
-    return "".join([*pieces, text[done:]]), [*ordered, *waiting]
+        else:
+            continue
+        pieces += [text[done : match.start()], mark]
+        done = match.end()
+    return "".join([*pieces, text[done:]]), [*ordered, *numbered.values(), *waiting]
+
+
+def _comes_again(text: str, match: re.Match[str]) -> bool:
+    return match[0] in text[match.end() :]
+
+
+def take_all_inline(
+    question: str, options: Sequence[Option], refs: Sequence[object]
+) -> tuple[str, list[Option], list[object]]:
+    """As `take_inline`, of a question and then its options: a mark in an option takes what the question leaves."""
+    text, ordered = take_inline(_BETWEEN.join([question, *(option.text for option in options)]), refs)
+    if text.count(_BETWEEN) != len(options):  # a text with such characters of its own
+        text, ordered = take_inline(question, refs)
+        return text, list(options), ordered
+    stem, *texts = text.split(_BETWEEN)
+    return stem, [Option(label=o.label, text=t) for o, t in zip(options, texts, strict=True)], ordered
 
 
 def place_marks(
@@ -42,8 +81,7 @@ def place_marks(
 ) -> tuple[str, list[Option], list[Image], str | None]:
     """Makes the image marks of a question and its options agree with its images.
 
-    Images without a mark are put at the end of the question; marks without an image are taken out, the last
-    ones first.
+    Images without a mark are put at the end of the question; marks without an image, the last ones, become `ABSENT`.
 
     Returns:
         Question, options, images in the order of their marks, and what did not agree (None: nothing; a text
@@ -65,10 +103,10 @@ def place_marks(
         text = _keep_marks(option.text, kept)
         kept -= text.count(IMAGE_MARK)
         trimmed.append(Option(label=option.label, text=text))
-    change = f"{marks} image marks for {len(images)} images: the last {marks - len(images)} taken out"
+    change = f"{marks} image marks for {len(images)} images: the last {marks - len(images)} left as {ABSENT}"
     return _keep_marks(question, len(images)), trimmed, list(images), change
 
 
 def _keep_marks(text: str, count: int) -> str:
     pieces = text.split(IMAGE_MARK)
-    return IMAGE_MARK.join(pieces[: count + 1]) + "".join(pieces[count + 1 :])
+    return ABSENT.join([IMAGE_MARK.join(pieces[: count + 1]), *pieces[count + 1 :]])

@@ -8,18 +8,36 @@ formats it is known how they end, so that what was cut off shows without decodin
 from __future__ import annotations
 
 import io
+import os
 import re
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 
 from livek12.dataset_builders.base import BadRow, PageKey, one_line
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 MAX_PIXELS = 89_478_485
 """Pillow's own bound against decompression bombs; an A4 page at 600 dpi has 35 million."""
 MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM")
 _PAGE = re.compile(r"(.+)_0*([1-9]\d{0,4})\.(?:png|jpe?g|webp)", re.IGNORECASE)
 _MARKER, _SCAN, _END = 0xFF, 0xDA, b"\xff\xd9"
+
+
+def is_picture(file: Path) -> bool:
+    """Whether a file is named like a picture that can be read."""
+    return file.suffix.lower() in _SUFFIXES
+
+
+def unused_pictures(root: Path, used: Collection[str]) -> list[str]:
+    """The pictures below a source's folder, its pages apart, whose names are not among `used`."""
+    found = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "pages")
+        names = (name for name in sorted(files) if name not in used and is_picture(Path(name)))
+        found += [str(Path(folder, name).relative_to(root)) for name in names]
+    return found
 
 
 def find_pages(root: Path) -> dict[PageKey, Path]:

@@ -22,7 +22,7 @@ PARQUET_BATCH = 64
 PARQUET_BUFFER = 1 << 20
 """With buffering ahead (`pre_buffer`) a whole row group would be held instead."""
 _FETCHED = (*SUFFIXES, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".md", ".txt")
-Found = tuple[Any, str, Mapping[str, Any]]
+Found = tuple[Any, str, Mapping[str, Any], bool]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class SourceRow:
         number: its place among the rows of the file, from 1.
         where: file:line, for the log.
         context: what the file says of all its rows.
+        alone: whether it is the whole file.
+        found: what it held in its source, where `data` is not that any more.
+        form: who published rows of its form, where that is known.
     """
 
     data: dict[str, Any]
@@ -42,6 +45,14 @@ class SourceRow:
     number: int
     where: str
     context: Mapping[str, Any] = field(default_factory=dict)
+    alone: bool = False
+    found: Mapping[str, Any] | None = None
+    form: str = ""
+
+    @property
+    def as_found(self) -> Mapping[str, Any]:
+        """What the row held in its source, by the source's own keys."""
+        return self.data if self.found is None else self.found
 
     @property
     def id(self) -> str:
@@ -51,11 +62,11 @@ class SourceRow:
             BadRow: it has one that is neither a text nor a number.
         """
         id, index = self.data.get("id"), self.data.get("index")
-        if id is None or id == "":
+        if id is None or (isinstance(id, str) and not id.strip()):
             number = f"{self.number:04d}" if index in (None, "") or not isinstance(index, str | int) else index
             return f"{self.file.stem}_{number}"
         if isinstance(id, str | int):
-            return str(id)
+            return str(id).strip()
         raise BadRow(f"id is {type(id).__name__}, not a text")
 
 
@@ -114,10 +125,11 @@ def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> I
             if source.is_dir() and not any(file.resolve().is_relative_to(allowed) for allowed in roots(root)):
                 log.skip(name, None, "the link leads out of the source's folder")
                 continue
-            for number, (data, where, context) in enumerate(_READERS[file.suffix.lower()](file, name, log), start=1):
+            found = _READERS[file.suffix.lower()](file, name, log)
+            for number, (data, where, context, alone) in enumerate(found, start=1):
                 log.read += 1
                 if isinstance(data, dict):
-                    yield SourceRow(data, file, number, where, context)
+                    yield SourceRow(data, file, number, where, context, alone)
                 else:
                     log.skip(where, None, f"a row is an object, this is {type(data).__name__}")
         except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
@@ -154,7 +166,7 @@ def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
                 log.skip(where, None, f"not JSON: {error}")
                 continue
             if _has_utf8(text, data, where, log):
-                yield data, where, {}
+                yield data, where, {}, False
 
 
 def _json(file: Path, name: str, log: Log) -> Iterator[Found]:
@@ -164,7 +176,7 @@ def _json(file: Path, name: str, log: Log) -> Iterator[Found]:
             continue
         where = f"{name}:{item.line}"
         if _has_utf8(item.text, item.data, where, log):
-            yield item.data, where, item.context
+            yield item.data, where, item.context, item.alone
 
 
 def _table(file: Path, name: str, log: Log) -> Iterator[Found]:
@@ -173,7 +185,7 @@ def _table(file: Path, name: str, log: Log) -> Iterator[Found]:
             log.read += 1
             log.skip(f"{name}:{line}", row.id, row)
         else:
-            yield row, f"{name}:{line}", {}
+            yield row, f"{name}:{line}", {}, False
 
 
 def _parquet(file: Path, name: str, log: Log) -> Iterator[Found]:
@@ -193,7 +205,7 @@ def _parquet(file: Path, name: str, log: Log) -> Iterator[Found]:
                         log.read += 1
                         log.skip(where, None, data)
                     else:
-                        yield data, where, {}
+                        yield data, where, {}, False
     except (pa.ArrowException, OSError) as error:
         log.skip(f"{name}:{number + 1}", None, f"damaged Parquet ({error}); cannot be read from here on")
 

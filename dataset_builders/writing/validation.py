@@ -23,6 +23,7 @@ from livek12.core.features import columns, from_row, schema
 from livek12.core.questions import CARD, data_files, fingerprint, iter_batches, read_card
 from livek12.core.records import Image, Page, Question, Record
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, BadRow, PageKey, not_from_pages, one_line
+from livek12.dataset_builders.reading.absences import absences
 from livek12.dataset_builders.reading.pictures import check_image
 from livek12.dataset_builders.reading.soundness import problems
 from livek12.dataset_builders.writing.card import metadata_problems
@@ -105,6 +106,8 @@ class _Validator:
                 self._say(where, f"{problem}: it cannot be asked from config {PAGES}")
             for problem in problems(question, image_only):
                 self._say(where, problem)
+            for absence in () if image_only else absences(question):
+                self._say(where, absence)
             self._check_pictures(where, [*question.images, *question.answer_images, *question.solution_images])
             self._check_same(where, question.model_copy(update={"images": []}))
             yield question.id

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.errors import UserError
 from livek12.core.progress import tell
 from livek12.scripts import options
+
+if TYPE_CHECKING:
+    from livek12.dataset_builders.reading.naming import Given
 
 app = options.command()
 
@@ -17,7 +21,9 @@ app = options.command()
 @app.command(epilog=options.example("livek12 build livek12 --source my_exam.jsonl --out data/mine"))
 def build(
     benchmark: Annotated[str, typer.Argument(help="A benchmark such as livek12, all (in one data set), or sample.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the data set; an earlier build in it is replaced.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of the data set; an earlier build in it is replaced.")
+    ] = None,
     source: Annotated[
         list[str] | None,
         typer.Option(
@@ -48,11 +54,29 @@ def build(
         Path | None,
         typer.Option("--withdraw", help="CSV file of questions of --base to withdraw, with lines ID, REASON, RELEASE."),
     ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option("--map", help="YAML file of what the keys of the source mean, with lines THEIR_KEY: OUR_KEY."),
+    ] = None,
+    drop: Annotated[
+        str, typer.Option("--drop", help="Keys of the source that are meant to be left out, with commas between them.")
+    ] = "",
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Show the first questions as they would be, and write nothing.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Build a data set (Parquet and a card) from a source."""
     from livek12.core.progress import Progress
     from livek12.dataset_builders import build as make
+    from livek12.dataset_builders.reading.naming import read_given
+
+    given = read_given(names, drop)
+    if preview:
+        _preview(benchmark, source or [], allow_host or [], given, as_json)
+        return
+    if out is None:
+        raise UserError("build needs --out: the folder of the data set; --preview shows the first questions instead")
 
     with Progress(f"building {benchmark}") as progress:
         report = make(
@@ -65,6 +89,7 @@ def build(
             base,
             withdraw,
             base_answers=base_answers,
+            given=given,
         )
     if as_json:
         typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=1))
@@ -72,4 +97,17 @@ def build(
         for line in report.lines():
             tell(line)
     if report.skipped:
+        raise typer.Exit(1)
+
+
+def _preview(benchmark: str, source: list[str], hosts: list[str], given: Given, as_json: bool) -> None:
+    from livek12.dataset_builders.preview import preview as look
+
+    found = look(benchmark, source, hosts, given)
+    if as_json:
+        typer.echo(json.dumps(found.as_json(), ensure_ascii=False, indent=1))
+    else:
+        for line in found.lines():
+            tell(line)
+    if found.lost:
         raise typer.Exit(1)

@@ -21,9 +21,9 @@ from tests.dataset_builders.pictures import picture
 
 GOOD = {"id": "good", "set": "en_2603", "subject": "math", "question": "What is 1 + 1?", "answer": ["2"]}
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "not-a-number": ({"point_value": float("nan")}, "point_value nan is not a number of points"),
+    "not-a-number": ({"point_value": float("nan")}, "points nan is not a number of points"),
     "infinite": ({"point_value": float("-inf")}, "is not a number of points"),
-    "negative": ({"point_value": -3}, "point_value -3 is not a number of points"),
+    "negative": ({"point_value": -3}, "points -3 is not a number of points"),
     "beyond-any-float": ({"point_value": 10**400}, "is not a number of points"),
     "part-nan": ({"part_points": [float("nan")]}, "part_points holds what is not a number of points"),
     "part-negative": ({"part_points": [-1]}, "part_points holds what is not a number of points"),

@@ -31,6 +31,14 @@ UPSTREAM = "analogyai/CFE_Benchmark"
 PROVENANCE, SOURCES = "PROVENANCE.csv", "SOURCES.csv"
 _PUBLISHED_ID = re.compile(r"[0-9a-f]{64}")
 _PUBLISHED_KEYS = {"question", "answer", "short_answer_value", "short_answer_type", "reasoning_flow"}
+KEYS = frozenset(
+    {
+        *("id", "index", "question", "answer", "reasoning_flow", "part_units", "points", "review", "source"),
+        *("source_url", "url", "licence", "upstream_id"),
+        *(f"short_answer_{part}" for part in ("value", "variable", "description", "type")),
+    }
+)
+"""What is read of a row, by the published names and ours."""
 Provenance = Mapping[tuple[str, str], Mapping[str, str]]
 
 
@@ -74,14 +82,14 @@ def _question(row: SourceRow, provenance: Provenance, loader: ImageLoader, log: 
         reasoning_flow=_flow(data, row, log),
         attributes=Attributes(topic=topic),
         part_units=units_of(data),
-        points=points_of(data, "points", "point_value"),
+        points=points_of(data, "points"),
         review=review_of(data, UPSTREAM if _is_published(row) else None),
         source=source_of({"source_url": origin.get("source_url"), **data}, _licence(origin)),
     )
 
 
 def _is_published(row: SourceRow) -> bool:
-    return bool(_PUBLISHED_ID.fullmatch(row.id)) and row.data.keys() >= _PUBLISHED_KEYS
+    return bool(_PUBLISHED_ID.fullmatch(row.id)) and row.as_found.keys() >= _PUBLISHED_KEYS
 
 
 def _licence(origin: Mapping[str, str]) -> str | None:
@@ -159,4 +167,5 @@ BUILDER = Builder(
     month="2026-02",
     beside=_provenance,
     other_files=(PROVENANCE, SOURCES),
+    keys=KEYS,
 )

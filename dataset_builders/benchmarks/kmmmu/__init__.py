@@ -9,22 +9,23 @@ they stand.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
 
 from livek12.core.question_types import CHOICE, FREE, kind_of, settle
 from livek12.core.records import CHOICE_TYPES, Attributes, Flags, Language, Option, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey
-from livek12.dataset_builders.benchmarks.kmmmu.korean_keys import chosen, label_only, plain_label
 from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
+from livek12.dataset_builders.reading.choice_keys import chosen, label_only, plain_label
 from livek12.dataset_builders.reading.fields import (
     LANGUAGES,
     Data,
     Origin,
+    joined_of,
     numbers_of,
     pieces_of,
-    points_of,
+    points_and_parts,
     review_of,
+    scheme_of,
     source_of,
     stated,
     text_of,
@@ -35,12 +36,12 @@ from livek12.dataset_builders.reading.fields import (
 )
 from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.latex import restore
-from livek12.dataset_builders.reading.marks import place_marks, take_inline
+from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
+from livek12.dataset_builders.reading.options import options_of
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import (
     count_blanks,
     parse_list,
-    parse_object,
     split_blanks,
     split_options,
     split_parts,
@@ -49,30 +50,16 @@ from livek12.dataset_builders.reading.text import (
 
 UPSTREAM, LICENCE = "HAERAE-HUB/KMMMU", "CC BY-NC 4.0"
 CLICK = "rladmstn1714/CLIcK"
-ALIASES = {
-    "image_link": "images",
-    **dict.fromkeys(("image_links", "image", "image_path", "image_paths", "image_url", "image_urls"), "images"),
-    **dict.fromkeys(("korean_specific", "korea_specific", "is_korea_specific"), "is_korean_specific"),
-    **dict.fromkeys(("is_hard", "hard_subset"), "hard"),
-    **dict.fromkeys(("score", "point_value", "point"), "points"),
-    **dict.fromkeys(("exam_name", "source_exam", "test_name"), "exam"),
-    **dict.fromkeys(("exam_year",), "year"),
-    **dict.fromkeys(("macro_category", "macro"), "macro_subject"),
-    **dict.fromkeys(("task_type", "cognitive_task"), "task"),
-    **dict.fromkeys(("modality", "image_type", "visual_type"), "visual_modality"),
-    **dict.fromkeys(("choices",), "options"),
-    **dict.fromkeys(("explanation", "rationale"), "solution"),
-    **dict.fromkeys(("subset",), "subsets"),
-}
-"""Other names of a column, in lower case with underscores."""
-_READ = {
-    *("id", "paragraph", "question", "answer", "question_type", "language", "subject", "category", "number"),
-    *("difficulty", "topic", "knowledge_points", "taxonomy", "part_points", "part_units", "unit", "review", "source"),
-    *("source_url", "url", "licence", "license", "upstream_id", "release", "paper_id", "page_numbers", "removed_in"),
-    *ALIASES.values(),
-}
-_NUMBERED = re.compile(r"\s*[(（]?\s*[①⑴1A]")
-"""How numbered options begin; (가) and ㄱ in them name what the question is about."""
+KEYS = frozenset(
+    {
+        *("id", "passage", "question", "answer", "question_type", "language", "subject", "category", "number", "index"),
+        *("images", "options", "points", "part_points", "part_units", "solution", "marking", "knowledge_points"),
+        *("taxonomy", "difficulty", "topic", "year", "exam", "subsets", "hard", "is_korean_specific", "macro_subject"),
+        *("task", "visual_modality", "review", "source", "source_url", "url", "licence", "upstream_id", "release"),
+        *("paper_id", "page_numbers", "removed_in"),
+    }
+)
+"""What is read of a row, by our names."""
 _PUBLISHED = {"question", "answer", "question_type", "image_link"}
 _CLICK = {"id", "paragraph", "question", "choices", "answer"}
 
@@ -83,19 +70,18 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     Raises:
         BadRow: it is none.
     """
-    data = _named(row.data)
-    log.unread.update(data.keys() - _READ)
-    return _question(data, row, _origin(row, beside.licence), beside.images, log)
+    return _question(row.data, row, _origin(row, beside.licence), beside.images, log)
 
 
 def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, log: Log) -> Question:
-    parts = [restore(text_of(data, key)) for key in ("paragraph", "question")]
-    text, refs = take_inline("\n\n".join(part for part in parts if part), parse_list(data.get("images")))
+    listed, are_bare = options_of(data.get("options"), letters=False)
+    parts = [restore(text_of(data, key)) for key in ("passage", "question")]
+    whole = "\n\n".join(part for part in parts if part)
+    text, listed, refs = take_all_inline(whole, listed, parse_list(data.get("images")))
     images = [loader.load(ref, row.file.parent) for ref in refs]
     if not (text or images):
         raise BadRow("it has no question")
-    raw_type = text_of(data, "question_type") or None
-    listed, are_bare = _listed(data.get("options"))
+    raw_type = joined_of(data, "question_type", by=", ") or None
     kind = kind_of(raw_type) or (CHOICE if listed else None)
     key = [restore(entry) for entry in texts_of(data, "answer")]
     if kind == "multiple_choice" and len(key) == 1 and re.fullmatch(r"[1-9]{2,9}", key[0]):
@@ -117,6 +103,7 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
     text, options, images, change = place_marks(text, options, images)
     if change:
         log.note(row.where, row.id, change)
+    points, part_points = points_and_parts(data)
     return Question(
         id=row.id,
         benchmark="kmmmu",
@@ -132,10 +119,10 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
         page_numbers=numbers_of(data, "page_numbers"),
         number=text_of(data, "number") or None,
         answer=answer,
-        part_points=numbers_of(data, "part_points"),
+        part_points=part_points,
         part_units=units_of(data),
-        solution=restore(text_of(data, "solution")) or None,
-        points=points_of(data, "points"),
+        solution="\n\n".join(filter(None, (restore(joined_of(data, "solution")), scheme_of(data)))) or None,
+        points=points,
         knowledge_points=pieces_of(data, "knowledge_points"),
         taxonomy=texts_of(data, "taxonomy"),
         difficulty=text_of(data, "difficulty") or None,
@@ -146,31 +133,21 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
             macro_subject=text_of(data, "macro_subject") or None,
             task=text_of(data, "task") or None,
             visual_modality=text_of(data, "visual_modality") or None,
-            topic=text_of(data, "topic") or None,
+            topic=joined_of(data, "topic", by="; ") or None,
         ),
-        exam=text_of(data, "exam") or None,
+        exam=joined_of(data, "exam", by="; ") or None,
         removed_in=text_of(data, "removed_in") or None,
         review=review_of(data, origin.published_by),
         source=source_of(data, origin.licence),
     )
 
 
-def _named(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with the usual names of its columns; of two that mean the same, the first that holds something."""
-    named: dict[str, Any] = {}
-    for key, value in data.items():
-        name = re.sub(r"[\s-]+", "_", str(key).strip().lower())
-        name = ALIASES.get(name, name)
-        if stated(named, name) is None:
-            named[name] = value
-    return named
-
-
 def _origin(row: SourceRow, licence: str | None) -> Origin:
     """Who published rows of this form; the set without pictures was published in folders that may state a licence."""
-    if row.data.keys() >= _PUBLISHED and re.search(r"객관식|주관식|서술형", str(row.data["question_type"])):
+    found = row.as_found
+    if found.keys() >= _PUBLISHED and re.search(r"객관식|주관식|서술형", str(found["question_type"])):
         return Origin(UPSTREAM, LICENCE)
-    return Origin(CLICK, licence) if row.data.keys() == _CLICK else Origin()
+    return Origin(CLICK, licence) if found.keys() == _CLICK else Origin()
 
 
 def _options(text: str, key: Sequence[str]) -> tuple[str, list[Option]]:
@@ -183,24 +160,6 @@ def _options(text: str, key: Sequence[str]) -> tuple[str, list[Option]]:
         if options and (guess is names or not key or any(chosen(entry, options) for entry in key)):
             return stem, options
     return text, []
-
-
-def _listed(given: object) -> tuple[list[Option], bool]:
-    """Options in a column of their own, and whether they came without labels.
-
-    They are a list of texts (with labels in them or not), of {label, text}, or an object of label → text.
-    """
-    value = parse_object(given)
-    if isinstance(value, Mapping):
-        return [Option(label=plain_label(str(label)), text=str(text)) for label, text in value.items() if text], False
-    texts = parse_list(value)
-    if texts and all(isinstance(text, Mapping) and {"label", "text"} <= text.keys() for text in texts):
-        return [Option(label=plain_label(str(text["label"])), text=str(text["text"])) for text in texts], False
-    if not all(isinstance(text, str | int | float) for text in texts):
-        raise BadRow("options holds something that is not a text")
-    written = [restore(str(text)) for text in texts]
-    bare = unlabelled(written) if written and _NUMBERED.match(written[0]) else written
-    return [Option(label=str(place), text=text) for place, text in enumerate(bare, start=1)], bare == written
 
 
 def _choice_key(key: list[str], labels: list[list[str] | None], options: Sequence[Option]) -> list[str]:
@@ -244,7 +203,7 @@ def _language(data: Data) -> Language:
 
 def _click_subject(row: SourceRow) -> str:
     """The subject that the file of a choice set is named for (Economy_KIIP → economy)."""
-    return row.file.stem.split("_")[0].lower() if row.data.keys() == _CLICK else ""
+    return row.file.stem.split("_")[0].lower() if row.as_found.keys() == _CLICK else ""
 
 
 def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
@@ -256,5 +215,9 @@ def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
 
 
 BUILDER = Builder(
-    question, Layout(own_tables("default", "hard", "korean_specific"), _tables), hub=UPSTREAM, month="2026-04"
+    question,
+    Layout(own_tables("default", "hard", "korean_specific"), _tables),
+    hub=UPSTREAM,
+    month="2026-04",
+    keys=KEYS,
 )

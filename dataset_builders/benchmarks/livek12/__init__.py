@@ -9,29 +9,38 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from livek12.core.question_types import CHOICE, FREE, kind_of, settle
-from livek12.core.records import CHOICE_TYPES, Language, Option, Page, Question
+from livek12.core.records import CHOICE_TYPES, Attributes, Image, Language, Option, Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
 from livek12.dataset_builders.benchmarks.livek12 import gaokao, reviewed
 from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
+from livek12.dataset_builders.reading.choice_keys import chosen
 from livek12.dataset_builders.reading.fields import (
+    LANGUAGES,
     Data,
     Origin,
+    joined_of,
+    knowledge_of,
     numbers_of,
     pieces_of,
-    points_of,
+    points_and_parts,
     review_of,
+    scheme_of,
     source_of,
     text_of,
     texts_of,
     units_of,
+    whole_of,
 )
 from livek12.dataset_builders.reading.images import ImageLoader
-from livek12.dataset_builders.reading.latex import restore
-from livek12.dataset_builders.reading.marks import place_marks, take_inline
+from livek12.dataset_builders.reading.latex import restore, unboxed
+from livek12.dataset_builders.reading.marks import place_marks, take_all_inline, take_inline
+from livek12.dataset_builders.reading.naming import Naming
+from livek12.dataset_builders.reading.options import options_of
 from livek12.dataset_builders.reading.rows import SourceRow, read_rows
 from livek12.dataset_builders.reading.text import (
     count_blanks,
@@ -45,17 +54,6 @@ from livek12.dataset_builders.reading.text import (
     unlabelled,
 )
 
-KEYS = {
-    "题型": "question_type",
-    "分值": "point_value",
-    "题目": "question",
-    "答案": "answer",
-    "解答": "solution",
-    "图像": "images",
-    "考点": "knowledge_points",
-    "学科": "subject",
-}
-"""Chinese keys of older local files, and the English ones that replaced them."""
 SUBJECTS = {"数学": "math", "物理": "physics", "化学": "chemistry", "生物": "biology", "mathematics": "math"}
 _SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
 SUBSETS = {"long_reason": "long_horizon"}
@@ -64,13 +62,28 @@ UPSTREAM, LICENCE = "Shawn-wxh/livek12bench", "CC BY-NC 4.0"
 _KNOWN_SUBJECTS = {*SUBJECTS.values()}
 _LANGUAGE_RELEASE = re.compile(r"(?:^|[^A-Za-z])(zh|en|ko)[_-](\d{4})(?!\d)")
 _PUBLISHED_ID = re.compile(r"(?:zh|en)_(\d{4})_[a-z]+_\d+")
-_PASSED_ON = ("paper_id", "year", "exam", "difficulty", "translation_of", "removed_in")
-"""Keys that mean here what they mean in `Question`."""
-_READ = {
-    *("id", "set", "subject", "question_type", "point_value", "question", "answer", "solution", "images"),
-    *("subset", "knowledge_points", "language", "number", "licence", "license", "source", "source_url", "url"),
-    *("upstream_id", "review", "options", "unit", "part_units", "part_points", "page_numbers", "taxonomy", *_PASSED_ON),
-}
+KEYS = frozenset(
+    {
+        *("id", "index", "set", "release", "subject", "topic", "question_type", "question_type_raw", "points"),
+        *("passage", "question", "answer", "solution", "marking", "images", "solution_images", "options", "subsets"),
+        *("knowledge_points", "taxonomy", "language", "number", "licence", "source", "source_url", "url"),
+        *(
+            "upstream_id",
+            "review",
+            "part_units",
+            "part_points",
+            "page_numbers",
+            "paper_id",
+            "year",
+            "exam",
+            "difficulty",
+        ),
+        *("translation_of", "removed_in", "visual_modality"),
+    }
+)
+"""What is read of a row, by our names."""
+_CHINESE = frozenset("题型 分值 题目 答案 解答 图像 考点 学科".split())
+"""Keys of older local files, which are Chinese whatever else they are in."""
 _CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-j](?:[\s,，、;；.()（）\[\]]*[A-Ja-j])*[\s.。)）\]]*")
 _LONGEST_NAME = 32
 
@@ -81,9 +94,17 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     Raises:
         BadRow: it is none.
     """
-    data, origin = _upstream(row), _origin(row, beside.licence)
-    log.unread.update(data.keys() - _READ)
-    return _question(data, row, origin, beside.pages, beside.images, log)
+    return _question(row.data, row, _origin(row, beside.licence), beside.pages, beside.images, log)
+
+
+def rows(row: SourceRow) -> list[SourceRow]:
+    """The rows, one a question, that a row of a known form comes to, in our keys."""
+    if reviewed.matches(row.data):
+        return [replace(row, data=reviewed.to_ours(row.data), found=row.data)]
+    if gaokao.matches(row):
+        known = replace(row, context={}, found=row.data, form=gaokao.published_by(row))
+        return [replace(known, data=data) for data in gaokao.questions(row)]
+    return [row]
 
 
 def pages(source: Path, files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
@@ -91,8 +112,9 @@ def pages(source: Path, files: Mapping[PageKey, Path], loader: ImageLoader, log:
     if not files:
         return
     papers: dict[str, tuple[Language, str | None]] = {}
-    for row in read_rows(source, Log()):
-        data = _upstream(row)
+    naming = Naming(KEYS)
+    for row in (naming(one, Log()) for found in read_rows(source, Log()) for one in rows(found)):
+        data = row.data
         if isinstance(paper := data.get("paper_id"), str) and paper not in papers:
             with suppress(BadRow):  # said when the question is read
                 papers[paper] = _language_release(data, row)
@@ -109,22 +131,26 @@ def pages(source: Path, files: Mapping[PageKey, Path], loader: ImageLoader, log:
 def _question(
     data: Data, row: SourceRow, origin: Origin, pages: Collection[PageKey], loader: ImageLoader, log: Log
 ) -> Question:
-    id = str(data["id"]) if data.get("id") and "id" not in row.data else row.id
+    id = row.id
     language, release = _language_release(data, row)
-    raw_type = _text(data, "question_type") or None
-    text, refs = take_inline(restore(_text(data, "question")), parse_list(data.get("images")))
+    given_type = joined_of(data, "question_type", by=", ") or None
+    raw_type = text_of(data, "question_type_raw") or given_type
+    listed, are_bare = options_of(data.get("options"), letters=language != "ko")
+    parts = [restore(text) for name in ("passage", "question") if (text := _text(data, name))]
+    text, options, refs = take_all_inline("\n\n".join(parts), listed, parse_list(data.get("images")))
     images = [loader.load(ref, row.file.parent) for ref in refs]
     page_numbers, number = numbers_of(data, "page_numbers"), text_of(data, "number")
     if not (text or images):
         _check_on_pages(text_of(data, "paper_id"), page_numbers, number, pages)
-    answer = unlabelled([restore(entry) for entry in texts_of(data, "answer")])
+    answer = unlabelled([unboxed(restore(entry)) for entry in texts_of(data, "answer")])
+    if listed:
+        answer = _by_label(answer, options, are_bare)
     letters = [_letters(entry) for entry in answer]
-    kind = gaokao.kind(row) if gaokao.matches(row) else kind_of(raw_type)
-    options = _stated_options(data)
+    kind = given_type if given_type in (CHOICE, FREE) else kind_of(given_type) or (CHOICE if listed else None)
     if not options and kind in (None, CHOICE, *CHOICE_TYPES):
         text, options = split_options(text, set("".join(letters)) if all(letters) else set(answer))
     if kind is None:
-        kind = CHOICE if options and any(letters) else FREE
+        kind = CHOICE if options and (any(letters) or not answer) else FREE
         log.note(row.where, id, f"question_type {raw_type!r} is not known: taken as {kind}")
     if kind in (CHOICE, "multiple_choice") and _one_set(kind, letters) and not has_parts(text, options, len(letters)):
         letters = ["".join(letters)]
@@ -138,10 +164,12 @@ def _question(
     if len(answer) > 1:
         answer = [trim_part(entry) or entry for entry in answer]
     text, options, images, change = place_marks(text, options, images)
-    if change:
-        log.note(row.where, id, change)
+    points, part_points = points_and_parts(data)
+    solution, solution_images, solution_change = _solution(data, row, loader)
+    for what in filter(None, (change, solution_change and f"solution: {solution_change}")):
+        log.note(row.where, id, what)
+    knowledge, path = knowledge_of(data)
     return Question(
-        **{name: data[name] for name in _PASSED_ON if data.get(name) not in (None, "")},
         id=id,
         benchmark="livek12",
         release=release,
@@ -155,25 +183,43 @@ def _question(
         page_numbers=page_numbers,
         number=number or None,
         answer=answer,
-        part_points=numbers_of(data, "part_points"),
+        part_points=part_points,
         part_units=units_of(data),
-        solution=restore(_text(data, "solution")) or None,
-        points=points_of(data, "point_value"),
-        knowledge_points=pieces_of(data, "knowledge_points"),
-        taxonomy=texts_of(data, "taxonomy"),
-        subsets=[SUBSETS.get(name, name) for name in pieces_of(data, "subset")],
+        solution=solution or None,
+        solution_images=solution_images,
+        points=points,
+        knowledge_points=knowledge,
+        taxonomy=texts_of(data, "taxonomy") or path,
+        difficulty=text_of(data, "difficulty") or None,
+        year=whole_of(data, "year"),
+        subsets=[SUBSETS.get(name, name) for name in pieces_of(data, "subsets")],
+        attributes=Attributes(
+            topic=joined_of(data, "topic", by="; ") or None,
+            visual_modality=joined_of(data, "visual_modality", by="; ") or None,
+        ),
+        exam=joined_of(data, "exam", by="; ") or None,
+        paper_id=text_of(data, "paper_id") or None,
+        translation_of=text_of(data, "translation_of") or None,
+        removed_in=text_of(data, "removed_in") or None,
         review=review_of(data, origin.published_by),
         source=source_of(data, origin.licence),
     )
 
 
-def _stated_options(data: Data) -> list[Option]:
-    """The options of a row that has them apart from its question, as ingested papers do."""
-    given = data.get("options") or []
-    rows = given if isinstance(given, list) else [given]
-    if not all(isinstance(item, Mapping) and {"label", "text"} <= item.keys() for item in rows):
-        raise BadRow("options is a list of {label, text}")
-    return [Option(label=str(item["label"]), text=restore(str(item["text"]))) for item in rows]
+def _by_label(answer: list[str], options: list[Option], are_bare: bool) -> list[str]:
+    """A key by the labels of its options, where each entry is certain to name some; else as it is."""
+    found = [chosen(entry, options, unlabelled=are_bare) for entry in answer]
+    return ["".join(labels) for labels in found if labels] if all(found) else answer
+
+
+def _solution(data: Data, row: SourceRow, loader: ImageLoader) -> tuple[str, list[Image], str | None]:
+    """The worked solution with its marking scheme and pictures, and what of these did not agree."""
+    parts = (restore(joined_of(data, "solution")), scheme_of(data))
+    refs = parse_list(data.get("solution_images"))
+    text = "\n\n".join(filter(None, parts))
+    text, refs = take_inline(text, refs) if refs else (text, refs)
+    text, _, images, change = place_marks(text, [], [loader.load(ref, row.file.parent) for ref in refs])
+    return text, images, change if refs else None
 
 
 def _check_on_pages(paper: str, page_numbers: list[Any], number: str, pages: Collection[PageKey]) -> None:
@@ -185,15 +231,6 @@ def _check_on_pages(paper: str, page_numbers: list[Any], number: str, pages: Col
         raise BadRow(f"it has no question: no text, no images, and no image of page {', '.join(missing)} of {paper}")
 
 
-def _upstream(row: SourceRow) -> dict[str, Any]:
-    """The row in upstream's English keys."""
-    if reviewed.matches(row.data):
-        return reviewed.to_upstream(row.data)
-    if gaokao.matches(row):
-        return gaokao.to_upstream(row)
-    return {KEYS.get(key, key): value for key, value in row.data.items()}
-
-
 def _origin(row: SourceRow, stated: str | None) -> Origin:
     """Who published the row and what they state of its licence, where its form tells.
 
@@ -201,8 +238,8 @@ def _origin(row: SourceRow, stated: str | None) -> Origin:
         row: the row as found.
         stated: the licence stated beside the rows, for forms that were published in folders with one.
     """
-    if gaokao.matches(row):
-        return Origin(gaokao.published_by(row), stated)
+    if row.form:
+        return Origin(row.form, stated)
     published = _PUBLISHED_ID.fullmatch(str(row.data.get("id") or ""))
     if published and str(row.data.get("set") or "") == published[1]:
         return Origin(UPSTREAM, LICENCE)
@@ -220,7 +257,9 @@ def _language_release(data: Data, row: SourceRow) -> tuple[Language, str | None]
     language, release = next(((m[1], m[2]) for m in named if m), (None, None))
     if set_name and not named[0]:
         release = set_name
-    language = data.get("language") or language or _language_of(str(data.get("question")), row)
+    said = str(data.get("language") or "")
+    written = f"{data.get('passage') or ''} {data.get('question')}"
+    language = LANGUAGES.get(said.lower(), said) or language or _language_of(written, row)
     if language not in get_args(Language) or len(release or "") > _LONGEST_NAME:
         raise BadRow(f"language {language!r} or set {set_name!r} cannot be: zh, en or ko, and a short name")
     return cast(Language, language), release
@@ -229,7 +268,7 @@ def _language_release(data: Data, row: SourceRow) -> tuple[Language, str | None]
 def _language_of(text: str, row: SourceRow) -> Language:
     if re.search(r"[가-힣]", text):
         return "ko"
-    return "zh" if row.data.keys() & KEYS.keys() or re.search(r"[一-鿿]", text) else "en"
+    return "zh" if row.as_found.keys() & _CHINESE or re.search(r"[一-鿿]", text) else "en"
 
 
 def _subject(data: Data, row: SourceRow) -> str:
@@ -285,4 +324,6 @@ BUILDER = Builder(
     hub=UPSTREAM,
     month="2026-05",
     pages=pages,
+    keys=KEYS,
+    rows=rows,
 )

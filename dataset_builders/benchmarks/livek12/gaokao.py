@@ -1,9 +1,10 @@
 """Rows of collected exam papers ({keywords, example: [...]}), as the livek12 reader takes them.
 
 Contract: a row stands in a list `example` whose file names itself in `keywords`, and holds year, category, question,
-answer, analysis, index, score and, with figures, picture. `to_upstream` gives the row in upstream's English keys.
+answer, analysis, index, score and, with figures, picture. `to_ours` gives the row in our keys.
 
-A key that is a list has one entry a sub-question, and `score` is the points of each; a key that is a text answers the
+A key that is a list has one entry a sub-question, which become questions of their own where their passage can be taken
+apart for certain (`questions`), and `score` is the points of each; a key that is a text answers the
 whole question, which `score` is for. The papers are Chinese, whatever language an item's text is in. The year is the
 release. Pictures that are the options stay at the end of the question: their letters are printed in them, and they do
 not come in the letters' order.
@@ -16,6 +17,8 @@ from typing import Any
 
 from livek12.core.question_types import CHOICE, FREE
 from livek12.dataset_builders.reading.fields import as_text
+from livek12.dataset_builders.reading.groups import split_group
+from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import parse_list
 
@@ -25,6 +28,8 @@ SUBJECTS = {
     },
     **{"political": "politics", "politics": "politics", "mathematics": "math"},
 }
+_READ = {"year", "category", "question", "answer", "analysis", "index", "score", "picture"}
+_LETTERS = re.compile(r"[A-Ga-g]+")
 _YEARS = re.compile(r"^\d{4}(?:-\d{4})?_")
 
 
@@ -38,23 +43,24 @@ def published_by(row: SourceRow) -> str:
     return "OpenMOSS/GAOKAO-MM" if "picture" in row.data else "OpenLMLab/GAOKAO-Bench"
 
 
-def to_upstream(row: SourceRow) -> dict[str, Any]:
-    """The row in upstream's keys."""
+def to_ours(row: SourceRow) -> dict[str, Any]:
+    """The row in our keys."""
     data, keywords = row.data, str(row.context["keywords"])
     key = data["answer"]
     entries = [as_text(entry).strip() for entry in parse_list(key)]
     listed = isinstance(key, list) and len(entries) > 1
     score = data["score"]
     year, category = as_text(data.get("year")).strip(), as_text(data.get("category")).strip()
-    points = {"point_value": score}
+    points = {"points": score}
     if listed and isinstance(score, int | float) and not isinstance(score, bool):
-        points = {"point_value": score * len(entries), "part_points": [score] * len(entries)}
+        points = {"points": score * len(entries), "part_points": [score] * len(entries)}
     return {
         "id": f"{keywords}_{data['index']}" if data.get("index") is not None else None,
         "set": year or None,
         "language": "zh",
         "subject": _subject(keywords),
-        "question_type": _YEARS.sub("", keywords).replace("_", " "),
+        "question_type": kind(row),
+        "question_type_raw": _YEARS.sub("", keywords).replace("_", " "),
         "question": data["question"],
         "answer": entries,
         "solution": data.get("analysis"),
@@ -62,8 +68,31 @@ def to_upstream(row: SourceRow) -> dict[str, Any]:
         "year": year or None,
         "exam": category.strip("()（） ") or None,
         **points,
-        **{name: data[name] for name in ("review", "licence", "license") if name in data},
+        **{name: value for name, value in data.items() if name not in _READ},
     }
+
+
+def questions(row: SourceRow) -> list[dict[str, Any]]:
+    """The questions of a row in our keys: those of a passage, where its key has letters for each, or the row itself."""
+    whole = to_ours(row)
+    entries = whole["answer"]
+    several = isinstance(row.data["answer"], list) and len(entries) > 1 and all(map(_LETTERS.fullmatch, entries))
+    parts = split_group(restore(as_text(row.data["question"])), entries) if several else []
+    shared = {name: value for name, value in whole.items() if name != "part_points"}
+    return [
+        {
+            **shared,
+            "id": f"{whole['id']}_{place}" if whole["id"] else None,
+            "upstream_id": whole["id"],
+            "question": part.text,
+            "options": [{"label": option.label, "text": option.text} for option in part.options],
+            "number": part.number,
+            "answer": [entry],
+            "question_type": CHOICE,
+            "points": row.data["score"],
+        }
+        for place, (part, entry) in enumerate(zip(parts, entries, strict=False), start=1)
+    ] or [whole]
 
 
 def _subject(keywords: str) -> str:
@@ -74,7 +103,7 @@ def _subject(keywords: str) -> str:
 def kind(row: SourceRow) -> str:
     """What the type of a row comes to: letters in a list answer a choice question, else the file's name says it."""
     keywords, key = str(row.context["keywords"]), row.data["answer"]
-    if isinstance(key, list) and all(re.fullmatch(r"[A-Ga-g]+", as_text(entry).strip()) for entry in key):
+    if isinstance(key, list) and all(_LETTERS.fullmatch(as_text(entry).strip()) for entry in key):
         entries = [as_text(entry).strip() for entry in key]
         if len(entries) == 1:
             return CHOICE

@@ -1,8 +1,8 @@
 """Rows of a reviewed paper, as the livek12 reader takes them.
 
 Contract: a reviewed row holds `question.content`, `answer.standard`, `answer.analysis`, `score`,
-`question_type` (single_choice, multiple_choice, fill_blank, solution) and `question_number`; `to_upstream`
-gives the same row in upstream's English keys. The paper is the id without its question number.
+`question_type` (single_choice, multiple_choice, fill_blank, solution) and `question_number`; `to_ours`
+gives the same row in our keys. The paper is the id without its question number.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_KEPT = ("review", "licence", "license", "source", "part_points", "part_units", "unit")
-"""Keys that mean here what they mean upstream."""
+_READ = {"id", "year", "subject", "question_type", "score", "question", "answer", "question_number", "paper"}
+_NO_PLACE = {"country", "province", "requires_vision", "grading", "extraction"}
+"""What the form says of how a row was made and marked elsewhere; so are other spellings of an answer."""
 
 
 def matches(row: Mapping[str, Any]) -> bool:
@@ -21,8 +22,8 @@ def matches(row: Mapping[str, Any]) -> bool:
     return isinstance(question, Mapping) and "content" in question and isinstance(answer, Mapping)
 
 
-def to_upstream(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row in upstream's keys; the number that leads the text is kept as `number` only."""
+def to_ours(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row in our keys; the number that leads the text is kept as `number` only."""
     question, answer = row["question"], row["answer"]
     number = str(row.get("question_number") or "") or None
     content = question["content"]
@@ -35,7 +36,7 @@ def to_upstream(row: Mapping[str, Any]) -> dict[str, Any]:
         "set": None if year is None else str(year),
         "subject": row.get("subject"),
         "question_type": row.get("question_type"),
-        "point_value": row.get("score"),
+        "points": row.get("score"),
         "question": content,
         "answer": answer.get("standard"),
         "solution": answer.get("analysis"),
@@ -44,5 +45,5 @@ def to_upstream(row: Mapping[str, Any]) -> dict[str, Any]:
         "year": year,
         "exam": row.get("paper"),
         "paper_id": paper[1] if paper else None,
-        **{key: row[key] for key in _KEPT if key in row},
+        **{key: value for key, value in row.items() if key not in _READ | _NO_PLACE},
     }

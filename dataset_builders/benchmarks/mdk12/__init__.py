@@ -8,7 +8,7 @@ letters of a choice become one entry and the key of several blanks one entry eac
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from livek12.core.question_types import CHOICE, FREE, kind_of, settle
 from livek12.core.records import CHOICE_TYPES, Attributes, Language, Option, Question
@@ -18,10 +18,12 @@ from livek12.dataset_builders.reading.fields import (
     LANGUAGES,
     Data,
     Origin,
+    joined_of,
     numbers_of,
     pieces_of,
     points_of,
     review_of,
+    scheme_of,
     source_of,
     stated,
     text_of,
@@ -31,12 +33,12 @@ from livek12.dataset_builders.reading.fields import (
 )
 from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.latex import restore
-from livek12.dataset_builders.reading.marks import place_marks, take_inline
+from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
+from livek12.dataset_builders.reading.options import options_of
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import (
     count_blanks,
     parse_list,
-    parse_object,
     plain_width,
     split_blanks,
     split_options,
@@ -83,13 +85,37 @@ _FORM = re.compile(
     r"(?:.*?(?:^|_)(?P<code>[GPMJH]S[A-Z]{2})_)?(?P<form>[a-z_]+?)_(?P<modality>multi|single)_?modal", re.IGNORECASE
 )
 _PUBLISHED = {"index", "question", "category"}
-_READ = {
-    *("id", "index", "question", "answer", "category", "image", "images", "image_path", "analysis", "solution", "year"),
-    *("difficulty_level", "difficulty", "language", "form", "question_type", "stage", "options", "points", "score"),
-    *("part_points", "part_units", "unit", "knowledge_points", "knowledge_point", "taxonomy", "exam", "number"),
-    *("paper_id", "page_numbers", "subset", "subsets", "release", "removed_in", "review", "source", "source_url"),
-    *("url", "licence", "license", "upstream_id", *LETTERS, *(name for layer in LAYERS for name in layer)),
-}
+KEYS = frozenset(
+    {
+        *(
+            "id",
+            "index",
+            "question",
+            "answer",
+            "category",
+            "image",
+            "images",
+            "image_path",
+            "analysis",
+            "solution",
+            "year",
+        ),
+        *("difficulty_level", "difficulty", "language", "form", "question_type", "stage", "options", "points", "score"),
+        *("part_points", "part_units", "unit", "knowledge_points", "knowledge_point", "taxonomy", "exam", "number"),
+        *("paper_id", "page_numbers", "subset", "subsets", "release", "removed_in", "review", "source", "source_url"),
+        *(
+            "url",
+            "licence",
+            "license",
+            "upstream_id",
+            "passage",
+            "marking",
+            *LETTERS,
+            *(name for layer in LAYERS for name in layer),
+        ),
+    }
+)
+"""What is read of a row, by the published names and ours."""
 _DYNAMIC = "dynamic"
 _PATH = re.compile(r"->|→|＞|>|›|»|\\|/{1,2}|--|—")
 _CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-j](?:[\s,，、;；.()（）\[\]和与]*[A-Ja-j])*[\s.。)）\]]*")
@@ -101,7 +127,6 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     Raises:
         BadRow: it is none.
     """
-    log.unread.update(row.data.keys() - _READ)
     return _question(row, beside.images, log)
 
 
@@ -109,14 +134,15 @@ def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
     data, name = row.data, _FORM.match(row.file.stem)
     id = row.id
     given = [ref for ref in parse_list(stated(data, "image", "images", "image_path")) if ref is not None]
-    text, refs = take_inline(restore(text_of(data, "question")), given)
+    parts = [restore(text_of(data, name)) for name in ("passage", "question")]
+    options = _columns(data) or options_of(data.get("options"), letters=True)[0]
+    text, options, refs = take_all_inline("\n\n".join(filter(None, parts)), options, given)
     images = [loader.load(ref, row.file.parent) for ref in refs]
     if not (text or images):
         raise BadRow("it has no question")
     if name and name["modality"].lower() == "multi" and not images:
         log.note(row.where, id, "it stands among questions with images and has none")
     raw_type = _raw_type(data, name)
-    options = _columns(data) or _listed(data)
     key = [restore(entry) for entry in texts_of(data, "answer")]
     letters = ["".join(re.findall(r"[A-Za-z]", plain_width(entry))).upper() for entry in key if _is_choice_key(entry)]
     kind = kind_of(raw_type) or (CHOICE if options and letters else None)
@@ -149,7 +175,7 @@ def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
         answer=answer,
         part_points=numbers_of(data, "part_points"),
         part_units=units_of(data),
-        solution=restore(text_of(data, "analysis", "solution")) or None,
+        solution="\n\n".join(filter(None, (restore(joined_of(data, "analysis", "solution")), scheme_of(data)))) or None,
         points=points_of(data, "points", "score"),
         knowledge_points=points,
         taxonomy=taxonomy,
@@ -209,13 +235,6 @@ def _columns(data: Data) -> list[Option]:
     texts = [restore(text_of(data, letter)) for letter in LETTERS]
     count = next((place for place, text in enumerate(texts) if not text), len(texts))
     return [Option(label=label, text=text) for label, text in zip(LETTERS[:count], texts, strict=False)]
-
-
-def _listed(data: Data) -> list[Option]:
-    given = parse_object(data.get("options"))
-    if isinstance(given, Mapping):
-        return [Option(label=str(label), text=str(text)) for label, text in given.items() if text]
-    return [Option(label=label, text=text) for label, text in zip(LETTERS, texts_of(data, "options"), strict=False)]
 
 
 def _is_choice_key(entry: str) -> bool:
@@ -279,4 +298,5 @@ BUILDER = Builder(
     Layout({"full": (*DIFFICULTIES, "unrated"), **own_tables("mini", *DIFFICULTIES, _DYNAMIC)}, _tables),
     hub=UPSTREAM,
     month="2025",
+    keys=KEYS,
 )

@@ -1,4 +1,4 @@
-"""Reads the keys of Korean choice questions: which options a key names.
+"""Reads the keys of choice questions: which options a key names.
 
 Contract: `chosen` gives the labels of options only where a key can mean nothing else: a label alone or several with
 something between them, a label with the option's own text, or one option's text. Otherwise it gives None, and the key

@@ -1,0 +1,60 @@
+"""What a question refers to and does not have: a picture, or the passage it asks about.
+
+Contract: the question agrees with itself (see `soundness`) and can be asked, but not answered from what it shows. Only
+plain references count: a place for a picture that is written into the text, and words for a passage that is read, in a
+question without pictures that is too short to hold one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from livek12.core.records import Question
+from livek12.core.text import squeezed
+from livek12.dataset_builders.reading.marks import ABSENT, named_pictures
+
+_PASSAGE = re.compile(
+    r"윗\s?글|위\s?글|위의?\s(?:글|시|대화|자료|지문|작품)|이 (?:글|시)[를을에의]|지문"
+    r"|글의 (?:내용|제목|주제|중심|목적|흐름|\()|(?:다음|아래)[^.?!\n]{0,14}(?:글|대화|시|지문|자료|작품)[을를]\s?읽고"
+    r"|다음을 읽고|(?:다음|위)의?\s?(?:글|발표|대화|담화|강연|연설|인터뷰|기사|편지)(?:[의을를에은는이]|\s또는)"
+    r"|阅读(?:下面|下列|以下|上面|上述|这|本)[^。？?\n]{0,10}(?:文字|材料|短文|文章|诗|词|选文|图文|文言文)"
+    r"|(?:根据|依据|结合|联系)(?:上文|下文|原文|全文|短文|文章|文中|选文|上述材料|以上材料|材料)"
+    r"|原文(?:意思|内容)|[上原选]文中"
+    r"|\b(?:according to|based on|in|of|from) (?:the|this) (?:passage|text|article|extract|excerpt|story|poem|dialogue|"
+    r"conversation|paragraph)\b"
+    r"|\bread the (?:following )?(?:passage|text|article|extract|excerpt|story|poem|dialogue)\b"
+    r"|\bthe (?:passage|article|excerpt) (?:above|below|is|suggests|implies|mainly|states)\b",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"\[[A-E]\]|[㉠-㉩]|[(（][가나다라마ㄱㄴㄷㄹㅁ][)）]")
+_UNIT = re.compile(r"[一-鿿가-힣]|[A-Za-z]+")
+_LEAST = 15
+"""A line of so many characters beside the one that speaks of a passage may be a short one."""
+SHORTEST = 90
+"""A text of fewer words or characters (Chinese, Korean) than this holds no passage besides its question."""
+
+
+def absences(question: Question) -> Iterator[str]:
+    """What a question refers to and does not have, one phrase each."""
+    texts = "\n".join([question.question, *(option.text for option in question.options)])
+    numbers, nameless = named_pictures(texts)
+    if len(numbers) > len(question.images):
+        yield f"it names {len(numbers)} pictures and has {len(question.images)}"
+    elif nameless:
+        yield f"its text has a place for a picture that it does not have ({ABSENT})"
+    if not question.images and refers_to_passage(question.question):
+        yield "it refers to a passage that it does not have"
+
+
+def refers_to_passage(text: str) -> bool:
+    """Whether a text speaks of a passage, or of marked places in one, and is too short to hold it."""
+    if sum(1 for _ in islice(_UNIT.finditer(text), SHORTEST)) == SHORTEST:
+        return False
+    lines = text.strip().split("\n")
+    others = [line for line in lines if not _PASSAGE.search(line)]
+    if len(others) < len(lines):
+        return max((len(squeezed(line)) for line in others), default=0) < _LEAST
+    labels = _LABEL.findall(text)
+    return len(lines) == 1 and bool(labels) and len(labels) == len({*labels})

@@ -1,0 +1,266 @@
+"""Gives the rows of any source the names that a builder reads, and counts what has no place.
+
+Contract: `Naming` gives a row by the names of `Question`'s fields (and a few more, such as `passage`), whatever its
+source calls them (`names`), and counts what it cannot place: nothing that holds text or a picture is dropped unseen.
+What a builder reads by a name of its own keeps that name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError, why
+from livek12.dataset_builders.base import Log, one_line
+from livek12.dataset_builders.reading.fields import stated
+from livek12.dataset_builders.reading.names import OURS, RANK, spelled
+from livek12.dataset_builders.reading.pictures import is_picture
+from livek12.dataset_builders.reading.rows import SourceRow
+from livek12.dataset_builders.reading.text import parse_list
+
+JOINED = frozenset({"images", "solution_images", "passage", "knowledge_points"})
+"""What several keys of a row may hold parts of."""
+HEADS = ("information", "general_information")
+"""Keys of a row that asks nothing and says what holds for the rows of its file behind it."""
+_NUMBERED_PICTURE = re.compile(r"(?:question_)?(?:image|img|picture|figure)_?\d{1,2}")
+_LETTERED_OPTION = re.compile(r"(?:(?:option|choice|opt|ans)_?)?([a-j])|(?:option|choice)_?(\d{1,2})")
+_FEWEST_OPTIONS = 2
+FEW = 3
+"""A key that so many rows hold is told of; more fail a build."""
+MOST_BYTES = 64 << 10
+"""The size of a map of keys."""
+_NOTHING = re.compile(r"(?:none|null|n/?a)?[.。]?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What whoever builds says of the keys of a source.
+
+    Attributes:
+        names: their key (members with dots: `question.content`) → ours.
+        dropped: keys that are meant to be left out.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    dropped: frozenset[str] = frozenset()
+
+
+NOTHING = Given()
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Gives rows the names that a builder reads.
+
+    Attributes:
+        keys: what the builder reads; empty where it does not say, and then only `given` is applied.
+        given: what whoever builds says of the keys.
+    """
+
+    keys: frozenset[str]
+    given: Given = NOTHING
+
+    @cached_property
+    def _plans(self) -> dict[tuple[str, ...], _Plan]:
+        return {}
+
+    def check(self) -> None:
+        """Refuses a map to names that the builder does not read.
+
+        Raises:
+            UserError: there is one.
+        """
+        unknown = sorted({*self.given.names.values()} - self.keys) if self.keys else []
+        if unknown:
+            raise UserError(f"--map: no question has {', '.join(unknown)}; one has {', '.join(sorted(self.keys))}")
+
+    def __call__(self, row: SourceRow, log: Log) -> SourceRow:
+        """The row by our names; what has no place in a question is counted in the log."""
+        data = dict(row.data)
+        named = {ours: value for theirs, ours in self.given.names.items() if (value := _take(data, theirs)) is not None}
+        if not self.keys:
+            return replace(row, data={**data, **named}, found=row.as_found)
+        said = {key: value for key, value in row.context.items() if key not in data and self._said_of_all(key)}
+        data = {**said, **data}
+        plan = self._plan(data)
+        log.unread.update(plan.unread)
+        log.lost.update(key for key in _fill(named, data, plan) if key not in self.given.dropped)
+        if head := row.context.get(HEADS[0]):
+            named["passage"] = _joined("passage", head, named.get("passage"))
+        self._place_source(named, log)
+        _add_pictures_beside(row, named)
+        return replace(row, data=named, found=row.as_found)
+
+    def _plan(self, data: Mapping[str, Any]) -> _Plan:
+        """Where the keys of a row go; found out once for all rows of the same keys."""
+        if (keys := tuple(data)) not in self._plans:
+            self._plans[keys] = _Plan.of(keys, self)
+        return self._plans[keys]
+
+    def place(self, key: str) -> str | None:
+        """Our name of a key; None where it has none that the builder reads."""
+        name = spelled(key)
+        ours = "images" if _NUMBERED_PICTURE.fullmatch(name) else OURS.get(name, name)
+        return next((known for known in (key, name, ours) if known in self.keys), None)
+
+    def _said_of_all(self, key: str) -> bool:
+        """Whether what a file says of all its rows is what a question has: not which one it is, or what it asks."""
+        return self.place(key) not in (None, "id", "index", "question", "answer")
+
+    def _place_source(self, named: dict[str, Any], log: Log) -> None:
+        """A source that is a text is an address, or the exam."""
+        source = named.get("source")
+        if not isinstance(source, str) or not source.strip() or source.lstrip().startswith("{"):
+            return
+        ours = "source_url" if re.match(r"https?://", source) else "exam"
+        if stated(named, ours) is None and ours in self.keys:
+            named[ours] = source.strip()
+        elif "source" not in self.given.dropped:
+            log.lost["source"] += 1
+
+
+def headed(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
+    """The rows without those that hold nothing but a head (`HEADS`), which the rows behind have in their context."""
+    file: Path | None = None
+    said = ""
+    for row in rows:
+        if row.file != file:
+            file, said = row.file, ""
+        held = [key for key, value in row.data.items() if value not in (None, "", [])]
+        if len(held) == 1 and held[0] in HEADS and isinstance(row.data[held[0]], str):
+            said = row.data[held[0]].strip()
+            said = "" if _NOTHING.fullmatch(said) else said
+            continue
+        yield replace(row, context={**row.context, HEADS[0]: said}) if said else row
+
+
+def lost_keys(log: Log) -> dict[str, int]:
+    """The keys that hold text or pictures in more than a few rows of a source, or in most, and have no place."""
+    return {key: count for key, count in sorted(log.lost.items()) if count > min(FEW, log.read // 2)}
+
+
+def read_given(file: Path | None, dropped: str) -> Given:
+    """What whoever builds says of the keys of a source.
+
+    Args:
+        file: YAML, their key: ours.
+        dropped: keys that are meant to be left out, with commas between them.
+
+    Raises:
+        UserError: the file cannot be read as that.
+    """
+    names: object = {}
+    if file:
+        import yaml
+
+        try:
+            if file.stat().st_size > MOST_BYTES:
+                raise UserError(f"{file}: larger than {MOST_BYTES >> 10} KiB: no map of keys")
+            names = yaml.safe_load(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+            raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
+    if not isinstance(names, dict) or not all(isinstance(text, str) for pair in names.items() for text in pair):
+        raise UserError(f"{file}: a map has lines THEIR_KEY: OUR_KEY, both texts")
+    return Given(names, frozenset(key.strip() for key in dropped.split(",") if key.strip()))
+
+
+def refuse_losses(source: Path, log: Log) -> None:
+    """Refuses to build what would lose text or pictures of its source.
+
+    Raises:
+        UserError: keys without a place in a question hold some; it names them.
+    """
+    if lost := lost_keys(log):
+        named = ", ".join(f"{one_line(key, 60)} ({count} rows)" for key, count in lost.items())
+        raise UserError(
+            f"{source.name}: text in keys that have no place in a question would be lost: {named};"
+            f" say with --map FILE what they are, or leave them out with --drop {','.join(lost)}"
+        )
+
+
+def _take(data: dict[str, Any], key: str) -> Any:
+    """Takes a member out of a row, by its key or by keys with dots between them."""
+    if key in data:
+        return data.pop(key)
+    first, dot, rest = key.partition(".")
+    if not dot or not isinstance(inner := data.get(first), Mapping):
+        return None
+    data[first] = inner = dict(inner)
+    found = _take(inner, rest)
+    if not inner:
+        del data[first]
+    return found
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Where the keys of rows go.
+
+    Attributes:
+        places: each key with our name, the best name of several first; None where it has no place.
+        options: the keys of options that have one each, by label.
+        unread: the keys without a place.
+    """
+
+    places: tuple[tuple[str, str | None], ...]
+    options: Mapping[str, str]
+    unread: frozenset[str]
+
+    @classmethod
+    def of(cls, keys: Collection[str], naming: Naming) -> _Plan:
+        matches = {key: _LETTERED_OPTION.fullmatch(spelled(key)) for key in keys if key not in naming.keys}
+        options = {(match[1] or match[2]).upper(): key for key, match in matches.items() if match}
+        labels = sorted(options, key=lambda label: (len(label), label))
+        has_own = any(naming.place(key) == "options" for key in keys if key not in options.values())
+        if len(labels) < _FEWEST_OPTIONS or labels[0] not in ("A", "1") or has_own or "options" not in naming.keys:
+            labels = []
+        taken = {options[label] for label in labels}
+        places = [(key, naming.place(key)) for key in keys if key not in taken]
+        places.sort(key=lambda place: RANK.get(spelled(place[0]), 0))
+        unread = {key for key, ours in places if ours is None} - naming.given.dropped
+        return cls(tuple(places), {label: options[label] for label in labels}, frozenset(unread))
+
+
+def _fill(named: dict[str, Any], data: Mapping[str, Any], plan: _Plan) -> Iterator[str]:
+    """Puts what a row holds under our names; gives the keys whose text is left over."""
+    for key, ours in plan.places:
+        value = data[key]
+        if ours is None:
+            if _holds_text(value):
+                yield key
+        elif stated(named, ours) is None:
+            named[ours] = value
+        elif ours in JOINED:
+            named[ours] = _joined(ours, named[ours], value)
+        elif _holds_text(value) and str(value).strip() != str(named[ours]).strip():
+            yield key
+    if plan.options:
+        texts = {label: data[key] for label, key in plan.options.items()}
+        named["options"] = {label: text for label, text in texts.items() if text not in (None, "")}
+
+
+def _joined(ours: str, first: Any, second: Any) -> Any:
+    if second in (None, "", []):
+        return first
+    if ours == "passage" and isinstance(first, str) and isinstance(second, str):
+        return "\n\n".join(dict.fromkeys((first.strip(), second.strip())))
+    return [*parse_list(first), *(item for item in parse_list(second) if item not in parse_list(first))]
+
+
+def _add_pictures_beside(row: SourceRow, named: dict[str, Any]) -> None:
+    """A question that is a file of its own, and names no picture, has those that lie beside it."""
+    if row.alone and stated(named, "images") is None:
+        named["images"] = sorted(file.name for file in row.file.parent.iterdir() if is_picture(file))
+
+
+def _holds_text(value: Any) -> bool:
+    """Whether a value holds text, a path or the bytes of a picture; a number and yes or no are none."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    if isinstance(value, Mapping):
+        return any(map(_holds_text, value.values()))
+    return bool(value) if isinstance(value, bytes) else isinstance(value, list | tuple) and any(map(_holds_text, value))
