@@ -12,6 +12,7 @@ from tests.conftest import ROOT
 from tests.engines.conftest import needs
 
 
+@pytest.mark.release
 @pytest.mark.slow
 def test_grpo_makes_two_steps_with_our_reward() -> None:
     needs("trl", "torch", "transformers", "torchvision")

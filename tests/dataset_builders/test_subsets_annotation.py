@@ -177,6 +177,7 @@ def served() -> Iterator[str]:
         yield address
 
 
+@pytest.mark.release
 @pytest.mark.slow
 def test_a_real_model_annotates_or_says_nothing(served: str, tmp_path: Path) -> None:
     """Plumbing only: whatever a small model says is an annotation of the exact form, or none."""

@@ -175,7 +175,7 @@ def test_transformers_closes_the_thinking(thinker: Path) -> None:
     engine.close()
 
 
-@pytest.mark.parametrize("name", ["transformers", pytest.param("vllm", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["transformers", pytest.param("vllm", marks=[pytest.mark.slow, pytest.mark.release])])
 def test_a_model_that_does_not_think_is_refused_unless_the_budget_is_optional(
     thinker: Path, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:

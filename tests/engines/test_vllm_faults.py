@@ -54,7 +54,7 @@ def test_an_engine_that_stops_is_built_again(tiny_text: Path, monkeypatch: pytes
     revived.close()
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("told", [True, pytest.param(False, marks=pytest.mark.release)])
 def test_a_small_cache_is_filled_and_what_it_throws_out_is_counted(tiny_text: Path, told: bool) -> None:
     """Eight blocks of 128 tokens, for twelve answers of 200: all are given whole, by throwing some out meanwhile."""
     more = {} if told else {"disable_log_stats": "true"}

@@ -77,9 +77,7 @@ def sit_the_exam(python: Path, folder: Path, *options: object) -> None:
     assert "HiPhO, physics olympiads: 36 questions" in ended(livek12, "tasks", "--data", data, *options, cwd=folder)
     write_answers(data, answers)
     replay = ("--engine", "replay", "--model", answers)
-    ended(livek12, "generate", "--task", "hipho", *replay, "--data", data, "--out", run, *options, cwd=folder)
-    for step in ("judge", "score", "report"):
-        ended(livek12, step, run, *options, cwd=folder)
+    ended(livek12, "run", "--task", "hipho", *replay, "--data", data, "--out", run, *options, cwd=folder)
     assert json.loads((run / "report.json").read_text())["tasks"]["hipho"]["counts"]["questions"] == 36
     named = ("hard", "--benchmark", "hipho", "--data", data, "--runs", run, "--out", folder / "hard.csv")
     assert "proposed" in ended(livek12, "subsets", "propose", *named, *options, cwd=folder)

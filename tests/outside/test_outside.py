@@ -157,11 +157,25 @@ def test_rows_are_read_by_processes_beside(hipho_data: Path, tmp_path: Path, mon
         assert (tmp_path / "out" / file.relative_to(hipho_data)).read_bytes() == file.read_bytes()
 
 
+def tasks_of_lm_eval(data: Path, out: Path) -> str:
+    """The folder of tasks that the plug-in writes."""
+    folder = hipho("plugins", "lm-eval", "--data", data, "--out", out).out.strip()
+    assert (Path(folder) / "livek12_suite_hipho_text.yaml").is_file()
+    assert (Path(folder) / "livek12_hipho_text_only.yaml").is_file()
+    return folder
+
+
+@pytest.mark.slow
+def test_lm_eval_is_told_of_it(hipho_data: Path, tmp_path: Path) -> None:
+    needs("lm_eval")
+    tasks_of_lm_eval(hipho_data, tmp_path / "yaml")
+
+
+@pytest.mark.release
 @pytest.mark.slow
 def test_lm_eval_and_inspect_ask_it(hipho_data: Path, tmp_path: Path) -> None:
     needs("lm_eval", "inspect_ai")
-    folder = hipho("plugins", "lm-eval", "--data", hipho_data, "--out", tmp_path / "yaml").out.strip()
-    assert (Path(folder) / "livek12_suite_hipho_text.yaml").is_file()
+    folder = tasks_of_lm_eval(hipho_data, tmp_path / "yaml")
     environment = {**os.environ, benchmarks.VARIABLE: str(HIPHO), "HF_HUB_OFFLINE": "1"}
     asked = [sys.executable, "-m", "lm_eval", "--model", "dummy", "--tasks", "livek12_hipho_text_only"]
     done = subprocess.run(

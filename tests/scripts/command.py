@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -50,13 +51,16 @@ def livek12(*args: object, cwd: Path | None = None, **environment: str) -> Ended
 
 
 def livek12_here(*args: object) -> Ended:
-    """Runs a command to its end in this very process: quicker, where nothing hangs on the process."""
+    """Runs a command to its end in this very process: quicker, where nothing hangs on the process.
+
+    What it answers to SIGTERM is not left behind, for a forked process with threads would not end by it.
+    """
     from livek12.core import progress
     from livek12.scripts import cli
 
     out, err = io.StringIO(), io.StringIO()
     before, sys.argv = sys.argv, ["livek12", *map(str, args)]
-    quiet = progress.quiet
+    quiet, at_term = progress.quiet, signal.getsignal(signal.SIGTERM)
     code: int = 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -66,6 +70,8 @@ def livek12_here(*args: object) -> Ended:
         finally:
             sys.argv = before
             progress.quiet = quiet
+            if signal.getsignal(signal.SIGTERM) is not at_term:
+                signal.signal(signal.SIGTERM, at_term)
     return Ended(code, out.getvalue(), err.getvalue())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,16 @@ def test_alone_it_shows_its_commands() -> None:
     assert all(f"\n  {name} " in ended.out for name in COMMANDS)
 
 
+def test_a_command_in_this_process_leaves_no_answer_to_a_signal_behind() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        assert livek12_here("tasks").code == 0
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -53,7 +64,7 @@ def test_what_is_mistyped_names_the_command_at_hand(args: tuple[str, ...], said:
 @pytest.mark.slow
 @pytest.mark.parametrize("args", [("-q", "validate"), ("validate", "--quiet"), ("validate", "-q")])
 def test_quiet_shows_no_progress(args: tuple[str, ...], data: Path) -> None:
-    loud, quiet = livek12("validate", data), livek12(*args, data)
+    loud, quiet = livek12_here("validate", data), livek12_here(*args, data)
     assert (loud.code, quiet.code) == (0, 0)
     assert "checking rows" in loud.err
     assert quiet.err == ""

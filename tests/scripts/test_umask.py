@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import stat
-import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,24 @@ import yaml
 from livek12.dataset_builders.review.store import ReviewStore
 from tests.conftest import ROOT
 from tests.endpoint import oracle_at
-from tests.scripts.command import COMMAND
+from tests.scripts.command import livek12_here
 
 pytestmark = pytest.mark.slow
 PAPER = ROOT / "dataset_builders" / "sample" / "papers" / "sample_zh.pdf"
 TASK = "livek12_text_only_en"
 
 
+@pytest.fixture
+def everybodys() -> Iterator[Callable[[], int]]:
+    """Sets the umask to that of such a container."""
+    before = os.umask(0)
+    os.umask(before)
+    yield lambda: os.umask(0)
+    os.umask(before)
+
+
 def test_nothing_that_a_command_makes_is_writable_for_everybody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    everybodys: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pypdfium2")
     for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "LIVEK12_CACHE"):
@@ -44,8 +54,9 @@ def test_nothing_that_a_command_makes_is_writable_for_everybody(
             ["report", "run"],
             ["sweep", "sweep.yaml"],
         ):
-            done = subprocess.run([*COMMAND, *map(str, command)], umask=0, capture_output=True, text=True, check=False)
-            assert done.returncode in (0, 1), (command, done.stderr)
+            everybodys()
+            done = livek12_here(*command)
+            assert done.code in (0, 1), (command, done.err)
             if command[0] == "translate":
                 with ReviewStore(Path("exam")) as store:
                     store.act("ann", "accept", next(iter(store.board.entries)), {})

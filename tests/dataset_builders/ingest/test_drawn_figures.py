@@ -238,8 +238,10 @@ def shared(box: Box, place: dict[str, float]) -> float:
     return common / (areas - common)
 
 
-SCANS = ("circuit", "optics", "apparatus", "graph")
-SCANNED = [pytest.param(name, True, id=f"{name} scan", marks=pytest.mark.slow) for name in SCANS]
+SCANS = {"optics": [], "graph": [], "circuit": [pytest.mark.release], "apparatus": [pytest.mark.release]}
+SCANNED = [
+    pytest.param(name, True, id=f"{name} scan", marks=[pytest.mark.slow, *marks]) for name, marks in SCANS.items()
+]
 
 
 @pytest.mark.parametrize(("name", "scan"), [*(pytest.param(name, False, id=name) for name in DRAWN), *SCANNED])

@@ -148,6 +148,7 @@ def test_a_paper_is_not_parsed_twice_by_one_model(tmp_path: Path) -> None:
     assert found[0] == found[1] and len(script.seen) == 1
 
 
+@pytest.mark.release
 @pytest.mark.slow
 def test_a_genuine_small_model_goes_through_it() -> None:
     """Plumbing only: whatever it says is a doubt, or nothing; SmolLM2 parses no exam."""
