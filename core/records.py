@@ -82,18 +82,47 @@ class FlowStep(Record):
 
 
 class Flags(Record):
-    """Yes/no properties of a question; None where the source does not say."""
+    """Yes/no properties of a question; None where the source does not say.
+
+    Attributes:
+        is_korean_specific: whether it takes knowledge of Korea (KMMMU-Bench, section 3).
+        has_text_in_image: whether its pictures hold text that has to be read (KMMMU-Bench, table 10).
+    """
 
     is_korean_specific: bool | None = None
+    has_text_in_image: bool | None = None
+
+    @model_serializer(mode="wrap")
+    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = dumped(self)
+        if self.has_text_in_image is None:
+            fields.pop("has_text_in_image", None)
+        return fields
 
 
 class Attributes(Record):
-    """Reporting axes that only some benchmarks have."""
+    """Reporting axes that only some benchmarks have.
+
+    Attributes:
+        macro_subject: the group of subjects that the subject belongs to.
+        task: what the question asks one to do.
+        visual_modality: the kind of its pictures (KMMMU-Bench, table 14: super-category).
+        topic: the topic within the subject.
+        visual_subcategory: the kind of its pictures in detail (tables 14 and 25: sub-category, `diagram_circuit`).
+    """
 
     macro_subject: str | None = None
     task: str | None = None
     visual_modality: str | None = None
     topic: str | None = None
+    visual_subcategory: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = dumped(self)
+        if self.visual_subcategory is None:
+            fields.pop("visual_subcategory", None)
+        return fields
 
 
 class Review(Record):

@@ -9,7 +9,7 @@ UserError with the key.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar, get_args
 
@@ -24,6 +24,8 @@ ENDINGS: tuple[Ending, ...] = get_args(Ending)
 Judges = Literal["nobody", "rules", "models"]
 OPEN: Bounds = (0.0, 1.0)
 NOTHING: Bounds = (0.0, 0.0)
+DEEPEST = 4
+"""The last layer of a taxonomy that reports are grouped by."""
 T = TypeVar("T")
 
 
@@ -31,6 +33,14 @@ def _one(value: str | int | bool | None) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
     return (str(value).lower() if isinstance(value, bool) else str(value),)
+
+
+def _prefixes(path: Sequence[str]) -> tuple[str, ...]:
+    """The layers of a taxonomy below its first, which is the subject, each with those above it; a question is in each.
+
+    MDK12-Bench has grade, subfield and curriculum there; the layers below these are too many to report.
+    """
+    return tuple(" / ".join(path[:depth]) for depth in range(2, min(len(path), DEEPEST) + 1))
 
 
 AXES: dict[str, Callable[[Question], Iterable[str]]] = {
@@ -41,6 +51,9 @@ AXES: dict[str, Callable[[Question], Iterable[str]]] = {
     "question_type": lambda q: _one(q.question_type),
     "modality": lambda q: _one("text_image" if q.images else "text_only"),
     "visual_modality": lambda q: _one(q.attributes.visual_modality),
+    "visual_subcategory": lambda q: _one(q.attributes.visual_subcategory),
+    "text_in_image": lambda q: _one(q.flags.has_text_in_image),
+    "taxonomy": lambda q: _prefixes(q.taxonomy),
     "subset": lambda q: tuple(dict.fromkeys(q.subsets)),
     "difficulty": lambda q: _one(q.difficulty),
     "year": lambda q: _one(q.year),

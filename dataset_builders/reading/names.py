@@ -40,7 +40,9 @@ NAMES: dict[str, str] = {
     "hard": "is_hard hard_subset",
     "macro_subject": "macro_category macro",
     "task": "task_type cognitive_task",
-    "visual_modality": "modality image_type visual_type",
+    "visual_modality": "modality image_type visual_type image_category",
+    "visual_subcategory": "image_subcategory image_sub_category visual_sub_category sub_category subcategory",
+    "has_text_in_image": "text_in_image in_image_text has_in_image_text image_has_text contains_text has_text",
 }
 """Other names of what a question holds, in lower case with underscores, the better ones first."""
 OURS = {name: ours for ours, names in NAMES.items() for name in names.split()}

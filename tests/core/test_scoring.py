@@ -488,6 +488,7 @@ def test_undecided_trials_bound_pass_at_k_and_have_no_spread() -> None:
 
 def test_groups_by_every_axis_the_rows_have() -> None:
     attributes = {"macro_subject": "science", "task": "calculation", "visual_modality": "graph", "topic": "motion"}
+    attributes |= {"visual_subcategory": "chart_line"}
     full = question(
         "a",
         subject="physics",
@@ -497,8 +498,9 @@ def test_groups_by_every_axis_the_rows_have() -> None:
         difficulty="hard",
         year=2026,
         release="2603",
-        flags={"is_korean_specific": True},
+        flags={"is_korean_specific": True, "has_text_in_image": False},
         attributes=attributes,
+        taxonomy=["physics", "high school", "mechanics", "motion", "fall", "free fall"],
         paper_id="p1",
     )
     plain = question("b", paper_id="p2")
@@ -512,6 +514,14 @@ def test_groups_by_every_axis_the_rows_have() -> None:
         "question_type": {"proof": 1, "short_answer": 1},
         "modality": {"text_image": 1, "text_only": 1},
         "visual_modality": {"graph": 1, "(none)": 1},
+        "visual_subcategory": {"chart_line": 1, "(none)": 1},
+        "text_in_image": {"false": 1, "(none)": 1},
+        "taxonomy": {
+            "physics / high school": 1,
+            "physics / high school / mechanics": 1,
+            "physics / high school / mechanics / motion": 1,
+            "(none)": 1,
+        },
         "subset": {"complex_layout": 1, "long_horizon": 1, "(none)": 1},
         "difficulty": {"hard": 1, "(none)": 1},
         "year": {"2026": 1, "(none)": 1},

@@ -205,6 +205,9 @@ def test_further_columns(tmp_path: Path) -> None:
         "visual_modality": "Diagram",
         "topic": None,
     }
+    pictured = one(tmp_path, **more, **{"Image Sub-Category": "diagram_circuit", "text_in_image": "Y"})
+    assert (pictured.attributes.visual_subcategory, pictured.flags.has_text_in_image) == ("diagram_circuit", True)
+    assert "has_text_in_image" not in question.flags.model_dump(), "an older record stays as it was"
     assert (question.subsets, question.points, question.part_units) == (["hard"], 3.0, ["kg"])
     assert (question.source.licence, question.review.state, question.review.by) == ("KOGL", "accepted", "kim")
     assert log.notes == [f"{tmp_path.name}: columns with no place in a question: mood"]

@@ -36,6 +36,7 @@ ADDED = {
     "outlook",
     "corrected",
     "variants",
+    "taxonomy",
 }
 """Of report.json: what later versions say besides."""
 GONE = {"resamples"}

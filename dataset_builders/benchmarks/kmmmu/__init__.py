@@ -56,7 +56,7 @@ KEYS = frozenset(
         *("images", "options", "points", "part_points", "part_units", "solution", "marking", "knowledge_points"),
         *("taxonomy", "difficulty", "topic", "year", "exam", "subsets", "hard", "is_korean_specific", "macro_subject"),
         *("task", "visual_modality", "review", "source", "source_url", "url", "licence", "upstream_id", "release"),
-        *("paper_id", "page_numbers", "removed_in"),
+        *("paper_id", "page_numbers", "removed_in", "visual_subcategory", "has_text_in_image"),
     }
 )
 """What is read of a row, by our names."""
@@ -128,11 +128,15 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
         difficulty=text_of(data, "difficulty") or None,
         year=whole_of(data, "year"),
         subsets=_subsets(data, row, log),
-        flags=Flags(is_korean_specific=_truth(data, "is_korean_specific", row, log)),
+        flags=Flags(
+            is_korean_specific=_truth(data, "is_korean_specific", row, log),
+            has_text_in_image=_truth(data, "has_text_in_image", row, log),
+        ),
         attributes=Attributes(
             macro_subject=text_of(data, "macro_subject") or None,
             task=text_of(data, "task") or None,
             visual_modality=text_of(data, "visual_modality") or None,
+            visual_subcategory=text_of(data, "visual_subcategory") or None,
             topic=joined_of(data, "topic", by="; ") or None,
         ),
         exam=joined_of(data, "exam", by="; ") or None,
