@@ -9,7 +9,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from livek12.dataset_builders.reading import making
 from livek12.dataset_builders.reading.images import FileBytes
 from livek12.dataset_builders.reading.workers import Workers
 from tests.dataset_builders.pictures import picture
+from tests.engines.helpers import children, gone, wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="finds processes as Linux lists them")
 
@@ -83,24 +83,19 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def _children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for task in tasks for child in task.read_text().split()]
-
-
 @pytest.mark.parametrize("after", [0, 10, 120])
 def test_the_same_as_row_by_row(source: Path, tmp_path: Path, in_processes: Callable[[int], None], after: int) -> None:
     alone = build("livek12", str(source), tmp_path / "out")
     files = _files(tmp_path / "out")
-    others, started = set(_children(os.getpid())), []  # other tests may have processes of their own
+    others, started = set(children(os.getpid())), []  # other tests may have processes of their own
     in_processes(after)
 
     def step() -> None:
-        started.append(len({*_children(os.getpid())} - others))
+        started.append(len({*children(os.getpid())} - others))
 
     report = build("livek12", str(source), tmp_path / "out", step=step)
     assert max(started) == 2
-    assert {*_children(os.getpid())} <= others
+    assert {*children(os.getpid())} <= others
     assert report == alone
     assert _files(tmp_path / "out") == files
     said = "\n".join(report.lines())
@@ -129,17 +124,17 @@ def test_a_process_that_is_killed_ends_the_build_in_one_line(
     files = _files(tmp_path / "out")
     in_processes(10)
 
-    others = set(_children(os.getpid()))
+    others = set(children(os.getpid()))
 
     def step() -> None:
-        for child in {*_children(os.getpid())} - others:
+        for child in {*children(os.getpid())} - others:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
 
     with pytest.raises(UserError, match=r"^a process that reads rows broke off: .*SIGKILL.*, start again$"):
         build("livek12", str(source), tmp_path / "out", step=step)
     assert _files(tmp_path / "out") == files
-    assert {*_children(os.getpid())} <= others
+    assert {*children(os.getpid())} <= others
 
 
 def test_no_process_outlives_a_build_that_is_killed(source: Path, tmp_path: Path) -> None:
@@ -161,13 +156,10 @@ build("livek12", {str(source)!r}, Path({str(tmp_path / "out")!r}), step=step)
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"waits\n"
-        children = _children(parent.pid)
-        assert len(children) == 2
+        left = children(parent.pid)
+        assert len(left) == 2
         parent.kill()
-    ends = time.monotonic() + 20
-    while alive := [child for child in children if Path(f"/proc/{child}/exe").exists()]:
-        assert time.monotonic() < ends, alive
-        time.sleep(0.05)
+    wait_until(lambda: all(map(gone, left)), 20)
 
 
 def test_answers_come_in_order_and_errors_come_back() -> None:

@@ -6,6 +6,7 @@ import io
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -105,6 +106,24 @@ def gone(process: int) -> bool:
         return zombie and len(list((place / "task").iterdir())) == 1
     except OSError:  # it ended meanwhile, or there is no /proc
         return not place.exists() and place.parent.is_dir()
+
+
+def children(process: int) -> list[int]:
+    """What a process has started, by any of its threads; nothing where it ends meanwhile."""
+    found: list[int] = []
+    with suppress(OSError):
+        for file in Path(f"/proc/{process}/task").glob("*/children"):
+            with suppress(OSError):
+                found += map(int, file.read_text().split())
+    return found
+
+
+def command_of(process: int) -> bytes:
+    """The words that a process was started with; nothing where it has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:

@@ -18,7 +18,17 @@ from livek12.engines.vllm_engine import NAN, VLLMEngine
 from livek12.engines.vllm_watch import CoreWatch, named
 from tests.conftest import ROOT
 from tests.engines.conftest import needs
-from tests.engines.helpers import ask, bare_vllm, by_question, failure, gone, response, revived_vllm, wait_until
+from tests.engines.helpers import (
+    ask,
+    bare_vllm,
+    by_question,
+    command_of,
+    failure,
+    gone,
+    response,
+    revived_vllm,
+    wait_until,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -160,11 +170,11 @@ def test_a_kill_while_the_model_is_loaded_leaves_nothing(tiny_text: Path, tmp_pa
 
     def charges() -> list[int]:
         spawned = (b"multiprocessing.spawn", b"VLLM::")
-        commands = {one: Path(f"/proc/{one}/cmdline") for one in family([started.pid], processes())[1:]}
-        return [one for one, file in commands.items() if file.exists() and any(w in file.read_bytes() for w in spawned)]
+        ours = family([started.pid], processes())[1:]
+        return [one for one in ours if any(word in command_of(one) for word in spawned)]
 
     wait_until(lambda: len(charges()) == 2, 300)
-    wait_until(lambda: any(b"VLLM::Worker" in Path(f"/proc/{one}/cmdline").read_bytes() for one in charges()), 300)
+    wait_until(lambda: any(b"VLLM::Worker" in command_of(one) for one in charges()), 300)
     left = charges()
     started.kill()
     started.wait()

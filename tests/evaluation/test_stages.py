@@ -26,7 +26,7 @@ from livek12.judges.jury import JudgeOptions
 from livek12.judges.llm.spec import parse_judge
 from livek12.scripts.bench.models import make_model
 from tests.engines.conftest import needs_transformers
-from tests.engines.helpers import gone
+from tests.engines.helpers import children, command_of, gone
 from tests.engines.scripted_server import Json, Reply, serving
 from tests.evaluation.test_judge_models import replying
 from tests.judges.llm.judge_server import JudgeScript, says, text_of
@@ -217,8 +217,7 @@ def test_a_script_on_standard_input_needs_no_guard(data: Path, tmp_path: Path) -
 
 def helpers(pid: int) -> list[int]:
     """The child processes of a command."""
-    children = [one for file in Path(f"/proc/{pid}/task").glob("*/children") for one in file.read_text().split()]
-    return [int(child) for child in children if "core.process" in Path(f"/proc/{child}/cmdline").read_text()]
+    return [child for child in children(pid) if b"core.process" in command_of(child)]
 
 
 def test_a_judge_that_fails_beside_the_asking_is_asked_again_by_the_same_command(data: Path, tmp_path: Path) -> None:

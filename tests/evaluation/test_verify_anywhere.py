@@ -22,7 +22,7 @@ from livek12.core.process import ChildProcess, Link
 from livek12.evaluation.row_workers import RowPool, judge_rows
 from livek12.judges.rules import pool
 from tests.engines.conftest import needs
-from tests.engines.helpers import gone, wait_until
+from tests.engines.helpers import children, gone, wait_until
 from tests.evaluation.verify_rows import calm, step
 
 pytestmark = pytest.mark.slow
@@ -265,9 +265,3 @@ def test_a_script_without_a_guard_imports_little_and_leaves_nothing_behind(end: 
             assert len(theirs) >= 1
             running.kill()
     wait_until(lambda: all(map(gone, [*workers, *theirs])))
-
-
-def children(process: int) -> list[int]:
-    """The ids of what a process has started."""
-    told = Path(f"/proc/{process}/task/{process}/children")
-    return list(map(int, told.read_text().split())) if told.exists() else []
