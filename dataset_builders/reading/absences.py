@@ -1,6 +1,6 @@
-"""What a question refers to and does not have: a picture, or the passage it asks about.
+"""What a question refers to and does not have: a picture, the passage it asks about, the option that is its key.
 
-Contract: the question agrees with itself (see `soundness`) and can be asked, but not answered from what it shows. Only
+Contract: the question agrees with itself (see `soundness`) and can be asked, but not answered or not marked. Only
 plain references count: a place for a picture that is written into the text, and words for a passage that is read, in a
 question without pictures that is too short to hold one.
 """
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from livek12.core.records import Question
+from livek12.core.records import CHOICE_TYPES, Question
 from livek12.core.text import squeezed
 from livek12.dataset_builders.reading.marks import ABSENT, named_pictures
 
@@ -27,6 +27,28 @@ _PASSAGE = re.compile(
     r"|\bread the (?:following )?(?:passage|text|article|extract|excerpt|story|poem|dialogue)\b"
     r"|\bthe (?:passage|article|excerpt) (?:above|below|is|suggests|implies|mainly|states)\b",
     re.IGNORECASE,
+)
+_WORDS = (
+    *(
+        "글",
+        "시",
+        "발표",
+        "대화",
+        "담화",
+        "강연",
+        "연설",
+        "인터뷰",
+        "기사",
+        "편지",
+        "지문",
+        "읽고",
+        "阅读",
+        "根据",
+        "依据",
+        "结合",
+    ),
+    *("联系", "原文", "上文", "选文", "passage", "text", "article", "extract", "excerpt", "story", "poem", "dialogue"),
+    *("conversation", "paragraph"),
 )
 _LABEL = re.compile(r"\[[A-E]\]|[㉠-㉩]|[(（][가나다라마ㄱㄴㄷㄹㅁ][)）]")
 _UNIT = re.compile(r"[一-鿿가-힣]|[A-Za-z]+")
@@ -44,13 +66,24 @@ def absences(question: Question) -> Iterator[str]:
         yield f"it names {len(numbers)} pictures and has {len(question.images)}"
     elif nameless:
         yield f"its text has a place for a picture that it does not have ({ABSENT})"
+    labels = [option.label for option in question.options]
+    if labels and question.question_type in CHOICE_TYPES and all(label.isalpha() for label in labels):
+        texts_of = {squeezed(option.text) for option in question.options}
+        if astray := [key for key in question.answer if key.isdecimal() and key not in texts_of]:
+            yield f"its key {astray[0]} is none of its options {', '.join(labels)}"
     if not question.images and refers_to_passage(question.question):
         yield "it refers to a passage that it does not have"
 
 
+def _may_refer(text: str) -> bool:
+    """Whether a text has any word or sign that the rules below look for; quick, for most have none."""
+    lowered = text.lower()
+    return any(word in lowered for word in _WORDS) or bool(_LABEL.search(text))
+
+
 def refers_to_passage(text: str) -> bool:
     """Whether a text speaks of a passage, or of marked places in one, and is too short to hold it."""
-    if sum(1 for _ in islice(_UNIT.finditer(text), SHORTEST)) == SHORTEST:
+    if not _may_refer(text) or sum(1 for _ in islice(_UNIT.finditer(text), SHORTEST)) == SHORTEST:
         return False
     lines = text.strip().split("\n")
     others = [line for line in lines if not _PASSAGE.search(line)]

@@ -77,9 +77,9 @@ def texts_of(data: Data, *keys: str) -> list[str]:
 def joined_of(data: Data, *keys: str, by: str = "\n\n") -> str:
     """A text as it is; the texts of a list in one, each once."""
     value = stated(data, *keys)
-    return (
-        text_of(data, *keys) if isinstance(value, str | int | float) else by.join(dict.fromkeys(texts_of(data, *keys)))
-    )
+    if value is None or isinstance(value, str):
+        return (value or "").strip()
+    return text_of(data, *keys) if isinstance(value, int | float) else by.join(dict.fromkeys(texts_of(data, *keys)))
 
 
 def points_and_parts(data: Data) -> tuple[float | None, list[Any]]:

@@ -27,6 +27,8 @@ _BETWEEN = "\x1e"
 
 def named_pictures(text: str) -> tuple[list[int], int]:
     """The numbers of pictures that a text names, each once in its order, and how many it names without a number."""
+    if "[" not in text and "<" not in text:
+        return [], 0
     found = [match[1] for match in _NAMED.finditer(text) if match[0] != IMAGE_MARK]
     return list(dict.fromkeys(int(number) for number in found if number)), sum(number is None for number in found)
 

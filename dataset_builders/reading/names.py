@@ -17,6 +17,7 @@ NAMES: dict[str, str] = {
     " 选项 선택지 보기",
     "answer": "answer_value answer_key correct_answer correct_option gold gold_answer ground_truth reference_answer"
     " final_answer answer_number answer_text answer_latex label 答案 标准答案 정답",
+    "answer_index": "answer_idx correct_index correct_answer_index gold_index",
     "solution": "explanation rationale analysis answer_analysis worked_solution solution_text 解答 解析 해설 풀이",
     "marking": "marking_scheme rubric rubrics grading_criteria scoring_criteria 评分标准",
     "images": "image image_link image_links image_path image_paths image_url image_urls image_file image_files"

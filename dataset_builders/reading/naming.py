@@ -84,11 +84,13 @@ class Naming:
         named = {ours: value for theirs, ours in self.given.names.items() if (value := _take(data, theirs)) is not None}
         if not self.keys:
             return replace(row, data={**data, **named}, found=row.as_found)
-        said = {key: value for key, value in row.context.items() if key not in data and self._said_of_all(key)}
-        data = {**said, **data}
+        if row.context:
+            said = {key: value for key, value in row.context.items() if key not in data and self._said_of_all(key)}
+            data = {**said, **data}
         plan = self._plan(data)
-        log.unread.update(plan.unread)
-        log.lost.update(key for key in _fill(named, data, plan) if key not in self.given.dropped)
+        log.unread |= plan.unread
+        for key in _fill(named, data, plan):
+            log.lost[key] += key not in self.given.dropped
         if head := row.context.get(HEADS[0]):
             named["passage"] = _joined("passage", head, named.get("passage"))
         self._place_source(named, log)
@@ -130,12 +132,19 @@ def headed(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
     for row in rows:
         if row.file != file:
             file, said = row.file, ""
+        if HEADS[0] not in row.data and HEADS[1] not in row.data:
+            yield _under(row, said)
+            continue
         held = [key for key, value in row.data.items() if value not in (None, "", [])]
         if len(held) == 1 and held[0] in HEADS and isinstance(row.data[held[0]], str):
             said = row.data[held[0]].strip()
             said = "" if _NOTHING.fullmatch(said) else said
             continue
-        yield replace(row, context={**row.context, HEADS[0]: said}) if said else row
+        yield _under(row, said)
+
+
+def _under(row: SourceRow, said: str) -> SourceRow:
+    return replace(row, context={**row.context, HEADS[0]: said}) if said else row
 
 
 def lost_keys(log: Log) -> dict[str, int]:

@@ -14,6 +14,7 @@ from typing import Any
 from livek12.core.records import Option
 from livek12.dataset_builders.base import BadRow
 from livek12.dataset_builders.reading.choice_keys import plain_label
+from livek12.dataset_builders.reading.fields import numbers_of, whole_of
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.text import parse_list, parse_object, split_options, unlabelled
 
@@ -54,6 +55,21 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
     bare = unlabelled(texts) if texts and _NUMBERED.match(texts[0]) else texts
     labels = list(LETTERS) if letters and len(bare) <= len(LETTERS) else list(map(str, range(1, len(bare) + 1)))
     return [Option(label=label, text=text) for label, text in zip(labels, bare, strict=False)], bare == texts
+
+
+def placed_key(data: Mapping[str, Any], options: Sequence[Option]) -> list[str]:
+    """The labels of the options that a row names by their places: `answer_index` from 0, `answer_place` from 1.
+
+    Raises:
+        BadRow: there is no option at such a place.
+    """
+    for name, first in (("answer_index", 0), ("answer_place", 1)):
+        places = [whole_of({name: one}, name) for one in numbers_of(data, name)]
+        if places and not all(place is not None and first <= place < len(options) + first for place in places):
+            raise BadRow(f"{name} {places} names no option of {len(options)}")
+        if places:
+            return ["".join(options[place - first].label for place in places if place is not None)]
+    return []
 
 
 def _of_object(value: Mapping[Any, Any]) -> list[Option]:

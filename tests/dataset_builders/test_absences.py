@@ -58,6 +58,14 @@ def test_words_for_a_passage(text: str, refers: bool) -> None:
     assert refers_to_passage(text) == refers
 
 
+def test_a_number_that_is_no_option(tmp_path: Path) -> None:
+    row = {"question": "2 + 2?", "choices": ["3", "4", "5"]}
+    (tmp_path / "rows.json").write_text(json.dumps([{**row, "answer": 1}, {**row, "answer": 4}]))
+    assert [
+        note for note in build("livek12", str(tmp_path / "rows.json"), tmp_path / "data").notes if "key" in note
+    ] == ["rows.json:1 (rows_0001): its key 1 is none of its options A, B, C"]
+
+
 def test_a_mark_without_a_picture_is_told_and_found(tmp_path: Path) -> None:
     rows = [
         {"id": "q1", "question": "Look at <image>. What is $x$?", "answer": "1"},

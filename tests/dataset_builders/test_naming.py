@@ -61,6 +61,15 @@ def test_one_question_by_many_names(tmp_path: Path, row: dict[str, Any]) -> None
     assert (question.question_type, question.answer, lost_keys(log)) == ("single_choice", ["B"], {})
 
 
+@pytest.mark.parametrize(("key", "place"), [("answer_idx", 1), ("answer_index", [1]), ("answer_place", 2)])
+def test_a_key_by_its_place(tmp_path: Path, key: str, place: object) -> None:
+    (question,) = questions(tmp_path, {"question": STEM, "choices": FOUR, key: place})
+    assert (question.question_type, question.answer) == ("single_choice", ["B"])
+    log = Log()
+    assert questions(tmp_path, {"question": STEM, "choices": FOUR, key: 5}, log=log) == []
+    assert "names no option of 4" in log.skipped[0]
+
+
 @pytest.mark.parametrize("builder", [livek12.BUILDER, kmmmu.BUILDER, mdk12.BUILDER])
 def test_what_stands_around_a_question_is_kept_by_every_builder(tmp_path: Path, builder: Any) -> None:
     (tmp_path / "a.png").write_bytes(picture())

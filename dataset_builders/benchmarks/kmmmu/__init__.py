@@ -37,7 +37,7 @@ from livek12.dataset_builders.reading.fields import (
 from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
-from livek12.dataset_builders.reading.options import options_of
+from livek12.dataset_builders.reading.options import options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import (
     count_blanks,
@@ -56,7 +56,15 @@ KEYS = frozenset(
         *("images", "options", "points", "part_points", "part_units", "solution", "marking", "knowledge_points"),
         *("taxonomy", "difficulty", "topic", "year", "exam", "subsets", "hard", "is_korean_specific", "macro_subject"),
         *("task", "visual_modality", "review", "source", "source_url", "url", "licence", "upstream_id", "release"),
-        *("paper_id", "page_numbers", "removed_in", "visual_subcategory", "has_text_in_image"),
+        *(
+            "paper_id",
+            "page_numbers",
+            "removed_in",
+            "answer_index",
+            "answer_place",
+            "visual_subcategory",
+            "has_text_in_image",
+        ),
     }
 )
 """What is read of a row, by our names."""
@@ -83,7 +91,7 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
         raise BadRow("it has no question")
     raw_type = joined_of(data, "question_type", by=", ") or None
     kind = kind_of(raw_type) or (CHOICE if listed else None)
-    key = [restore(entry) for entry in texts_of(data, "answer")]
+    key = [restore(entry) for entry in texts_of(data, "answer")] or placed_key(data, listed)
     if kind == "multiple_choice" and len(key) == 1 and re.fullmatch(r"[1-9]{2,9}", key[0]):
         key = list(key[0])  # several of at most nine
     options = listed

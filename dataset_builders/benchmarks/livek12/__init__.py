@@ -40,7 +40,7 @@ from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.latex import restore, unboxed
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline, take_inline
 from livek12.dataset_builders.reading.naming import Naming
-from livek12.dataset_builders.reading.options import options_of
+from livek12.dataset_builders.reading.options import options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow, read_rows
 from livek12.dataset_builders.reading.text import (
     count_blanks,
@@ -78,7 +78,7 @@ KEYS = frozenset(
             "exam",
             "difficulty",
         ),
-        *("translation_of", "removed_in", "visual_modality"),
+        *("translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),
     }
 )
 """What is read of a row, by our names."""
@@ -144,7 +144,7 @@ def _question(
         _check_on_pages(text_of(data, "paper_id"), page_numbers, number, pages)
     answer = unlabelled([unboxed(restore(entry)) for entry in texts_of(data, "answer")])
     if listed:
-        answer = _by_label(answer, options, are_bare)
+        answer = _by_label(answer, options, are_bare) or placed_key(data, options)
     letters = [_letters(entry) for entry in answer]
     kind = given_type if given_type in (CHOICE, FREE) else kind_of(given_type) or (CHOICE if listed else None)
     if not options and kind in (None, CHOICE, *CHOICE_TYPES):
