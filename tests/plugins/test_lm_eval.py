@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import os
@@ -38,6 +39,16 @@ pytestmark = pytest.mark.slow
 FIRST = 50
 STATED = {"accuracy": ("accuracy", "low"), "accuracy_high": ("accuracy", "high")}
 STATED |= {"score": ("mark", "low"), "score_high": ("mark", "high")}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _asked_once() -> Iterator[None]:
+    """lm-eval has torch describe the machine at each sitting, by processes such as pip's; here once for all."""
+    from torch.utils import collect_env
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collect_env, "get_pretty_env_info", functools.cache(collect_env.get_pretty_env_info))
+        yield
 
 
 class Recorder(LM):  # type: ignore[misc]
@@ -342,17 +353,34 @@ def test_its_own_command_line_with_a_genuine_model(sample_data: str, served: str
     assert [row["model"] for row in rows(tmp_path / "out", {"cfe_text"})] == ["SmolLM2-135M-Instruct"] * 4
 
 
-def test_a_data_set_that_was_moved_is_one_line(sample_data: str, tmp_path: Path) -> None:
-    moved = tmp_path / "moved"
-    moved.symlink_to(sample_data)
-    folder = tmp_path / "yaml"
-    lm_eval.guide(str(moved), folder)
-    for file in folder.glob("*.yaml"):
-        file.write_text(file.read_text().replace(str(Path(sample_data).resolve()), str(tmp_path / "gone")))
-    how = ("--tasks", "livek12_cfe_text", "--include_path", str(folder))
+def moved(data: str, folder: Path) -> tuple[Path, str]:
+    """The tasks of a data set that is no longer where they say, and the line that says so."""
+    (folder / "moved").symlink_to(data)
+    tasks = folder / "yaml"
+    lm_eval.guide(str(folder / "moved"), tasks)
+    for file in tasks.glob("*.yaml"):
+        file.write_text(file.read_text().replace(str(Path(data).resolve()), str(folder / "gone")))
+    return tasks, f"error: {folder / 'gone'}: no such folder; build a data set with `livek12 build`"
+
+
+def test_a_data_set_that_was_moved_ends_it_with_one_line(
+    sample_data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    tasks, line = moved(sample_data, tmp_path)
+    manager = TaskManager(include_path=str(tasks), include_defaults=False)
+    with pytest.raises(UserError) as error:
+        simple_evaluate(model=Recorder({}), tasks=["livek12_cfe_text"], task_manager=manager, bootstrap_iters=0)
+    capsys.readouterr()
+    sys.excepthook(error.type, error.value, error.tb)  # as Python does at the end of its command
+    assert capsys.readouterr().err == f"{line}\n"
+
+
+@pytest.mark.release
+def test_a_data_set_that_was_moved_is_one_line_of_its_command(sample_data: str, tmp_path: Path) -> None:
+    tasks, line = moved(sample_data, tmp_path)
+    how = ("--tasks", "livek12_cfe_text", "--include_path", str(tasks))
     run = lm_eval_command("--model", "dummy", *how, cwd=tmp_path)
     assert run.returncode == 1
     assert "Traceback" not in run.stderr
-    assert run.stderr.splitlines()[-1] == (
-        f"error: {tmp_path / 'gone'}: no such folder; build a data set with `livek12 build`"
-    )
+    assert run.stderr.splitlines()[-1] == line

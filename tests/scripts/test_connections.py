@@ -205,6 +205,7 @@ def test_generate_by_transformers(data: Path, tiny_text: Path, tmp_path: Path) -
     quiet(asked(tmp_path, data, tiny_text, "transformers"), leaves=HUB)
 
 
+@pytest.mark.release
 def test_generate_by_vllm(data: Path, tiny_text: Path, tmp_path: Path) -> None:  # noqa: F811
     needs("vllm")
     args = "enforce_eager=true"
