@@ -285,10 +285,11 @@ def test_a_full_folder_for_temporary_files_is_not_laid_at_the_door_of_out(
     with (small_disk / "ballast").open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
         while ballast.write(bytes(4096)):
             """Until the disk is full."""
+    others = "attributes,benchmark,reasoning_flow,variables"
     with (small_disk / "ballast").open("r+b") as ballast:
         ballast.truncate((small_disk / "ballast").stat().st_size - 8192)
     for args in (
-        ("build", "livek12", "--source", sample, "--out", tmp_path / "data"),
+        ("build", "livek12", "--source", sample, "--drop", others, "--out", tmp_path / "data"),
         ("dedup", sample, "--against", sample, "--out", tmp_path / "pairs.jsonl"),
         ("tag", "--measure", "--labels", sample),
     ):
