@@ -187,7 +187,7 @@ def refuse_losses(source: Path, log: Log) -> None:
         named = ", ".join(f"{one_line(key, 60)} ({count} rows)" for key, count in lost.items())
         raise UserError(
             f"{source.name}: text in keys that have no place in a question would be lost: {named};"
-            f" say with --map FILE what they are, or leave them out with --drop {','.join(lost)}"
+            f" say with --map FILE what they are, or leave them out with --drop {one_line(','.join(lost))}"
         )
 
 

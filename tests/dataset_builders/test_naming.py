@@ -92,6 +92,15 @@ def test_what_stands_around_a_question_is_kept_by_every_builder(tmp_path: Path, 
     assert question.solution == "By law.\n\n- 0.5 for the law\n- 1 for the value"
 
 
+@pytest.mark.parametrize("builder", [livek12.BUILDER, kmmmu.BUILDER, mdk12.BUILDER])
+def test_pictures_of_several_keys_are_all_there(tmp_path: Path, builder: Any) -> None:
+    for name, number in (("a.png", 0), ("b.png", 1), ("c.png", 2)):
+        (tmp_path / name).write_bytes(picture(number))
+    row = {"question": "Which?", "answer": "x", "image": "a.png", "images": ["a.png", "b.png"], "image_path": "c.png"}
+    (question,) = questions(tmp_path, row, builder=builder)
+    assert sorted(image.path or "" for image in question.images) == ["a.png", "b.png", "c.png"]
+
+
 def test_pictures_stand_where_the_text_names_them(tmp_path: Path) -> None:
     for name, number in (("a.png", 0), ("b.png", 1), ("c.png", 2)):
         (tmp_path / name).write_bytes(picture(number))
@@ -184,6 +193,8 @@ def test_the_first_questions_are_shown_and_nothing_is_written(tmp_path: Path) ->
     first = json.loads(shown.out)["questions"][0]
     assert (shown.code, first["question"], first["solution"]) == (0, "Q0?", "Try 0.")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["map.yaml", "rows.json"]
+    (tmp_path / "rows.json").write_text(json.dumps([{"aufgabe": "Wie viel?"}]))
+    assert "keys without a place: aufgabe" in livek12_here(*how[:4], "--preview").err
     assert "needs --out" in livek12_here("build", "livek12", "--source", tmp_path / "rows.json").err
 
 

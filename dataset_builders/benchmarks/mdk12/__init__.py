@@ -87,32 +87,11 @@ _FORM = re.compile(
 _PUBLISHED = {"index", "question", "category"}
 KEYS = frozenset(
     {
-        *(
-            "id",
-            "index",
-            "question",
-            "answer",
-            "category",
-            "image",
-            "images",
-            "image_path",
-            "analysis",
-            "solution",
-            "year",
-        ),
-        *("difficulty_level", "difficulty", "language", "form", "question_type", "stage", "options", "points", "score"),
-        *("part_points", "part_units", "unit", "knowledge_points", "knowledge_point", "taxonomy", "exam", "number"),
-        *("paper_id", "page_numbers", "subset", "subsets", "release", "removed_in", "review", "source", "source_url"),
-        *(
-            "url",
-            "licence",
-            "license",
-            "upstream_id",
-            "passage",
-            "marking",
-            *LETTERS,
-            *(name for layer in LAYERS for name in layer),
-        ),
+        *("id", "index", "question", "answer", "category", "images", "solution", "year", "difficulty", "language"),
+        *("form", "question_type", "stage", "options", "points", "part_points", "part_units", "knowledge_points"),
+        *("taxonomy", "exam", "number", "paper_id", "page_numbers", "subsets", "release", "removed_in", "review"),
+        *("source", "source_url", "url", "licence", "upstream_id", "passage", "marking", *LETTERS),
+        *(name for layer in LAYERS for name in layer),
     }
 )
 """What is read of a row, by the published names and ours."""
@@ -133,7 +112,7 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
 def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
     data, name = row.data, _FORM.match(row.file.stem)
     id = row.id
-    given = [ref for ref in parse_list(stated(data, "image", "images", "image_path")) if ref is not None]
+    given = [ref for ref in parse_list(stated(data, "images")) if ref is not None]
     parts = [restore(text_of(data, name)) for name in ("passage", "question")]
     options = _columns(data) or options_of(data.get("options"), letters=True)[0]
     text, options, refs = take_all_inline("\n\n".join(filter(None, parts)), options, given)
@@ -175,8 +154,8 @@ def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
         answer=answer,
         part_points=numbers_of(data, "part_points"),
         part_units=units_of(data),
-        solution="\n\n".join(filter(None, (restore(joined_of(data, "analysis", "solution")), scheme_of(data)))) or None,
-        points=points_of(data, "points", "score"),
+        solution="\n\n".join(filter(None, (restore(joined_of(data, "solution")), scheme_of(data)))) or None,
+        points=points_of(data, "points"),
         knowledge_points=points,
         taxonomy=taxonomy,
         difficulty=_difficulty(data),
@@ -213,7 +192,7 @@ def _subject(data: Data, name: re.Match[str] | None) -> str:
 
 def _taxonomy(data: Data, name: re.Match[str] | None) -> tuple[list[str], list[str]]:
     """The path from the discipline to the knowledge point, as far as the row tells it, and the knowledge points."""
-    knowledge = pieces_of(data, "knowledge_points", "knowledge_point", "knowledge")
+    knowledge = pieces_of(data, "knowledge_points", "knowledge")
     paths = [[piece.strip() for piece in _PATH.split(entry) if piece.strip()] for entry in knowledge]
     own = texts_of(data, "taxonomy")
     if not own and paths and len(paths[0]) > 2:
@@ -254,7 +233,7 @@ def _answer(key: list[str], letters: list[str], text: str, question_type: str) -
 
 
 def _difficulty(data: Data) -> str | None:
-    given = text_of(data, "difficulty_level", "difficulty")
+    given = text_of(data, "difficulty")
     return LEVELS.get(given.lower(), given) or None
 
 
@@ -265,7 +244,7 @@ def _language(data: Data, text: str, options: list[Option]) -> Language:
         if given not in LANGUAGES:
             raise BadRow(f"language {given!r} is none of zh, en, ko")
         return LANGUAGES[given]
-    written = " ".join([text, *(option.text for option in options)]) or text_of(data, "analysis", "solution")
+    written = " ".join([text, *(option.text for option in options)]) or text_of(data, "solution")
     return "zh" if re.search(r"[一-鿿]", written) else "en"
 
 
@@ -279,7 +258,7 @@ def _year(data: Data, row: SourceRow, id: str, log: Log) -> int | None:
 
 
 def _subsets(data: Data, row: SourceRow) -> list[str]:
-    named = [name.lower() for name in pieces_of(data, "subsets", "subset")]
+    named = [name.lower() for name in pieces_of(data, "subsets")]
     own = [word for word in ("mini", "dynamic") if word in re.split(r"[\W_]+", row.file.stem.lower())]
     return list(dict.fromkeys([*named, *own]))
 
