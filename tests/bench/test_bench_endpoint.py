@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "bench" / "endpoint.py"
 
 
+@pytest.mark.slow
 def test_it_asks_the_numbers_it_was_given(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), "--requests", "30,60", "--questions", "10", "--bound-requests", "40"]
     done = subprocess.run(

@@ -55,6 +55,7 @@ def desk(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
+@pytest.mark.slow
 def test_the_result_is_json_and_nothing_else(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(desk)
     for line, holds in LINES.items():

@@ -14,7 +14,9 @@ from livek12.core.run_folder import RunFolder
 from tests.endpoint import oracle_at
 from tests.hub import STRANGER, WRITER, Hub
 from tests.hub_client import Client
-from tests.scripts.command import livek12
+from tests.scripts.command import livek12_here
+
+pytestmark = pytest.mark.slow
 
 TASKS = "livek12_text_only_en,livek12_image_only_en,kmmmu,cfe_text,mdk12"
 LOAD = """
@@ -36,7 +38,7 @@ for config in [*CONFIGS, None]:
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data") / "sample"
-    assert livek12("build", "sample", "--out", folder).code == 0
+    assert livek12_here("build", "sample", "--out", folder).code == 0
     return folder
 
 
