@@ -18,7 +18,7 @@ _INLINE = re.compile(
 )
 """A picture written into a text, in Markdown or HTML."""
 
-_NAMED = re.compile(r"[\[<]\s*(?:image|img|figure|fig|picture|그림|图)\s?[_.-]?\s?(\d{1,2})?\s*[\]>]", re.IGNORECASE)
+_NAMED = re.compile(r"[\[<](?:image|img|figure|fig|picture|그림|图)\s?[_.-]?\s?(\d{1,2})?[\]>]", re.IGNORECASE)
 """The place of a picture, by its number or as the next one: [figure1], <image 2>, [image]."""
 ABSENT = "[image]"
 """Stands in a text for a picture that its source has a mark for and does not give."""

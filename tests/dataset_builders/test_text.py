@@ -290,9 +290,9 @@ def options(*texts: str) -> list[Option]:
             [A, C, D, B],
             True,
         ),
-        ("q <image> r <image>", [], [A], "q <image> r ", [], [A], True),
-        ("q <image>", ["<image>", "<image>"], [A, B], "q <image>", ["<image>", ""], [A, B], True),
-        ("q <image>", [], [], "q ", [], [], True),
+        ("q <image> r <image>", [], [A], "q <image> r [image]", [], [A], True),
+        ("q <image>", ["<image>", "<image>"], [A, B], "q <image>", ["<image>", "[image]"], [A, B], True),
+        ("q <image>", [], [], "q [image]", [], [], True),
     ],
 )
 def test_marks_agree_with_images(
