@@ -51,6 +51,15 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
     return found
 
 
+def read_outcomes(runs: Sequence[Path]) -> dict[str, list[Outcome]]:
+    """What scoring needs of the answers of each run, by its name.
+
+    Raises:
+        UserError: a folder holds no run, or one without a question.
+    """
+    return _read(run_names(runs), Where())
+
+
 def _variants(runs: Mapping[str, Sequence[Outcome]], specs: Mapping[str, RunSpec], profile: Profile) -> list[Delta]:
     """Each pair of runs axis by axis, and what one of them asked as a variant of what the other asked.
 

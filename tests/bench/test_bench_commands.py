@@ -30,7 +30,7 @@ CALLS = {
     "workers": "--workers 1 --requests 4 --seconds 0.01 --width 2 --overhead-requests 4 --ray none",
 }
 ELSEWHERE = {"attacks": "test_attacks.py", "endpoint": "test_bench_endpoint.py", "pages": "test_bench.py"}
-ELSEWHERE |= {"trainers": "test_trainers.py"}
+ELSEWHERE |= {"trainers": "test_trainers.py", "results": "test_results.py"}
 PARTS = {
     "common",
     "models",

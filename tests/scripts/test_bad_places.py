@@ -85,7 +85,13 @@ LINES = {
     "judge-pairs": ["{in} {new}.jsonl", "pairs.jsonl {out}"],
     "serve-judge": ["--host {out}", "--judge {in}.yaml"],
     "label-plan": ["{in}", "run --out {out}"],
-    "study": ["agreement {in}", "agreement run --labels {in}", "stability {in} run", "first-error {in} --judge m"],
+    "study": [
+        "agreement {in}",
+        "agreement run --labels {in}",
+        "stability {in} run",
+        "first-error {in} --judge m",
+        "tables {in}",
+    ],
     "sweep": ["{in}", "{in} --status"],
     "compare": ["{in} run", "run {in}"],
 }

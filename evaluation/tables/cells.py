@@ -1,0 +1,293 @@
+"""The numbers of a table: each cell an estimate with its interval, or the reason why there is none.
+
+Contract: of the answers of a run that were asked in one way (and one language: `BY_LANGUAGE`), each question and trial
+counts once, whichever task asked it. Budgets and derived tasks (`cfe_text:injection`) are in no table. Every estimate
+is made as in reports (`core.scoring`); differences of ways are of the questions that both have. Shares and marks are as
+in report.json: accuracies from 0 to 1, what is `OUT_OF_100` from 0 to 100.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from livek12.core.errors import UserError
+from livek12.core.scoring import Profile
+from livek12.core.scoring.answers import Table as Answers
+from livek12.core.scoring.answers import tabulate
+from livek12.core.scoring.deltas import delta
+from livek12.core.scoring.estimates import Units, draw, estimates, group_difference
+from livek12.core.scoring.formulas import Terms
+from livek12.core.scoring.groups import answers_of
+from livek12.core.scoring.outcomes import Outcome
+from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
+from livek12.core.scoring.terms import task_terms
+from livek12.evaluation.tables.shapes import BY_LANGUAGE, ERRORS, QUESTIONS, Block, Part, Shape
+from livek12.report.tables import ArticleTable, Column
+from livek12.tasks.registry import find_task
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Indices
+
+NO_ANSWERS = "no such answers"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The tables of some runs.
+
+    Attributes:
+        tables: those for which there are answers.
+        missing: name of each other table, and why it is not there.
+    """
+
+    tables: list[ArticleTable]
+    missing: dict[str, str]
+
+
+def article_tables(
+    runs: Mapping[str, Sequence[Outcome]], shapes: Iterable[Shape], profile: Profile = "article"
+) -> Found:
+    """Makes tables.
+
+    Args:
+        runs: the answers of each run by its name.
+        shapes: of which tables.
+        profile: which formulas.
+
+    Raises:
+        UserError: no table can be made of these answers.
+    """
+    sitters = list(_sitters(runs, profile))
+    tables, missing = list[ArticleTable](), dict[str, str]()
+    for shape in shapes:
+        sitting = [each for each in sitters if each.benchmark == shape.benchmark]
+        made = _by_paper(shape, sitting) if shape.by_paper else _by_run(shape, sitting)
+        if why := _lacks(shape, sitting, made):
+            missing[shape.name] = f"{why} ({shape.source}: {shape.title})"
+        else:
+            tables.append(made)
+    if not tables:
+        raise UserError("the runs have no answers for a table: " + "; ".join(f"{n}: {w}" for n, w in missing.items()))
+    return Found(tables, missing)
+
+
+def _lacks(shape: Shape, sitters: Sequence[_Sitter], made: ArticleTable) -> str:
+    """What a table would be about and no run has; "" where there is one."""
+    for block in shape.blocks:
+        subset = [value for axis, value in block.part.where if axis in {"subset", "korean_specific"}]
+        if (subset or block.part.way) and not any(sitter.picked(block.part) for sitter in sitters):
+            return f"no run has answers to questions {', '.join(filter(None, (block.part.way, *subset)))}"
+    cells = [cell for row in made["cells"] for cell in row]
+    if any(cell["low"] is not None for cell in cells):
+        return ""
+    return "; ".join(dict.fromkeys(cell["note"] or "" for cell in cells)) or "no run has answers for it"
+
+
+class _Pool:
+    """The answers of one run that were asked in one way."""
+
+    def __init__(self, rows: Sequence[Outcome], profile: Profile, parameters: Parameters) -> None:
+        self.rows, self._profile, self.parameters = rows, profile, parameters
+
+    @cached_property
+    def table(self) -> Answers:
+        return tabulate(self.rows)
+
+    @cached_property
+    def units(self) -> Units:
+        return Units(self.table.questions, self.parameters)
+
+    @cached_property
+    def terms(self) -> Terms:
+        return task_terms(self.table, self._profile, self.parameters)
+
+    def picked(self, part: Part) -> list[int]:
+        """The questions (indices) of a part."""
+        return [
+            index
+            for index, question in enumerate(self.table.questions)
+            if all(value in question.on(axis) for axis, value in part.where)
+        ]
+
+    def estimate(self, metric: str, questions: Sequence[int]) -> Estimate:
+        """A metric over these questions; at least one."""
+        picked = answers_of(self.table, questions)
+        if metric == QUESTIONS:
+            return _count(len(questions), len(questions))
+        if metric in ERRORS:
+            return self._errors(ERRORS.index(metric), picked)
+        if metric not in self.terms:
+            return absent("the answers have no such metric", len(questions))
+        return estimates(draw({metric: self.terms[metric]}, self.table, self.units, picked))[metric]
+
+    def difference(self, metric: str, one: Sequence[int], other: Sequence[int]) -> Estimate:
+        """A metric over some questions minus the same over others."""
+        a, b = (answers_of(self.table, questions) for questions in (one, other))
+        if metric not in self.terms:
+            return absent("the answers have no such metric", len(one))
+        return estimates(group_difference({metric: self.terms[metric]}, self.table, self.units, a, b))[metric]
+
+    def _errors(self, place: int, picked: Indices) -> Estimate:
+        """In how many answers critics saw an error of a type."""
+        seen = [row.presence[place] for index in picked if (row := self.table.rows[index]).presence]
+        if not seen:
+            return absent("no critics: nobody has audited the reasoning", len(picked))
+        note = None if len(seen) == len(picked) else f"{len(picked) - len(seen)} of {len(picked)} answers not audited"
+        return _count(sum(one >= self.parameters.error_threshold for one in seen), len(seen), note)
+
+
+class _Sitter:
+    """One run of a benchmark in one language."""
+
+    def __init__(self, name: str, benchmark: str, ways: Mapping[str, _Pool], profile: Profile) -> None:
+        self.name, self.benchmark, self.ways, self._profile = name, benchmark, ways, profile
+        self._pairs: dict[tuple[Part, Part], dict[str, Estimate] | None] = {}
+
+    def picked(self, part: Part) -> list[int]:
+        return self.ways[part.way].picked(part) if part.way in self.ways else []
+
+    def values(self, part: Part, axis: str) -> set[str]:
+        """The values that the questions of a part have on an axis."""
+        if part.way not in self.ways:
+            return set()
+        questions = self.ways[part.way].table.questions
+        return {value for index in self.picked(part) for value in questions[index].on(axis)}
+
+    def cell(self, block: Block, part: Part, metric: str) -> Estimate:
+        """What stands in a column of a block."""
+        questions = self.picked(part)
+        if not questions:
+            return absent(NO_ANSWERS)
+        if block.minus is None:
+            return self.ways[part.way].estimate(metric, questions)
+        if block.minus.way == part.way:
+            other = self.picked(block.minus)
+            return self.ways[part.way].difference(metric, questions, other) if other else absent(NO_ANSWERS)
+        if (part, block.minus) not in self._pairs:
+            self._pairs[part, block.minus] = self._paired(part, block.minus)
+        found = self._pairs[part, block.minus]
+        return (
+            absent("no question was asked both ways")
+            if found is None
+            else found.get(_as_paired(metric), absent("not paired"))
+        )
+
+    def _paired(self, part: Part, minus: Part) -> dict[str, Estimate] | None:
+        base = self.ways.get(minus.way)
+        if base is None:
+            return None
+        chosen = {base.table.questions[index].id for index in base.picked(minus)}
+        rows = [row for row in base.rows if row.question.id in chosen]
+        variant = self.ways[part.way]
+        found = delta("variant", variant.rows, "base", rows, "", self._profile, base.parameters) if rows else None
+        return None if found is None else {name: pair["difference"] for name, pair in found["metrics"].items()}
+
+
+def _as_paired(metric: str) -> str:
+    """The metric under its name among differences: OCS is the mark."""
+    return "mark" if metric == "OCS" else metric
+
+
+def _sitters(runs: Mapping[str, Sequence[Outcome]], profile: Profile) -> Iterator[_Sitter]:
+    """The runs, each benchmark and language of its own."""
+    parameters = parameters_of(profile)
+    for name, outcomes in runs.items():
+        pools: defaultdict[tuple[str, str], defaultdict[str, dict[tuple[str, int], Outcome]]]
+        pools = defaultdict(lambda: defaultdict(dict))
+        for outcome in outcomes:
+            task, question = find_task(outcome.task), outcome.question
+            if task is None or task.budget is not None or task.derive is not None:
+                continue
+            language = next(iter(question.on("language")), "") if question.benchmark in BY_LANGUAGE else ""
+            pools[question.benchmark, language][task.differs].setdefault((question.id, outcome.trial), outcome)
+        spoken = defaultdict[str, set[str]](set)
+        for benchmark, language in pools:
+            spoken[benchmark].add(language)
+        for (benchmark, language), ways in sorted(pools.items()):
+            label = f"{name} ({language})" if len(spoken[benchmark]) > 1 else name
+            made = {way: _Pool(list(rows.values()), profile, parameters) for way, rows in ways.items()}
+            yield _Sitter(label, benchmark, made, profile)
+
+
+def _by_run(shape: Shape, sitters: Sequence[_Sitter]) -> ArticleTable:
+    columns: list[tuple[Block, Part, str, list[str]]] = []
+    for block in shape.blocks:
+        parts = list(_parts(block, sitters))
+        if block.head and len(parts) == 1:  # it would stand there twice
+            parts = []
+        if block.head or not block.by:
+            parts.append(([block.head] if block.head else [], block.part))
+        for head, part in parts:
+            columns += [(block, part, metric, [*head, label]) for metric, label in block.metrics]
+    sitting = [s for s in sitters if any(s.picked(part) for block, part, _, _ in columns if block.minus is None)]
+    deepest = max((len(head) for *_, head in columns), default=1)
+    return ArticleTable(
+        name=shape.name,
+        title=shape.title,
+        source=shape.source,
+        rows=[sitter.name for sitter in sitting],
+        columns=[Column(head=[*[""] * (deepest - len(head)), *head], metric=metric) for _, _, metric, head in columns],
+        cells=[[sitter.cell(block, part, metric) for block, part, metric, _ in columns] for sitter in sitting],
+    )
+
+
+def _parts(block: Block, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Part]]:
+    """The values of the block's axes that the runs have, and the answers with them."""
+    parts: list[tuple[list[str], Part]] = [([], block.part)] if block.by else []
+    for axis in block.by:
+        parts = [
+            ([*head, _words(value)], part.on(axis, value))
+            for head, part in parts
+            for value in _in_order(axis, set().union(*(sitter.values(part, axis) for sitter in sitters)))
+        ]
+    yield from parts
+
+
+_HEADS = {"text_only": "Text", "text_image": "Multimodal"}
+
+
+def _words(value: str) -> str:
+    """A value as people write it over a column."""
+    return _HEADS.get(value) or (value.replace("_", " ").capitalize() if value.islower() else value)
+
+
+_ORDER = ("easy", "medium", "hard", "text_only", "text_image")
+
+
+def _in_order(axis: str, values: set[str]) -> list[str]:
+    return sorted(values, key=lambda value: (_ORDER.index(value) if value in _ORDER else -1, value))
+
+
+def _by_paper(shape: Shape, sitters: Sequence[_Sitter]) -> ArticleTable:
+    """A row for each paper and run that sat it."""
+    (block,) = shape.blocks
+    sat = [
+        (paper, sitter)
+        for paper in sorted(set().union(*(sitter.values(block.part, "paper") for sitter in sitters)))
+        for sitter in sitters
+        if paper in sitter.values(block.part, "paper")
+    ]
+    return ArticleTable(
+        name=shape.name,
+        title=shape.title,
+        source=shape.source,
+        rows=[f"{paper}: {sitter.name}" for paper, sitter in sat],
+        columns=[Column(head=[label], metric=metric) for metric, label in block.metrics],
+        cells=[
+            [sitter.cell(block, block.part.on("paper", paper), metric) for metric, _ in block.metrics]
+            for paper, sitter in sat
+        ],
+    )
+
+
+def absent(reason: str, n: int = 0) -> Estimate:
+    """Stands where there is no number."""
+    return Estimate(low=None, high=None, value=None, ci=None, unit=None, clusters=None, n=n, std=None, note=reason)
+
+
+def _count(value: int, n: int, note: str | None = None) -> Estimate:
+    return Estimate(low=value, high=value, value=value, ci=None, unit=None, clusters=None, n=n, std=None, note=note)

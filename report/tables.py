@@ -1,0 +1,203 @@
+"""Tables in the shapes of the articles, as Markdown, LaTeX, CSV and a page.
+
+Contract: numbers are written as in reports (`marks`): shares in percent, ARL as it is, counts whole; what is undecided
+as its range, the deviation over trials behind ±. A cell without a number has a dash with the number of the reason,
+which stands below the table: it is never blank and never 0. Names of runs, subjects and papers are hostile: everything
+is escaped. CSV has a line a cell, unrounded, with the interval.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, TypedDict
+
+from livek12.report.marks import number, shown
+from livek12.report.markup import clean
+
+if TYPE_CHECKING:
+    from livek12.core.scoring.schema import Estimate
+
+COUNTED = frozenset({"questions", "CIE", "LAE", "DRE"})
+"""Metrics of a table that are whole numbers."""
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "–": "--",
+    "±": r"$\pm$",
+    "Δ": r"$\Delta$",
+}
+
+
+class Column(TypedDict):
+    """What stands over a column, from the top, and the metric in it."""
+
+    head: list[str]
+    metric: str
+
+
+class ArticleTable(TypedDict):
+    """A table: `cells` has a row for each of `rows`, with an estimate for each of `columns`."""
+
+    name: str
+    title: str
+    source: str
+    rows: list[str]
+    columns: list[Column]
+    cells: list[list[Estimate]]
+
+
+class Written(TypedDict):
+    """A table in words: a text for each cell, and the reasons for those without a number, from 1."""
+
+    title: str
+    source: str
+    rows: list[str]
+    heads: list[list[str]]
+    cells: list[list[str]]
+    reasons: list[str]
+
+
+def written(table: ArticleTable, intervals: bool = False) -> Written:
+    """A table in words; `intervals`: with the 95 % interval of each cell."""
+    reasons: list[str] = []
+
+    def cell(metric: str, estimate: Estimate) -> str:
+        if estimate["low"] is None:
+            reason = estimate["note"] or "not available"
+            if reason not in reasons:
+                reasons.append(reason)
+            return f"–({reasons.index(reason) + 1})"
+        if metric in COUNTED:
+            return number(estimate["low"], 0)
+        value = shown(metric, estimate)
+        spread = f" ± {value.std}" if value.std else ""
+        return f"{value.text}{spread}" + (f" [{value.ci}]" if intervals and value.ci else "")
+
+    cells = [
+        [cell(column["metric"], estimate) for column, estimate in zip(table["columns"], row, strict=True)]
+        for row in table["cells"]
+    ]
+    return Written(
+        title=table["title"],
+        source=table["source"],
+        rows=[_line(row) for row in table["rows"]],
+        heads=[[_line(head) for head in column["head"]] for column in table["columns"]],
+        cells=cells,
+        reasons=[_line(reason) for reason in reasons],
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def _caption(table: Written) -> str:
+    return f"{table['source']}: {table['title']}"
+
+
+def as_markdown(tables: Sequence[ArticleTable], intervals: bool = False) -> str:
+    """All tables, each under a heading."""
+    return "\n\n".join(block for table in tables for block in _markdown(written(table, intervals)))
+
+
+def _markdown(table: Written) -> Iterator[str]:
+    yield f"## {_escaped(_caption(table))}"
+    heads = [" · ".join(filter(None, head)) for head in table["heads"]]
+    rows = [["", *heads], [":--", *["--:"] * len(heads)]]
+    rows += [[name, *cells] for name, cells in zip(table["rows"], table["cells"], strict=True)]
+    lines = (" | ".join(row if n == 1 else map(_escaped, row)) for n, row in enumerate(rows))
+    yield "\n".join(f"| {line} |" for line in lines)
+    if table["reasons"]:
+        yield "\n".join(f"- ({n}) {_escaped(reason)}" for n, reason in enumerate(table["reasons"], 1))
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*\[\]<>|#~_$])", r"\\\1", text)
+
+
+def as_latex(tables: Sequence[ArticleTable], intervals: bool = False) -> str:
+    """All tables as `tabular`s in `table`s, which need no package."""
+    return "\n\n".join(_latex(table["name"], written(table, intervals)) for table in tables)
+
+
+def _latex(name: str, table: Written) -> str:
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{latex_text(_caption(table))}}}",
+        rf"\label{{tab:{name}}}",
+        rf"\begin{{tabular}}{{l{'r' * len(table['heads'])}}}",
+        r"\hline",
+    ]
+    for spans in head_rows(table["heads"]):
+        cells = [rf"\multicolumn{{{n}}}{{c}}{{{latex_text(text)}}}" if n > 1 else latex_text(text) for text, n in spans]
+        lines.append(" & ".join(["", *cells]) + r" \\")
+    lines.append(r"\hline")
+    for row, values in zip(table["rows"], table["cells"], strict=True):
+        lines.append(" & ".join(map(latex_text, (row, *values))) + r" \\")
+    lines += [r"\hline", r"\end{tabular}"]
+    lines += [rf"\par ({n}) {latex_text(reason)}" for n, reason in enumerate(table["reasons"], 1)]
+    return "\n".join([*lines, r"\end{table}"])
+
+
+def latex_text(text: str) -> str:
+    """A text for LaTeX, in which nothing is a command."""
+    return "".join(_LATEX.get(sign, sign) for sign in _line(text))
+
+
+def head_rows(heads: Sequence[Sequence[str]]) -> Iterator[list[tuple[str, int]]]:
+    """The rows over a table: each text with how many columns it spans; only below the same text it is one."""
+    for level in range(len(heads[0]) if heads else 0):
+        last = level == len(heads[0]) - 1
+        keys = [(*head[: level + 1], n if last else "") for n, head in enumerate(heads)]
+        yield [(str(key[level]), len(list(group))) for key, group in groupby(keys)]
+
+
+def as_csv(tables: Sequence[ArticleTable]) -> str:
+    """One line for each cell of all tables, unrounded: shares from 0 to 1, marks from 0 to 100."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["table", "row", "column", "metric", "low", "high", "ci_low", "ci_high", "std", "questions", "note"])
+    for table in tables:
+        for row, cells in zip(table["rows"], table["cells"], strict=True):
+            for column, cell in zip(table["columns"], cells, strict=True):
+                head = " / ".join(filter(None, column["head"]))
+                ends = [cell["low"], cell["high"], *(cell["ci"] or (None, None)), cell["std"], cell["n"]]
+                lines.writerow(
+                    [table["name"], _formula_safe(row), _formula_safe(head), column["metric"], *ends, cell["note"]]
+                )
+    return text.getvalue()
+
+
+def _formula_safe(text: str) -> str:
+    """A name that a spreadsheet does not take for a formula."""
+    line = _line(text)
+    return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line
+
+
+def as_page(tables: Sequence[ArticleTable], missing: Mapping[str, str]) -> str:
+    """A page of its own, without scripts and without anything from elsewhere."""
+    from markupsafe import Markup
+
+    from livek12.report.html import csp_hash, environment, read_template
+
+    style = read_template("ingest.css")
+    return (
+        environment()
+        .get_template("tables.html.j2")
+        .render(
+            tables=[(table, list(head_rows(table["heads"]))) for table in (written(each, True) for each in tables)],
+            missing=missing,
+            style=Markup(style),
+            style_hash=csp_hash(style),
+        )
+    )

@@ -1,0 +1,100 @@
+"""The recorded answers of 2026 models in the tables of the articles: `docs/results.md`.
+
+`python scripts/bench/results.py DATA --out docs/results.md` builds the reviewed paper in DATA (`gaokao2026_math`),
+imports the recorded answers of each model, marks them with the rules and writes the tables that they have answers for.
+No model is asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+PAPER = "2026-national-i-math"
+TASK = "livek12_text_only"
+HEAD = """\
+# Results
+
+Nine models on a paper that was sat after they came out: mathematics of the 2026 gaokao, National I, {questions}
+questions ({points} points). The answers were recorded in June 2026 by
+[GaoKao-bench](https://github.com/rongrongrong233/GaoKao-bench); here they are marked by the rules alone and put into the
+tables of the articles by `python scripts/bench/results.py DATA --out docs/results.md`. Tables of your own runs:
+[how](tables.md).
+
+What these numbers cannot say:
+
+- **Whole solutions are not marked.** Up to {open} of the {questions} answers of a model are left to a judge, and no judge
+  model was run here: they count as anything between nothing and everything, which is the range in each cell. What the
+  rules did decide stands below.
+- **PES and OES are missing**: nobody has audited the reasoning, which takes judges of strength (`--judge panel:large`).
+- **One paper tells good models apart badly**: the intervals overlap throughout.
+- **ARL** counts the completion tokens that the record states, whatever each provider counts.
+
+"""
+DECIDED = """
+## What the rules decided
+
+{table}
+"""
+
+
+def livek12(*args: object) -> str:
+    """Runs a command; what it prints."""
+    command = [sys.executable, "-m", "livek12.scripts.cli", *map(str, args), "--quiet"]
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def runs_of(data: Path, folder: Path) -> Iterator[Path]:
+    """Imports the answers of each model into a run folder that bears its name.
+
+    Args:
+        data: the folder `gaokao2026_math`.
+        folder: where data set and runs go.
+    """
+    livek12("build", "livek12", "--source", data / "reviewed" / f"{PAPER}.jsonl", "--out", folder / "data")
+    for file in sorted((data / "responses").glob(f"*.{PAPER}.jsonl")):
+        out = folder / file.name.removesuffix(f".{PAPER}.jsonl").replace(" ", "-")
+        how = ("--from", "jsonl", "--task", TASK, "--data", folder / "data", "--out", out)
+        livek12("import-responses", file, *how)
+        yield out
+
+
+def decided(runs: list[Path]) -> tuple[str, int, int, float]:
+    """What the rules decided of each run, as a table; questions, those left open, and points of the paper."""
+    from livek12.core.run_folder import RunFolder
+
+    lines = ["| | right | wrong | left to a judge |", "| :-- | --: | --: | --: |"]
+    questions, left, points = 0, 0, 0.0
+    for run in runs:
+        rows = list(RunFolder(run).rows())
+        marks = [row.verdict.correct if row.verdict else None for row in rows]
+        counts = [sum(mark is state for mark in marks) for state in (True, False, None)]
+        lines.append(f"| {run.name} | {counts[0]} | {counts[1]} | {counts[2]} |")
+        questions, left = len(rows), max(left, counts[2])
+        points = sum(row.question.points or 0 for row in rows)
+    return "\n".join(lines), questions, left, points
+
+
+def main() -> None:
+    """Writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="the folder with gaokao2026_math")
+    parser.add_argument("--out", type=Path, required=True, help="the page")
+    parser.add_argument("--runs", type=Path, help="keep the run folders here")
+    said = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = said.runs or Path(scratch)
+        runs = list(runs_of(said.data / "gaokao2026_math", folder))
+        tables = livek12("study", "tables", *runs, "--intervals")
+        table, questions, left, points = decided(runs)
+    page = HEAD.format(questions=questions, open=left, points=f"{points:g}")
+    page += f"{tables.strip()}\n{DECIDED.format(table=table)}"
+    said.out.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

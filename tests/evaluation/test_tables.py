@@ -1,0 +1,201 @@
+"""Tables of the articles: their numbers are those of the report, what is missing has its reason, names are harmless."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livek12.core.errors import UserError
+from livek12.core.records import Attributes, Flags, Key, Process, Question, Response, Verdict
+from livek12.core.scoring import Row, score
+from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.evaluation.tables.cells import article_tables
+from livek12.evaluation.tables.shapes import SHAPES, shape_named
+from livek12.report.tables import ArticleTable, as_csv, as_latex, as_markdown, as_page, latex_text, written
+from tests.scripts.command import livek12_here
+
+HOSTILE = r"<script>alert(1)</script> \input{/etc/passwd} | # % $x$ & _ ^ ~ {"
+
+
+def answer(task: str, number: int, right: bool, trial: int = 0, process: Process | None = None, **fields: Any) -> Row:
+    benchmark = task.partition("_")[0]
+    question = Question(
+        **{
+            "id": f"q{number}",
+            "benchmark": benchmark,
+            "language": {"kmmmu": "ko", "cfe": "en"}.get(benchmark, "zh"),
+            "subject": "math",
+            "question_type": "short_answer",
+            "question": "?",
+            **fields,
+        }
+    )
+    key = Key(task=task, question_id=question.id, trial=trial)
+    response = Response(key=key, text="a", engine="replay", model="m", completion_tokens=100)
+    points = float(right)
+    verdict = Verdict(
+        key=key, state="graded", points=points, low=points, high=points, max_points=1, correct=right, judge="j",
+        process=process,
+    )  # fmt: skip
+    return Row(task, question, trial, "graded", response, verdict)
+
+
+def slim(rows: Iterable[Row]) -> list[Outcome]:
+    return list(map(Slim(), rows))
+
+
+def kmmmu(shift: int = 0, task: str = "kmmmu") -> list[Row]:
+    """60 questions of three macro subjects, a third of them hard, a quarter Korean, two trials."""
+    return [
+        answer(
+            task, n, (n * 7 + shift + trial) % 5 > 1, trial,
+            attributes=Attributes(macro_subject=("Law", "Arts", "CS")[n % 3], task=("Recall", "Logic")[n % 2]),
+            subsets=["hard"] if n % 3 == 0 else [],
+            flags=Flags(is_korean_specific=n % 4 == 0),
+        )
+        for n in range(60)
+        for trial in range(2)
+    ]  # fmt: skip
+
+
+def one(name: str, *runs: list[Row]) -> ArticleTable:
+    (table,) = article_tables({f"m{n}": slim(rows) for n, rows in enumerate(runs)}, [shape_named(name)]).tables
+    return table
+
+
+def test_cells_are_the_numbers_of_the_report() -> None:
+    rows = kmmmu()
+    report = score(rows)["tasks"]["kmmmu"]
+    for name, axis in (("kmmmu-3", "macro_subject"), ("kmmmu-19", "task")):
+        table = one(name, rows, kmmmu(1))
+        assert table["rows"] == ["m0", "m1"]
+        groups = {column["head"][0]: cell for column, cell in zip(table["columns"], table["cells"][0], strict=True)}
+        assert groups.pop("Overall") == report["metrics"]["accuracy"]
+        assert groups == {value: group["metrics"]["accuracy"] for value, group in report["groups"][axis].items()}
+    hard = one("kmmmu-4", rows)["cells"][0][-1]
+    assert hard == report["groups"]["subset"]["hard"]["metrics"]["accuracy"]
+    true, share, false, other, delta = one("kmmmu-21", rows)["cells"][0]
+    assert (true["value"], false["value"]) == (15, 45)
+    assert delta == report["deltas"]["accuracy/korean_specific/true-false"]
+    assert delta["value"] == pytest.approx((share["value"] or 0) - (other["value"] or 0))
+
+
+def test_two_ways_are_paired_as_in_the_report() -> None:
+    rows = kmmmu() + kmmmu(2, "kmmmu_text_only")
+    original, without, delta = one("kmmmu-9", rows)["cells"][0]
+    assert original == score(rows)["tasks"]["kmmmu"]["metrics"]["accuracy"]
+    assert delta["value"] == pytest.approx((without["value"] or 0) - (original["value"] or 0))
+    assert delta["n"] == 60
+    found = article_tables({"m": slim(kmmmu())}, SHAPES)
+    assert "kmmmu-9" in found.missing, "there is no table of a difference that nobody asked for"
+
+
+def test_a_question_counts_once_whichever_task_asked_it() -> None:
+    rows = kmmmu()
+    again = [answer("kmmmu_hard", n, False, subsets=["hard"]) for n in range(0, 60, 3)]
+    assert one("kmmmu-3", rows + again) == one("kmmmu-3", rows)
+
+
+def test_errors_are_counted_and_what_is_missing_has_its_reason() -> None:
+    seen = Process(cie=1, lae=0, dre=2 / 3, errors=[], critics=["a", "b", "c"])
+    rows = [
+        answer("livek12_text_only", n, n % 2 == 0, process=seen if n < 4 else None, subsets=["rigorous_process"])
+        for n in range(6)
+    ]
+    bare = [answer("livek12_text_only", n, True, subsets=["rigorous_process"]) for n in range(6)]
+    table = one("livek12-rigorous-process", rows, bare)
+    place = {tuple(column["head"]): n for n, column in enumerate(table["columns"])}
+    cells = [table["cells"][0][place["Rigorous process", f"#{kind}"]] for kind in ("CIE", "LAE", "DRE")]
+    assert [cell["value"] for cell in cells] == [4, 0, 4]
+    assert cells[0]["note"] == "2 of 6 answers not audited"
+    text = written(table)
+    assert text["cells"][1][place["Rigorous process", "#CIE"]].startswith("–(")
+    assert "no critics: nobody has audited the reasoning" in text["reasons"]
+    assert not any(cell in {"", "0"} for cell, head in zip(text["cells"][1], text["heads"], strict=True) if "#" in head)
+
+
+def test_languages_of_one_benchmark_are_rows() -> None:
+    rows = [answer("livek12_text_only", n, True, paper_id="p") for n in range(4)]
+    rows += [answer("livek12_text_only_en", 10 + n, False, language="en", paper_id="p-en") for n in range(4)]
+    assert one("livek12-3", rows)["rows"] == ["m0 (en)", "m0 (zh)"]
+    papers = one("livek12-exams", rows)
+    assert papers["rows"] == ["p: m0 (zh)", "p-en: m0 (en)"]
+    assert [row[0]["value"] for row in papers["cells"]] == [100, 0]
+
+
+def test_names_are_data_in_every_format() -> None:
+    rows = [answer("mdk12", n, True, subject=HOSTILE, difficulty="easy", year="2024") for n in range(3)]
+    tables = article_tables({HOSTILE: slim(rows)}, [shape_named("mdk12-3")]).tables
+    page = as_page(tables, {HOSTILE: HOSTILE})
+    assert "<script" not in page and "default-src 'none'" in page
+    latex = as_latex(tables)
+    assert r"\input" not in latex and r"\textbackslash{}input\{/etc/passwd\}" in latex
+    for line in as_markdown(tables).splitlines():
+        assert line.replace(r"\|", "").count("|") in (0, 4)
+    assert "<script" not in as_markdown(tables).replace(r"\<", "")
+    (head, *lines) = csv.reader(io.StringIO(as_csv(tables)))
+    assert {len(line) for line in lines} == {len(head)}
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("a_b & 5 %", r"a\_b \& 5 \%"),
+        ("\\end{table}", r"\textbackslash{}end\{table\}"),
+        ("x^2~y\n\nz", r"x\textasciicircum{}2\textasciitilde{}y z"),
+        ("$#{}", r"\$\#\{\}"),
+        ("수학 语文", "수학 语文"),
+    ],
+)
+def test_latex_holds_no_command_of_others(text: str, safe: str) -> None:
+    assert latex_text(text) == safe
+
+
+def test_what_cannot_be_is_one_line() -> None:
+    with pytest.raises(UserError, match="unknown table 'x': choose one of livek12-3"):
+        shape_named("x")
+    with pytest.raises(UserError, match="no answers for a table: cfe-3"):
+        article_tables({"m": slim(kmmmu())}, [shape_named("cfe-3")])
+
+
+def test_each_shape_has_a_name_of_its_own_and_metrics() -> None:
+    assert len({shape.name for shape in SHAPES}) == len(SHAPES)
+    assert all(block.metrics for shape in SHAPES for block in shape.blocks)
+    assert all(len(shape.blocks) == 1 for shape in SHAPES if shape.by_paper)
+
+
+@pytest.mark.slow
+def test_the_command_on_a_run(tmp_path: Path) -> None:
+    data, run = tmp_path / "data", tmp_path / "run"
+    assert livek12_here("build", "sample", "--out", data).code == 0
+    answers = tmp_path / "answers.jsonl"
+    tasks = "cfe_text,cfe_multimodal,kmmmu,mdk12"
+    from livek12.core.questions import load_questions
+    from livek12.tasks.registry import get_tasks
+
+    with answers.open("w") as lines:
+        for task in get_tasks(tasks):
+            for question in load_questions(data, task.configs, task.benchmark):
+                said = {"task": task.name, "question_id": question.id, "response": "\\boxed{B}", "model": "m"}
+                lines.write(json.dumps(said) + "\n")
+    ended = livek12_here("run", "--task", tasks, "--data", data, "--model", answers, "--engine", "replay", "--out", run)
+    assert ended.code == 0, ended.err
+    ended = livek12_here("study", "tables", run)
+    assert ended.code == 0 and "## CFE-Bench, tables 2 and 3" in ended.out and "Text + Multimodal" in ended.out
+    found = json.loads(livek12_here("study", "tables", run, "--format", "json", "--table", "cfe-3").out)
+    (table,) = found["tables"]
+    report = json.loads((run / "report.json").read_text())["tasks"]
+    cells = {(c["head"][0], c["metric"]): cell for c, cell in zip(table["columns"], table["cells"][0], strict=True)}
+    for head, task in (("Text", "cfe_text"), ("Multimodal", "cfe_multimodal")):
+        for metric in ("variable_accuracy", "question_accuracy"):
+            assert cells[head, metric] == report[task]["metrics"][metric]
+    asked = sum(report[task]["counts"]["questions"] for task in ("cfe_text", "cfe_multimodal"))
+    assert cells["Text + Multimodal", "question_accuracy"]["n"] == asked
+    assert livek12_here("study", "tables", run, "--format", "latex").out.count(r"\begin{table}") >= 4
+    assert livek12_here("study", "tables", run, "--format", "docx").code == 2
