@@ -150,9 +150,9 @@ def draw(
     # Many terms share their arrays (weights; numerators where nothing is undecided): each is summed once.
     arrays = {id(a): a for term in usable.values() for a in (term.low, term.high, term.weight)}
     column = {key: i for i, key in enumerate(arrays)}
-    chosen = np.stack([array[picked] for array in arrays.values()])
-    totals = chosen.sum(axis=1).tolist()
-    by_question = (chosen if len(begins) == len(picked) else np.add.reduceat(chosen, begins, axis=1)).T
+    totals = [float(array[picked].sum()) for array in arrays.values()]
+    # One after the other: of a million answers a copy of all arrays at once would be the most that scoring holds.
+    by_question = np.stack([np.add.reduceat(array[picked], begins) for array in arrays.values()], axis=1)
     ratios: dict[tuple[int, int, float], int] = {}
     for name, term in usable.items():
         weight = column[id(term.weight)]

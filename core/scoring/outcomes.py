@@ -159,6 +159,7 @@ class Slim:
         if self._asked is not row.question:  # the trials of a question follow each other
             self._asked, self._item = row.question, self._same(self._item_of(row.question))
         share, correct = outcome_bounds(row)
+        used = _used(row.response) if row.response else None
         process, parts = (row.verdict.process, row.verdict.parts) if row.verdict else (None, [])
         return Outcome(
             task=self._same(row.task),
@@ -170,13 +171,13 @@ class Slim:
             variables=self._same(variable_bounds(row)),
             presence=self._same((process.cie, process.lae, process.dre)) if process else None,
             steps=self._same(steps_of(process)) if process else None,
-            tokens=_used(row.response) if row.response else None,
+            tokens=used,
             ending=_ending(row.response),
             judged_by=_judged_by(row.verdict) if row.verdict else None,
             stages=self._same(
                 tuple("undecided" if part.decision == "undecided" else part.decided_by for part in parts)
             ),
-            spent=_spent(row.response) if row.response else None,
+            spent=_spent(used, row.response.earlier) if row.response and used else None,
         )
 
     def _item_of(self, question: Question) -> SlimQuestion:
@@ -209,12 +210,11 @@ def steps_of(process: Process) -> Steps | None:
     return one / len(process.critics), two / len(process.critics)
 
 
-def _spent(response: Response) -> Used:
+def _spent(used: Used, earlier: EarlierReply | None) -> Used:
     """The tokens of a response and of the reply before it; a kind that one of them does not state is not known."""
-    used = _used(response)
-    if response.earlier is None:
+    if earlier is None:
         return used
-    both = zip(used, _used(response.earlier), strict=True)
+    both = zip(used, _used(earlier), strict=True)
     return Used(*(None if one is None or other is None else one + other for one, other in both))
 
 

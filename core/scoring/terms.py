@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from livek12.core.scoring.answers import Table
 from livek12.core.scoring.formulas import Term, Terms, exam_terms, mean_term
 from livek12.core.scoring.schema import Parameters, Profile
 from livek12.core.statistics import pass_at_k
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Floats, Indices
 
 
 def task_terms(table: Table, profile: Profile, parameters: Parameters) -> Terms:
@@ -33,9 +38,14 @@ def _pass_terms(table: Table) -> Terms:
             for n, c in {*zip(samples.tolist(), low.tolist(), strict=True)}
             | {*zip(samples.tolist(), high.tolist(), strict=True)}
         }
-        bounds = np.zeros((2, len(table.rows)))
-        for side, correct in enumerate((low, high)):
-            bounds[side, first] = [chance[key] for key in zip(samples.tolist(), correct.tolist(), strict=True)]
-        same = bool((bounds[0] == bounds[1]).all())
-        terms[f"pass@{k}"] = Term(bounds[0], bounds[0] if same else bounds[1], weight, by_trial=False)
+
+        def spread(correct: Indices, chance: dict[tuple[int, int], float] = chance) -> Floats:
+            values = np.zeros(len(table.rows))
+            values[first] = [chance[key] for key in zip(samples.tolist(), correct.tolist(), strict=True)]
+            return values
+
+        worst = spread(low)
+        # The same array where nothing is undecided, not an equal one: of a million answers each takes 8 MB.
+        best = worst if np.array_equal(low, high) else spread(high)
+        terms[f"pass@{k}"] = Term(worst, best, weight, by_trial=False)
     return terms
