@@ -3,7 +3,8 @@
 Contract: a record is one line, written whole by one `write`; a line that stands (ends in a newline) is never
 touched again. Each writer has a file of its own (`STEM-0.jsonl`, `STEM-1.jsonl`, …), held by a lock that dies with
 its process; whoever opens a file next heals what a kill or a full disk left at its end. Readers need no lock:
-they pass over an unfinished last line. Data reaches the disk (fsync) at most once a second and on close.
+they pass over an unfinished last line. Data reaches the disk (fsync) at most once a second and on close. What was
+packed (`core.packed`) is read before the files.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pydantic import ValidationError
 from livek12.core.errors import UserError
 from livek12.core.line_file import LineFile, heal
 from livek12.core.locks import close_own, lock_own
+from livek12.core.packed import PACKED, PackedLines, packed_files, packed_path
 from livek12.core.records import Failure, Key, Record, Response, Verdict
 
 R = TypeVar("R", bound=Record)
@@ -32,7 +34,7 @@ _NOWHERE = -1
 
 
 class Place(NamedTuple):
-    """Where a line stands: its file, its first byte and the one after its last."""
+    """Where a line stands: its file, its first byte and the one after its last; if packed, its row and the next one."""
 
     path: Path
     start: int
@@ -70,10 +72,10 @@ def placed_records(
     """The same as `read_journal`, each record with its place."""
     read = False
     damaged: list[tuple[str, int]] = []  # of each file what is wrong with the first such line, and how many there are
-    for path in journal_files(folder, stem):
-        start, count, first = 0, 0, ""
-        for number, line in enumerate(_lines(path), 1):
-            end = start + len(line)
+    for path in [*_packed(folder, stem), *journal_files(folder, stem)]:
+        start, count, first, packed = 0, 0, "", path.suffix == PACKED
+        for number, line in enumerate(PackedLines(path) if packed else _lines(path), 1):
+            end = start + (1 if packed else len(line))
             if line.strip():
                 try:
                     record = model.model_validate_json(line)
@@ -105,9 +107,16 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 
 
+def _packed(folder: Path, stem: str) -> list[Path]:
+    path = packed_path(folder, stem)
+    return [path] if path.exists() else []
+
+
 def journal_files(folder: Path, stem: str) -> list[Path]:
-    """The files of a stem, in the order of their numbers."""
-    return sorted(folder.glob(f"{stem}-*.jsonl"), key=lambda path: (len(path.name), path.name))
+    """The files of a stem, in the order of their numbers; those whose lines are packed are none any more."""
+    dead = packed_files(folder, stem)
+    files = [path for path in folder.glob(f"{stem}-*.jsonl") if path.name not in dead]
+    return sorted(files, key=lambda path: (len(path.name), path.name))
 
 
 def write_atomically(path: Path, text: str | Iterable[str]) -> None:
@@ -142,13 +151,24 @@ def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
             taken = (path, fd)
         else:
             close_own(fd)
-    number = 0
+    number, dead = 0, packed_files(folder, stem)
     while taken is None:
         path = folder / f"{stem}-{number}.jsonl"
-        if not path.exists() and (fd := lock_own(path)) is not None:
+        if path.name not in dead and not path.exists() and (fd := lock_own(path)) is not None:
             taken = (path, fd)
         number += 1
+    if not _stands(*taken):  # it was packed and removed between our opening and locking it
+        close_own(taken[1])
+        return _take_file(folder, stem)
     return taken
+
+
+def _stands(path: Path, fd: int) -> bool:
+    """Whether an open file is still the one of that name."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(fd))
+    except FileNotFoundError:
+        return False
 
 
 def _reason(error: ValueError) -> str:
@@ -178,6 +198,11 @@ class Tail(Generic[R]):
         Raises:
             UserError: a file cannot be read.
         """
+        for path in _packed(self._folder, self._stem):
+            for number, line in enumerate(PackedLines(path) if path not in self._places else ()):
+                self._places[path] = number
+                with suppress(ValueError):  # as below
+                    yield self._model.model_validate_json(line)
         for path in journal_files(self._folder, self._stem):
             try:
                 with path.open("rb") as lines:
@@ -227,7 +252,7 @@ class Index(Generic[K]):
         self._trials = trials
         self._wins: Callable[[K, K], bool] | None = wins
         self._places: dict[tuple[str, str], array[int]] = {}
-        self._files: list[int] = []
+        self._files: list[int | PackedLines] = []
         self._begins: list[int] = []  # of each file, had all of them been one
         end = 0
         opened: dict[Path, int] = {}
@@ -247,18 +272,22 @@ class Index(Generic[K]):
 
     def _at(self, place: int) -> K:
         number = bisect_right(self._begins, place) - 1
-        line = _line_at(self._files[number], place - self._begins[number])
+        file, place = self._files[number], place - self._begins[number]
+        line = file.at(place) if isinstance(file, PackedLines) else _line_at(file, place)
         record: K = self._model.model_validate_json(line)
         return record
 
     def _open(self, path: Path, begin: int) -> int:
+        self._begins.append(begin)
+        if path.suffix == PACKED:
+            self._files.append(PackedLines(path))
+            return begin
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise UserError(f"{path}: cannot be read ({error.strerror})") from error
         weakref.finalize(self, os.close, fd)
         self._files.append(fd)
-        self._begins.append(begin)
         return begin
 
     def _put(self, record: K, place: int) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from livek12.core.errors import UserError
 from livek12.core.journal import journal_files
 from livek12.core.locks import close_own, lock_own
+from livek12.core.packed import packed_path
 
 _LOCK, _IN_USE = ".lock", ".in-use"
 _LEFT = (
@@ -69,7 +70,9 @@ def make_folder(path: Path) -> None:
 
 def has_responses(path: Path) -> bool:
     """Whether anything of a response is stored."""
-    return any(file.stat().st_size for file in journal_files(path, "responses"))
+    return packed_path(path, "responses").exists() or any(
+        file.stat().st_size for file in journal_files(path, "responses")
+    )
 
 
 @contextmanager
@@ -88,10 +91,32 @@ def settling(path: Path) -> Iterator[None]:
 
 
 def take_part(path: Path) -> int:
-    """Joins those who do the folder's run, until the file that is returned is closed; to be called while `settling`."""
-    fd = lock_own(path / _IN_USE, fcntl.LOCK_SH)
-    assert fd is not None, "nobody holds it alone but who settles"
+    """Joins those who do the folder's run, until the file that is returned is closed; to be called while `settling`.
+
+    Raises:
+        UserError: somebody has it `alone`.
+    """
+    fd = lock_own(path / _IN_USE, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    if fd is None:
+        raise UserError(f"{path}: is being compacted; wait until that is done")
     return fd
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Nobody does the folder's run meanwhile, and nobody begins to.
+
+    Raises:
+        UserError: somebody does, or the folder cannot be written.
+    """
+    with settling(path):
+        fd = lock_own(path / _IN_USE)
+    if fd is None:
+        raise UserError(f"{path}: another command is at work here; wait until it is done")
+    try:
+        yield
+    finally:
+        close_own(fd)
 
 
 def in_use(path: Path) -> bool:

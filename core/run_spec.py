@@ -25,6 +25,10 @@ CARRIERS = frozenset({"livek12", "aiohttp"})
 """Libraries that carry requests and have no part in an answer; they may change too."""
 
 
+PACKED_VERSION = 5
+"""Version of a run folder whose journals are Parquet (`core.packed`), which earlier versions cannot see."""
+
+
 class TaskSpec(Record):
     """One task of a run: its versions, and a hash of the very questions it asks."""
 
@@ -125,10 +129,10 @@ def read_spec(path: Path, content: bytes) -> RunSpec:
         ValueError: it is no spec.
     """
     maker = _Maker.model_validate_json(content)
-    if maker.record_version > RECORD_VERSION:
+    if maker.record_version > PACKED_VERSION:
         raise UserError(
             f"{path}: was made by livek12 {maker.package_version:.20} with records of version {maker.record_version}, "
-            f"and livek12 {__version__} reads them up to version {RECORD_VERSION}: take the later livek12"
+            f"and livek12 {__version__} reads them up to version {PACKED_VERSION}: take the later livek12"
         )
     return RunSpec.model_validate_json(content)
 

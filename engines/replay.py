@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.journal import journal_files
+from livek12.core.packed import PACKED, PackedLines, packed_path
 from livek12.core.records import Request, Response
 from livek12.core.text import clean, one_line
 from livek12.engines.base import Outcome
@@ -99,6 +101,7 @@ class ReplayEngine:
         self._places: dict[_Name, _Place] = {}
         self._models: set[str] = set()
         self._conflict = ""
+        self._packed: PackedLines | None = None
         for file in _files(Path(model)):
             self._index(file, pick)
         if not self._places:
@@ -155,9 +158,7 @@ class ReplayEngine:
                 self._conflict = f"{place}: question {question}, trial {trial} has another response in {other}"
 
     def _response(self, request: Request, place: _Place) -> Response:
-        with place.file.open("rb") as stream:
-            stream.seek(place.offset)
-            fields = _read_row(stream.readline(MAX_LINE_BYTES)).fields
+        fields = _read_row(self._line(place)).fields
         limit, last = (fields.pop(name, None) for name in ("max_tokens", "last_token"))
         if not fields.get("finish_reason"):
             fields["finish_reason"] = self._ending(fields, self._max_tokens or limit, last)
@@ -165,6 +166,15 @@ class ReplayEngine:
         reasoning = "\n".join(filter(None, (fields.pop("reasoning", None), split.reasoning))) or None
         defaults = {"model": self.model, "versions": self.versions()}
         return Response(key=request.key, text=split.text, reasoning=reasoning, engine=self.name, **(defaults | fields))
+
+    def _line(self, place: _Place) -> bytes:
+        if place.file.suffix == PACKED:
+            if self._packed is None:
+                self._packed = PackedLines(place.file)
+            return self._packed.at(place.offset)
+        with place.file.open("rb") as stream:
+            stream.seek(place.offset)
+            return stream.readline(MAX_LINE_BYTES)
 
     def _ending(self, fields: Mapping[str, Any], limit: int | None, last: int | None) -> str | None:
         """What the numbers tell of how an answer ended."""
@@ -181,14 +191,23 @@ class ReplayEngine:
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
-    files = sorted(path.glob("responses-*.jsonl"))
+    packed = packed_path(path, "responses")
+    files = [*([packed] if packed.exists() else []), *journal_files(path, "responses")]
     if not files:
         raise UserError(f"{path}: is neither a file of recorded responses nor a folder with responses-*.jsonl")
     return files
 
 
 def _lines(file: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Line number, offset and bytes of each line that is not blank; a line over the limit comes cut."""
+    """Line number, offset and bytes of each line that is not blank; a line over the limit comes cut.
+
+    The offset of a packed line is its row.
+    """
+    if file.suffix == PACKED:
+        for row, line in enumerate(PackedLines(file)):
+            if line.strip():
+                yield row + 1, row, line[:MAX_LINE_BYTES]
+        return
     try:
         with file.open("rb") as stream:
             number = 0

@@ -33,6 +33,7 @@ GROUPS = {
         "score": "Compute the scores of a run folder.",
         "report": "Write and print the report of a run folder.",
         "compare": "Compare runs: a table, intervals and paired tests.",
+        "compact": "Pack the journals of a finished run into Parquet, without losing a byte.",
     },
     "Judging": {
         "judge": "Mark the responses of a run folder.",

@@ -94,6 +94,7 @@ LINES = {
     ],
     "sweep": ["{in}", "{in} --status"],
     "compare": ["{in} run", "run {in}"],
+    "compact": ["{in}", "{in} --undo"],
 }
 IN = ("nowhere", "empty", "folder", "text.txt", "junk.bin", "zero", "text.txt/below", "x" * 300, "hollow", "headless")
 OUT = ("/proc/nowhere/x", "text.txt", "text.txt/below", "x" * 300)

@@ -227,6 +227,8 @@ def test_judge_score_report_compare_and_study(run: Path, tmp_path: Path) -> None
     quiet(watched(tmp_path, "compare", run, other))
     quiet(watched(tmp_path, "study", "stability", run, other))
     quiet(watched(tmp_path, "label-plan", run, "--budget", 3), 0, 2)
+    quiet(watched(tmp_path, "compact", other))
+    quiet(watched(tmp_path, "compact", other, "--undo"))
 
 
 def test_import_responses(run: Path, data: Path, tmp_path: Path) -> None:

@@ -1,0 +1,355 @@
+"""A finished run made small: its journals become Parquet (`core.packed`), and back, byte for byte.
+
+Contract: nobody may be at work in the folder meanwhile. Each step can be killed: what is written is written under
+another name, read back, and only then put in its place; the journals go last. A folder in which it was killed at any
+moment reads the same, and the same command ends what it began. Memory does not grow with the texts: what is sorted is
+where the lines stand (48 bytes each), and then they are copied.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from livek12.core.errors import UserError
+from livek12.core.journal import journal_files
+from livek12.core.locks import close_own, lock_own
+from livek12.core.packed import META, PackedLines, packed_files, packed_path
+from livek12.core.progress import Progress
+from livek12.core.records import Key
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_locks import alone
+from livek12.core.run_spec import PACKED_VERSION, RunSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyarrow import Schema
+
+STEMS = ("responses", "earlier", "failures", "verdicts", "repeats", "sessions")
+GROUP_BYTES, GROUP_LINES = 16 << 20, 20_000
+"""A group of rows ends at whichever comes first: this much is held at once."""
+_COPY = 1 << 20
+
+
+class _Light(BaseModel):
+    """What of a line has a column of its own; a line that does not fit has none of it."""
+
+    model_config = ConfigDict(strict=True)
+
+    key: Key | None = None
+    state: str | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    seconds: float | None = None
+    points: float | None = None
+    low: float | None = None
+    high: float | None = None
+    max_points: float | None = None
+    correct: bool | None = None
+    judge: str | None = None
+
+
+_KINDS: Mapping[str, Sequence[str]] = {
+    "responses": (
+        "finish_reason",
+        "prompt_tokens",
+        "cached_tokens",
+        "completion_tokens",
+        "reasoning_tokens",
+        "seconds",
+    ),
+    "verdicts": ("state", "points", "low", "high", "max_points", "correct", "judge"),
+    "failures": ("state",),
+}
+"""The columns of a stem beside those of the key."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of the journals, and of what holds them now."""
+
+    before: int
+    after: int
+
+
+def compact(folder: Path) -> Sizes:
+    """Packs the journals of a run.
+
+    Raises:
+        UserError: it is no run or has no response yet, somebody is at work in it, or the disk is full.
+    """
+    run = RunFolder.open(folder)
+    with alone(folder), ExitStack() as held:
+        stems = [stem for stem in STEMS if _sources(folder, stem)]
+        if "responses" not in stems and not packed_files(folder, "responses"):
+            raise UserError(f"{folder}: holds no response yet; compact it when it is done")
+        for stem in stems:
+            for file in journal_files(folder, stem):
+                held.callback(close_own, _taken(file))
+        order = _order(run)
+        for stem in stems:
+            _pack(folder, stem, order)
+        run.amend(record_version=PACKED_VERSION)  # before the journals go: earlier versions must not ask all again
+        for stem in STEMS:
+            for name in packed_files(folder, stem):
+                (folder / name).unlink(missing_ok=True)
+        _sync(folder)
+        packed = [stem for stem in STEMS if packed_files(folder, stem)]
+        whole = sum(size for stem in packed for size, _ in packed_files(folder, stem).values())
+        return Sizes(whole, sum(packed_path(folder, stem).stat().st_size for stem in packed))
+
+
+def restore(folder: Path) -> Sizes:
+    """Writes the journals that were packed as they were.
+
+    Raises:
+        UserError: it is no run, nothing is packed, somebody is at work in it, or the disk is full.
+    """
+    run = RunFolder.open(folder)
+    with alone(folder):
+        stems = [stem for stem in STEMS if packed_files(folder, stem)]
+        if not stems and run.spec().record_version < PACKED_VERSION:
+            raise UserError(f"{folder}: is not compacted")
+        before = sum(packed_path(folder, stem).stat().st_size for stem in stems)
+        after = sum(_unpack(folder, stem) for stem in stems)
+        run.amend(record_version=RunSpec.model_fields["record_version"].default)
+        return Sizes(before, after)
+
+
+def _taken(file: Path) -> int:
+    fd = lock_own(file)
+    if fd is None:
+        raise UserError(f"{file}: another command writes it; wait until it is done")
+    return fd
+
+
+def _order(run: RunFolder) -> dict[tuple[str, str], int]:
+    """The place of each question in the run."""
+    found: dict[tuple[str, str], int] = {}
+    for task, question in run.each_question():
+        found.setdefault((task, question.id), len(found))
+    return found
+
+
+def _sources(folder: Path, stem: str) -> list[Path]:
+    """The journals that are not packed yet."""
+    return [file for file in journal_files(folder, stem) if file.stat().st_size]
+
+
+class _Lines:
+    """The lines of one stem, from the packed file and the journals: where each stands, and in which order they go."""
+
+    def __init__(self, folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None:
+        import numpy as np
+
+        old = packed_path(folder, stem)
+        self._packed = PackedLines(old) if old.exists() else None
+        self.files: dict[str, tuple[int, str]] = dict(packed_files(folder, stem))
+        self._names: list[str] = list(self.files)
+        self._open: list[Any] = [None] * len(self._names)
+        file, start, length, place, trial = (array("q") for _ in range(5))
+
+        def note(number: int, begin: int, size: int, line: bytes) -> None:
+            key = _light(line).key
+            file.append(number)
+            start.append(begin)
+            length.append(size)
+            place.append(order.get((key.task, key.question_id), len(order)) if key else len(order))
+            trial.append(min(key.trial, 1 << 40) if key and key.trial >= 0 else 0)
+
+        if self._packed is not None:
+            for row, (name, begin, line) in enumerate(self._packed.named()):
+                note(self._names.index(name), begin, -1 - row, line)
+        for path in _sources(folder, stem):
+            number, digest, begin = len(self._names), hashlib.sha256(), 0
+            self._names.append(path.name)
+            self._open.append(path.open("rb"))
+            for line in self._open[-1]:
+                note(number, begin, len(line), line)
+                digest.update(line)
+                begin += len(line)
+            self.files[path.name] = (begin, digest.hexdigest())
+        columns = [np.frombuffer(column, dtype=np.int64) for column in (file, start, length, place, trial)]
+        self._file, self._start, self._length = columns[:3]
+        self._sorted = np.lexsort((self._start, self._file, columns[4], columns[3]))
+
+    def __len__(self) -> int:
+        return len(self._sorted)
+
+    def __iter__(self) -> Iterator[tuple[str, int, bytes]]:
+        """Journal, first byte in it, and bytes of each line."""
+        for index in self._sorted.tolist():
+            number, start, length = (int(column[index]) for column in (self._file, self._start, self._length))
+            if length < 0:
+                assert self._packed is not None
+                yield self._names[number], start, self._packed.at(-1 - length)
+            else:
+                yield self._names[number], start, os.pread(self._open[number].fileno(), length, start)
+
+    def close(self) -> None:
+        for file in filter(None, self._open):
+            file.close()
+
+
+def _light(line: bytes) -> _Light:
+    try:
+        return _Light.model_validate_json(line, strict=True)
+    except ValueError:
+        return _Light()
+
+
+def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None:
+    """Writes STEM.parquet, checks it and puts it in its place."""
+    lines = _Lines(folder, stem, order)
+    temporary = folder / f".{stem}.parquet.new"
+    try:
+        _check(temporary, _write(temporary, stem, lines))
+        temporary.replace(packed_path(folder, stem))
+        _sync(folder)
+    except OSError as error:
+        raise UserError(f"{temporary}: cannot be written ({error.strerror}); make room: nothing is lost") from error
+    finally:
+        lines.close()
+        temporary.unlink(missing_ok=True)
+
+
+def _schema(stem: str) -> Schema:
+    import pyarrow as pa
+
+    kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+    fields = [("file", pa.dictionary(pa.int32(), pa.string())), ("start", pa.int64()), ("line", pa.large_binary())]
+    fields += [("task", pa.dictionary(pa.int32(), pa.string())), ("question_id", pa.string()), ("trial", pa.int64())]
+    for name in _KINDS.get(stem, ()):
+        annotation = _Light.model_fields[name].annotation
+        fields.append((name, next(kind for python, kind in kinds.items() if annotation == python | None)))
+    return pa.schema(fields)
+
+
+def _write(path: Path, stem: str, lines: _Lines) -> str:
+    """Writes a packed file; the SHA-256 of all its lines in their order."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    account = json.dumps({"journals": lines.files})
+    schema = _schema(stem).with_metadata({META: account})
+    digest = hashlib.sha256()
+    path.unlink(missing_ok=True)  # of one that was killed
+    with path.open("xb") as file, Progress(f"packing {stem}", len(lines), patient=True) as progress:
+        with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=["file", "task"]) as writer:
+            for rows in _groups(lines, progress.step):
+                columns = [
+                    pa.array(column, field.type) for column, field in zip(_columns(stem, rows), schema, strict=True)
+                ]
+                writer.write_table(pa.Table.from_arrays(columns, schema=schema), row_group_size=len(rows))
+                for _, _, line in rows:
+                    digest.update(line)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def _groups(
+    lines: Iterable[tuple[str, int, bytes]], step: Callable[[], None]
+) -> Iterator[list[tuple[str, int, bytes]]]:
+    rows: list[tuple[str, int, bytes]] = []
+    held = 0
+    for row in lines:
+        rows.append(row)
+        held += len(row[2])
+        step()
+        if held >= GROUP_BYTES or len(rows) >= GROUP_LINES:
+            yield rows
+            rows, held = [], 0
+    if rows:
+        yield rows
+
+
+def _columns(stem: str, rows: Sequence[tuple[str, int, bytes]]) -> Iterator[list[Any]]:
+    """The columns of a group in the order of the schema."""
+    light = [_light(line) for _, _, line in rows]
+    yield from ([row[column] for row in rows] for column in range(3))
+    keys = [each.key for each in light]
+    yield [key.task if key else None for key in keys]
+    yield [key.question_id if key else None for key in keys]
+    yield [key.trial if key and abs(key.trial) < 1 << 62 else None for key in keys]
+    for name in _KINDS.get(stem, ()):
+        yield [_held(getattr(each, name)) for each in light]
+
+
+def _held(value: Any) -> Any:
+    """A value that a column can hold; a number of more than 64 bits stands in its line alone."""
+    return None if isinstance(value, int) and abs(value) >= 1 << 62 else value
+
+
+def _check(packed: Path, digest: str) -> None:
+    """Reads a packed file back.
+
+    Raises:
+        UserError: it does not hold the lines that were written, in their order.
+    """
+    found = hashlib.sha256()
+    for line in PackedLines(packed):
+        found.update(line)
+    if found.hexdigest() != digest:
+        raise UserError(f"{packed}: does not hold what was written to it; is the disk sound? Nothing was removed")
+
+
+def _unpack(folder: Path, stem: str) -> int:
+    """Writes the journals of a packed file and removes it; the bytes of the journals together."""
+    packed, files = packed_path(folder, stem), packed_files(folder, stem)
+    temporary = {name: folder / f".{name}.unpacked" for name in files}
+    try:
+        with ExitStack() as stack:
+            fds: dict[str, int] = {}
+            for name, path in temporary.items():
+                fds[name] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+                stack.callback(os.close, fds[name])
+            for name, start, line in PackedLines(packed).named():
+                written = 0
+                while written < len(line):
+                    written += os.pwrite(fds[name], line[written:], start + written)
+            for name, fd in fds.items():
+                os.fsync(fd)
+                if _account(fd) != files[name]:
+                    raise UserError(f"{packed}: what it holds of {name} is not what was packed; take it from a copy")
+        for name, path in temporary.items():
+            path.replace(folder / name)
+        packed.unlink()  # until now the journals in their places are dead to all readers
+        _sync(folder)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be written ({error.strerror}); make room: nothing is lost") from error
+    finally:
+        for path in temporary.values():
+            path.unlink(missing_ok=True)
+    return sum(size for size, _ in files.values())
+
+
+def _account(fd: int) -> tuple[int, str]:
+    """Size and SHA-256 of an open file."""
+    digest, place = hashlib.sha256(), 0
+    while block := os.pread(fd, _COPY, place):
+        digest.update(block)
+        place += len(block)
+    return place, digest.hexdigest()
+
+
+def _sync(folder: Path) -> None:
+    """Has the disk hold the names in a folder."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

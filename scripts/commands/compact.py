@@ -1,0 +1,25 @@
+"""`livek12 compact RUN`: a finished run as Parquet, and back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+
+app = options.command()
+
+
+@app.command(epilog=options.example("livek12 compact runs/qwen3"))
+def compact(
+    run: options.Run,
+    undo: Annotated[bool, typer.Option("--undo", help="Write the journals again, byte for byte as they were.")] = False,
+) -> None:
+    """Pack the journals of a finished run into Parquet, without losing a byte; every command reads both."""
+    from livek12.core.compaction import compact as pack
+    from livek12.core.compaction import restore
+    from livek12.core.progress import say
+
+    sizes = restore(run) if undo else pack(run)
+    say(f"{run}: {sizes.before / 1e6:,.1f} MB → {sizes.after / 1e6:,.1f} MB" + ("" if undo else "; --undo unpacks it"))

@@ -1,0 +1,250 @@
+"""Compacting a run folder loses no byte, whatever stands in it and whenever it is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from livek12.core import compaction
+from livek12.core.compaction import compact, restore
+from livek12.core.errors import UserError
+from livek12.core.journal import JournalWriter, Tail, journal_files
+from livek12.core.packed import packed_files, packed_path
+from livek12.core.records import Failure, Key, Response, Sampling
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_locks import take_part
+from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.scoring import score
+from tests.core.test_scoring import TASK, graded, question
+
+QUESTIONS, TRIALS = 12, 3
+
+
+def run_folder(path: Path, questions: int = QUESTIONS, letters: int = 300) -> Path:
+    """A run with answers in two journals, in no order, some of them failed once, some said twice, and damaged lines."""
+    asked = [question(f"q{number}") for number in range(questions)]
+    task = TaskSpec(
+        name=TASK,
+        version=1,
+        modality="text_only",
+        prompt_sha256="p",
+        data="d",
+        data_sha256="d",
+        questions=questions,
+        sampling=Sampling(),
+    )
+    spec = RunSpec(model="m", engine="vllm", trials=TRIALS, tasks=[task], judges={TASK: "rules"})
+    run = RunFolder.create_or_resume(path, spec, {TASK: asked})
+    run.leave()
+    keys = [Key(task=TASK, question_id=each.id, trial=trial) for trial in range(TRIALS) for each in asked]
+    with run.writer("responses") as first, run.writer("responses") as second, run.writer("verdicts") as verdicts:
+        for number, key in enumerate(reversed(keys)):
+            row = graded(question(key.question_id), float(number % 3 > 0))
+            assert row.response is not None
+            assert row.verdict is not None
+            text = f"{number} " + "答案 x" * (letters // 4)
+            said = row.response.model_copy(update={"key": key, "text": text, "model": "m", "completion_tokens": number})
+            (first, second)[number % 2].append(said)
+            if number % 5 == 0:
+                first.append(said.model_copy(update={"text": "said again"}))  # the first counts
+            verdicts.append(row.verdict.model_copy(update={"key": key, "response_sha256": said.sha256}))
+    with run.writer("failures") as failures:
+        for key in keys[:4] * 2:
+            failures.append(Failure(key=key, state="failed", reason="away"))
+    with (path / "responses-1.jsonl").open("ab") as file:
+        file.write(b'{"no": "response"}\n\n\xff\xfe not even text\n')
+        file.write(b'{"key": {"task": "x", "question_id": "y", "trial": 99999999999999999999}}\n')
+        file.write(b'{"torn')
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run folder."""
+    return run_folder(tmp_path / "run")
+
+
+def journals(folder: Path) -> dict[str, bytes]:
+    """All bytes of all journals."""
+    return {file.name: file.read_bytes() for file in sorted(folder.glob("*-*.jsonl"))}
+
+
+def read(folder: Path) -> tuple[object, ...]:
+    """All that readers see of a run."""
+    told: list[str] = []
+    run = RunFolder(folder, told.append)
+    rows = [(row.task, row.question.id, row.trial, row.state, row.response, row.verdict, row.why) for row in run.rows()]
+    scores = score(run.rows())
+    by_key = {str(response.key): response for response in run.responses()}
+    return rows, scores, by_key, run.verdicts(), run.failures(), run.tries(), {*run.answered()}, len(told)
+
+
+def test_a_compacted_run_reads_the_same_and_comes_back_byte_for_byte(run: Path) -> None:
+    before, seen = journals(run), read(run)
+    sizes = compact(run)
+    assert not journals(run)
+    assert sizes.before == sum(map(len, before.values()))
+    assert sizes.after == sum(file.stat().st_size for file in run.glob("*.parquet")) < sizes.before
+    assert read(run) == seen
+    assert {str(each.key) for each in Tail(run, "responses", Response).fresh()} >= {*seen[6]}  # type: ignore[misc]
+    restore(run)
+    assert journals(run) == before
+    assert not list(run.glob("*.parquet"))
+    assert read(run) == seen
+
+
+def test_columns_without_the_texts_say_what_the_lines_say(run: Path) -> None:
+    import pyarrow.parquet as pq
+
+    verdicts = RunFolder(run).verdicts()
+    compact(run)
+    table = pq.read_table(packed_path(run, "verdicts"), columns=["task", "question_id", "trial", "points", "correct"])
+    rows = {f"{row['task']}/{row['question_id']}/{row['trial']}": row for row in table.to_pylist()}
+    assert {key: (row["points"], row["correct"]) for key, row in rows.items()} == {
+        key: (verdict.points, verdict.correct) for key, verdict in verdicts.items()
+    }
+    tokens = pq.read_table(packed_path(run, "responses"), columns=["completion_tokens"])["completion_tokens"]
+    assert tokens.null_count == 5  # what is no response, and half a line
+
+
+def test_a_run_goes_on_after_it_was_compacted_and_is_compacted_again(run: Path) -> None:
+    compact(run)
+    more = [Key(task=TASK, question_id="q0", trial=0), Key(task=TASK, question_id="q1", trial=1)]
+    with JournalWriter(run, "failures") as failures:
+        for key in more:
+            failures.append(Failure(key=key, state="failed", reason="later"))
+    assert [file.name for file in journal_files(run, "failures")] == ["failures-1.jsonl"]
+    assert RunFolder(run).failures()[str(more[0])].reason == "later"
+    seen, added = read(run), journals(run)
+    first = packed_files(run, "failures")
+    compact(run)
+    assert read(run) == seen
+    assert packed_files(run, "failures").keys() == {*first, "failures-1.jsonl"}
+    restore(run)
+    assert journals(run).items() >= added.items()
+    assert len(journals(run)) == 5
+
+
+def test_earlier_versions_refuse_a_compacted_run(run: Path) -> None:
+    compact(run)
+    assert json.loads((run / "run.json").read_text())["record_version"] == 5  # they read up to 4
+    restore(run)
+    assert json.loads((run / "run.json").read_text())["record_version"] == 4
+
+
+def test_nobody_may_be_at_work(run: Path) -> None:
+    with RunFolder(run).writer("verdicts"), pytest.raises(UserError, match="another command writes it"):
+        compact(run)
+    fd = take_part(run)
+    with pytest.raises(UserError, match="another command is at work here"):
+        compact(run)
+    os.close(fd)
+    compact(run)
+    with pytest.raises(UserError, match="not a run folder"):
+        compact(run.parent)
+    restore(run)
+    with pytest.raises(UserError, match="is not compacted"):
+        restore(run)
+
+
+def test_a_damaged_packed_file_is_told_and_nothing_goes(run: Path) -> None:
+    import pyarrow.parquet as pq
+
+    compact(run)
+    packed = packed_path(run, "responses")
+    content = bytearray(packed.read_bytes())
+    group = pq.read_metadata(packed).row_group(0)
+    line = next(group.column(n) for n in range(group.num_columns) if group.column(n).path_in_schema == "line")
+    content[line.data_page_offset + line.total_compressed_size // 2] ^= 255
+    packed.write_bytes(content)
+    with pytest.raises(UserError, match=r"responses\.parquet"):
+        restore(run)
+    packed.write_bytes(b"PAR1 is no table")
+    with pytest.raises(UserError, match=r"responses\.parquet: cannot be read"):
+        list(RunFolder(run).responses())
+    assert packed.exists()
+
+
+LINES = st.lists(
+    st.one_of(
+        st.binary(max_size=60).map(lambda line: line.replace(b"\n", b"")),
+        st.tuples(st.sampled_from(["q0", "q1", "other"]), st.integers(-1, 3), st.text(max_size=20)).map(
+            lambda said: json.dumps(
+                {"key": {"task": TASK, "question_id": said[0], "trial": said[1]}, "text": said[2]}
+            ).encode()
+        ),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(parts=st.lists(LINES, min_size=1, max_size=3), ending=st.booleans(), group=st.integers(1, 200))
+def test_any_lines_come_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    parts: list[list[bytes]],
+    ending: bool,
+    group: int,
+) -> None:
+    monkeypatch.setattr(compaction, "GROUP_BYTES", group)
+    folder = run_folder(tmp_path_factory.mktemp("lines") / "run", questions=2, letters=8)
+    for number, lines in enumerate(parts, 5):
+        (folder / f"verdicts-{number}.jsonl").write_bytes(b"\n".join(lines) + b"\n" * ending)
+    before = journals(folder)
+    compact(folder)
+    restore(folder)
+    assert journals(folder) == before
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run whose compaction takes a while."""
+    yield run_folder(tmp_path_factory.mktemp("big") / "run", questions=150, letters=2000)
+
+
+def killed(folder: Path, *words: str, after: float) -> bool:
+    """Runs `compact` and kills it after so many seconds; whether it was killed at work."""
+    command = [sys.executable, "-m", "livek12", "compact", str(folder), *words, "--quiet"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            process.wait(after)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+    return process.returncode != 0
+
+
+@pytest.mark.parametrize(
+    "moments", [pytest.param(3, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.release)]
+)
+def test_a_kill_at_any_moment_loses_nothing(big: Path, tmp_path: Path, moments: int) -> None:
+    before, seen = journals(big), read(big)
+    folder = tmp_path / "run"
+    shutil.copytree(big, folder)
+    began = time.monotonic()
+    assert not killed(folder, after=120)
+    took = time.monotonic() - began
+    for words in ((), ("--undo",)):
+        for moment in range(moments):
+            shutil.rmtree(folder)
+            shutil.copytree(big, folder)
+            if words:
+                compact(folder)
+            killed(folder, *words, after=took * (0.2 + 0.8 * (moment + 1) / moments))
+            assert read(folder) == seen, (words, moment)
+            compact(folder)
+            restore(folder)
+            assert journals(folder) == before, (words, moment)
+            assert not list(folder.glob(".*.new")) + list(folder.glob(".*.unpacked"))
