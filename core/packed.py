@@ -76,7 +76,7 @@ class PackedLines:
 
         self._path = path
         try:
-            self._file = ParquetFile(path, memory_map=True)
+            self._file = ParquetFile(path)
             counts = [self._file.metadata.row_group(n).num_rows for n in range(self._file.num_row_groups)]
         except (OSError, ArrowException) as error:
             raise UserError(f"{path}: cannot be read ({why(error)})") from error
