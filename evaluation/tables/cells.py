@@ -25,7 +25,7 @@ from livek12.core.scoring.groups import answers_of
 from livek12.core.scoring.outcomes import Outcome
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
 from livek12.core.scoring.terms import task_terms
-from livek12.evaluation.tables.shapes import BY_LANGUAGE, ERRORS, QUESTIONS, Block, Part, Shape
+from livek12.evaluation.tables.shapes import BY_LANGUAGE, ERRORS, QUESTIONS, STANDARD, Block, Part, Shape
 from livek12.report.tables import ArticleTable, Column
 from livek12.tasks.registry import find_task
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from livek12.core.statistics import Indices
 
 NO_ANSWERS = "no such answers"
+_ABOUT = frozenset({"subset", "korean_specific"})
+"""Axes that a whole table may be about."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,16 @@ class Found:
     tables: list[ArticleTable]
     missing: dict[str, str]
 
+    def some(self) -> Found:
+        """These tables.
+
+        Raises:
+            UserError: there is none.
+        """
+        if not self.tables:
+            raise UserError("the runs have no answers for a table: " + "; ".join(map(": ".join, self.missing.items())))
+        return self
+
 
 def article_tables(
     runs: Mapping[str, Sequence[Outcome]], shapes: Iterable[Shape], profile: Profile = "article"
@@ -57,9 +69,6 @@ def article_tables(
         runs: the answers of each run by its name.
         shapes: of which tables.
         profile: which formulas.
-
-    Raises:
-        UserError: no table can be made of these answers.
     """
     sitters = list(_sitters(runs, profile))
     tables, missing = list[ArticleTable](), dict[str, str]()
@@ -70,17 +79,16 @@ def article_tables(
             missing[shape.name] = f"{why} ({shape.source}: {shape.title})"
         else:
             tables.append(made)
-    if not tables:
-        raise UserError("the runs have no answers for a table: " + "; ".join(f"{n}: {w}" for n, w in missing.items()))
     return Found(tables, missing)
 
 
 def _lacks(shape: Shape, sitters: Sequence[_Sitter], made: ArticleTable) -> str:
     """What a table would be about and no run has; "" where there is one."""
     for block in shape.blocks:
-        subset = [value for axis, value in block.part.where if axis in {"subset", "korean_specific"}]
-        if (subset or block.part.way) and not any(sitter.picked(block.part) for sitter in sitters):
-            return f"no run has answers to questions {', '.join(filter(None, (block.part.way, *subset)))}"
+        about = Part(block.part.way, tuple(where for where in block.part.where if where[0] in _ABOUT))
+        if about != Part() and not any(sitter.picked(about) for sitter in sitters):
+            named = (about.way, *(value if axis == "subset" else f"{axis} {value}" for axis, value in about.where))
+            return f"no run has answers to questions: {', '.join(filter(None, named))}"
     cells = [cell for row in made["cells"] for cell in row]
     if any(cell["low"] is not None for cell in cells):
         return ""
@@ -167,16 +175,20 @@ class _Sitter:
         if block.minus.way == part.way:
             other = self.picked(block.minus)
             return self.ways[part.way].difference(metric, questions, other) if other else absent(NO_ANSWERS)
-        if (part, block.minus) not in self._pairs:
-            self._pairs[part, block.minus] = self._paired(part, block.minus)
-        found = self._pairs[part, block.minus]
-        return (
-            absent("no question was asked both ways")
-            if found is None
-            else found.get(_as_paired(metric), absent("not paired"))
-        )
+        turned = part.way == STANDARD
+        pair = (block.minus, part) if turned else (part, block.minus)
+        if pair not in self._pairs:
+            self._pairs[pair] = self._paired(*pair)
+        found = self._pairs[pair]
+        if found is None:
+            return absent("no question was asked both ways")
+        paired = found.get(_as_paired(metric), absent("not paired"))
+        return negated(paired) if turned else paired
 
     def _paired(self, part: Part, minus: Part) -> dict[str, Estimate] | None:
+        """What a variant has more than what it is a variant of, metric by metric, where both were asked."""
+        if part.way not in self.ways:
+            return None
         base = self.ways.get(minus.way)
         if base is None:
             return None
@@ -287,6 +299,22 @@ def _by_paper(shape: Shape, sitters: Sequence[_Sitter]) -> ArticleTable:
 def absent(reason: str, n: int = 0) -> Estimate:
     """Stands where there is no number."""
     return Estimate(low=None, high=None, value=None, ci=None, unit=None, clusters=None, n=n, std=None, note=reason)
+
+
+def negated(estimate: Estimate) -> Estimate:
+    """The difference the other way round."""
+
+    def minus(number: float | None) -> float | None:
+        return None if number is None else 0 - number
+
+    ends = estimate["ci"]
+    return {
+        **estimate,
+        "low": minus(estimate["high"]),
+        "high": minus(estimate["low"]),
+        "value": minus(estimate["value"]),
+        "ci": None if ends is None else [0 - ends[1], 0 - ends[0]],
+    }
 
 
 def _count(value: int, n: int, note: str | None = None) -> Estimate:

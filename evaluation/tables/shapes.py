@@ -17,6 +17,7 @@ IMAGE_ONLY = "page images alone"
 NO_PICTURES = "without pictures"
 DYNAMIC = "transformed"
 KPRAG = "knowledge points given"
+KPREF = "knowledge points expanded first"
 ERRORS = ("CIE", "LAE", "DRE")
 """Error types: in how many answers critics saw one."""
 BY_LANGUAGE = frozenset({"livek12"})
@@ -116,6 +117,9 @@ def _korean(hard: bool) -> tuple[Block, ...]:
 _COMPLEX, _RIGOROUS, _LONG = (_on("subset", name) for name in ("complex_layout", "rigorous_process", "long_horizon"))
 _HARD = _on("subset", "hard")
 _CFE = (("variable_accuracy", "Variable Acc."), ("question_accuracy", "Question Acc."))
+_YEARS = (Block((MARK,), by=("difficulty", "year")), Block((MARK,), by=("year",)))
+_SUBSETS = (("rigorous_process", ""), ("long_horizon", ""), ("complex_layout", IMAGE_ONLY))
+_AUDITED = (ACC, ARL, PES, OCS, OES, *((kind, f"#{kind}") for kind in ERRORS))
 
 SHAPES: tuple[Shape, ...] = (
     Shape(
@@ -141,6 +145,16 @@ SHAPES: tuple[Shape, ...] = (
             Block((OCS, PES, OES, *((kind, f"#{kind}") for kind in ERRORS)), _RIGOROUS, head="Rigorous process"),
             Block((OCS, PES, OES), _RIGOROUS, Part(), head="Δ to all"),
         ),
+    ),
+    *(
+        Shape(
+            f"livek12-a-{name.replace('_', '-')}",
+            "livek12",
+            "LiveK12Bench, appendix A",
+            f"{name.replace('_', ' ')}{way and f', {way}'}: all scores, and answers with an error of a type",
+            (Block(_AUDITED, _on("subset", name, way), head=name.replace("_", " ").capitalize()),),
+        )
+        for name, way in _SUBSETS
     ),
     Shape(
         "livek12-errors",
@@ -210,8 +224,8 @@ SHAPES: tuple[Shape, ...] = (
         "mdk12-3",
         "mdk12",
         "MDK12-Bench, table 3",
-        "by difficulty and discipline",
-        (Block((MARK,), by=("difficulty", "subject"), head="Overall"),),
+        "by discipline and difficulty",
+        (Block((MARK,), head="Overall"), Block((MARK,), by=("subject", "difficulty"))),
     ),
     Shape(
         "mdk12-4",
@@ -230,7 +244,7 @@ SHAPES: tuple[Shape, ...] = (
             for block in (
                 Block((MARK,), part, head=f"{name}: Standard"),
                 Block((MARK,), other, head=f"{name}: Dynamic"),
-                Block((MARK,), other, part, head=f"{name}: Δ"),
+                Block((MARK,), part, other, head=f"{name}: Δ"),
             )
         ),
     ),
@@ -241,13 +255,16 @@ SHAPES: tuple[Shape, ...] = (
         "by discipline and by difficulty",
         (Block((MARK,), by=("subject",)), Block((MARK,), by=("difficulty",), head="Overall")),
     ),
-    Shape("mdk12-figure-4", "mdk12", "MDK12-Bench, figure 4", "by exam year", (Block((MARK,), by=("year",)),)),
-    Shape(
-        "mdk12-figure-5",
-        "mdk12",
-        "MDK12-Bench, figure 5",
-        "with and without knowledge points",
-        _two_ways((MARK,), ("Standard", "KP-RAG"), Part(), Part(KPRAG)),
+    Shape("mdk12-figure-4", "mdk12", "MDK12-Bench, figure 4", "by difficulty and exam year", _YEARS),
+    *(
+        Shape(
+            f"mdk12-figure-5{suffix}",
+            "mdk12",
+            "MDK12-Bench, figure 5",
+            f"with and without knowledge points{said}",
+            _two_ways((MARK,), ("Standard", "KP-RAG"), Part(), Part(way)),
+        )
+        for suffix, said, way in (("", "", KPRAG), ("-two-requests", ", in two requests", KPREF))
     ),
 )
 

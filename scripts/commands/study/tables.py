@@ -34,7 +34,7 @@ def command(
 
     one_of("--format", format, FORMATS)
     shapes = [shape_named(name) for name in table] if table else list(SHAPES)
-    found = article_tables(read_outcomes(runs), shapes, profile_named(profile))
+    found = article_tables(read_outcomes(runs), shapes, profile_named(profile)).some()
     for name, reason in found.missing.items() if table else ():
         warn(f"{name}: {reason}")
     if format == "json":
