@@ -1,4 +1,4 @@
-"""Tables in the shapes of the articles, as Markdown, LaTeX, CSV and a page.
+"""Tables in the shapes of the articles, as Markdown, LaTeX and CSV, and in words for a page.
 
 Contract: numbers are written as in reports (`marks`), but ARL out of 100, as its article has it, and counts whole; what
 is undecided as its range, the deviation over trials behind ±. A cell without a number has a dash with the number of the
@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TypedDict
 
@@ -193,22 +193,3 @@ def _formula_safe(text: str) -> str:
     """A name that a spreadsheet does not take for a formula."""
     line = _line(text)
     return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line
-
-
-def as_page(tables: Sequence[ArticleTable], missing: Mapping[str, str]) -> str:
-    """A page of its own, without scripts and without anything from elsewhere."""
-    from markupsafe import Markup
-
-    from livek12.report.html import csp_hash, environment, read_template
-
-    style = read_template("ingest.css")
-    return (
-        environment()
-        .get_template("tables.html.j2")
-        .render(
-            tables=with_heads(tables),
-            missing=missing,
-            style=Markup(style),
-            style_hash=csp_hash(style),
-        )
-    )

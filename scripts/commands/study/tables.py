@@ -42,7 +42,9 @@ def command(
     elif format == "csv":
         typer.echo(writing.as_csv(found.tables), nl=False)
     elif format == "html":
-        typer.echo(writing.as_page(found.tables, found.missing))
+        from livek12.report.tables_page import as_page
+
+        typer.echo(as_page(found.tables, found.missing))
     else:
         write = writing.as_latex if format == "latex" else writing.as_markdown
         typer.echo(write(found.tables, intervals))
