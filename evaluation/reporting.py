@@ -113,8 +113,8 @@ def score(
     spec, by = run.spec(), Counter[str]()
     known = {task.name: found for task in spec.tasks if (found := find_task(task.name))}
     outlook = Outlook(known, tuple(filter(None, (spec.model, spec.model_revision))))
-    # What a task of figures asks may be without one: there the question says it.
-    modalities = {task.name: task.modality for task in spec.tasks if task.modality != "text_image"}
+    joined = {name for name, task in known.items() if task.joined}  # there the question says what it has
+    modalities = {task.name: task.modality for task in spec.tasks if task.name not in joined}
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if spec.engine in ASKING}
     seen = _counted(read_rows(run) if rows is None else rows, spec, by, outlook)

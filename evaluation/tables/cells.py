@@ -229,9 +229,8 @@ def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
     columns: list[tuple[ColumnBlock, Slice, str, list[str]]] = []
     for block in shape.blocks:
         parts = list(_parts(block, sitters))
-        if block.head and len(parts) == 1:  # it would stand there twice
-            parts = []
-        if block.head or not block.by:
+        twice = len(parts) == 1 and all(s.picked(parts[0][1]) == s.picked(block.part) for s in sitters)
+        if (block.head or not block.by) and not twice:
             parts.append(([block.head] if block.head else [], block.part))
         for head, part in parts:
             columns += [(block, part, metric, [*head, label]) for metric, label in block.metrics]

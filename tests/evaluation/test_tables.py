@@ -184,6 +184,13 @@ def test_years_are_told_by_difficulty_and_disciplines_with_theirs() -> None:
     ]  # fmt: skip
 
 
+def test_what_is_all_of_one_kind_stands_there_once_under_its_name() -> None:
+    rows = [answer("kmmmu", n, True, attributes=Attributes(task="Recall")) for n in range(4)]
+    assert [column["head"] for column in one("kmmmu-19", rows)["columns"]] == [["Recall", "Acc"]]
+    odd = [answer("livek12_text_only", n, True, subject="" if n else "math") for n in range(4)]
+    assert [column["head"][0] for column in one("livek12-3", odd)["columns"]][::4] == ["Math", "All"]
+
+
 def test_arl_is_out_of_100_as_its_article_prints_it() -> None:
     table = one("livek12-3", [answer("livek12_text_only", n, True) for n in range(4)])
     place = [column["metric"] for column in table["columns"]].index("ARL")
