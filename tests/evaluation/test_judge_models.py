@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -105,7 +106,8 @@ def test_a_study_of_prompts_refuses_judges_that_saw_only_what_was_open(run: RunF
         marking.judge(run, options=options(address))
     with pytest.raises(UserError, match="judge it with `--judge-scope all`"):
         require_every_answer({"open": list(run.rows())})
-    ended = livek12_here("study", "sensitivity", run.path, run.path)
+    copy = shutil.copytree(run.path, run.path.with_name("copy"))
+    ended = livek12_here("study", "sensitivity", run.path, copy)
     assert ended.code == 2 and "--judge-scope all" in ended.errors[0]
 
 
