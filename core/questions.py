@@ -58,7 +58,8 @@ def load_questions(
 
     Args:
         data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
-        configs: names to look for, best first; a merged data set prefixes them with the benchmark.
+        configs: names to look for, best first; a merged data set prefixes them with the benchmark. `A+B` is what is
+            in both, one after the other.
         benchmark: whose questions are wanted.
         language: only questions in this language; None for all.
         releases: only questions of these releases; None for all.
@@ -266,6 +267,11 @@ def data_files(folder: Path, patterns: Iterable[str], *, missing_ok: bool = Fals
     return found
 
 
+def parts_of(config: str) -> list[str]:
+    """The configs of a data set that one name of a task's stands for: `A+B` for two."""
+    return config.split("+")
+
+
 class _Opened:
     """A data set whose card is read; files come from the folder, or from the Hub when they are asked for."""
 
@@ -283,19 +289,22 @@ class _Opened:
         return f"{self._name}@{self._revision}" if self._on_hub else str(self._folder.resolve())
 
     def config_of(self, configs: Sequence[str], benchmark: BenchmarkName) -> str:
-        """The first of `configs` that is there and holds this benchmark.
+        """The first of `configs` that is there and holds this benchmark, in each of its parts.
 
         Raises:
             NoConfig: none of them does.
         """
         for config in configs:
-            first = next(self.facts(config), None) if config in self.configs else None
-            if first is not None and first.benchmark == benchmark:
+            if all(self._holds(part, benchmark) for part in parts_of(config)):
                 return config
         raise NoConfig(
             f"{self._data} has no {benchmark} config {' or '.join(configs)}; it has: "
             f"{', '.join(self.configs) or 'none'}; `livek12 build` makes data sets"
         )
+
+    def _holds(self, part: str, benchmark: BenchmarkName) -> bool:
+        first = next(self.facts(part), None) if part in self.configs else None
+        return first is not None and first.benchmark == benchmark
 
     def records(self, record: type[R], config: str, wanted: Wanted | None = None) -> Iterator[R]:
         for file in self._files(config):
@@ -308,6 +317,10 @@ class _Opened:
                     yield from facts_of(parquet, group)
 
     def _files(self, config: str) -> Iterator[Path]:
+        for part in parts_of(config):
+            yield from self._part_files(part)
+
+    def _part_files(self, config: str) -> Iterator[Path]:
         splits = self.configs[config]
         if self._on_hub and config not in self._fetched:
             self._folder = self._fetch([pattern for patterns in splits.values() for pattern in patterns])

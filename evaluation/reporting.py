@@ -16,6 +16,7 @@ from livek12.core.records import UNMARKED
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
+from livek12.core.scoring.outcomes import Outcome, Slim
 from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
 from livek12.evaluation.task_data import TaskData, illustrated
 from livek12.evaluation.variants import alike, beside, tasks_of
@@ -75,16 +76,36 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     """
     if exam is None:
         return Scored(folder, score(folder, profile))
+    from livek12.evaluation.tables.cells import article_tables
+    from livek12.evaluation.tables.shapes import SHAPES
     from livek12.report.html import write_html
     from livek12.report.shown import Shown
 
     shown = Shown(folder.each_question(), folder.spec().trials)
-    scores = score(folder, profile, shown.passing(illustrated(read_rows(folder), exam)))
-    return Scored(folder, scores, lambda page: write_html(page, scores, shown, scores["run"], exam.pages))
+    outcomes: list[Outcome] = []
+    scores = score(folder, profile, shown.passing(illustrated(read_rows(folder), exam)), outcomes)
+
+    def write_page(page: Path) -> None:
+        tables = article_tables({scores["run"]["model"]: outcomes}, SHAPES, profile).tables
+        write_html(page, scores, shown, scores["run"], exam.pages, tables)
+
+    return Scored(folder, scores, write_page)
 
 
-def score(run: RunFolder, profile: Profile = "article", rows: Iterable[Row] | None = None) -> dict[str, Any]:
-    """The content of report.json; writes nothing. `rows` are those of the run, if others look at them on the way."""
+def score(
+    run: RunFolder,
+    profile: Profile = "article",
+    rows: Iterable[Row] | None = None,
+    outcomes: list[Outcome] | None = None,
+) -> dict[str, Any]:
+    """The content of report.json; writes nothing.
+
+    Args:
+        run: the run.
+        profile: which formulas.
+        rows: those of the run, if others look at them on the way.
+        outcomes: what scoring keeps of each row is added to it.
+    """
     from livek12.core.scoring import score as score_rows
     from livek12.evaluation.outlook import Outlook
     from livek12.tasks.registry import find_task
@@ -92,10 +113,15 @@ def score(run: RunFolder, profile: Profile = "article", rows: Iterable[Row] | No
     spec, by = run.spec(), Counter[str]()
     known = {task.name: found for task in spec.tasks if (found := find_task(task.name))}
     outlook = Outlook(known, tuple(filter(None, (spec.model, spec.model_revision))))
-    modalities = {task.name: task.modality for task in spec.tasks}
+    joined = {name for name, task in known.items() if task.joined}  # there the question says what it has
+    modalities = {task.name: task.modality for task in spec.tasks if task.name not in joined}
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if spec.engine in ASKING}
-    counted = _counted(read_rows(run) if rows is None else rows, spec, by, outlook)
+    seen = _counted(read_rows(run) if rows is None else rows, spec, by, outlook)
+    counted: Iterable[Row | Outcome] = seen
+    if outcomes is not None:
+        outcomes += map(Slim(), seen)
+        counted = outcomes
     asked = tasks_of(spec)
     scores: dict[str, Any] = {}
     scores |= score_rows(

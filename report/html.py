@@ -34,6 +34,7 @@ from livek12.report.paper import (
 )
 from livek12.report.pictures import PictureFiles
 from livek12.report.shown import Shown
+from livek12.report.tables import ArticleTable, with_heads
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -47,7 +48,12 @@ TOKEN_KINDS = {
 
 
 def write_html(
-    path: Path, score: Mapping[str, Any], shown: Shown, run: Mapping[str, Any], pages: Pages | None = None
+    path: Path,
+    score: Mapping[str, Any],
+    shown: Shown,
+    run: Mapping[str, Any],
+    pages: Pages | None = None,
+    tables: Sequence[ArticleTable] = (),
 ) -> None:
     """Writes the report of a run.
 
@@ -57,6 +63,7 @@ def write_html(
         shown: what all rows of the run have passed by, questions with their pictures.
         run: the content of run.json.
         pages: page images by paper and page number (from 1), for image-only tasks.
+        tables: the run in the tables of the articles.
 
     Raises:
         UserError: the file cannot be written.
@@ -79,6 +86,7 @@ def write_html(
                 variants=deltas.shown_deltas(score.get("variants", ())),
                 delta_headings=deltas.HEADINGS,
                 budgets=[_budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
+                tables=with_heads(tables),
                 corrected=score.get("corrected", {}).get("lines", ()),
                 left_out=shown.left_out,
                 asked=shown.asked,

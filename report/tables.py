@@ -1,9 +1,9 @@
-"""Tables in the shapes of the articles, as Markdown, LaTeX, CSV and a page.
+"""Tables in the shapes of the articles, as Markdown, LaTeX and CSV, and in words for a page.
 
-Contract: numbers are written as in reports (`marks`): shares in percent, ARL as it is, counts whole; what is undecided
-as its range, the deviation over trials behind ±. A cell without a number has a dash with the number of the reason,
-which stands below the table: it is never blank and never 0. Names of runs, subjects and papers are hostile: everything
-is escaped. CSV has a line a cell, unrounded, with the interval.
+Contract: numbers are written as in reports (`marks`), but ARL out of 100, as its article has it, and counts whole; what
+is undecided as its range, the deviation over trials behind ±. A cell without a number has a dash with the number of the
+reason, which stands below the table: it is never blank and never 0. Names of runs, subjects and papers are hostile:
+everything is escaped. CSV has a line a cell, unrounded, with the interval.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TypedDict
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 COUNTED = frozenset({"questions", "CIE", "LAE", "DRE"})
 """Metrics of a table that are whole numbers."""
+_AS = {"ARL": "accuracy"}
+"""Metrics that the articles print as they print another: ARL out of 100."""
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -31,8 +33,12 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "''",
+    **{sign: f"{{{sign}}}" for sign in "[]*`'"},  # behind a line's end, [ and * are its arguments
     "–": "--",
+    "−": "$-$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
     "±": r"$\pm$",
     "Δ": r"$\Delta$",
 }
@@ -79,7 +85,7 @@ def written(table: ArticleTable, intervals: bool = False) -> Written:
             return f"–({reasons.index(reason) + 1})"
         if metric in COUNTED:
             return number(estimate["low"], 0)
-        value = shown(metric, estimate)
+        value = shown(_AS.get(metric, metric), estimate)
         spread = f" ± {value.std}" if value.std else ""
         return f"{value.text}{spread}" + (f" [{value.ci}]" if intervals and value.ci else "")
 
@@ -162,6 +168,11 @@ def head_rows(heads: Sequence[Sequence[str]]) -> Iterator[list[tuple[str, int]]]
         yield [(str(key[level]), len(list(group))) for key, group in groupby(keys)]
 
 
+def with_heads(tables: Sequence[ArticleTable]) -> list[tuple[Written, list[list[tuple[str, int]]]]]:
+    """Each table in words, with its intervals and the rows over it, for a page."""
+    return [(table, list(head_rows(table["heads"]))) for table in (written(each, True) for each in tables)]
+
+
 def as_csv(tables: Sequence[ArticleTable]) -> str:
     """One line for each cell of all tables, unrounded: shares from 0 to 1, marks from 0 to 100."""
     text = io.StringIO()
@@ -182,22 +193,3 @@ def _formula_safe(text: str) -> str:
     """A name that a spreadsheet does not take for a formula."""
     line = _line(text)
     return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line
-
-
-def as_page(tables: Sequence[ArticleTable], missing: Mapping[str, str]) -> str:
-    """A page of its own, without scripts and without anything from elsewhere."""
-    from markupsafe import Markup
-
-    from livek12.report.html import csp_hash, environment, read_template
-
-    style = read_template("ingest.css")
-    return (
-        environment()
-        .get_template("tables.html.j2")
-        .render(
-            tables=[(table, list(head_rows(table["heads"]))) for table in (written(each, True) for each in tables)],
-            missing=missing,
-            style=Markup(style),
-            style_hash=csp_hash(style),
-        )
-    )

@@ -34,7 +34,8 @@ class Task:
     Attributes:
         name: unique name, as given to `--task`.
         benchmark: whose questions it asks; rows of another benchmark are refused.
-        configs: data-set configs that hold its questions, best first (merged data sets prefix theirs).
+        configs: data-set configs that hold its questions, best first (merged data sets prefix theirs); `A+B` for two
+            together.
         modality: what the model sees: text, text with figures, or whole pages and a question number.
         description: one line for `livek12 tasks`.
         selection: which questions of the config are asked.
@@ -84,6 +85,11 @@ class Task:
     needs: str = ""
     own_key: bool = False
     version: int = 2
+
+    @property
+    def joined(self) -> bool:
+        """Whether its questions are those of several configs, each of which is a task of its own."""
+        return "+" in self.configs[0]
 
     @property
     def language(self) -> Language | None:

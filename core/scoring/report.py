@@ -43,7 +43,7 @@ from livek12.core.scoring.terms import task_terms
 
 
 def score(
-    rows: Iterable[Row],
+    rows: Iterable[Row | Outcome],
     profile: Profile = "article",
     parameters: Parameters | None = None,
     modalities: Mapping[str, str] | None = None,
@@ -56,7 +56,8 @@ def score(
     """Scores a run.
 
     Args:
-        rows: one for every answer the run asked for, of any number of tasks, in any order; none is kept.
+        rows: one for every answer the run asked for, of any number of tasks, in any order; none is kept. `Outcome`s
+            are taken as they are.
         profile: `paper` or `release` (see `formulas`).
         parameters: constants; None: the profile's own.
         modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
@@ -72,7 +73,8 @@ def score(
     parameters = parameters or parameters_of(profile)
     modalities, limits, thinking, asked = modalities or {}, limits or {}, thinking or {}, asked or {}
     by_task: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for outcome in map(Slim(), rows):
+    slim = Slim()
+    for outcome in (row if isinstance(row, Outcome) else slim(row) for row in rows):
         by_task[outcome.task].append(outcome)
     if not by_task:
         raise UserError("there are no answers to score: run or import some first")

@@ -1,9 +1,9 @@
 """Logs of other harnesses as recorded responses: one module a harness.
 
 Contract: a module's `rows(path, tasks)` yields plain rows (`task`, `question_id`, `trial`, `response` and whatever the
-log tells of `finish_reason`, `max_tokens`, `model`, `seconds`, token counts), as the replay engine takes them. Nothing
-the log does not say is put in. A damaged entry costs one warning with its place; a log with none of the tasks is a
-UserError.
+log tells of `finish_reason`, `max_tokens`, `model`, `seconds`, token counts), as the replay engine takes them, and in
+`marked` what judge models said there (`marks`). Nothing the log does not say is put in. A damaged entry costs one
+warning with its place; a log with none of the tasks is a UserError.
 """
 
 from __future__ import annotations

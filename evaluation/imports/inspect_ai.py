@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.extras import install
 from livek12.core.text import one_line
+from livek12.evaluation.imports.marks import MARKED
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -116,9 +117,19 @@ def _rows_of(file: Path, tasks: Collection[str]) -> Iterator[Row]:
             missing += 1
             continue
         row = {"task": task, "question_id": str(sample.id), "trial": sample.epoch - 1, "model": model, **limit}
-        yield row | {name: value for name, value in answer_of(sample.output).items() if value is not None}
+        row |= {name: value for name, value in answer_of(sample.output).items() if value is not None}
+        if marked := _marked(sample):
+            row[MARKED] = marked
+        yield row
     if missing:
         _log.warning("%s: %d samples ended without an answer and have no row", file, missing)
+
+
+def _marked(sample: EvalSample) -> dict[str, Any] | None:
+    """What our scorer noted of the answer, where judge models were asked."""
+    score = (sample.scores or {}).get("exam_marks")
+    verdict = (score.metadata or {}).get("verdict") if score else None
+    return verdict if isinstance(verdict, dict) and (verdict.get("calls") or verdict.get("process")) else None
 
 
 def _task_of(log: EvalLog) -> str:

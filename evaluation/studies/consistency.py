@@ -82,7 +82,9 @@ def _pair(decisions: Sequence[Mapping[str, str]], a: str, b: str) -> dict[str, A
 
 
 def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
-    """Refuses runs of which judge models saw only what the rules left open: they would be compared by the rules.
+    """Refuses runs in which rules decided answers, or could have: they would be compared by the rules.
+
+    Where the rules decided all that judges would have seen, a verdict names the judges and no vote.
 
     Raises:
         UserError: names the first.
@@ -90,9 +92,9 @@ def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
     for name, rows in runs.items():
         for row in rows:
             judge = row.verdict.judge if row.verdict else ""
-            if row.verdict and row.verdict.by_models and judge.startswith("rules-") and EVERY_ANSWER not in judge:
+            if judge.startswith("rules-") and EVERY_ANSWER not in judge:
                 raise UserError(
-                    f"{name}: its judges saw only what the rules left open, and the rules are the same in every run:"
+                    f"{name}: judges saw at most what the rules left open, and the rules are the same in every run:"
                     " judge it with `--judge-scope all`"
                 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from livek12.core.visible import visible
@@ -70,12 +70,25 @@ def _table(console: Any, title: str, rows: Mapping[str, Found]) -> None:
     from rich.table import Table
 
     columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    heads = ("" if column == "value" else _words(column) for column in columns)
+    heads = ["" if column == "value" else _words(column) for column in columns]
+    cells = [[_cell(row.get(column)) for column in columns] for row in rows.values()]
+    names = [visible(name) for name in rows]
+    if columns != ["value"] and len(rows) < len(columns) and _too_wide(console, heads, names, cells):
+        heads, names, cells = names, heads, [list(column) for column in zip(*cells, strict=True)]
     table = Table("", *heads, box=box.SIMPLE_HEAD, show_header=columns != ["value"])
-    for name, row in rows.items():
-        table.add_row(visible(name), *(_cell(row.get(column)) for column in columns))
+    for name, line in zip(names, cells, strict=True):
+        table.add_row(name, *line)
     console.print(visible(title), style="bold")
     console.print(table)
+
+
+def _too_wide(console: Any, heads: Sequence[str], names: Sequence[str], cells: Sequence[Sequence[str]]) -> bool:
+    """Whether a table would be cut at the right: then it is turned, a line for each column."""
+    from rich.cells import cell_len
+
+    columns = [names, *([head, *column] for head, column in zip(heads, zip(*cells, strict=True), strict=True))]
+    width: int = console.width
+    return sum(3 + max(map(cell_len, column), default=0) for column in columns) > width
 
 
 def _words(name: str) -> str:

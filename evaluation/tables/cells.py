@@ -25,7 +25,7 @@ from livek12.core.scoring.groups import answers_of
 from livek12.core.scoring.outcomes import Outcome
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
 from livek12.core.scoring.terms import task_terms
-from livek12.evaluation.tables.shapes import BY_LANGUAGE, ERRORS, QUESTIONS, Block, Part, Shape
+from livek12.evaluation.tables.shapes import BY_LANGUAGE, ERRORS, QUESTIONS, STANDARD, ColumnBlock, Slice, TableShape
 from livek12.report.tables import ArticleTable, Column
 from livek12.tasks.registry import find_task
 
@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from livek12.core.statistics import Indices
 
 NO_ANSWERS = "no such answers"
+_ABOUT = frozenset({"subset", "korean_specific"})
+"""Axes that a whole table may be about."""
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundTables:
     """The tables of some runs.
 
     Attributes:
@@ -47,19 +49,26 @@ class Found:
     tables: list[ArticleTable]
     missing: dict[str, str]
 
+    def some(self) -> FoundTables:
+        """These tables.
+
+        Raises:
+            UserError: there is none.
+        """
+        if not self.tables:
+            raise UserError("the runs have no answers for a table: " + "; ".join(map(": ".join, self.missing.items())))
+        return self
+
 
 def article_tables(
-    runs: Mapping[str, Sequence[Outcome]], shapes: Iterable[Shape], profile: Profile = "article"
-) -> Found:
+    runs: Mapping[str, Sequence[Outcome]], shapes: Iterable[TableShape], profile: Profile = "article"
+) -> FoundTables:
     """Makes tables.
 
     Args:
         runs: the answers of each run by its name.
         shapes: of which tables.
         profile: which formulas.
-
-    Raises:
-        UserError: no table can be made of these answers.
     """
     sitters = list(_sitters(runs, profile))
     tables, missing = list[ArticleTable](), dict[str, str]()
@@ -70,17 +79,16 @@ def article_tables(
             missing[shape.name] = f"{why} ({shape.source}: {shape.title})"
         else:
             tables.append(made)
-    if not tables:
-        raise UserError("the runs have no answers for a table: " + "; ".join(f"{n}: {w}" for n, w in missing.items()))
-    return Found(tables, missing)
+    return FoundTables(tables, missing)
 
 
-def _lacks(shape: Shape, sitters: Sequence[_Sitter], made: ArticleTable) -> str:
+def _lacks(shape: TableShape, sitters: Sequence[_Sitter], made: ArticleTable) -> str:
     """What a table would be about and no run has; "" where there is one."""
     for block in shape.blocks:
-        subset = [value for axis, value in block.part.where if axis in {"subset", "korean_specific"}]
-        if (subset or block.part.way) and not any(sitter.picked(block.part) for sitter in sitters):
-            return f"no run has answers to questions {', '.join(filter(None, (block.part.way, *subset)))}"
+        about = Slice(block.part.way, tuple(where for where in block.part.where if where[0] in _ABOUT))
+        if about != Slice() and not any(sitter.picked(about) for sitter in sitters):
+            named = (about.way, *(value if axis == "subset" else f"{axis} {value}" for axis, value in about.where))
+            return f"no run has answers to questions: {', '.join(filter(None, named))}"
     cells = [cell for row in made["cells"] for cell in row]
     if any(cell["low"] is not None for cell in cells):
         return ""
@@ -105,7 +113,7 @@ class _Pool:
     def terms(self) -> Terms:
         return task_terms(self.table, self._profile, self.parameters)
 
-    def picked(self, part: Part) -> list[int]:
+    def picked(self, part: Slice) -> list[int]:
         """The questions (indices) of a part."""
         return [
             index
@@ -145,19 +153,19 @@ class _Sitter:
 
     def __init__(self, name: str, benchmark: str, ways: Mapping[str, _Pool], profile: Profile) -> None:
         self.name, self.benchmark, self.ways, self._profile = name, benchmark, ways, profile
-        self._pairs: dict[tuple[Part, Part], dict[str, Estimate] | None] = {}
+        self._pairs: dict[tuple[Slice, Slice], dict[str, Estimate] | None] = {}
 
-    def picked(self, part: Part) -> list[int]:
+    def picked(self, part: Slice) -> list[int]:
         return self.ways[part.way].picked(part) if part.way in self.ways else []
 
-    def values(self, part: Part, axis: str) -> set[str]:
+    def values(self, part: Slice, axis: str) -> set[str]:
         """The values that the questions of a part have on an axis."""
         if part.way not in self.ways:
             return set()
         questions = self.ways[part.way].table.questions
         return {value for index in self.picked(part) for value in questions[index].on(axis)}
 
-    def cell(self, block: Block, part: Part, metric: str) -> Estimate:
+    def cell(self, block: ColumnBlock, part: Slice, metric: str) -> Estimate:
         """What stands in a column of a block."""
         questions = self.picked(part)
         if not questions:
@@ -167,16 +175,20 @@ class _Sitter:
         if block.minus.way == part.way:
             other = self.picked(block.minus)
             return self.ways[part.way].difference(metric, questions, other) if other else absent(NO_ANSWERS)
-        if (part, block.minus) not in self._pairs:
-            self._pairs[part, block.minus] = self._paired(part, block.minus)
-        found = self._pairs[part, block.minus]
-        return (
-            absent("no question was asked both ways")
-            if found is None
-            else found.get(_as_paired(metric), absent("not paired"))
-        )
+        turned = part.way == STANDARD
+        pair = (block.minus, part) if turned else (part, block.minus)
+        if pair not in self._pairs:
+            self._pairs[pair] = self._paired(*pair)
+        found = self._pairs[pair]
+        if found is None:
+            return absent("no question was asked both ways")
+        paired = found.get(_as_paired(metric), absent("not paired"))
+        return negated(paired) if turned else paired
 
-    def _paired(self, part: Part, minus: Part) -> dict[str, Estimate] | None:
+    def _paired(self, part: Slice, minus: Slice) -> dict[str, Estimate] | None:
+        """What a variant has more than what it is a variant of, metric by metric, where both were asked."""
+        if part.way not in self.ways:
+            return None
         base = self.ways.get(minus.way)
         if base is None:
             return None
@@ -213,13 +225,12 @@ def _sitters(runs: Mapping[str, Sequence[Outcome]], profile: Profile) -> Iterato
             yield _Sitter(label, benchmark, made, profile)
 
 
-def _by_run(shape: Shape, sitters: Sequence[_Sitter]) -> ArticleTable:
-    columns: list[tuple[Block, Part, str, list[str]]] = []
+def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
+    columns: list[tuple[ColumnBlock, Slice, str, list[str]]] = []
     for block in shape.blocks:
         parts = list(_parts(block, sitters))
-        if block.head and len(parts) == 1:  # it would stand there twice
-            parts = []
-        if block.head or not block.by:
+        twice = len(parts) == 1 and all(s.picked(parts[0][1]) == s.picked(block.part) for s in sitters)
+        if (block.head or not block.by) and not twice:
             parts.append(([block.head] if block.head else [], block.part))
         for head, part in parts:
             columns += [(block, part, metric, [*head, label]) for metric, label in block.metrics]
@@ -235,9 +246,9 @@ def _by_run(shape: Shape, sitters: Sequence[_Sitter]) -> ArticleTable:
     )
 
 
-def _parts(block: Block, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Part]]:
+def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Slice]]:
     """The values of the block's axes that the runs have, and the answers with them."""
-    parts: list[tuple[list[str], Part]] = [([], block.part)] if block.by else []
+    parts: list[tuple[list[str], Slice]] = [([], block.part)] if block.by else []
     for axis in block.by:
         parts = [
             ([*head, _words(value)], part.on(axis, value))
@@ -262,7 +273,7 @@ def _in_order(axis: str, values: set[str]) -> list[str]:
     return sorted(values, key=lambda value: (_ORDER.index(value) if value in _ORDER else -1, value))
 
 
-def _by_paper(shape: Shape, sitters: Sequence[_Sitter]) -> ArticleTable:
+def _by_paper(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
     """A row for each paper and run that sat it."""
     (block,) = shape.blocks
     sat = [
@@ -287,6 +298,22 @@ def _by_paper(shape: Shape, sitters: Sequence[_Sitter]) -> ArticleTable:
 def absent(reason: str, n: int = 0) -> Estimate:
     """Stands where there is no number."""
     return Estimate(low=None, high=None, value=None, ci=None, unit=None, clusters=None, n=n, std=None, note=reason)
+
+
+def negated(estimate: Estimate) -> Estimate:
+    """The difference the other way round."""
+
+    def minus(number: float | None) -> float | None:
+        return None if number is None else 0 - number
+
+    ends = estimate["ci"]
+    return {
+        **estimate,
+        "low": minus(estimate["high"]),
+        "high": minus(estimate["low"]),
+        "value": minus(estimate["value"]),
+        "ci": None if ends is None else [0 - ends[1], 0 - ends[0]],
+    }
 
 
 def _count(value: int, n: int, note: str | None = None) -> Estimate:

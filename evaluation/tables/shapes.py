@@ -17,6 +17,7 @@ IMAGE_ONLY = "page images alone"
 NO_PICTURES = "without pictures"
 DYNAMIC = "transformed"
 KPRAG = "knowledge points given"
+KPREF = "knowledge points expanded first"
 ERRORS = ("CIE", "LAE", "DRE")
 """Error types: in how many answers critics saw one."""
 BY_LANGUAGE = frozenset({"livek12"})
@@ -33,7 +34,7 @@ MARK = ("mark", "Acc")
 
 
 @dataclass(frozen=True)
-class Part:
+class Slice:
     """Some answers of a run.
 
     Attributes:
@@ -44,13 +45,13 @@ class Part:
     way: str = STANDARD
     where: tuple[tuple[str, str], ...] = ()
 
-    def on(self, axis: str, value: str) -> Part:
+    def on(self, axis: str, value: str) -> Slice:
         """Those of them with this value."""
-        return Part(self.way, (*self.where, (axis, value)))
+        return Slice(self.way, (*self.where, (axis, value)))
 
 
 @dataclass(frozen=True)
-class Block:
+class ColumnBlock:
     """Columns of one kind: each metric, over the whole part and for each value of the axes.
 
     Attributes:
@@ -62,14 +63,14 @@ class Block:
     """
 
     metrics: tuple[Metric, ...]
-    part: Part = Part()
-    minus: Part | None = None
+    part: Slice = Slice()
+    minus: Slice | None = None
     by: tuple[str, ...] = ()
     head: str = ""
 
 
 @dataclass(frozen=True)
-class Shape:
+class TableShape:
     """One table.
 
     Attributes:
@@ -85,135 +86,152 @@ class Shape:
     benchmark: BenchmarkName
     source: str
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[ColumnBlock, ...]
     by_paper: bool = False
 
 
-def _on(axis: str, value: str, way: str = STANDARD) -> Part:
-    return Part(way, ((axis, value),))
+def _on(axis: str, value: str, way: str = STANDARD) -> Slice:
+    return Slice(way, ((axis, value),))
 
 
-def _two_ways(metrics: tuple[Metric, ...], heads: tuple[str, str], one: Part, other: Part) -> tuple[Block, ...]:
+def _two_ways(metrics: tuple[Metric, ...], heads: tuple[str, str], one: Slice, other: Slice) -> tuple[ColumnBlock, ...]:
     """Each of two ways of asking, and the difference: other minus one."""
     return (
-        Block(metrics, one, head=heads[0]),
-        Block(metrics, other, head=heads[1]),
-        Block(metrics, other, one, head="Δ"),
+        ColumnBlock(metrics, one, head=heads[0]),
+        ColumnBlock(metrics, other, head=heads[1]),
+        ColumnBlock(metrics, other, one, head="Δ"),
     )
 
 
-def _korean(hard: bool) -> tuple[Block, ...]:
-    part = _on("subset", "hard") if hard else Part()
+def _korean(hard: bool) -> tuple[ColumnBlock, ...]:
+    part = _on("subset", "hard") if hard else Slice()
     true, false = part.on("korean_specific", "true"), part.on("korean_specific", "false")
     counted = ((QUESTIONS, "#"), ACC)
     return (
-        Block(counted, true, head="True"),
-        Block(counted, false, head="False"),
-        Block((ACC,), true, false, head="Δ"),
+        ColumnBlock(counted, true, head="True"),
+        ColumnBlock(counted, false, head="False"),
+        ColumnBlock((ACC,), true, false, head="Δ"),
     )
 
 
 _COMPLEX, _RIGOROUS, _LONG = (_on("subset", name) for name in ("complex_layout", "rigorous_process", "long_horizon"))
 _HARD = _on("subset", "hard")
 _CFE = (("variable_accuracy", "Variable Acc."), ("question_accuracy", "Question Acc."))
+_YEARS = (ColumnBlock((MARK,), by=("difficulty", "year")), ColumnBlock((MARK,), by=("year",)))
+_SUBSETS = (("rigorous_process", ""), ("long_horizon", ""), ("complex_layout", IMAGE_ONLY))
+_AUDITED = (ACC, ARL, PES, OCS, OES, *((kind, f"#{kind}") for kind in ERRORS))
 
-SHAPES: tuple[Shape, ...] = (
-    Shape(
+SHAPES: tuple[TableShape, ...] = (
+    TableShape(
         "livek12-3",
         "livek12",
         "LiveK12Bench, table 3",
         "models by subject",
-        (Block((ACC, ARL, PES, OES), by=("subject",), head="All"),),
+        (ColumnBlock((ACC, ARL, PES, OES), by=("subject",), head="All"),),
     ),
-    Shape(
+    TableShape(
         "livek12-complex-layout",
         "livek12",
         "LiveK12Bench, section 3.2, left table",
         "complex layout: questions as parsed and as images of the pages",
         _two_ways((ACC, OCS), ("Standard", "Exam"), _COMPLEX, _on("subset", "complex_layout", IMAGE_ONLY)),
     ),
-    Shape(
+    TableShape(
         "livek12-rigorous-process",
         "livek12",
         "LiveK12Bench, section 3.2, right table",
         "rigorous process: scores, and answers with an error of a type",
         (
-            Block((OCS, PES, OES, *((kind, f"#{kind}") for kind in ERRORS)), _RIGOROUS, head="Rigorous process"),
-            Block((OCS, PES, OES), _RIGOROUS, Part(), head="Δ to all"),
+            ColumnBlock((OCS, PES, OES, *((kind, f"#{kind}") for kind in ERRORS)), _RIGOROUS, head="Rigorous process"),
+            ColumnBlock((OCS, PES, OES), _RIGOROUS, Slice(), head="Δ to all"),
         ),
     ),
-    Shape(
+    *(
+        TableShape(
+            f"livek12-a-{name.replace('_', '-')}",
+            "livek12",
+            "LiveK12Bench, appendix A",
+            f"{name.replace('_', ' ')}{way and f', {way}'}: all scores, and answers with an error of a type",
+            (ColumnBlock(_AUDITED, _on("subset", name, way), head=name.replace("_", " ").capitalize()),),
+        )
+        for name, way in _SUBSETS
+    ),
+    TableShape(
         "livek12-errors",
         "livek12",
         "LiveK12Bench, section 2.3",
         "answers with an error of a type, by subject",
-        (Block(tuple((kind, f"#{kind}") for kind in ERRORS), by=("subject",), head="All"),),
+        (ColumnBlock(tuple((kind, f"#{kind}") for kind in ERRORS), by=("subject",), head="All"),),
     ),
-    Shape(
+    TableShape(
         "livek12-long-horizon",
         "livek12",
         "LiveK12Bench, figure 5(a)",
         "efficiency on the long-horizon subset",
         (
-            Block((ARL,), head="All"),
-            Block((ARL,), _LONG, head="Long horizon"),
-            Block((ARL,), _LONG, Part(), head="Δ to all"),
+            ColumnBlock((ARL,), head="All"),
+            ColumnBlock((ARL,), _LONG, head="Long horizon"),
+            ColumnBlock((ARL,), _LONG, Slice(), head="Δ to all"),
         ),
     ),
-    Shape(
+    TableShape(
         "livek12-exams",
         "livek12",
         "LiveK12Bench, section 2.3",
         "the mark of each paper, out of 100",
-        (Block((OCS, PES, OES)),),
+        (ColumnBlock((OCS, PES, OES)),),
         by_paper=True,
     ),
-    Shape(
+    TableShape(
         "kmmmu-3",
         "kmmmu",
         "KMMMU, table 3",
         "accuracy by macro subject",
-        (Block((ACC,), by=("macro_subject",), head="Overall"),),
+        (ColumnBlock((ACC,), by=("macro_subject",), head="Overall"),),
     ),
-    Shape(
+    TableShape(
         "kmmmu-4",
         "kmmmu",
         "KMMMU, table 4",
         "accuracy on the hard subset by macro subject",
-        (Block((ACC,), _HARD, by=("macro_subject",), head="Overall"),),
+        (ColumnBlock((ACC,), _HARD, by=("macro_subject",), head="Overall"),),
     ),
-    Shape(
+    TableShape(
         "kmmmu-9",
         "kmmmu",
         "KMMMU, table 9",
         "with and without the pictures",
-        _two_ways((ACC,), ("Original", "Text-only"), Part(), Part(NO_PICTURES)),
+        _two_ways((ACC,), ("Original", "Text-only"), Slice(), Slice(NO_PICTURES)),
     ),
-    Shape("kmmmu-19", "kmmmu", "KMMMU, table 19", "accuracy by task", (Block((ACC,), by=("task",), head="Overall"),)),
-    Shape(
+    TableShape(
+        "kmmmu-19", "kmmmu", "KMMMU, table 19", "accuracy by task", (ColumnBlock((ACC,), by=("task",), head="Overall"),)
+    ),
+    TableShape(
         "kmmmu-20",
         "kmmmu",
         "KMMMU, table 20",
         "accuracy on the hard subset by task",
-        (Block((ACC,), _HARD, by=("task",), head="Overall"),),
+        (ColumnBlock((ACC,), _HARD, by=("task",), head="Overall"),),
     ),
-    Shape("kmmmu-21", "kmmmu", "KMMMU, table 21", "Korean-specific questions", _korean(hard=False)),
-    Shape("kmmmu-22", "kmmmu", "KMMMU, table 22", "Korean-specific questions of the hard subset", _korean(hard=True)),
-    Shape(
+    TableShape("kmmmu-21", "kmmmu", "KMMMU, table 21", "Korean-specific questions", _korean(hard=False)),
+    TableShape(
+        "kmmmu-22", "kmmmu", "KMMMU, table 22", "Korean-specific questions of the hard subset", _korean(hard=True)
+    ),
+    TableShape(
         "cfe-3",
         "cfe",
         "CFE-Bench, tables 2 and 3",
         "text, multimodal, and both together",
-        (Block(_CFE, by=("modality",), head="Text + Multimodal"),),
+        (ColumnBlock(_CFE, by=("modality",), head="Text + Multimodal"),),
     ),
-    Shape(
+    TableShape(
         "mdk12-3",
         "mdk12",
         "MDK12-Bench, table 3",
-        "by difficulty and discipline",
-        (Block((MARK,), by=("difficulty", "subject"), head="Overall"),),
+        "by discipline and difficulty",
+        (ColumnBlock((MARK,), head="Overall"), ColumnBlock((MARK,), by=("subject", "difficulty"))),
     ),
-    Shape(
+    TableShape(
         "mdk12-4",
         "mdk12",
         "MDK12-Bench, table 4",
@@ -221,38 +239,41 @@ SHAPES: tuple[Shape, ...] = (
         tuple(
             block
             for name, part, other in (
-                ("Overall", Part(), Part(DYNAMIC)),
+                ("Overall", Slice(), Slice(DYNAMIC)),
                 *(
                     (level.capitalize(), _on("difficulty", level), _on("difficulty", level, DYNAMIC))
                     for level in ("easy", "medium", "hard")
                 ),
             )
             for block in (
-                Block((MARK,), part, head=f"{name}: Standard"),
-                Block((MARK,), other, head=f"{name}: Dynamic"),
-                Block((MARK,), other, part, head=f"{name}: Δ"),
+                ColumnBlock((MARK,), part, head=f"{name}: Standard"),
+                ColumnBlock((MARK,), other, head=f"{name}: Dynamic"),
+                ColumnBlock((MARK,), part, other, head=f"{name}: Δ"),
             )
         ),
     ),
-    Shape(
+    TableShape(
         "mdk12-figure-3",
         "mdk12",
         "MDK12-Bench, figure 3",
         "by discipline and by difficulty",
-        (Block((MARK,), by=("subject",)), Block((MARK,), by=("difficulty",), head="Overall")),
+        (ColumnBlock((MARK,), by=("subject",)), ColumnBlock((MARK,), by=("difficulty",), head="Overall")),
     ),
-    Shape("mdk12-figure-4", "mdk12", "MDK12-Bench, figure 4", "by exam year", (Block((MARK,), by=("year",)),)),
-    Shape(
-        "mdk12-figure-5",
-        "mdk12",
-        "MDK12-Bench, figure 5",
-        "with and without knowledge points",
-        _two_ways((MARK,), ("Standard", "KP-RAG"), Part(), Part(KPRAG)),
+    TableShape("mdk12-figure-4", "mdk12", "MDK12-Bench, figure 4", "by difficulty and exam year", _YEARS),
+    *(
+        TableShape(
+            f"mdk12-figure-5{suffix}",
+            "mdk12",
+            "MDK12-Bench, figure 5",
+            f"with and without knowledge points{said}",
+            _two_ways((MARK,), ("Standard", "KP-RAG"), Slice(), Slice(way)),
+        )
+        for suffix, said, way in (("", "", KPRAG), ("-two-requests", ", in two requests", KPREF))
     ),
 )
 
 
-def shape_named(name: str) -> Shape:
+def shape_named(name: str) -> TableShape:
     """The shape of that name.
 
     Raises:

@@ -5,7 +5,7 @@ judge has error rates of its own: models accept a wrong answer with a chance of 
 another; rules err in 0 to 1 %. It marks an exam drawn at random (share right 20 to 90 %, 30 to 90 % decided by rules,
 papers of ten questions that are alike by ρ); `livek12.evaluation.studies.label_plan` chooses the answers to label, and
 the interval is asked whether it holds the share right of all such exams. `uncorrected` is the judge's own mark with its
-interval of the sample.
+interval of the sample; `judges` is how many could be corrected, with two labels in each stratum of models.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def exam(
     """Judged answers, the truth of each, and the share right that was planted."""
     p, ruled = rng.uniform(0.2, 0.9), rng.uniform(0.3, 0.9)
     accepts, rejects, slips = rng.uniform(0, 0.3), rng.uniform(0, 0.3), rng.uniform(0, 0.01)
-    papers = questions // PAPER
+    papers = -(-questions // PAPER)
     chance = rng.beta(p * (1 - rho) / rho, (1 - p) * (1 - rho) / rho, papers) if rho else np.full(papers, p)
     answers, truth = [], {}
     for number in range(questions):
@@ -76,14 +76,14 @@ def held(rng: np.random.Generator, questions: int, rho: float, budget: int, seed
 
 def rows(judges: int) -> Iterator[str]:
     """The table, line by line."""
-    yield "| questions | labels | ρ | corrected, % | width, points | uncorrected, % |"
-    yield "|--:|--:|--:|--:|--:|--:|"
-    for questions, budget in ((100, 40), (100, 80), (400, 60), (1000, 60), (1000, 200)):
+    yield "| questions | labels | ρ | judges | corrected, % | width, points | uncorrected, % |"
+    yield "|--:|--:|--:|--:|--:|--:|--:|"
+    for questions, budget in ((4, 4), (20, 10), (20, 20), (100, 40), (100, 80), (400, 60), (1000, 60), (1000, 200)):
         for rho in (0.0, 0.1, 0.3):
             rng = np.random.default_rng(0)
             found = [one for seed in range(judges) if (one := held(rng, questions, rho, budget, seed))]
             share, alone, width = (100 * float(np.mean([one[part] for one in found])) for part in (0, 1, 2))
-            yield f"| {questions:,} | {budget} | {rho} | {share:.1f} | {width:.1f} | {alone:.1f} |"
+            yield f"| {questions:,} | {budget} | {rho} | {len(found):,} | {share:.1f} | {width:.1f} | {alone:.1f} |"
 
 
 def main() -> None:

@@ -1,14 +1,16 @@
 """Writes the judge card: what was measured of the rules, on which labelled answers, and what that saves.
 
-`python scripts/bench/judge_card.py FIGURES.json [--attacks FILE.json] [--costs "LABEL=FILE.json"]… --out FILES`
-reads what `judges.py`, `attacks.py` and `panel.py` wrote with `--json` and makes `judge-card.json` and `.md`. The text
-says what the JSON holds and nothing else. Only the figures under `speed` differ between two measurements of one state.
+`python scripts/bench/judge_card.py FIGURES.json [--attacks FILE.json] [--costs "LABEL=FILE.json"]…
+[--agreement "LABEL=FILE.json"]… --out FILES` reads what `judges.py`, `attacks.py`, `panel.py` and `livek12 study
+agreement` wrote with `--json` and makes `judge-card.json` and `.md`. The text says what the JSON holds and nothing
+else. Only the figures under `speed` differ between two measurements of one state.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +24,7 @@ SHOWN_SIDES = ("livek12", "livek12, without conventions", "math-verify", "latex2
 ATTACKS = ("seed", "all", "classes", "languages", "kinds")
 SHOWN = ("rows", "decided", "coverage", "precision", "precision_low", "false_accepts", "false_rejects")
 LANGUAGES = {"en": "English", "zh": "Chinese", "ko": "Korean"}
+SHOWN_WRONG = ("false accepts", "false rejects")
 ABOUT = {
     "math_verify_cases": "the test cases of math-verify itself",
     "olympiadbench_scoring_examples": "the examples of OlympiadBench's scorer",
@@ -31,14 +34,21 @@ ABOUT = {
 }
 
 
-def card(figures: Json, costs: Mapping[str, Json], attacks: Json | None = None, before: Json | None = None) -> Json:
+def card(
+    figures: Json,
+    costs: Mapping[str, Json],
+    attacks: Json | None = None,
+    before: Json | None = None,
+    agreements: Mapping[str, Json] | None = None,
+) -> Json:
     """The card as data.
 
     Args:
         figures: what `scripts.bench.judges.measure` found.
         costs: label → what `scripts.bench.panel` found, run by run.
         attacks: what `scripts.bench.attacks.measure` found.
-        before: an earlier card, whose costs are kept where none are given.
+        before: an earlier card, whose costs and judged runs are kept where none are given.
+        agreements: label → what `livek12 study agreement` found of runs that judges decided, beside people.
     """
     needs = {"judge": figures["versions"].get("judge"), "runs": {label: _cost(runs) for label, runs in costs.items()}}
     sets: Json = {}
@@ -54,8 +64,19 @@ def card(figures: Json, costs: Mapping[str, Json], attacks: Json | None = None, 
         "attacks": {key: attacks[key] for key in ATTACKS} if attacks else None,
         "conventions": figures["conventions"],
         "needs_a_model": before["needs_a_model"] if before and not costs else needs,
+        "judged": _judged_runs(agreements) if agreements else (before or {}).get("judged", []),
         "speed": {"workers": figures["workers"], "ratio": figures["ratio"], "sides": figures["sides"]},
     }
+
+
+def _judged_runs(agreements: Mapping[str, Json]) -> list[Json]:
+    """What each stage decided of the labelled answers of each run and rater, those of models too."""
+    return [
+        {"label": f"{label}, {run}", "rater": rater, "labelled": beside["labelled"], "stages": beside["by_stage"]}
+        for label, runs in agreements.items()
+        for run, found in runs.items()
+        for rater, beside in found["raters"].items()
+    ]
 
 
 def _cost(runs: Mapping[str, Json]) -> Json:
@@ -102,8 +123,9 @@ _REMAKE = """\
 
 `scripts/bench/judges.py` says where each set lies in the folder. The tokens here were counted with the tokenizer of
 SmolLM2-135M-Instruct, which needs more of them for Chinese than larger models' do; the shares hardly depend on it.
-All figures but those on speed are the same in every run of one state. Judge models have no figures here: what one is
-worth depends on the model; `livek12 study agreement` measures it against human marks (see [studies](studies.md))."""
+All figures but those on speed are the same in every run of one state. What a judge model is worth depends on the model:
+`livek12 study agreement RUN --labels FILE --json` measures it against human marks (see [studies](studies.md)), and
+`--agreement "LABEL=FILE.json"` puts it here, stage by stage; without labels of what models judged, nothing is here."""
 
 
 def _sections(found: Json) -> Iterator[str]:
@@ -131,6 +153,14 @@ def _sections(found: Json) -> Iterator[str]:
     )
     stages = [(name, *one) for name, of in sets.items() for one in of["stages"].items()]
     yield _judged("set", [_row(name, stage, {"rows": one["decided"], **one}) for name, stage, one in stages], "stage")
+    if found.get("judged"):
+        yield "## Judge models, by stage"
+        yield (
+            "Runs that people have labelled: what each stage decided of the labelled answers, rules and judge models"
+            " (`livek12 study agreement RUN --labels FILE --json`)."
+        )
+        head = ("run", "beside", "stage", "labelled", "coverage", "precision", "at least", *SHOWN_WRONG)
+        yield _table(head, [row for one in found["judged"] for row in _stage_rows(one)])
     if found["needs_a_model"]["runs"]:
         yield "## What is left for judge models"
         yield (
@@ -161,7 +191,7 @@ def _sections(found: Json) -> Iterator[str]:
 
 def _judged(what: str, rows: Sequence[Sequence[str]], who: str = "judge") -> str:
     """A table of rows as `_row` makes them."""
-    return _table((what, who, "rows", "coverage", "precision", "at least", "false accepts", "false rejects"), rows)
+    return _table((what, who, "rows", "coverage", "precision", "at least", *SHOWN_WRONG), rows)
 
 
 def _attacks(found: Json) -> Iterator[str]:
@@ -197,6 +227,18 @@ def _row(name: str, who: str, one: Json) -> Sequence[str]:
     precise = ("–", "–") if one["precision"] is None else (_percent(one["precision"]), _percent(one["precision_low"]))
     wrong = (str(one["false_accepts"]), str(one["false_rejects"]))
     return (name, who, str(one["rows"]), _percent(one["coverage"]), *precise, *wrong)
+
+
+def _stage_rows(one: Json) -> Iterator[Sequence[str]]:
+    for stage, of in one["stages"].items():
+        decided = {"rows": one["labelled"], **of, "precision": of["as_human"] / of["decided"]}
+        decided |= {"coverage": of["decided"] / one["labelled"], "precision_low": of["precision_ci"][0]}
+        yield _cell(one["label"]), *_row(_cell(one["rater"]), _cell(stage), decided)
+
+
+def _cell(text: str) -> str:
+    """A name on one line of a table, in which nothing is markup."""
+    return re.sub(r"([\\`*\[\]<>|_])", r"\\\1", " ".join(text.split()))
 
 
 def _cost_row(label: str, one: Json) -> Sequence[str]:
@@ -252,6 +294,17 @@ def record(found: Json) -> Json:
     return {"judge": found["versions"]["judge"], "decided": sum(one["decided"] for one in ours), "wrong": wrong}
 
 
+def _labelled(option: str, given: Sequence[str]) -> dict[str, Json]:
+    """The files of an option that is given as LABEL=FILE."""
+    found: dict[str, Json] = {}
+    for one in given:
+        label, equals, file = one.rpartition("=")
+        if not equals:
+            sys.exit(f"{option} {one}: is LABEL=FILE")
+        found[label] = json.loads(Path(file).read_text(encoding="utf-8"))
+    return found
+
+
 def main() -> None:
     """Reads the arguments and the measurements, writes both files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -260,19 +313,17 @@ def main() -> None:
     parser.add_argument(
         "--costs", action="append", default=[], metavar="LABEL=FILE", help="of panel.py --json; none keeps the old"
     )
+    parser.add_argument(
+        "--agreement", action="append", default=[], metavar="LABEL=FILE", help="of `livek12 study agreement --json`"
+    )
     parser.add_argument("--out", type=Path, default=Path("docs/judge-card"), help="the two files, without their ending")
     parser.add_argument("--record", type=Path, help="also write evaluation/studies/rules_record.json")
     arguments = parser.parse_args()
-    costs: dict[str, Json] = {}
-    for one in arguments.costs:
-        label, equals, file = one.rpartition("=")
-        if not equals:
-            sys.exit(f"--costs {one}: is LABEL=FILE")
-        costs[label] = json.loads(Path(file).read_text(encoding="utf-8"))
+    costs, agreements = _labelled("--costs", arguments.costs), _labelled("--agreement", arguments.agreement)
     attacks = json.loads(arguments.attacks.read_text(encoding="utf-8")) if arguments.attacks else None
     stored = arguments.out.with_suffix(".json")
     before = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else None
-    found = card(json.loads(arguments.figures.read_text(encoding="utf-8")), costs, attacks, before)
+    found = card(json.loads(arguments.figures.read_text(encoding="utf-8")), costs, attacks, before, agreements)
     stored.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
     arguments.out.with_suffix(".md").write_text(text(found), "utf-8")
     if arguments.record:

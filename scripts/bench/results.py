@@ -21,15 +21,15 @@ HEAD = """\
 
 Nine models on a paper that was sat after they came out: mathematics of the 2026 gaokao, National I, {questions}
 questions ({points} points). The answers were recorded in June 2026 by
-[GaoKao-bench](https://github.com/rongrongrong233/GaoKao-bench); here they are marked by the rules alone and put into the
-tables of the articles by `python scripts/bench/results.py DATA --out docs/results.md`. Tables of your own runs:
+[GaoKao-bench](https://github.com/rongrongrong233/GaoKao-bench); here they are marked by the rules alone and put into
+the tables of the articles by `python scripts/bench/results.py DATA --out docs/results.md`. Tables of your own runs:
 [how](tables.md).
 
 What these numbers cannot say:
 
-- **Whole solutions are not marked.** Up to {open} of the {questions} answers of a model are left to a judge, and no judge
-  model was run here: they count as anything between nothing and everything, which is the range in each cell. What the
-  rules did decide stands below.
+- **Whole solutions are not marked.** Up to {open} of the {questions} answers of a model are left to a judge, and no
+  judge model was run here: they count as anything between nothing and everything, which is the range in each cell.
+  What the rules did decide stands below.
 - **PES and OES are missing**: nobody has audited the reasoning, which takes judges of strength (`--judge panel:large`).
 - **One paper tells good models apart badly**: the intervals overlap throughout.
 - **ARL** counts the completion tokens that the record states, whatever each provider counts.

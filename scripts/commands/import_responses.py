@@ -45,6 +45,12 @@ def import_responses(
             help="The model's tokenizer (a folder or Hub name), to count tokens where the log has no counts.",
         ),
     ] = "",
+    log_marks: Annotated[
+        bool,
+        typer.Option(
+            "--log-marks", help="Take the marks and audits of judge models that stand in the log (inspect), too."
+        ),
+    ] = False,
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
@@ -53,6 +59,7 @@ def import_responses(
     from livek12.core.scoring import profile_named
     from livek12.evaluation.asking import ask
     from livek12.evaluation.imports import READERS, as_jsonl
+    from livek12.evaluation.imports.marks import tell_marks
     from livek12.evaluation.marking import judge as mark
     from livek12.scripts.commands.report import end, finish
     from livek12.tasks.registry import get_tasks
@@ -64,6 +71,8 @@ def import_responses(
     told = {"max_tokens": max_tokens, "tokenizer": tokenizer}
     given = {name: value for name, value in told.items() if value}
     folder, exam = ask(task, str(file), out, data, "replay", given, limit, trials, {})
+    if source != "jsonl":
+        tell_marks(folder, file, take=log_marks)
     mark(folder)
     finished = finish(folder, formulas, exam=exam, as_json=as_json)
     end(folder, finished.failed, finished.written)

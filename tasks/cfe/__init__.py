@@ -5,7 +5,8 @@ which the article leaves without a limit.
 Where an engine cannot close the thinking, or a model has none, both share the 18,048 tokens, and the run says so.
 Judge: one model extracts a value for each variable and verifies what the rules leave open (S2S, section 3.3).
 
-`cfe_text:unit_execution` and its like ask why a model fails (see `diagnostics`).
+`cfe` asks the questions of both parts, as table 3 has them; `cfe_text:unit_execution` and its like ask why a model
+fails (see `diagnostics`).
 """
 
 from __future__ import annotations
@@ -18,22 +19,37 @@ from livek12.tasks.families import Family, TaskSet
 
 _PARTS: dict[str, tuple[Modality, int]] = {"text": ("text_only", 305), "multimodal": ("text_image", 144)}
 
-_FAMILIES = tuple(
-    Family(
-        Task(
-            name=f"cfe_{config}",
-            benchmark="cfe",
-            configs=(f"cfe_{config}", config),
-            modality=modality,
-            description=f"CFE-Bench, university STEM ({config})",
-            sampling=Sampling(max_tokens=16_000 + 2_048, thinking_budget=16_000, thinking_optional=True),
-            judge=NamedJudge("s2s"),
-            metrics=("question_accuracy", "variable_accuracy"),
-            published=questions,
-        ),
-        size=f"{questions} questions",
+
+def _family(name: str, configs: tuple[str, ...], modality: Modality, part: str, questions: int) -> Family:
+    task = Task(
+        name=name,
+        benchmark="cfe",
+        configs=configs,
+        modality=modality,
+        description=f"CFE-Bench, university STEM ({part})",
+        sampling=Sampling(max_tokens=16_000 + 2_048, thinking_budget=16_000, thinking_optional=True),
+        judge=NamedJudge("s2s"),
+        metrics=("question_accuracy", "variable_accuracy"),
+        published=questions,
     )
+    return Family(task, size=f"{questions} questions")
+
+
+_EACH = tuple(
+    _family(f"cfe_{config}", (f"cfe_{config}", config), modality, config, questions)
     for config, (modality, questions) in _PARTS.items()
 )
+_BOTH = _family(
+    "cfe",
+    ("+".join(f"cfe_{config}" for config in _PARTS), "+".join(_PARTS)),
+    "text_image",
+    "text and multimodal",
+    sum(questions for _, questions in _PARTS.values()),
+)
 
-TASKS = TaskSet(_FAMILIES, month="2026-02", diagnostics=DIAGNOSTICS)
+TASKS = TaskSet(
+    (*_EACH, _BOTH),
+    month="2026-02",
+    whole=tuple(family.base.name for family in _EACH),
+    diagnostics=DIAGNOSTICS,
+)

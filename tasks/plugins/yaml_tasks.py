@@ -35,18 +35,23 @@ class Function(str):
 def tasks_in(place: str) -> Iterator[tuple[Task, Collection[Facts]]]:
     """The tasks that have questions in a data set, each for each of its releases too, with what is known of them.
 
-    Those that make two requests for an answer are left out: harnesses make one.
+    Those that make two requests for an answer are left out: harnesses make one. So are those that join others: a
+    harness has groups for that.
 
     Args:
         place: of the data set; "" gives every task, for nothing is known of the data.
     """
     if not place:
-        yield from ((task, ()) for task in all_tasks().values() if not task.first_style)
+        yield from ((task, ()) for task in all_tasks().values() if _fits(task))
         return
     census = Census(place)
-    found = [task for family in families() for task, _ in census.members(family) if not task.first_style]
+    found = [task for family in families() for task, _ in census.members(family) if _fits(task)]
     for task in sorted(found, key=lambda task: task.name not in all_tasks()):
         yield task, census.asked(task)
+
+
+def _fits(task: Task) -> bool:
+    return not task.first_style and not task.joined
 
 
 def example(data: str) -> Task:

@@ -120,6 +120,20 @@ def test_a_card_of_few_rows() -> None:
     assert "| number | livek12 | 4 | 75.0 % | 33.3 % |" in shown
     assert "| English | livek12 | 4 | 75.0 % | 33.3 % |" in shown
     assert "| a class | 2 | 1 | 1 | 1 | 2 | 1 | 0 | 1 |" in shown
+    assert "## Judge models" not in shown
+    stages = {
+        "numeric": {
+            "decided": 6, "as_human": 6, "precision_ci": [0.61, 1], "false_accepts": 0, "false_rejects": 0,
+        },
+        "panel": {
+            "decided": 4, "as_human": 3, "precision_ci": [0.3, 0.95], "false_accepts": 1, "false_rejects": 0,
+        },
+    }  # fmt: skip
+    beside = {"run": {"raters": {"ann | <b>": {"labelled": 12, "by_stage": stages}}}}
+    judged = card(figures, {}, before=found, agreements={"small panel": beside})
+    line = "| small panel, run | ann \\| \\<b\\> | panel | 12 | 33.3 % | 75.0 % | 30.0 % | 1 | 0 |"
+    assert line in text(judged)
+    assert card(figures, {}, before=judged)["judged"] == judged["judged"]
     kept = card(figures, {}, before=found)
     assert kept["needs_a_model"] == found["needs_a_model"]
     assert "## Attacks" not in text(kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -92,12 +93,21 @@ def test_judges_that_see_everything_are_asked_about_all_and_the_rules_are_not_he
     assert ended.code == 0 and f"of {len(own):.1f} labelled answers" in ended.out
 
 
+def test_a_study_of_prompts_refuses_judges_to_whom_the_rules_left_nothing(run: RunFolder) -> None:
+    marking.judge(run)
+    rows = [row for row in run.rows() if row.verdict and row.verdict.state == "graded"]
+    assert rows and not any(row.verdict.by_models for row in rows if row.verdict)
+    with pytest.raises(UserError, match="judges saw at most what the rules left open"):
+        require_every_answer({"by rules": rows})
+
+
 def test_a_study_of_prompts_refuses_judges_that_saw_only_what_was_open(run: RunFolder) -> None:
     with serving(replying()) as address:
         marking.judge(run, options=options(address))
     with pytest.raises(UserError, match="judge it with `--judge-scope all`"):
         require_every_answer({"open": list(run.rows())})
-    ended = livek12_here("study", "sensitivity", run.path, run.path)
+    copy = shutil.copytree(run.path, run.path.with_name("copy"))
+    ended = livek12_here("study", "sensitivity", run.path, copy)
     assert ended.code == 2 and "--judge-scope all" in ended.errors[0]
 
 

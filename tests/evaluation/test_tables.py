@@ -17,7 +17,8 @@ from livek12.core.scoring import Row, score
 from livek12.core.scoring.outcomes import Outcome, Slim
 from livek12.evaluation.tables.cells import article_tables
 from livek12.evaluation.tables.shapes import SHAPES, shape_named
-from livek12.report.tables import ArticleTable, as_csv, as_latex, as_markdown, as_page, latex_text, written
+from livek12.report.tables import ArticleTable, as_csv, as_latex, as_markdown, latex_text, written
+from livek12.report.tables_page import as_page
 from tests.scripts.command import livek12_here
 
 HOSTILE = r"<script>alert(1)</script> \input{/etc/passwd} | # % $x$ & _ ^ ~ {"
@@ -150,6 +151,7 @@ def test_names_are_data_in_every_format() -> None:
         ("\\end{table}", r"\textbackslash{}end\{table\}"),
         ("x^2~y\n\nz", r"x\textasciicircum{}2\textasciitilde{}y z"),
         ("$#{}", r"\$\#\{\}"),
+        ("[1em] *x", "{[}1em{]} {*}x"),  # behind the end of a line they are its arguments
         ("수학 语文", "수학 语文"),
     ],
 )
@@ -157,11 +159,50 @@ def test_latex_holds_no_command_of_others(text: str, safe: str) -> None:
     assert latex_text(text) == safe
 
 
+def test_a_difference_has_the_sign_of_its_article() -> None:
+    rows = [answer("mdk12", n, True, difficulty="easy") for n in range(6)]
+    rows += [answer("mdk12_dynamic", n, n > 3, difficulty="easy") for n in range(6)]
+    table = one("mdk12-4", rows)
+    place = {column["head"][0]: n for n, column in enumerate(table["columns"])}
+    standard, dynamic, delta = (table["cells"][0][place[f"Easy: {name}"]] for name in ("Standard", "Dynamic", "Δ"))
+    assert (standard["value"], dynamic["value"], delta["value"]) == pytest.approx((100, 100 / 3, 200 / 3))
+    assert delta["ci"] and delta["ci"][0] < 200 / 3 < delta["ci"][1]
+    hard = table["cells"][0][place["Hard: Δ"]]
+    assert hard["low"] is None and hard["note"]
+
+
+def test_years_are_told_by_difficulty_and_disciplines_with_theirs() -> None:
+    rows = [
+        answer("mdk12", n, n % 2 == 0, difficulty=("easy", "hard")[n % 2], year=("2016", "2025")[n // 2 % 2])
+        for n in range(8)
+    ]
+    heads = {name: [column["head"] for column in one(name, rows)["columns"]] for name in ("mdk12-3", "mdk12-figure-4")}
+    assert heads["mdk12-3"][0][-2:] == ["Overall", "Acc"]
+    assert heads["mdk12-3"][1:] == [["Math", "Easy", "Acc"], ["Math", "Hard", "Acc"]]
+    assert [head[:2] for head in heads["mdk12-figure-4"][:4]] == [
+        ["Easy", "2016"], ["Easy", "2025"], ["Hard", "2016"], ["Hard", "2025"],
+    ]  # fmt: skip
+
+
+def test_what_is_all_of_one_kind_stands_there_once_under_its_name() -> None:
+    rows = [answer("kmmmu", n, True, attributes=Attributes(task="Recall")) for n in range(4)]
+    assert [column["head"] for column in one("kmmmu-19", rows)["columns"]] == [["Recall", "Acc"]]
+    odd = [answer("livek12_text_only", n, True, subject="" if n else "math") for n in range(4)]
+    assert [column["head"][0] for column in one("livek12-3", odd)["columns"]][::4] == ["Math", "All"]
+
+
+def test_arl_is_out_of_100_as_its_article_prints_it() -> None:
+    table = one("livek12-3", [answer("livek12_text_only", n, True) for n in range(4)])
+    place = [column["metric"] for column in table["columns"]].index("ARL")
+    raw = table["cells"][0][place]["value"]
+    assert raw and float(written(table)["cells"][0][place].split()[0]) == pytest.approx(100 * raw, abs=0.05)
+
+
 def test_what_cannot_be_is_one_line() -> None:
     with pytest.raises(UserError, match="unknown table 'x': choose one of livek12-3"):
         shape_named("x")
     with pytest.raises(UserError, match="no answers for a table: cfe-3"):
-        article_tables({"m": slim(kmmmu())}, [shape_named("cfe-3")])
+        article_tables({"m": slim(kmmmu())}, [shape_named("cfe-3")]).some()
 
 
 def test_each_shape_has_a_name_of_its_own_and_metrics() -> None:
@@ -175,7 +216,7 @@ def test_the_command_on_a_run(tmp_path: Path) -> None:
     data, run = tmp_path / "data", tmp_path / "run"
     assert livek12_here("build", "sample", "--out", data).code == 0
     answers = tmp_path / "answers.jsonl"
-    tasks = "cfe_text,cfe_multimodal,kmmmu,mdk12"
+    tasks = "cfe_text,cfe_multimodal,cfe,kmmmu,mdk12"
     from livek12.core.questions import load_questions
     from livek12.tasks.registry import get_tasks
 
@@ -196,6 +237,12 @@ def test_the_command_on_a_run(tmp_path: Path) -> None:
         for metric in ("variable_accuracy", "question_accuracy"):
             assert cells[head, metric] == report[task]["metrics"][metric]
     asked = sum(report[task]["counts"]["questions"] for task in ("cfe_text", "cfe_multimodal"))
-    assert cells["Text + Multimodal", "question_accuracy"]["n"] == asked
+    assert cells["Text + Multimodal", "question_accuracy"]["n"] == asked == report["cfe"]["counts"]["questions"]
+    both = {metric: cell for (head, metric), cell in cells.items() if head == "Text + Multimodal"}
+    assert both == {metric: report["cfe"]["metrics"][metric] for metric in both}
+    parts = report["cfe"]["groups"]["modality"]
+    assert {part: group["questions"] for part, group in parts.items()} == {"text_only": 4, "text_image": 2}
+    page = (run / "report.html").read_text()
+    assert "In the tables of the articles" in page and "CFE-Bench, tables 2 and 3" in page
     assert livek12_here("study", "tables", run, "--format", "latex").out.count(r"\begin{table}") >= 4
     assert livek12_here("study", "tables", run, "--format", "docx").code == 2

@@ -306,6 +306,52 @@ def test_a_panel_gives_the_verdicts_of_a_native_run(sample_data: str, tmp_path: 
     assert {"accept", "reject"} <= set(decided)
 
 
+@pytest.mark.slow
+def test_marks_and_audits_of_a_log_are_taken_where_they_are_asked_for(sample_data: str, tmp_path: Path) -> None:
+    rows = answers_to("livek12_text_only", sample_data, 1)
+
+    def says_both(question: int, before: int, body: Json) -> Reply:
+        parts = (
+            "response_format" not in body or "parts" in body["response_format"]["json_schema"]["schema"]["properties"]
+        )
+        return votes(body) if parts else says({"errors": [{"type": "LAE", "step": "2", "reason": "nobody said so"}]})
+
+    with serving(JudgeScript(says_both)) as url:
+        panel = ",".join(f"judge-{name}@openai:base_url={url}" for name in "abc")
+        log = sit("livek12_text_only", sample_data, rows, tmp_path / "logs", judge=panel)
+    found, common = metrics_of(log), ("--from", "inspect", "--task", "livek12_text_only", "--data", sample_data)
+    taken = report_of(tmp_path / "taken", tmp_path / "logs", *common, "--log-marks")["livek12_text_only"]["metrics"]
+    for metric, name in (("accuracy", "accuracy"), ("mark", "score"), ("PES", "PES"), ("OES", "OES")):
+        assert taken[metric]["low"] == pytest.approx(found[name]), metric
+    (by,) = [
+        one for one in json.loads((tmp_path / "taken" / "report.json").read_text())["marked_by"] if "log" in one["who"]
+    ]
+    assert by["who"].startswith("judges of the imported log: judge-a")
+    ended = livek12_here("import-responses", tmp_path / "logs", *common, "--out", tmp_path / "rules")
+    assert "--log-marks takes them" in ended.err
+    rules = json.loads((tmp_path / "rules" / "report.json").read_text())["tasks"]["livek12_text_only"]["metrics"]
+    assert rules["PES"]["low"] is None and rules["PES"]["note"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"max_points": 1e6, "points": 1e6}, {"response_sha256": "0" * 64}, {"calls": 7}, {}]
+)
+def test_a_mark_that_does_not_fit_is_not_taken(change: dict[str, Any], tmp_path: Path) -> None:
+    from livek12.evaluation.imports.marks import take_marks
+    from tests.evaluation.labelled_runs import make_run, verdict
+
+    run = make_run(tmp_path / "run", each=1)
+    (response,) = run.responses()
+    call = {"judge": "j", "prompt": "p", "raw": "r"}
+    marked = verdict(response, right=True).model_dump(mode="json") | {"judge": "theirs", "calls": [call]} | change
+    for file in (tmp_path / "run").glob("verdicts-*"):
+        file.unlink()
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"marked": marked}) + "\n")
+    take_marks(RunFolder.open(tmp_path / "run"), tmp_path / "rows.jsonl")
+    taken = [verdict.judge for _, verdict in RunFolder.open(tmp_path / "run").judged()]
+    assert taken == ([] if change else ["theirs"])
+
+
 def test_a_log_tells_of_thinking_counts_and_endings(sample_data: str, tmp_path: Path) -> None:
     row = answers_to("livek12_text_only", sample_data, 1)[0]
     said = answer_of(output_of(row))

@@ -11,6 +11,9 @@ import pytest
 from livek12.core.records import FlowStep, PartVerdict, Process, ProcessError, Variable, Vote
 from livek12.core.scoring import Limit, Row, score
 from livek12.core.scoring.deltas import Counterpart
+from livek12.core.scoring.outcomes import Slim
+from livek12.evaluation.tables.cells import article_tables
+from livek12.evaluation.tables.shapes import SHAPES
 from livek12.report.html import read_template, write_html
 from livek12.report.shown import Shown
 from tests.report.test_report_browser import Opened
@@ -113,7 +116,8 @@ def write(path: Path) -> None:
     shown = Shown([(row.task, row.question) for row in rows])
     beside = {IMAGE_TASK: [Counterpart(TASK, (TASK,), "page images alone")]}
     scores = score(shown.passing(rows), modalities={IMAGE_TASK: "image_only"}, limits=limits, beside=beside)
-    write_html(path / "report.html", dict(scores), shown, run_of(rows), {("p", 1): picture(400, 500)})
+    tables = article_tables({"m": list(map(Slim(), rows))}, SHAPES).tables
+    write_html(path / "report.html", dict(scores), shown, run_of(rows), {("p", 1): picture(400, 500)}, tables)
 
 
 def unfolded(tmp_path: Path, browser: Browser, width: int) -> Opened:

@@ -64,7 +64,7 @@ def test_names_of_derived_tasks_lead_back_to_them() -> None:
     assert not derived_tasks(get_task("kmmmu"))
 
 
-@pytest.mark.parametrize("name", ["cfe_text:", "cfe_text:nothing", "cfe:injection", "cfe_text:injection:injection"])
+@pytest.mark.parametrize("name", ["cfe_text:", "cfe_text:nothing", "kmmmu:injection", "cfe_text:injection:injection"])
 def test_other_names_lead_nowhere(name: str) -> None:
     assert find_task(name) is None
     with pytest.raises(UserError, match=r"unknown task"):

@@ -34,7 +34,7 @@ def command(
 
     one_of("--format", format, FORMATS)
     shapes = [shape_named(name) for name in table] if table else list(SHAPES)
-    found = article_tables(read_outcomes(runs), shapes, profile_named(profile))
+    found = article_tables(read_outcomes(runs), shapes, profile_named(profile)).some()
     for name, reason in found.missing.items() if table else ():
         warn(f"{name}: {reason}")
     if format == "json":
@@ -42,7 +42,9 @@ def command(
     elif format == "csv":
         typer.echo(writing.as_csv(found.tables), nl=False)
     elif format == "html":
-        typer.echo(writing.as_page(found.tables, found.missing))
+        from livek12.report.tables_page import as_page
+
+        typer.echo(as_page(found.tables, found.missing))
     else:
         write = writing.as_latex if format == "latex" else writing.as_markdown
         typer.echo(write(found.tables, intervals))
