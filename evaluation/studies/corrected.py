@@ -3,12 +3,13 @@
 Contract: with strata s of the decided answers (`evaluation.studies.strata`), weights W_s, and d_s the weighted mean
 of person minus judge over the labelled ones, the corrected mark is θ = Σ_s W_s · (mean of the judge in s + d_s). Its
 interval is that of the mean of the corrected answers over the questions sampled (`core.intervals`: by paper, where
-there are four or more), widened by the variance of the labels, Σ_s W_s² · σ²_s / n_s, where σ²_s is that of person
-minus judge (stratified two-phase sampling; Särndal, Swensson and Wretman 1992, chapter 9). Labels that all agree with
-the judge are not taken for a judge without errors: half an error is added to each stratum of models, and to rules
-what the judge card says. Rules without labels have the upper end of the judge card's error rate as two standard
-deviations. A stratum of models needs two labels. Undecided answers are not corrected: the mark is given with all of
-them worth nothing and all worth full marks. Where several people labelled an answer, their mean is the person.
+there are four or more, which are set as far apart as people would have them), widened by the variance of the labels,
+Σ_s W_s² · σ²_s / n_s, where σ²_s is that of person minus judge (stratified two-phase sampling; Särndal, Swensson and
+Wretman 1992, chapter 9). Labels that all agree with the judge are not taken for a judge without errors: half an error
+is added to each stratum of models, and to rules what the judge card says. Rules without labels have the upper end of
+the judge card's error rate as two standard deviations. A stratum of models needs two labels. Undecided answers are
+not corrected: the mark is given with all of them worth nothing and all worth full marks. Where several people labelled
+an answer, their mean is the person.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from livek12.report.marks import rounded
 FEWEST = 2
 CARD_FREEDOM = 60.0
 """Degrees of freedom that a bound from the judge card counts for."""
+WEAKEST = 0.5
+"""No judge is taken for a weaker one: few labels may show any."""
 CARD_WORTH = 20.0
 """Labels that the judge card's bound counts for beside those of the rules' own answers."""
 
@@ -141,7 +144,8 @@ def corrected(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[str,
     open_share = sum(answer.weight for answer in groups[UNDECIDED]) / total
     spread = [(one.share**2 * one.variance, one.freedom) for one in strata]
     reach = _reach(spread)
-    ends = [_mark(answers, shifts, total, best, reach) for best in (False, True)]
+    power = _power(groups, said)
+    ends = [_mark(answers, shifts, total, best, reach, power) for best in (False, True)]
     return {
         "labels": sum(one.labels for one in strata),
         "undecided": open_share,
@@ -179,8 +183,27 @@ def _stratum(name: str, answers: Sequence[Judged], said: Mapping[Key, float], to
     return Stratum(name, share, size, len(known), judge, shift, max(seen, rate * (1 - rate)) / n, freedom)
 
 
+def _power(groups: Mapping[str, Sequence[Judged]], said: Mapping[Key, float]) -> float:
+    """By how much the judge's mark rises with the person's, from the labelled answers, each for as many as it stands.
+
+    Of right and wrong alone it is sensitivity + specificity - 1. So much of a difference between papers a judge shows.
+    What is not labelled is taken as right.
+    """
+    import numpy as np
+
+    rows = []
+    for name in (RULES, *MODELS):
+        known = [a for a in groups.get(name, ()) if a.key in said] or groups.get(name, ())
+        stands = sum(a.weight for a in groups.get(name, ())) / max(sum(a.weight for a in known), 1e-9)
+        rows += [(a.weight * stands, a.low, said.get(a.key, a.low)) for a in known]
+    weights, judge, person = np.array(rows).T
+    person = person - np.average(person, weights=weights)
+    spread = float((weights * person**2).sum())
+    return min(1.0, max(WEAKEST, float((weights * person * judge).sum()) / spread)) if spread else 1.0
+
+
 def _mark(
-    answers: Sequence[Judged], shifts: Mapping[str, float], total: float, best: bool, reach: float
+    answers: Sequence[Judged], shifts: Mapping[str, float], total: float, best: bool, reach: float, power: float
 ) -> tuple[float, float, float]:
     """The corrected mark with the undecided at worst or at best, and its interval."""
     import numpy as np
@@ -190,13 +213,27 @@ def _mark(
     mark = min(1.0, max(0.0, float((values * weights).sum()) / total))
     fewest = parameters_of("article").min_papers
     by_paper = all(a.paper for a in answers) and len({a.cluster for a in answers}) >= fewest
-    names = [a.cluster if by_paper else a.key[1] for a in answers]
-    clusters = np.unique(names, return_inverse=True)[1]
-    sampled, low, high = mean_interval(np.clip(values, 0.0, 1.0), weights, clusters)
+    values = np.clip(values, 0.0, 1.0)
+    questions = np.unique([a.key[1] for a in answers], return_inverse=True)[1]
+    papers = np.unique([a.cluster for a in answers], return_inverse=True)[1]
+    sampled, low, high = mean_interval(values, weights, papers if by_paper else questions)
     if np.isnan(low):
         low, high = 0.0, 1.0  # one question alone
+    below, above = sampled - low, high - sampled
+    if by_paper:
+        _, least, most = mean_interval(values, weights, questions)
+        below, above = _unshrunk(below, sampled - least, power), _unshrunk(above, most - sampled, power)
     # The two doubts are of different draws: their reaches add up as sides of a right angle do (Zou & Donner 2008).
-    return mark, max(0.0, mark - hypot(sampled - low, reach)), min(1.0, mark + hypot(high - sampled, reach))
+    return mark, max(0.0, mark - hypot(below, reach)), min(1.0, mark + hypot(above, reach))
+
+
+def _unshrunk(reach: float, alone: float, power: float) -> float:
+    """The reach of a mean by papers, had the papers been told apart as people would.
+
+    What papers add to the reach that the questions have alone, a judge's errors shrink: the same shift for all answers
+    of a stratum brings the mean right and leaves papers as near to each other as the judge has them.
+    """
+    return sqrt(alone**2 + (reach**2 - alone**2) / power**2) if reach > alone else reach
 
 
 def _reach(spread: Sequence[tuple[float, float]]) -> float:
