@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from livek12.core.replies import (
     MAX_REPLY,
@@ -236,7 +236,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class Values:
-    """One value a variable (S2S extraction): {"values": [{"name": …, "value": text or null}]}, in the order asked."""
+    """One value a variable (S2S extraction): {"values": [{"name": …, "value": text or null}]}."""
 
     names: tuple[str, ...]
 
@@ -252,13 +252,13 @@ class Values:
         """The values in the order of the names; None where the response gives none."""
         reply = fields_of(parse_object(text), "values")
         items = [fields_of(item, "name", "value") for item in a_list(reply["values"], "values")]
-        _same_names([item["name"] for item in items], self.names)
+        items = _by_names(items, self.names)
         return [None if item["value"] is None else a_text(item["value"], "value") for item in items]
 
 
 @dataclass(frozen=True)
 class Variables:
-    """One verdict a variable (S2S and L2S): {"variables": [{"name": …, "reason": …, "correct": …}]}, in order."""
+    """One verdict a variable (S2S and L2S): {"variables": [{"name": …, "reason": …, "correct": …}]}."""
 
     names: tuple[str, ...]
 
@@ -274,10 +274,16 @@ class Variables:
         """The verdicts in the order of the names."""
         reply = fields_of(parse_object(text), "variables")
         items = [fields_of(item, "name", "reason", "correct") for item in a_list(reply["variables"], "variables")]
-        _same_names([item["name"] for item in items], self.names)
+        items = _by_names(items, self.names)
         return [Checked(a_bool(item["correct"], "correct"), a_text(item["reason"], "reason")) for item in items]
 
 
-def _same_names(given: Sequence[Any], asked: Sequence[str]) -> None:
-    if list(given) != list(asked):
-        raise Unreadable(f"names {glimpse(str(list(given)))} instead of {glimpse(str(list(asked)))}")
+def _by_names(items: Sequence[Json], asked: Sequence[str]) -> list[Json]:
+    """The items in the order asked. Names that tell them apart may come in any order; equal ones only as asked."""
+    given = [item["name"] for item in items]
+    if given == list(asked):
+        return list(items)
+    named = {item["name"]: item for item in items if isinstance(item["name"], str)}
+    if len(named) == len(items) == len(asked) and named.keys() == set(asked):
+        return [named[name] for name in asked]
+    raise Unreadable(f"names {glimpse(str(given))} instead of {glimpse(str(list(asked)))}")

@@ -37,6 +37,8 @@ PART = {"part": 1, "reason": "r", "correct": True}
         (Counted(), json.dumps({"parts": [PART], "correct": 1, "total": 1}), lambda v: v.total == 1),
         (Values(("v", "h")), '{"values": [{"name": "v", "value": "3"}, {"name": "h", "value": null}]}',
          lambda v: v == ["3", None]),
+        (Values(("v", "h")), '{"values": [{"name": "h", "value": "3"}, {"name": "v", "value": "4"}]}',
+         lambda v: v == ["4", "3"]),
         (Variables(("v",)), '{"variables": [{"name": "v", "reason": "", "correct": true}]}', lambda v: v[0].correct),
     ],
 )  # fmt: skip
@@ -74,7 +76,8 @@ def test_replies_in_their_form(form: Form, text: str, meaning) -> None:
         (Counted(1), json.dumps({"parts": [{**PART, "part": 2}], "correct": 1, "total": 1})),
         (Counted(), json.dumps({"parts": [], "correct": 0, "total": 0})),
         (Values(("v", "h")), '{"values": [{"name": "v", "value": "3"}]}'),
-        (Values(("v", "h")), '{"values": [{"name": "h", "value": "3"}, {"name": "v", "value": "3"}]}'),
+        (Values(("v", "h")), '{"values": [{"name": "h", "value": "3"}, {"name": "h", "value": "4"}]}'),
+        (Values(("v", "v")), '{"values": [{"name": "v", "value": "3"}, {"name": "w", "value": "4"}]}'),
         (Values(("v",)), '{"values": [{"name": "v", "value": 3}]}'),
         (Variables(("v",)), '{"variables": [{"name": "w", "reason": "", "correct": true}]}'),
     ],
