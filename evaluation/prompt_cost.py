@@ -1,0 +1,131 @@
+"""What asking would cost, before anything is asked: requests, prompt tokens, and how many of them are read once only.
+
+Contract: the prompts are the very ones that would be sent, in their order; their tokens are estimated from their text
+(`core.text.tokens_in`), pictures are counted and not estimated. Shared is what a prompt has in common with the
+beginning of one that comes before it, trials of the same question included: a prefix cache need not read it again. Of
+tasks that make two requests for an answer only the first is known.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from livek12.core.records import Failure, Request, Sampling
+from livek12.core.text import tokens_in
+from livek12.evaluation.asking import asked_in_order
+from livek12.evaluation.task_data import TaskData
+from livek12.tasks.derived import source_of
+from livek12.tasks.prompting import requests
+
+_PICTURE = "\0"
+"""Stands for a picture in a prompt's text, before its hash; no text holds it."""
+
+
+@dataclass
+class Expected:
+    """Of one task: its requests, what they read and how much of it is shared, and what they may write at most."""
+
+    requests: int = 0
+    cannot: int = 0
+    prompt_tokens: float = 0.0
+    shared_tokens: float = 0.0
+    pictures: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def rounded(self) -> dict[str, int]:
+        """Its numbers, for JSON."""
+        return {name: round(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+def expected_cost(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> dict[str, Expected]:
+    """By task, what would be asked.
+
+    Args:
+        exam: the questions.
+        trials: answers to each question.
+        samplings: of each task.
+    """
+    found = {task.name: Expected() for task in exam.tasks}
+    before: list[str] = []
+    source: object = None
+    for task, question in asked_in_order(exam):
+        # The prompts of one question are compared with each other: those of others share no more than the frame.
+        if source != (source := (task.asked_with, source_of(question))):
+            before = []
+        own = found[task.name]
+        for request in requests(task, [question], 1, samplings[task.name], exam.pages, lambda key: True):
+            if isinstance(request, Failure):
+                own.cannot += trials
+                continue
+            _put(own, request, trials, before)
+    return found
+
+
+def _put(own: Expected, request: Request, trials: int, before: list[str]) -> None:
+    text = "".join(_said(request))
+    tokens = tokens_in(_plain(text))
+    own.requests += trials
+    own.prompt_tokens += trials * tokens
+    own.shared_tokens += tokens_in(_plain(_shared(text, before))) + (trials - 1) * tokens
+    own.pictures += trials * text.count(_PICTURE)
+    own.completion_tokens += trials * request.sampling.max_tokens
+    insort(before, text)
+
+
+def _said(request: Request) -> Iterator[str]:
+    for message in request.messages:
+        for part in message.content:
+            yield part.text or "" if part.type == "text" else f"{_PICTURE}{part.image}"
+
+
+def _plain(text: str) -> str:
+    """The text without what stands for pictures (a hash of 64 digits each)."""
+    first, *rest = text.split(_PICTURE)
+    return first + "".join(piece[64:] for piece in rest)
+
+
+def _shared(text: str, before: list[str]) -> str:
+    """The longest beginning that the text has in common with one of the sorted texts: with a neighbour of its place."""
+    place = bisect_left(before, text)
+    return max((_common(text, other) for other in before[max(0, place - 1) : place + 1]), key=len, default="")
+
+
+def _common(one: str, other: str) -> str:
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return one[:low]
+
+
+def total(found: Iterable[Expected]) -> Expected:
+    """All tasks together."""
+    summed = Expected()
+    for one in found:
+        for name in summed.__dataclass_fields__:
+            setattr(summed, name, getattr(summed, name) + getattr(one, name))
+    return summed
+
+
+def as_json(found: Mapping[str, Expected]) -> dict[str, Any]:
+    """The costs of each task and of all."""
+    return {"tasks": {name: one.rounded for name, one in found.items()}, "all": total(found.values()).rounded}
+
+
+def sentences(found: Mapping[str, Expected]) -> Iterator[str]:
+    """The costs in words, a line for each task and one for all."""
+    for name, one in [*found.items(), *([("all", total(found.values()))] if len(found) > 1 else [])]:
+        share = 100 * one.shared_tokens / one.prompt_tokens if one.prompt_tokens else 0.0
+        pictures = f" and {one.pictures:,} pictures" if one.pictures else ""
+        cannot = f"; {one.cannot:,} cannot be asked" if one.cannot else ""
+        yield (
+            f"{name}: {one.requests:,} requests, about {round(one.prompt_tokens):,} prompt tokens{pictures}, of which"
+            f" {share:.0f} % are shared with a prompt before; at most {one.completion_tokens:,} tokens written{cannot}"
+        )
