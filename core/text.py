@@ -1,16 +1,13 @@
-"""Texts on one line, texts folded for comparison, their length, and addresses without what is secret in them."""
+"""Texts on one line, texts folded for comparison, and addresses without what is secret in them."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 """Numbers in circles, which label options and statements in Chinese and Korean."""
-_WIDE: Final = re.compile(r"[\u2e80-\U0010ffff]")
-"""Characters that are about a token each (Han, Hangul, kana); of the others about four are."""
 _NARROW: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 
 
@@ -27,12 +24,6 @@ def folded(text: str) -> str:
 def squeezed(text: str) -> str:
     """Compatible forms unified and all white space taken out: equal for two printings of one text."""
     return "".join(unicodedata.normalize("NFKC", text).split())
-
-
-def tokens_in(text: str) -> float:
-    """About how many tokens a text is: of one character each in Chinese, Japanese and Korean, else of four."""
-    wide = len(_WIDE.findall(text))
-    return wide + (len(text) - wide) / 4
 
 
 def one_line(error: object, limit: int = 300) -> str:

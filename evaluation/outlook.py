@@ -15,9 +15,9 @@ from functools import cache
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.lengths import tokens_in
 from livek12.core.records import Verdict
 from livek12.core.scoring import Row
-from livek12.core.text import tokens_in
 from livek12.judges.llm.prompts import Fenced, Values, load_prompt
 from livek12.tasks.base import Task
 

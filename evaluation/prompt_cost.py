@@ -1,7 +1,7 @@
 """What asking would cost, before anything is asked: requests, prompt tokens, and how many of them are read once only.
 
 Contract: the prompts are the very ones that would be sent, in their order; their tokens are estimated from their text
-(`core.text.tokens_in`), pictures are counted and not estimated. Shared is what a prompt has in common with the
+(`core.lengths.tokens_in`), pictures are counted and not estimated. Shared is what a prompt has in common with the
 beginning of one that comes before it, trials of the same question included: a prefix cache need not read it again. Of
 tasks that make two requests for an answer only the first is known.
 """
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from livek12.core.records import Failure, Request, Sampling
-from livek12.core.text import tokens_in
-from livek12.evaluation.asking import asked_in_order
+from livek12.core.lengths import tokens_in
+from livek12.core.records import Failure, Question, Request, Sampling
 from livek12.evaluation.task_data import TaskData
+from livek12.tasks.base import Task
 from livek12.tasks.derived import source_of
 from livek12.tasks.prompting import requests
 
@@ -41,18 +41,21 @@ class Expected:
         return {name: round(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
-def expected_cost(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> dict[str, Expected]:
+def expected_cost(
+    exam: TaskData, order: Iterable[tuple[Task, Question]], trials: int, samplings: Mapping[str, Sampling]
+) -> dict[str, Expected]:
     """By task, what would be asked.
 
     Args:
-        exam: the questions.
+        exam: what is asked.
+        order: each question of each task in the order of the requests (`asking.asked_in_order`).
         trials: answers to each question.
         samplings: of each task.
     """
     found = {task.name: Expected() for task in exam.tasks}
     before: list[str] = []
     source: object = None
-    for task, question in asked_in_order(exam):
+    for task, question in order:
         # The prompts of one question are compared with each other: those of others share no more than the frame.
         if source != (source := (task.asked_with, source_of(question))):
             before = []

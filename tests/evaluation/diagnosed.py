@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from livek12.dataset_builders import build
-from tests.engines.scripted_server import Json, Reply, Script, completion
+from tests.engines.scripted_server import Json, Reply, Script, Seen, completion
 from tests.judges.llm.judge_server import text_of
 
 
@@ -86,14 +87,13 @@ class Planted(Script):
     def __init__(self, chance: Callable[[Asked], float]) -> None:
         super().__init__(lambda question, before: Reply())
         self.chance = chance
-        self.asked: list[tuple[Asked, int]] = []
 
     def take(self, body: Json, headers: dict[str, str]) -> Reply:
         text, seed = text_of(body), body.get("seed", 0)
         asked = read(text)
         with self._lock:
             self._at_once += 1
-            self.asked.append((asked, seed))
+            self.seen.append(Seen("", time.monotonic(), body, headers))
         right = drawn(text, seed) < self.chance(asked)
         truth = final(asked.number) if asked.own is None else of_unit(asked.number, asked.own)
         reply = completion(rf"So \boxed{{{truth if right else 7}}}.")
