@@ -43,7 +43,7 @@ def by_unit(told: Any, condition: str, of: str = "low") -> dict[int, float]:
 
 @pytest.mark.slow
 def test_why_a_model_fails_from_the_exam_to_the_page(tmp_path: Path) -> None:
-    """Right exactly when unit 2 is given: injection is 1 there and 0 elsewhere, the prefix a step, questions alone 0."""
+    """Right exactly when unit 2 is given: injection is 1 there and else 0, the prefix a step, questions alone 0."""
     data = make(tmp_path, LENGTHS)
     with serving(Planted(lambda asked: float(asked.own is not None or KEY in asked.given))) as address:
         assert run(data, tmp_path / "whole", address, task="cfe_text").code == 0

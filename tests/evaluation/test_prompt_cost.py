@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def test_nothing_is_asked_and_what_is_told_is_what_is_asked_then(tmp_path: Path)
     for number in range(2):
         own = sorted(text for text in texts if f"Question number {number}:" in text)
         read += tokens_in(own[0])
-        for one, other in zip(own, own[1:], strict=False):
+        for one, other in pairwise(own):
             common = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
             read += tokens_in(other) - tokens_in(other[:common])
     assert told["all"]["prompt_tokens"] - told["all"]["shared_tokens"] == pytest.approx(read, abs=2)

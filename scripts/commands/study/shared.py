@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from livek12.core.run_folder import RunFolder
     from livek12.core.scoring import Row
     from livek12.evaluation.studies.labels import Label, Stranger
+    from livek12.judges.jury import Jury
     from livek12.report.charts import Chart, TableShown
 
 Runs = Annotated[list[Path], typer.Argument(help="Run folders.")]
@@ -21,6 +22,8 @@ Labels = Annotated[list[Path], typer.Option("--labels", help="Labels of people: 
 
 
 Page = Annotated[Path | None, typer.Option("--html", help="Also write a page with figures and tables.")]
+
+JudgedBy = Annotated[str, typer.Option("--judge", help="Who is asked; written as for `livek12 judge`.")]
 
 
 def folders(runs: list[Path]) -> dict[str, RunFolder]:
@@ -62,6 +65,21 @@ def labelled(runs: list[Path], labels: list[Path]) -> dict[str, tuple[list[tuple
         found[name] = fit_labels(read_labels(labels, folder.spec().model, once), folder.rows())
     refuse_strangers([strangers for _, strangers in found.values()])
     return found
+
+
+def sitting(judge: str, cache: bool, study: str) -> Jury:
+    """The judges of a study.
+
+    Raises:
+        UserError: none is named, or one cannot run.
+    """
+    from livek12.core.errors import UserError
+    from livek12.evaluation.judging import judge_options
+    from livek12.judges.jury import Jury
+
+    if not judge or judge == "rules":
+        raise UserError(f"{study} needs judges: --judge MODEL[,MODEL…]")
+    return Jury(judge_options(judge, "", "", "", cache=cache))
 
 
 def tell(
