@@ -74,9 +74,9 @@ def tables(found: Found) -> Iterator[TableShown]:
     for run, tasks in found.items():
         for base, told in tasks.items():
             name = f"{run}, {base}"
-            for axis, head in (("by_unit", "unit"), ("by_length", "units")):
-                if rows := list(_rows(told["conditions"], axis, head)):
-                    yield TableShown(f"{name}: by {head}", [head, *map(_named, told["conditions"])], rows)
+            for axis, key, what in (("by_unit", "unit", "unit"), ("by_length", "units", "length of the flow")):
+                if rows := list(_rows(told["conditions"], axis, key)):
+                    yield TableShown(f"{name}: by {what}", [key, *map(_named, told["conditions"])], rows)
             yield TableShown(
                 f"{name}: conditions beside each other",
                 ["", "questions", "difference in points", "95 %", "p", "p (Holm)"],

@@ -111,14 +111,17 @@ def _is_derived(name: str) -> bool:
     return task is not None and task.derive is not None
 
 
-def diagnostics(found: Mapping[str, Diagnosed], fewest: tuple[int, int] = FEWEST) -> dict[str, Any]:
+def diagnostics(
+    found: Mapping[str, Diagnosed], fewest: tuple[int, int] = FEWEST, chosen: bool = False
+) -> dict[str, Any]:
     """The curves, buckets and contrasts of each task.
 
     Args:
         found: from `read_diagnosed`.
         fewest: questions that an index, and a bucket of one length, has at least.
+        chosen: whether the questions are those that the model failed.
     """
-    return {base: _of_task(each, fewest) for base, each in found.items()}
+    return {base: {**_of_task(each, fewest), "chosen": chosen} for base, each in found.items()}
 
 
 def _of_task(found: Diagnosed, fewest: tuple[int, int]) -> dict[str, Any]:
@@ -242,6 +245,10 @@ def _sentences(name: str, told: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name}: {condition} {mean_said(each['mean'])} over {each['questions']} questions{few}."
     for cell in told["contrasts"]:
         yield f"{name}: {cell['condition']} minus {cell['beside']} {difference_said(cell)}: {cell['says']}."
+    if few := max((each["too_few"] for each in told["conditions"].values()), default=0):
+        yield f"{name}: unit indices with fewer than {told['fewest'][0]} questions, which are in no curve: {few}."
+    if told["chosen"]:
+        yield f"{name}: they were chosen because the model failed them: their whole is low by choice."
     if not told["whole"]:
         yield f"{name}: nothing is known of the whole questions; --base RUN says where they were asked."
     if "pictures" in told:

@@ -33,7 +33,9 @@ def command(
 
     least = (fewest, fewest) if fewest else FEWEST
     found = {
-        name: diagnostics(read_diagnosed(folder.rows(), whole_rows(folder, base)), least)
+        name: diagnostics(
+            read_diagnosed(folder.rows(), whole_rows(folder, base)), least, folder.spec().chosen is not None
+        )
         for name, folder in folders(runs).items()
     }
     if html is not None:
