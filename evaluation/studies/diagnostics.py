@@ -239,10 +239,7 @@ def _sentences(name: str, told: Mapping[str, Any]) -> Iterator[str]:
             f" {told['silent']} have no text (they count as wrong)."
         )
     for condition, each in told["conditions"].items():
-        few = (
-            f"; {each['too_few']} unit indices have fewer than {told['fewest'][0]} questions" if each["too_few"] else ""
-        )
-        yield f"{name}: {condition} {mean_said(each['mean'])} over {each['questions']} questions{few}."
+        yield f"{name}: {condition} {mean_said(each['mean'])} over {each['questions']} questions."
     for cell in told["contrasts"]:
         yield f"{name}: {cell['condition']} minus {cell['beside']} {difference_said(cell)}: {cell['says']}."
     if few := max((each["too_few"] for each in told["conditions"].values()), default=0):
