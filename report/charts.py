@@ -54,6 +54,8 @@ class Chart:
         bars: bars in place of lines.
         names: what stands at the places 1, 2, … across; none: numbers.
         percent: values are shares of 1; else counts.
+        joined: a line joins the points of a series.
+        bottom: the value at the lower edge.
     """
 
     title: str
@@ -63,6 +65,8 @@ class Chart:
     bars: bool = False
     names: Sequence[str] = ()
     percent: bool = True
+    joined: bool = True
+    bottom: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -79,19 +83,21 @@ def drawn(chart: Chart) -> dict[str, Any]:
     places = sorted({point.x for series in chart.series for point in series.points})
     first, last = (places[0], places[-1]) if places else (0.0, 1.0)
     top = 1.0 if chart.percent else max((p.high for series in chart.series for p in series.points), default=1.0) or 1.0
-    width = BOX[0] / max(1.0, last - first + 1)
+    whole = all(place == int(place) for place in places)
+    margin = 0.5 if whole else 0.0
+    width = BOX[0] / max(2 * margin, last - first + 2 * margin)
 
     def across(x: float) -> float:
-        return (x - first + 0.5) * width
+        return (x - first + margin) * width
 
     def down(value: float) -> float:
-        return BOX[1] * (1 - min(1.0, max(0.0, value / top)))
+        return BOX[1] * (1 - min(1.0, max(0.0, (value - chart.bottom) / (top - chart.bottom))))
 
     count = len(chart.series)
     gap = min(SHIFT, width / (count + 1)) if not chart.bars else width / (count + 1)
 
     def one(number: int, series: Series) -> dict[str, Any]:
-        shift = (number - (count - 1) / 2) * gap
+        shift = (number - (count - 1) / 2) * gap if whole else 0.0
         points = [
             {
                 "x": across(point.x) + shift,
@@ -106,14 +112,13 @@ def drawn(chart: Chart) -> dict[str, Any]:
             "style": f"series-{number % len(MARKS)}",
             "mark": MARKS[number % len(MARKS)],
             "points": points,
-            "paths": list(
-                dict.fromkeys(" ".join(f"{p['x']:.1f},{p[end]:.1f}" for p in points) for end in ("low", "high"))
-            ),
+            "paths": _paths(points) if chart.joined else [],
             "mean": None if series.mean is None else across(series.mean),
         }
 
     every = max(1, -(-len(places) // MOST_TICKS))
-    labels = [(x, chart.names[int(x) - 1] if chart.names else f"{x:g}") for x in places[::every]]
+    shown = places[::every] if whole else [first + (last - first) * part / 4 for part in range(5)]
+    labels = [(x, chart.names[int(x) - 1] if chart.names else f"{x:g}") for x in shown]
     return {
         "title": chart.title,
         "note": chart.note,
@@ -125,10 +130,15 @@ def drawn(chart: Chart) -> dict[str, Any]:
         "series": [one(number, series) for number, series in enumerate(chart.series)],
         "ticks": [{"x": across(x), "text": text} for x, text in labels],
         "rules": [
-            {"y": down(top * part / 4), "text": f"{25 * part} %" if chart.percent else f"{top * part / 4:.4g}"}
-            for part in range(5)
+            {"y": down(value), "text": f"{100 * value:g} %" if chart.percent else f"{value:.4g}"}
+            for value in (chart.bottom + (top - chart.bottom) * part / 4 for part in range(5))
         ],
     }
+
+
+def _paths(points: Sequence[dict[str, Any]]) -> list[str]:
+    """The lines at worst and at best, one where nothing is undecided."""
+    return list(dict.fromkeys(" ".join(f"{p['x']:.1f},{p[end]:.1f}" for p in points) for end in ("low", "high")))
 
 
 def write_study(

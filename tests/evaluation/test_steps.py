@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import time
-from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ import pytest
 from tests.engines.scripted_server import serving
 from tests.evaluation.diagnosed import final, make
 from tests.judges.llm.judge_server import JudgeScript, says, text_of
-from tests.scripts.command import COMMAND, livek12_here
+from tests.scripts.command import livek12_here
 
 LENGTHS = [2, 3, 4, 2, 3, 4]
 STEPS = {0: 3, 1: 5, 2: 4, 3: 9, 4: 8, 5: 10}
@@ -97,33 +94,3 @@ def test_wrong_use_is_one_line(recorded: Path, data: Path, tmp_path: Path) -> No
         ):
             ended = livek12_here(*line)
             assert (ended.code, len(ended.errors)) == (2, 1) and said in ended.errors[0]
-
-
-def killed_at(moments: list[int], line: list[str], asked: Callable[[], int], environment: dict[str, str]) -> None:
-    """Runs a command, kills it each time so many requests have been put, and at last lets it end."""
-    for moment in moments:
-        command = subprocess.Popen(
-            [*COMMAND, *line], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-        )
-        until = time.monotonic() + 120
-        while asked() < moment and time.monotonic() < until:
-            time.sleep(0.005)
-        assert command.poll() is None, "it ended before it was killed"
-        command.kill()
-        command.wait(30)
-    done = subprocess.run([*COMMAND, *line], timeout=300, check=False, capture_output=True, env=environment)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.release
-def test_killed_at_five_moments_nothing_is_asked_twice(recorded: Path, tmp_path: Path) -> None:
-    import os
-
-    script = splitting(delay=0.3)
-    with serving(script) as address:
-        environment = {**os.environ, "LIVEK12_CACHE": str(tmp_path / "cache")}
-        killed_at([1, 2, 3, 4, 5], judged(recorded, address), lambda: len(script.seen), environment)
-    asked = Counter(number(seen.body) for seen in script.seen)
-    assert set(asked) == set(STEPS)
-    # one request was in hand at each kill, and its reply could not have been remembered
-    assert sum(asked.values()) - len(asked) <= 5
