@@ -38,7 +38,7 @@ from livek12.tasks.registry import default_trials, get_tasks
 if TYPE_CHECKING:
     from livek12.engines.base import Engine
     from livek12.evaluation.overlap import Overlap
-    from livek12.evaluation.prompt_cost import Expected
+    from livek12.evaluation.prompt_cost import PromptCost
     from livek12.tasks.base import Task
 
 
@@ -118,7 +118,7 @@ def expected(
     trials: int | None = None,
     sampling: Mapping[str, Any] | None = None,
     questions: tuple[str, Path] | None = None,
-) -> dict[str, Expected]:
+) -> dict[str, PromptCost]:
     """What `ask` with the same arguments would ask, by task; asks and writes nothing.
 
     Raises:

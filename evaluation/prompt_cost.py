@@ -25,7 +25,7 @@ _PICTURE = "\0"
 
 
 @dataclass
-class Expected:
+class PromptCost:
     """Of one task: its requests, what they read and how much of it is shared, and what they may write at most."""
 
     requests: int = 0
@@ -43,7 +43,7 @@ class Expected:
 
 def expected_cost(
     exam: TaskData, order: Iterable[tuple[Task, Question]], trials: int, samplings: Mapping[str, Sampling]
-) -> dict[str, Expected]:
+) -> dict[str, PromptCost]:
     """By task, what would be asked.
 
     Args:
@@ -52,7 +52,7 @@ def expected_cost(
         trials: answers to each question.
         samplings: of each task.
     """
-    found = {task.name: Expected() for task in exam.tasks}
+    found = {task.name: PromptCost() for task in exam.tasks}
     before: list[str] = []
     source: object = None
     for task, question in order:
@@ -68,7 +68,7 @@ def expected_cost(
     return found
 
 
-def _put(own: Expected, request: Request, trials: int, before: list[str]) -> None:
+def _put(own: PromptCost, request: Request, trials: int, before: list[str]) -> None:
     text = "".join(_said(request))
     tokens = tokens_in(_plain(text))
     own.requests += trials
@@ -108,21 +108,21 @@ def _common(one: str, other: str) -> str:
     return one[:low]
 
 
-def total(found: Iterable[Expected]) -> Expected:
+def total(found: Iterable[PromptCost]) -> PromptCost:
     """All tasks together."""
-    summed = Expected()
+    summed = PromptCost()
     for one in found:
         for name in summed.__dataclass_fields__:
             setattr(summed, name, getattr(summed, name) + getattr(one, name))
     return summed
 
 
-def as_json(found: Mapping[str, Expected]) -> dict[str, Any]:
+def as_json(found: Mapping[str, PromptCost]) -> dict[str, Any]:
     """The costs of each task and of all."""
     return {"tasks": {name: one.rounded for name, one in found.items()}, "all": total(found.values()).rounded}
 
 
-def sentences(found: Mapping[str, Expected]) -> Iterator[str]:
+def sentences(found: Mapping[str, PromptCost]) -> Iterator[str]:
     """The costs in words, a line for each task and one for all."""
     for name, one in [*found.items(), *([("all", total(found.values()))] if len(found) > 1 else [])]:
         share = 100 * one.shared_tokens / one.prompt_tokens if one.prompt_tokens else 0.0

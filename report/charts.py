@@ -23,7 +23,7 @@ MARKS = ("circle", "square", "diamond", "triangle", "ring", "cross")
 
 
 @dataclass(frozen=True)
-class Point:
+class PlotPoint:
     """A value at a place, between its two ends, with its interval where there is one; shares from 0 to 1."""
 
     x: float
@@ -37,7 +37,7 @@ class Series:
     """The points of one line, or the bars of one colour, in the order of their places."""
 
     name: str
-    points: Sequence[Point]
+    points: Sequence[PlotPoint]
     mean: float | None = None
     """A dashed line across a chart of bars stands here."""
 

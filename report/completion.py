@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from livek12.report.charts import Chart, Point, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 
 HINTS = {False: "without a hint", True: "with exam and year"}
@@ -23,7 +23,7 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
                 Series(
                     hint,
                     [
-                        Point(sources.index(cell["source"]) + 1, *[cell["characters"]["mean"] / 100] * 2)
+                        PlotPoint(sources.index(cell["source"]) + 1, *[cell["characters"]["mean"] / 100] * 2)
                         for cell in told["sources"]
                         if cell["hinted"] == hinted
                     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from livek12.report.charts import Chart, Point, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 from livek12.report.ranking import p_value
 
@@ -56,12 +56,12 @@ def _charts(name: str, told: Mapping[str, Any]) -> Iterator[Chart]:
     )
 
 
-def _by_unit(cells: Sequence[Mapping[str, Any]]) -> list[Point]:
+def _by_unit(cells: Sequence[Mapping[str, Any]]) -> list[PlotPoint]:
     return [_point(cell["unit"], cell) for cell in cells]
 
 
-def _point(x: float, cell: Mapping[str, Any]) -> Point:
-    return Point(x, cell["low"], cell["high"], cell["interval"])
+def _point(x: float, cell: Mapping[str, Any]) -> PlotPoint:
+    return PlotPoint(x, cell["low"], cell["high"], cell["interval"])
 
 
 def _named(condition: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from livek12.report.charts import Chart, Point, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 from livek12.report.ranking import p_value
 
@@ -51,14 +51,14 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
                 )
 
 
-def _bars(shares: Mapping[str, Any], kinds: list[str]) -> Iterator[Point]:
+def _bars(shares: Mapping[str, Any], kinds: list[str]) -> Iterator[PlotPoint]:
     for place, kind in enumerate(kinds, 1):
         yield _bar(place, shares[kind])
 
 
-def _bar(place: int, share: Mapping[str, Any]) -> Point:
+def _bar(place: int, share: Mapping[str, Any]) -> PlotPoint:
     value = share["share"] or 0.0
-    return Point(place, value, value, share["interval"])
+    return PlotPoint(place, value, value, share["interval"])
 
 
 def _short(name: str) -> str:

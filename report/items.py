@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from livek12.report.charts import Chart, Point, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 
 
@@ -13,10 +13,10 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
     """Difficulty beside discrimination; and the test information, where it was fitted."""
     suspect = {(one["task"], one["question_id"]) for one in found["suspects"]}
     known = [one for one in found["items"] if one["discrimination"] is not None]
-    places: dict[bool, list[Point]] = {True: [], False: []}
+    places: dict[bool, list[PlotPoint]] = {True: [], False: []}
     for one in sorted(known, key=_right):
         places[(one["task"], one["question_id"]) in suspect].append(
-            Point(100 * _right(one), one["discrimination"], one["discrimination"])
+            PlotPoint(100 * _right(one), one["discrimination"], one["discrimination"])
         )
     yield Chart(
         "How easy questions are, and how well they tell models apart",
@@ -33,7 +33,7 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
             "Where the exam tells models apart",
             "Test information of the two-parameter fit, by ability in standard deviations of the models.",
             "ability",
-            [Series("information", [Point(float(ability), value, value) for ability, value in information])],
+            [Series("information", [PlotPoint(float(ability), value, value) for ability, value in information])],
             percent=False,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from livek12.report.charts import Chart, Point, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 
 
@@ -20,7 +20,7 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
             [
                 Series(
                     name,
-                    [Point(int(n), count, count) for n, count in counts[name].items()],
+                    [PlotPoint(int(n), count, count) for n, count in counts[name].items()],
                     told["outcomes"]["all"][name],
                 )
                 for name in ("reference", "response")

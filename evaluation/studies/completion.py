@@ -51,7 +51,7 @@ _BEGINNING = 300
 
 
 @dataclass(frozen=True)
-class Compared:
+class JudgedCompletion:
     """What a judge says of a completion; exactness from 0 to 100."""
 
     exactness: float
@@ -73,7 +73,7 @@ class ComparedReply:
             hallucinated={"type": "boolean"},
         )
 
-    def read(self, text: str) -> Compared:
+    def read(self, text: str) -> JudgedCompletion:
         """What was said.
 
         Raises:
@@ -84,7 +84,7 @@ class ComparedReply:
         exactness = a_count(found["exactness"], "exactness")
         if exactness > 100:
             raise Unreadable(f"gives an exactness of {exactness}")
-        return Compared(
+        return JudgedCompletion(
             float(exactness), a_bool(found["refused"], "refused"), a_bool(found["hallucinated"], "hallucinated")
         )
 
@@ -110,7 +110,7 @@ class Completed:
     characters: float
     longest: float
     says_no: bool
-    judged: Compared | None = None
+    judged: JudgedCompletion | None = None
     problem: str = ""
 
 
@@ -177,17 +177,17 @@ def _values(row: Row, case: Case) -> Values:
 
 def judged(
     rows: Sequence[Row], jury: Jury, authors: Iterable[str], step: Callable[[], None]
-) -> list[tuple[Compared | None, str]]:
+) -> list[tuple[JudgedCompletion | None, str]]:
     """What the judges say of each completion together, or why nothing."""
     asked = AskedOf(PROMPT, _values, lambda row: ComparedReply())
     opinions = consult(jury, rows, asked, authors, lambda row: False, step)
     return [(_together(opinion.values), opinion.problem) for opinion in opinions]
 
 
-def _together(said: Sequence[Compared]) -> Compared | None:
+def _together(said: Sequence[JudgedCompletion]) -> JudgedCompletion | None:
     if not said:
         return None
-    return Compared(
+    return JudgedCompletion(
         sum(one.exactness for one in said) / len(said),
         2 * sum(one.refused for one in said) > len(said),
         2 * sum(one.hallucinated for one in said) > len(said),

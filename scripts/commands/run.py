@@ -11,7 +11,7 @@ import typer
 from livek12.scripts import options
 
 if TYPE_CHECKING:
-    from livek12.evaluation.prompt_cost import Expected
+    from livek12.evaluation.prompt_cost import PromptCost
 
 app = options.command()
 
@@ -112,7 +112,7 @@ def run(
     end_judging(marked.lost)
 
 
-def _show_cost(found: Mapping[str, Expected], as_json: bool) -> None:
+def _show_cost(found: Mapping[str, PromptCost], as_json: bool) -> None:
     from livek12.evaluation.prompt_cost import as_json as in_json
     from livek12.evaluation.prompt_cost import sentences
 
