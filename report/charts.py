@@ -56,6 +56,8 @@ class Chart:
         percent: values are shares of 1; else counts.
         joined: a line joins the points of a series.
         bottom: the value at the lower edge.
+        top: the value at the upper edge; None: 1 for shares, else the largest there is.
+        across: the places at the left and right edge; None: as the points need it.
     """
 
     title: str
@@ -67,6 +69,8 @@ class Chart:
     percent: bool = True
     joined: bool = True
     bottom: float = 0.0
+    top: float | None = None
+    across: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,9 +85,10 @@ class TableShown:
 def drawn(chart: Chart) -> dict[str, Any]:
     """A chart in coordinates, y downwards."""
     places = sorted({point.x for series in chart.series for point in series.points})
-    first, last = (places[0], places[-1]) if places else (0.0, 1.0)
-    top = 1.0 if chart.percent else max((p.high for series in chart.series for p in series.points), default=1.0) or 1.0
-    whole = all(place == int(place) for place in places)
+    first, last = chart.across or ((places[0], places[-1]) if places else (0.0, 1.0))
+    largest = max((p.high for series in chart.series for p in series.points), default=1.0) or 1.0
+    top = chart.top if chart.top is not None else 1.0 if chart.percent else largest
+    whole = chart.across is None and all(place == int(place) for place in places)
     margin = 0.5 if whole else 0.0
     width = BOX[0] / max(2 * margin, last - first + 2 * margin)
 
@@ -130,7 +135,7 @@ def drawn(chart: Chart) -> dict[str, Any]:
         "series": [one(number, series) for number, series in enumerate(chart.series)],
         "ticks": [{"x": across(x), "text": text} for x, text in labels],
         "rules": [
-            {"y": down(value), "text": f"{100 * value:g} %" if chart.percent else f"{value:.4g}"}
+            {"y": down(value), "text": f"{100 * value:g} %" if chart.percent else f"{value:.3g}"}
             for value in (chart.bottom + (top - chart.bottom) * part / 4 for part in range(5))
         ],
     }

@@ -22,10 +22,12 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
         "How easy questions are, and how well they tell models apart",
         "Each mark is a question; of half-decided ones the middle. Below 0 stronger models do worse than weaker ones.",
         "right answers, %",
-        [Series("question", places[False]), Series("its key looks wrong", places[True])],
+        [Series("question", places[False]), Series("suspect key", places[True])],
         percent=False,
         joined=False,
         bottom=-1.0,
+        top=1.0,
+        across=(0.0, 100.0),
     )
     if "irt" in found:
         information = found["irt"]["information"].items()
