@@ -223,6 +223,16 @@ def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
     }
 
 
+def for_people(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without the contrasts unit by unit, which make no table on a terminal (`--json` has them)."""
+
+    def shorter(told: Mapping[str, Any]) -> dict[str, Any]:
+        cells = [{name: value for name, value in cell.items() if name != "by_unit"} for cell in told["contrasts"]]
+        return {**told, "contrasts": cells}
+
+    return {run: {base: shorter(told) for base, told in tasks.items()} for run, tasks in found.items()}
+
+
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
     """What the study found, in words."""
     for run, tasks in found.items():

@@ -28,7 +28,7 @@ def command(
 ) -> None:
     """Show how a model does unit by unit, and with a part of the solution, beside the whole questions."""
     from livek12.evaluation.studies.diagnosed_runs import whole_rows
-    from livek12.evaluation.studies.diagnostics import FEWEST, diagnostics, read_diagnosed, sentences
+    from livek12.evaluation.studies.diagnostics import FEWEST, diagnostics, for_people, read_diagnosed, sentences
     from livek12.report.diagnostics import charts, tables
 
     least = (fewest, fewest) if fewest else FEWEST
@@ -40,4 +40,4 @@ def command(
     }
     if html is not None:
         write_page(html, "Why does the model fail?", sentences(found), charts(found), tables(found))
-    tell("diagnostics", found, sentences, as_json)
+    tell("diagnostics", found if as_json else for_people(found), sentences, as_json)
