@@ -8,6 +8,7 @@ tasks that make two requests for an answer only the first is known.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ from livek12.tasks.base import Task
 from livek12.tasks.derived import source_of
 from livek12.tasks.prompting import requests
 
-_PICTURE = "\0"
-"""Stands for a picture in a prompt's text, before its hash; no text holds it."""
+_PICTURE = re.compile(r"\0[0-9a-f]{64}")
+"""Stands for a picture in a prompt's text: its hash behind a sign that texts rarely hold."""
+_CUT_PICTURE = re.compile(r"\0[0-9a-f]{0,63}\Z")
 
 
 @dataclass
@@ -74,7 +76,7 @@ def _put(own: PromptCost, request: Request, trials: int, before: list[str]) -> N
     own.requests += trials
     own.prompt_tokens += trials * tokens
     own.shared_tokens += tokens_in(_plain(_shared(text, before))) + (trials - 1) * tokens
-    own.pictures += trials * text.count(_PICTURE)
+    own.pictures += trials * len(_PICTURE.findall(text))
     own.completion_tokens += trials * request.sampling.max_tokens
     insort(before, text)
 
@@ -82,13 +84,12 @@ def _put(own: PromptCost, request: Request, trials: int, before: list[str]) -> N
 def _said(request: Request) -> Iterator[str]:
     for message in request.messages:
         for part in message.content:
-            yield part.text or "" if part.type == "text" else f"{_PICTURE}{part.image}"
+            yield part.text or "" if part.type == "text" else f"\0{part.image}"
 
 
 def _plain(text: str) -> str:
-    """The text without what stands for pictures (a hash of 64 digits each)."""
-    first, *rest = text.split(_PICTURE)
-    return first + "".join(piece[64:] for piece in rest)
+    """The text without what stands for pictures, also where it is cut within."""
+    return _CUT_PICTURE.sub("", _PICTURE.sub("", text))
 
 
 def _shared(text: str, before: list[str]) -> str:
