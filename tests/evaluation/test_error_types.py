@@ -124,6 +124,7 @@ def test_planted_rates_of_a_judge_that_errs_in_nothing(runs: dict[str, Path], tm
     assert "visual perception error" in page and "<script" not in page
 
 
+@pytest.mark.release
 def test_a_confused_judge_shows_what_its_confusion_makes_of_the_rates(runs: dict[str, Path]) -> None:
     def confused(number: int, kind: str) -> str:
         return "hallucination" if kind == "knowledge_shortage" and drawn(number, "confused") < 0.25 else kind
