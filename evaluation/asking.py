@@ -18,9 +18,9 @@ from livek12 import __version__
 from livek12.core.arguments import arguments_of, one_of
 from livek12.core.claims import Claims, at_work
 from livek12.core.errors import UserError
-from livek12.core.progress import Progress, warn
+from livek12.core.progress import Progress, say, warn
 from livek12.core.ranks import join_launch, only_one_started, this_rank, wait_until
-from livek12.core.records import Failure, Question, Request, Response
+from livek12.core.records import Failure, Question, Request, Response, Sampling
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import check_out, has_responses
 from livek12.core.run_spec import RunSpec, differences
@@ -30,7 +30,7 @@ from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.chosen import chosen_questions
 from livek12.evaluation.memory import tell_memory
 from livek12.evaluation.recordings import recorded_trials, tell_unlike
-from livek12.evaluation.task_data import TaskData, load_task_data, make_spec
+from livek12.evaluation.task_data import TaskData, load_task_data, make_spec, sampling_of
 from livek12.tasks.budgets import siblings, side_by_side
 from livek12.tasks.derived import source_of
 from livek12.tasks.registry import default_trials, get_tasks
@@ -38,6 +38,7 @@ from livek12.tasks.registry import default_trials, get_tasks
 if TYPE_CHECKING:
     from livek12.engines.base import Engine
     from livek12.evaluation.overlap import Overlap
+    from livek12.evaluation.prompt_cost import PromptCost
     from livek12.tasks.base import Task
 
 
@@ -96,6 +97,9 @@ def ask(
     noted = chosen.noted if chosen else None
     spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, limit, sampling, noted)
     folder = RunFolder.create_or_resume(out, spec, exam.questions, warn)
+    if any(task.derive for task in tasks) and recorded is None and not has_responses(out):
+        for line in cost_lines(exam, trials, {task.name: task.sampling for task in spec.tasks}):
+            say(line)
     try:
         _fill(folder, exam, name, args, sampling, recorded, overlap)
     except BaseException:
@@ -104,6 +108,36 @@ def ask(
     if isinstance(recorded, ReplayEngine):
         tell_unlike(recorded, exam, trials)
     return folder, exam
+
+
+def expected(
+    task: str,
+    data: str,
+    engine: str = "auto",
+    limit: int | None = None,
+    trials: int | None = None,
+    sampling: Mapping[str, Any] | None = None,
+    questions: tuple[str, Path] | None = None,
+) -> dict[str, PromptCost]:
+    """What `ask` with the same arguments would ask, by task; asks and writes nothing.
+
+    Raises:
+        UserError: an option that cannot be, or no such data set.
+    """
+    from livek12.evaluation.prompt_cost import expected_cost
+
+    tasks = get_tasks(task)
+    chosen = chosen_questions(questions, tasks)
+    exam = load_task_data(data, tasks, limit, chosen.ids if chosen else None)
+    samplings = {each.name: sampling_of(each, sampling or {}, engine) for each in tasks}
+    return expected_cost(exam, asked_in_order(exam), trials or default_trials(tasks), samplings)
+
+
+def cost_lines(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> Iterator[str]:
+    """What is going to be asked, in words."""
+    from livek12.evaluation.prompt_cost import expected_cost, sentences
+
+    return sentences(expected_cost(exam, asked_in_order(exam), trials, samplings))
 
 
 def _fill(

@@ -8,7 +8,6 @@ what it extracted).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,19 +15,11 @@ from functools import cache
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.lengths import tokens_in
 from livek12.core.records import Verdict
 from livek12.core.scoring import Row
 from livek12.judges.llm.prompts import Fenced, Values, load_prompt
 from livek12.tasks.base import Task
-
-_NARROW = re.compile(r"[^\u2e80-\U0010ffff]+")
-"""Characters of which about four are a token; of the others (Han, Hangul, kana) each is one."""
-
-
-def tokens_in(text: str) -> float:
-    """About how many tokens a text is: of one character each in Chinese, Japanese and Korean, else of four."""
-    wide = len(_NARROW.sub("", text))
-    return wide + (len(text) - wide) / 4
 
 
 @cache

@@ -90,6 +90,9 @@ Profile = Annotated[
     str, typer.Option("--profile", help="Score formulas: article (the equations) or release (its authors' code).")
 ]
 Out = Annotated[Path, typer.Option("--out", help="The run folder; an unfinished run in it goes on.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Ask and write nothing; say how many requests and prompt tokens it would be.")
+]
 Run = Annotated[Path, typer.Argument(help="A run folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 

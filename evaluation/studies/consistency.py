@@ -185,8 +185,16 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
         "alpha_mark": krippendorff_alpha(shares, "interval"),
         "changed": len(changed),
         "examples": changed[:EXAMPLES],
+        "flips": [
+            {"answer": key, **{name: _word(found.get(key)) for name, found in verdicts.items()}} for key in changed
+        ],
         "process": _audits(list(verdicts.values())) if judges == "same" else {},
     }
+
+
+def _word(verdict: Verdict | None) -> str:
+    """What a run says of an answer."""
+    return {True: "right", False: "wrong", None: "undecided"}[verdict.correct if verdict else None]
 
 
 def _audits(runs: Sequence[Mapping[str, Verdict]]) -> dict[str, dict[str, Any]]:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import typer
+
 from livek12.scripts import options
+
+if TYPE_CHECKING:
+    from livek12.evaluation.prompt_cost import PromptCost
 
 app = options.command()
 
@@ -41,11 +50,13 @@ def run(
     audit: options.Audit = True,
     stages: options.Stages = "auto",
     profile: options.Profile = "article",
+    dry_run: options.DryRun = False,
     as_json: options.Json = False,
 ) -> None:
     """Ask, judge, score and report in one go."""
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
+    from livek12.evaluation.asking import expected
     from livek12.evaluation.judging import judge_options
     from livek12.evaluation.overlap import STAGES
     from livek12.evaluation.running import ask_and_mark
@@ -77,6 +88,9 @@ def run(
         thinking_budget=thinking_budget,
     )
     names = with_budgets(task, budgets)
+    if dry_run:
+        _show_cost(expected(names, data, engine, limit, trials, sampling, questions), as_json)
+        return
     marked = ask_and_mark(
         names,
         model,
@@ -96,3 +110,10 @@ def run(
     finished = finish(marked.folder, formulas, exam=marked.exam, as_json=as_json)
     end(marked.folder, finished.failed, finished.written)
     end_judging(marked.lost)
+
+
+def _show_cost(found: Mapping[str, PromptCost], as_json: bool) -> None:
+    from livek12.evaluation.prompt_cost import as_json as in_json
+    from livek12.evaluation.prompt_cost import sentences
+
+    typer.echo(json.dumps(in_json(found)) if as_json else "\n".join(sentences(found)))

@@ -6,6 +6,8 @@ people (appendix G).
 The image ablation (section 7.1) asks the same questions with the same prompt, without their pictures. Questions that
 have none are left out: they would be asked the same way twice and make the gap look smaller than it is. In the
 published data every question has a picture.
+
+`kmmmu:completion` and `kmmmu:completion_hinted` ask whether a model has seen the questions (see `completion`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from livek12.core.records import Sampling
 from livek12.judges.base import NamedJudge
 from livek12.tasks.base import Task
 from livek12.tasks.families import Axis, Choice, Family, TaskSet
+from livek12.tasks.kmmmu.completion import DIAGNOSTICS
 
 _FAMILY = Family(
     Task(
@@ -55,4 +58,4 @@ _FAMILY = Family(
     },
 )
 
-TASKS = TaskSet((_FAMILY,), month="2026-04")
+TASKS = TaskSet((_FAMILY,), month="2026-04", diagnostics=DIAGNOSTICS)

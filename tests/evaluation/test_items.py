@@ -109,3 +109,24 @@ def test_nine_recorded_models_on_a_real_paper(shared_data: Path, tmp_path: Path)
     assert not [one for one in found["suspects"] if one["chance"] >= 0.3], "no key of this paper is wrong"
     listed = [json.loads(line) for line in (tmp_path / "suspects.jsonl").read_text().splitlines()]
     assert [one["question_id"] for one in listed] == [one["question_id"] for one in found["suspects"]]
+
+
+def test_the_page_shows_suspects_information_and_what_a_choice_costs(tmp_path: Path) -> None:
+    from livek12.evaluation.studies.items import sentences
+    from livek12.report.charts import drawn, write_study
+    from livek12.report.items import charts, tables
+
+    items, bad = planted(2, models=8, questions=60, wrong=4)
+    with same_by_rules() as same:
+        found = items_study(items, same)
+    found |= {"irt": {"information": {"-1.0": 2.0, "0.0": 4.0, "1.0": 1.0}}, "chosen": choose(items, 20)}
+    questions, information = map(drawn, charts(found))
+    suspects = {one["question_id"] for one in found["suspects"]}
+    shown = {series["name"]: len(series["points"]) for series in questions["series"]}
+    known = sum(one["discrimination"] is not None for one in found["items"])
+    assert shown["suspect key"] <= len(suspects) and sum(shown.values()) == known
+    assert [round(point["low"]) for point in information["series"][0]["points"]] == [130, 0, 195]
+    write_study(tmp_path / "page.html", "<b>Keys</b>", sentences(found), charts(found), tables(found))
+    page = (tmp_path / "page.html").read_text()
+    assert "&lt;b&gt;Keys" in page and "What 20 questions cost" in page and "<script" not in page
+    assert bad & suspects

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from livek12.core.lengths import tokens_in
 from livek12.core.run_folder import RunFolder
 from livek12.evaluation import marking, reporting
-from livek12.evaluation.outlook import tokens_in
 from livek12.report.marks import counts_notes
 from tests.engines.scripted_server import serving
 from tests.judges.llm.judge_server import options, replying, text_of

@@ -188,6 +188,7 @@ def test_sensitivity_over_prompts() -> None:
     assert found["range"]["low"] == pytest.approx(1 / 3)
     assert (found["decided_by_all"], found["identical"], found["changed"]) == (2, 0.5, 1)
     assert found["examples"] == ["t/2/0"]
+    assert found["flips"] == [{"answer": "t/2/0", "P1": "right", "P2": "wrong"}]
 
 
 @pytest.mark.parametrize(

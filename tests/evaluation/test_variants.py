@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.records import Question, Variant, Verdict
+from livek12.core.records import Attributes, Question, Variant, Verdict
 from livek12.core.scoring import Row, score
 from livek12.core.scoring.deltas import Counterpart, delta
 from livek12.core.scoring.outcomes import Slim
@@ -106,6 +106,20 @@ def question(id: str, of: str = "", subject: str = "physics") -> Question:
 def paired(variant: list[Row], base: list[Row]) -> Any:
     slim = Slim()
     return delta("v", map(slim, variant), "b", map(slim, base), "x", "article", parameters_of("article"))
+
+
+def test_the_image_ablation_by_kind_of_pictures() -> None:
+    """Without its picture every diagram is failed and no table: the gap of KMMMU's section 7.1, by visual modality."""
+    kinds = ("Diagrams", "Tables")
+    asked = [
+        question(f"q{n}").model_copy(update={"attributes": Attributes(visual_modality=kinds[n % 2])}) for n in range(12)
+    ]
+    base = [row("kmmmu", each, True) for each in asked]
+    without = [row("kmmmu_text_only", each, n % 2 == 1) for n, each in enumerate(asked)]
+    groups = paired(without, base)["groups"]["visual_modality"]
+    gaps = {kind: group["metrics"]["accuracy"]["difference"]["value"] for kind, group in groups.items()}
+    assert gaps == {"Diagrams": -1.0, "Tables": 0.0}
+    assert groups["Diagrams"]["metrics"]["accuracy"]["test"]["p"] == pytest.approx(2 / 2**6)
 
 
 def test_the_test_is_the_exact_one_of_the_questions() -> None:

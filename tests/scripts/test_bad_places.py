@@ -91,6 +91,12 @@ LINES = {
         "stability {in} run",
         "first-error {in} --judge m",
         "tables {in}",
+        "diagnostics {in}",
+        "diagnostics run --html {out}",
+        "steps {in} --judge m",
+        "error-types {in} --plan",
+        "error-types run --labels {in}",
+        "completion {in}",
     ],
     "sweep": ["{in}", "{in} --status"],
     "compare": ["{in} run", "run {in}"],
@@ -182,6 +188,9 @@ NUMBERS = {
     "import-responses": "--limit --trials --max-tokens",
     "label-plan": "--budget --seed",
     "study first-error": "--limit",
+    "study steps": "--limit",
+    "study error-types": "--sample --seed",
+    "study diagnostics": "--fewest",
 }
 
 

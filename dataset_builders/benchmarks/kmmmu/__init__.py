@@ -69,6 +69,9 @@ KEYS = frozenset(
 )
 """What is read of a row, by our names."""
 _PUBLISHED = {"question", "answer", "question_type", "image_link"}
+_CLICK_EXAM = re.compile(r"(?P<exam>[A-Za-z]+)(?:_[A-Za-z]+)?(?:_(?P<year>(?:20)?\d\d)(?=_\d))?_")
+_CLICK_NAMES = {"TK": "TOPIK"}
+_DATED = frozenset({"CSAT", "PSAT", "PSE", "TK"})
 _CLICK = {"id", "paragraph", "question", "choices", "answer"}
 
 
@@ -112,6 +115,7 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
     if change:
         log.note(row.where, row.id, change)
     points, part_points = points_and_parts(data)
+    exam, year = _click_exam(row)
     return Question(
         id=row.id,
         benchmark="kmmmu",
@@ -134,7 +138,7 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
         knowledge_points=pieces_of(data, "knowledge_points"),
         taxonomy=texts_of(data, "taxonomy"),
         difficulty=text_of(data, "difficulty") or None,
-        year=whole_of(data, "year"),
+        year=whole_of(data, "year") or year,
         subsets=_subsets(data, row, log),
         flags=Flags(
             is_korean_specific=_truth(data, "is_korean_specific", row, log),
@@ -147,7 +151,7 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
             visual_subcategory=text_of(data, "visual_subcategory") or None,
             topic=joined_of(data, "topic", by="; ") or None,
         ),
-        exam=joined_of(data, "exam", by="; ") or None,
+        exam=joined_of(data, "exam", by="; ") or exam,
         removed_in=text_of(data, "removed_in") or None,
         review=review_of(data, origin.published_by),
         source=source_of(data, origin.licence),
@@ -216,6 +220,15 @@ def _language(data: Data) -> Language:
 def _click_subject(row: SourceRow) -> str:
     """The subject that the file of a choice set is named for (Economy_KIIP → economy)."""
     return row.file.stem.split("_")[0].lower() if row.as_found.keys() == _CLICK else ""
+
+
+def _click_exam(row: SourceRow) -> tuple[str | None, int | None]:
+    """Exam and year that the id of a choice set names (CSAT_korean_22_6: CSAT of 2022); others count their rounds."""
+    found = _CLICK_EXAM.match(row.id) if row.as_found.keys() == _CLICK else None
+    if found is None:
+        return None, None
+    year = found["year"] if found["exam"] in _DATED else None
+    return _CLICK_NAMES.get(found["exam"], found["exam"]), 2000 + int(year[-2:]) if year else None
 
 
 def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from livek12.scripts import options
 
 KINDS = (
     *("agreement", "corrected", "inter-judge", "intra-judge", "sensitivity", "methods", "stability", "reliability"),
-    *("items", "contamination", "first-error", "tables"),
+    *("items", "contamination", "first-error", "tables", "diagnostics", "steps", "error-types", "completion"),
 )
 
 app = options.command()

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Runs, folders, tell
+from livek12.scripts.commands.study.shared import Page, Runs, folders, tell, write_page
 
 EPILOG = options.example("livek12 study items runs/qwen3 runs/gemma3 runs/glm --export suspects.jsonl")
 
@@ -27,6 +27,7 @@ def command(
         Path | None,
         typer.Option("--export", help="Write the answers to the suspect questions, for `livek12 review RUN --plan`."),
     ] = None,
+    html: Page = None,
     as_json: options.Json = False,
 ) -> None:
     """Measure each question over the runs of several models, and list the keys that look wrong."""
@@ -48,4 +49,8 @@ def command(
     if export is not None:
         rows = plan(found["suspects"])
         export.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    if html is not None:
+        from livek12.report.items import charts, tables
+
+        write_page(html, "Which keys are wrong?", sentences(found), charts(found), tables(found))
     tell("items", found, sentences, as_json)

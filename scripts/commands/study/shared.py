@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +13,17 @@ if TYPE_CHECKING:
     from livek12.core.run_folder import RunFolder
     from livek12.core.scoring import Row
     from livek12.evaluation.studies.labels import Label, Stranger
+    from livek12.judges.jury import Jury
+    from livek12.report.charts import Chart, TableShown
 
 Runs = Annotated[list[Path], typer.Argument(help="Run folders.")]
 
 Labels = Annotated[list[Path], typer.Option("--labels", help="Labels of people: JSONL or CSV; may be given again.")]
+
+
+Page = Annotated[Path | None, typer.Option("--html", help="Also write a page with figures and tables.")]
+
+JudgedBy = Annotated[str, typer.Option("--judge", help="Who is asked; written as for `livek12 judge`.")]
 
 
 def folders(runs: list[Path]) -> dict[str, RunFolder]:
@@ -60,6 +67,21 @@ def labelled(runs: list[Path], labels: list[Path]) -> dict[str, tuple[list[tuple
     return found
 
 
+def sitting(judge: str, cache: bool, study: str) -> Jury:
+    """The judges of a study.
+
+    Raises:
+        UserError: none is named, or one cannot run.
+    """
+    from livek12.core.errors import UserError
+    from livek12.evaluation.judging import judge_options
+    from livek12.judges.jury import Jury
+
+    if not judge or judge == "rules":
+        raise UserError(f"{study} needs judges: --judge MODEL[,MODEL…]")
+    return Jury(judge_options(judge, "", "", "", cache=cache))
+
+
 def tell(
     title: str, found: Mapping[str, Any], sentences: Callable[[Mapping[str, Any]], Iterator[str]], as_json: bool
 ) -> None:
@@ -70,3 +92,18 @@ def tell(
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
     else:
         show(title, found, sentences)
+
+
+def write_page(
+    path: Path, title: str, said: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]
+) -> None:
+    """Writes the page of a study and says where it is.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    from livek12.core.progress import say
+    from livek12.report.charts import write_study
+
+    write_study(path, title, said, charts, tables)
+    say(f"{path}: figures and tables")

@@ -97,6 +97,7 @@ def test_no_prompt_lets_out_a_response_however_long(prompt: str) -> None:
             "question": one.question_block(),
             "response": one.response_block(),
             "parts": "1 part.",
+            "kinds": "one kind",
             **{name: Fenced(name.upper(), "A") for name in told},
             **({"values": Fenced("VALUES FOUND", one.response)} if prompt == "cfe_verify" else {}),
         }

@@ -1,0 +1,277 @@
+"""Has a model seen the questions? How exactly it goes on with their beginnings (KMMMU, section 7 and table 26).
+
+Contract: of each source (the exam), with and without a hint: exactness from 0 to 100 as mean, sample standard deviation
+and median; the shares of refusals and hallucinations with Wilson's interval. Character-level figures need nobody:
+`characters` is the F1 of runs of `RUN` characters, `longest` the longest run of the real text that came back, both
+without spaces; a refusal is then a text without much of the real one that says so in words, or nothing at all. With a
+judge there are its exactness and its flags besides; of several the mean, and what more than half say. The difference
+with the hint is taken question by question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from statistics import median
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.replies import Json, Unreadable, a_bool, a_count, a_text, fields_of, object_schema, parse_object
+from livek12.core.scoring import Row
+from livek12.core.statistics import mean_std, wilson_interval
+from livek12.core.text import squeezed
+from livek12.evaluation.studies.consulting import AskedOf, consult
+from livek12.evaluation.studies.paired_shares import difference, difference_said
+from livek12.evaluation.studies.words import percent
+from livek12.judges.jury import Jury
+from livek12.judges.llm.case import Case
+from livek12.judges.llm.prompts import Fenced, Values
+from livek12.report.marks import rounded
+from livek12.tasks.kmmmu.completion import COMPLETION, HINTED
+
+PROMPT = "kmmmu_completion"
+RUN = 5
+"""Characters of a run."""
+LITTLE = 20.0
+"""A text with less of the real one than this may be a refusal."""
+MOST_TIMES, MOST_MORE = 4, 1000
+"""A completion is read up to so many times the length of the real text, and so many characters more."""
+ALL, NO_EXAM = "(all)", "(no exam named)"
+_REFUSES = re.compile(
+    r"죄송|모르겠|모릅니다|알 수 없|알지 못|기억(?:나지|하지)|제공(?:할|해 드릴) 수 없|이어서 쓸 수 없|재현할 수 없"
+    r"|\b(?:sorry|cannot|can['’]t|unable|not able|do(?:n['’]t| not) (?:know|have|recall)|won['’]t)\b"
+    r"|抱歉|对不起|无法|不能提供|不知道",
+    re.IGNORECASE,
+)
+_BEGINNING = 300
+"""Characters in which a refusal says so."""
+
+
+@dataclass(frozen=True)
+class JudgedCompletion:
+    """What a judge says of a completion; exactness from 0 to 100."""
+
+    exactness: float
+    refused: bool
+    hallucinated: bool
+
+
+@dataclass(frozen=True)
+class ComparedReply:
+    """The form of a reply: {"reason", "exactness", "refused", "hallucinated"}."""
+
+    @property
+    def schema(self) -> Json:
+        """An object with a number and two truth values."""
+        return object_schema(
+            reason={"type": "string", "maxLength": 2000},
+            exactness={"type": "integer", "minimum": 0, "maximum": 100},
+            refused={"type": "boolean"},
+            hallucinated={"type": "boolean"},
+        )
+
+    def read(self, text: str) -> JudgedCompletion:
+        """What was said.
+
+        Raises:
+            Unreadable: the reply is not in the form.
+        """
+        found = fields_of(parse_object(text), "reason", "exactness", "refused", "hallucinated")
+        a_text(found["reason"], "reason")
+        exactness = a_count(found["exactness"], "exactness")
+        if exactness > 100:
+            raise Unreadable(f"gives an exactness of {exactness}")
+        return JudgedCompletion(
+            float(exactness), a_bool(found["refused"], "refused"), a_bool(found["hallucinated"], "hallucinated")
+        )
+
+
+@dataclass(frozen=True)
+class Completed:
+    """One completion.
+
+    Attributes:
+        source: the exam.
+        of: id of the question.
+        hinted: whether exam and year were named.
+        characters: F1 of the runs of characters, 0 to 100.
+        longest: the longest run of the real text, as a share of it, 0 to 100.
+        says_no: whether it refuses in words, or says nothing.
+        judged: by the judges, together.
+        problem: why they said nothing.
+    """
+
+    source: str
+    of: str
+    hinted: bool
+    characters: float
+    longest: float
+    says_no: bool
+    judged: JudgedCompletion | None = None
+    problem: str = ""
+
+
+def completions(rows: Iterable[Row]) -> list[Row]:
+    """The completions of a run that came.
+
+    Raises:
+        UserError: there is none.
+    """
+    found = [row for row in rows if row.question.variant and row.question.variant.kind in (COMPLETION, HINTED)]
+    came = [row for row in found if row.response is not None]
+    if not came:
+        asked = f"{len(found)} were asked for and none came" if found else "the run asks for none"
+        raise UserError(f"no completions: {asked}: `livek12 run --task kmmmu:completion,kmmmu:completion_hinted …`")
+    return came
+
+
+def measured(row: Row) -> Completed:
+    """A completion with its character-level figures."""
+    variant = row.question.variant
+    assert variant is not None and row.response is not None, "completions are derived, and came"
+    real, text = squeezed(row.question.answer[0]), row.response.text.strip()
+    said = squeezed(_without_beginning(text, row.question.question))[: MOST_TIMES * len(real) + MOST_MORE]
+    characters = 100 * _runs_f1(real, said)
+    return Completed(
+        source=row.question.exam or NO_EXAM,
+        of=variant.of,
+        hinted=variant.kind == HINTED,
+        characters=characters,
+        longest=100 * _longest(real, said),
+        says_no=characters < LITTLE and (not said or bool(_REFUSES.search(text[:_BEGINNING]))),
+    )
+
+
+def _without_beginning(said: str, shown: str) -> str:
+    """What was written after the beginning, where that is repeated."""
+    beginning = shown.rpartition("\n\n")[2].strip()
+    return said[len(beginning) :] if beginning and said.startswith(beginning) else said
+
+
+def _runs_f1(real: str, said: str) -> float:
+    if real == said:
+        return 1.0
+    a, b = (Counter(text[n : n + RUN] for n in range(len(text) - RUN + 1)) for text in (real, said))
+    both = sum((a & b).values())
+    return 2 * both / (sum(a.values()) + sum(b.values())) if both else 0.0
+
+
+def _longest(real: str, said: str) -> float:
+    found = SequenceMatcher(None, real, said, autojunk=False).find_longest_match()
+    return found.size / len(real) if real else 0.0
+
+
+# --- judges ---------------------------------------------------------------------------------------------------------
+
+
+def _values(row: Row, case: Case) -> Values:
+    return {
+        "question": Fenced("BEGINNING", row.question.question),
+        "reference": Fenced("REAL TEXT", row.question.answer[0]),
+        "response": case.response_block(),
+    }
+
+
+def judged(
+    rows: Sequence[Row], jury: Jury, authors: Iterable[str], step: Callable[[], None]
+) -> list[tuple[JudgedCompletion | None, str]]:
+    """What the judges say of each completion together, or why nothing."""
+    asked = AskedOf(PROMPT, _values, lambda row: ComparedReply())
+    opinions = consult(jury, rows, asked, authors, lambda row: False, step)
+    return [(_together(opinion.values), opinion.problem) for opinion in opinions]
+
+
+def _together(said: Sequence[JudgedCompletion]) -> JudgedCompletion | None:
+    if not said:
+        return None
+    return JudgedCompletion(
+        sum(one.exactness for one in said) / len(said),
+        2 * sum(one.refused for one in said) > len(said),
+        2 * sum(one.hallucinated for one in said) > len(said),
+    )
+
+
+# --- figures --------------------------------------------------------------------------------------------------------
+
+
+def completion_study(found: Sequence[Completed]) -> dict[str, Any]:
+    """The figures by source and hint, and the difference that the hint makes."""
+    cells: defaultdict[tuple[str, bool], list[Completed]] = defaultdict(list)
+    for one in found:
+        cells[one.source, one.hinted].append(one)
+        cells[ALL, one.hinted].append(one)
+    return {
+        "completions": len(found),
+        "judged": sum(one.judged is not None for one in found),
+        "problems": dict(Counter(one.problem for one in found if one.problem).most_common(3)),
+        "sources": [
+            {"source": source, "hinted": hinted, **_figures(ones)} for (source, hinted), ones in sorted(cells.items())
+        ],
+        "hint": _hint(found),
+    }
+
+
+def _figures(ones: Sequence[Completed]) -> dict[str, Any]:
+    known = [one.judged for one in ones if one.judged is not None]
+    refused = [one.refused for one in known] if known else [one.says_no for one in ones]
+    return {
+        "questions": len({one.of for one in ones}),
+        "characters": _spread([one.characters for one in ones]),
+        "longest": _spread([one.longest for one in ones]),
+        "exactness": _spread([one.exactness for one in known]) if known else None,
+        "refused": _share(refused),
+        "refused_by": "judge" if known else "words",
+        "hallucinated": _share([one.hallucinated for one in known]) if known else None,
+    }
+
+
+def _spread(values: Sequence[float]) -> dict[str, float | None]:
+    mean, std = mean_std(values)
+    return {"mean": mean, "std": std, "median": median(values)}
+
+
+def _share(flags: Sequence[bool]) -> dict[str, Any]:
+    return {"share": sum(flags) / len(flags), "interval": list(wilson_interval(sum(flags), len(flags)))}
+
+
+def _hint(found: Sequence[Completed]) -> dict[str, Any] | None:
+    """With the hint minus without, of the exactness over 100, on the questions that were asked in both ways."""
+    judged = all(one.judged is not None for one in found)
+
+    def by_question(hinted: bool) -> dict[str, tuple[float, float]]:
+        sums: defaultdict[str, list[float]] = defaultdict(list)
+        for one in found:
+            if one.hinted == hinted:
+                sums[one.of].append(one.judged.exactness if judged and one.judged else one.characters)
+        means = {of: sum(values) / len(values) / 100 for of, values in sums.items()}
+        return {of: (mean, mean) for of, mean in means.items()}
+
+    apart = difference(by_question(True), by_question(False))
+    return None if apart is None else {"of": "exactness" if judged else "characters", **apart}
+
+
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the study found, in words."""
+    for run, told in found.items():
+        for cell in told["sources"]:
+            hint = "with exam and year" if cell["hinted"] else "without a hint"
+            exact = f"exactness {_said(cell['exactness'])}, " if cell["exactness"] else ""
+            made = f", {percent(cell['hallucinated']['share'])} hallucinated" if cell["hallucinated"] else ""
+            yield (
+                f"{run}, {cell['source']}, {hint}: {cell['questions']} questions, {exact}characters"
+                f" {_said(cell['characters'])}, {percent(cell['refused']['share'])} refused (by"
+                f" {'the judges' if cell['refused_by'] == 'judge' else 'their words'}){made}."
+            )
+        if told["hint"]:
+            what = "exactness" if told["hint"]["of"] == "exactness" else "characters"
+            yield f"{run}: the hint makes a difference of {difference_said(told['hint'])} in {what}."
+        for problem, count in told["problems"].items():
+            yield f"{run}: not judged, {count}: {problem}"
+
+
+def _said(spread: Mapping[str, float | None]) -> str:
+    std = "–" if spread["std"] is None else rounded(spread["std"])
+    return f"{rounded(spread['mean'] or 0)} ± {std} (median {rounded(spread['median'] or 0)})"

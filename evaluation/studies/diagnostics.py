@@ -1,0 +1,266 @@
+"""Why a model fails CFE-Bench: the curves of its derived tasks, paired question by question (sections 5.2 to 5.4).
+
+Contract: the share of the samples that are right is taken first, of each question and unit; then the mean over the
+questions, by unit index where at least `fewest[0]` questions have that unit, and in buckets of the exact length of the
+flow that hold at least `fewest[1]` questions. Undecided and missing answers enter at their worst and at their best.
+Contrasts are of the same units of the same questions; a question counts once, with the mean over its units. What the
+model answered to the whole questions comes from the run itself, or from the run whose failures were asked about.
+
+The article: more than five questions for an index, at least five for a bucket (section 5.3).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.scoring import Row
+from livek12.core.scoring.outcomes import outcome_bounds
+from livek12.evaluation.studies.paired_shares import (
+    Share,
+    corrected,
+    difference,
+    difference_said,
+    mean_of,
+    mean_said,
+    mean_share,
+)
+from livek12.tasks.registry import find_task
+
+FEWEST = (6, 5)
+"""Questions that an index, and a bucket, has at least."""
+EXECUTION, EXECUTION_TEXT = "unit_execution", "unit_execution_text"
+CONDITIONS = ("reasoning_prefix", "prefix_questions", "injection", "injection_question")
+WHOLE = "whole question"
+CONTRASTS = (
+    ("reasoning_prefix", "prefix_questions", "the units' answers, beside their questions alone"),
+    ("injection", "injection_question", "the answer of one unit, beside its question alone"),
+    ("injection", "prefix_questions", "one unit with its answer, beside the questions of all units before"),
+    (EXECUTION_TEXT, EXECUTION, "the units without pictures, beside those with pictures"),
+    *((condition, WHOLE, "beside the whole question alone") for condition in CONDITIONS),
+)
+Units = dict[int, Share]
+
+
+@dataclass
+class Diagnosed:
+    """What a run answered to the derived tasks of one task.
+
+    Attributes:
+        conditions: condition → question → unit → share of right samples.
+        lengths: question → units of its flow.
+        whole: question → share of right answers to the whole of it.
+        samples: answers asked for, of each condition.
+        silent: of these, those without any text.
+        missing: of these, those that never came.
+    """
+
+    conditions: dict[str, dict[str, Units]] = field(default_factory=dict)
+    lengths: dict[str, int] = field(default_factory=dict)
+    whole: dict[str, Share] = field(default_factory=dict)
+    samples: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    silent: int = 0
+    missing: int = 0
+
+
+def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, Diagnosed]:
+    """What a run answered, by the task whose derived tasks it asked.
+
+    Args:
+        rows: of the run.
+        whole: answers to the whole questions from another run; those of the run itself come first.
+
+    Raises:
+        UserError: the run asked no task that is derived unit by unit.
+    """
+    found: defaultdict[str, Diagnosed] = defaultdict(Diagnosed)
+    units: defaultdict[tuple[str, str, str, int], list[Share]] = defaultdict(list)
+    ends: defaultdict[tuple[str, str], list[Share]] = defaultdict(list)
+    elsewhere: defaultdict[tuple[str, str], list[Share]] = defaultdict(list)
+    for row in rows:
+        base, _, condition = row.task.partition(":")
+        variant, share = row.question.variant, outcome_bounds(row)[1]
+        if variant and variant.unit and _is_derived(row.task):
+            own = found[base]
+            own.lengths[variant.of] = variant.units or 0
+            own.samples[condition] += 1
+            own.missing += row.response is None
+            own.silent += row.response is not None and not row.response.text.strip()
+            units[base, condition, variant.of, variant.unit].append(share)
+        else:
+            ends[row.task, row.question.id].append(share)
+    if not found:
+        raise UserError(
+            "this run asks no questions unit by unit: `livek12 run --task cfe_text:all --questions failed-in RUN …`"
+        )
+    for row in whole:
+        elsewhere[row.task, row.question.id].append(outcome_bounds(row)[1])
+    for (base, condition, id, unit), shares in sorted(units.items()):
+        found[base].conditions.setdefault(condition, {}).setdefault(id, {})[unit] = mean_share(shares)
+    for (task, id), shares in {**elsewhere, **ends}.items():
+        if id in found.get(task, Diagnosed()).lengths:
+            found[task].whole[id] = mean_share(shares)
+    return dict(found)
+
+
+def _is_derived(name: str) -> bool:
+    task = find_task(name)
+    return task is not None and task.derive is not None
+
+
+def diagnostics(
+    found: Mapping[str, Diagnosed], fewest: tuple[int, int] = FEWEST, chosen: bool = False
+) -> dict[str, Any]:
+    """The curves, buckets and contrasts of each task.
+
+    Args:
+        found: from `read_diagnosed`.
+        fewest: questions that an index, and a bucket of one length, has at least.
+        chosen: whether the questions are those that the model failed.
+    """
+    return {base: {**_of_task(each, fewest), "chosen": chosen} for base, each in found.items()}
+
+
+def _of_task(found: Diagnosed, fewest: tuple[int, int]) -> dict[str, Any]:
+    told = {
+        "questions": len(found.lengths),
+        "fewest": list(fewest),
+        "answers": sum(found.samples.values()),
+        "silent": found.silent,
+        "missing": found.missing,
+        "whole": mean_of(list(found.whole.values())) if found.whole else None,
+        "conditions": {
+            name: _of_condition(questions, found, name, fewest) for name, questions in _ordered(found.conditions)
+        },
+        "contrasts": list(_contrasts(found, fewest[0])),
+    }
+    if EXECUTION_TEXT in found.conditions:
+        told["pictures"] = _pictures(found.conditions[EXECUTION_TEXT])
+    return told
+
+
+def _ordered(conditions: Mapping[str, dict[str, Units]]) -> list[tuple[str, dict[str, Units]]]:
+    order = (EXECUTION, EXECUTION_TEXT, *CONDITIONS)
+    return sorted(conditions.items(), key=lambda each: (order.index(each[0]) if each[0] in order else 99, each[0]))
+
+
+def _of_condition(
+    questions: Mapping[str, Units], found: Diagnosed, name: str, fewest: tuple[int, int]
+) -> dict[str, Any]:
+    buckets: defaultdict[int, dict[str, Units]] = defaultdict(dict)
+    for id, units in questions.items():
+        buckets[found.lengths[id]][id] = units
+    kept = {length: bucket for length, bucket in sorted(buckets.items()) if len(bucket) >= fewest[1]}
+    return {
+        "answers": found.samples[name],
+        "questions": len(questions),
+        "mean": mean_of([mean_share(list(units.values())) for units in questions.values()]),
+        "by_unit": _by_unit(questions, fewest[0]),
+        "too_few": len({unit for units in questions.values() for unit in units}) - len(_by_unit(questions, fewest[0])),
+        "by_length": [
+            {
+                "units": length,
+                **mean_of([mean_share(list(units.values())) for units in bucket.values()]),
+                "by_unit": _by_unit(bucket, fewest[1]),
+            }
+            for length, bucket in kept.items()
+        ],
+    }
+
+
+def _by_unit(questions: Mapping[str, Units], fewest: int) -> list[dict[str, Any]]:
+    shares: defaultdict[int, list[Share]] = defaultdict(list)
+    for units in questions.values():
+        for unit, share in units.items():
+            shares[unit].append(share)
+    return [{"unit": unit, **mean_of(own)} for unit, own in sorted(shares.items()) if len(own) >= fewest]
+
+
+def _contrasts(found: Diagnosed, fewest: int) -> Iterator[dict[str, Any]]:
+    cells = []
+    for one, other, what in CONTRASTS:
+        a, b = found.conditions.get(one), _other(found, other)
+        if not a or not b:
+            continue
+        both = {id: [unit for unit in a[id] if unit in b[id]] for id in a if id in b}
+        sides = [
+            {id: mean_share([side[id][unit] for unit in units]) for id, units in both.items() if units}
+            for side in (a, b)
+        ]
+        if (whole := difference(sides[0], sides[1])) is None:
+            continue
+        indices = sorted({unit for units in both.values() for unit in units})
+        by_unit = [
+            {"unit": unit, **cell}
+            for unit in indices
+            if (cell := difference(*({i: side[i][unit] for i in both if unit in both[i]} for side in (a, b))))
+            and cell["questions"] >= fewest
+        ]
+        corrected(by_unit)
+        cells.append({"condition": one, "beside": other, "says": what, **whole, "by_unit": by_unit})
+    corrected(cells)
+    yield from cells
+
+
+def _other(found: Diagnosed, name: str) -> dict[str, Units]:
+    if name != WHOLE:
+        return found.conditions.get(name, {})
+    return {id: dict.fromkeys(range(1, found.lengths[id] + 1), share) for id, share in found.whole.items()}
+
+
+def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
+    """Which questions need their pictures: those whose units are not all answered without (by half of the samples)."""
+    sure = {id for id, units in questions.items() if any(high < 0.5 for _, high in units.values())}
+    without = sorted(id for id, units in questions.items() if all(low >= 0.5 for low, _ in units.values()))
+    return {
+        "questions": len(questions),
+        "needed": len(sure),
+        "undecided": len(questions) - len(sure) - len(without),
+        "answered_without": without,
+    }
+
+
+def for_people(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without the contrasts unit by unit, which make no table on a terminal (`--json` has them)."""
+
+    def shorter(told: Mapping[str, Any]) -> dict[str, Any]:
+        cells = [{name: value for name, value in cell.items() if name != "by_unit"} for cell in told["contrasts"]]
+        return {**told, "contrasts": cells}
+
+    return {run: {base: shorter(told) for base, told in tasks.items()} for run, tasks in found.items()}
+
+
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the study found, in words."""
+    for run, tasks in found.items():
+        for base, told in tasks.items():
+            yield from _sentences(f"{run}, {base}", told)
+
+
+def _sentences(name: str, told: Mapping[str, Any]) -> Iterator[str]:
+    whole = f"; the whole of them is answered in {mean_said(told['whole'])}" if told["whole"] else ""
+    yield f"{name}: {told['questions']} questions, {told['answers']} answers{whole}. Shares are of right samples."
+    if told["missing"] or told["silent"]:
+        yield (
+            f"{name}: {told['missing']} answers never came (they count at their worst and at their best) and"
+            f" {told['silent']} have no text (they count as wrong)."
+        )
+    for condition, each in told["conditions"].items():
+        yield f"{name}: {condition} {mean_said(each['mean'])} over {each['questions']} questions."
+    for cell in told["contrasts"]:
+        yield f"{name}: {cell['condition']} minus {cell['beside']} {difference_said(cell)}: {cell['says']}."
+    if few := max((each["too_few"] for each in told["conditions"].values()), default=0):
+        yield f"{name}: unit indices with fewer than {told['fewest'][0]} questions, which are in no curve: {few}."
+    if told["chosen"]:
+        yield f"{name}: they were chosen because the model failed them: their whole is low by choice."
+    if not told["whole"]:
+        yield f"{name}: nothing is known of the whole questions; --base RUN says where they were asked."
+    if "pictures" in told:
+        seen = told["pictures"]
+        yield (
+            f"{name}: {seen['needed']} of {seen['questions']} questions need their pictures, since not all of their"
+            f" units are answered without; {len(seen['answered_without'])} do not, {seen['undecided']} are undecided."
+        )

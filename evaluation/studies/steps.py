@@ -1,0 +1,184 @@
+"""How densely a model reasons: the steps of its responses beside those of the reference flow (CFE-Bench, section 5.5).
+
+Contract: a judge splits each response as the reference flow is split; of several judges it is the mean. Lengths are
+mean ± sample standard deviation over answers that are solved, unsolved, and all of them; an answer that nobody could
+decide is among all of them alone. An answer without text, and one that no judge split, is counted and in no mean.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
+from livek12.core.scoring import Row
+from livek12.core.scoring.outcomes import outcome_bounds
+from livek12.core.statistics import mean_std
+from livek12.evaluation.studies.consulting import AskedOf, consult
+from livek12.evaluation.studies.words import number
+from livek12.judges.jury import Jury
+from livek12.judges.llm.case import Case
+from livek12.judges.llm.prompts import Fenced, Values
+from livek12.report.marks import rounded
+
+PROMPT = "cfe_steps"
+MOST = 300
+"""Steps that a response may have."""
+SOLVED, UNSOLVED, ALL = "solved", "unsolved", "all"
+
+
+@dataclass(frozen=True)
+class StepList:
+    """The form of a reply: {"steps": [text, …]}, one or more; its value is how many there are."""
+
+    @property
+    def schema(self) -> Json:
+        """An object with a list of texts."""
+        text: Json = {"type": "string", "minLength": 1, "maxLength": 2000}
+        return object_schema(steps={"type": "array", "items": text, "minItems": 1, "maxItems": MOST})
+
+    def read(self, text: str) -> int:
+        """How many steps there are.
+
+        Raises:
+            Unreadable: the reply is not in the form.
+        """
+        steps = a_list(fields_of(parse_object(text), "steps")["steps"], "steps")
+        if not 1 <= len(steps) <= MOST:
+            raise Unreadable(f"has {len(steps)} steps")
+        if not all(a_text(step, "a step").strip() for step in steps):
+            raise Unreadable("has an empty step")
+        return len(steps)
+
+
+def _values(row: Row, case: Case) -> Values:
+    flow = "\n".join(f"{n}. {unit.step} → {unit.answer}" for n, unit in enumerate(row.question.reasoning_flow, 1))
+    return {
+        "question": case.question_block(),
+        "solution": Fenced("SOLUTION IN STEPS", flow),
+        "response": case.response_block(),
+    }
+
+
+@dataclass(frozen=True)
+class Splittable:
+    """The answers of a run that can be split, and how many of those of the same tasks cannot."""
+
+    rows: list[Row]
+    silent: int
+    without_flow: int
+
+
+def splittable(rows: Iterable[Row], limit: int | None = None) -> Splittable:
+    """The answers to whole questions with a reasoning flow.
+
+    Args:
+        rows: of a run.
+        limit: only the first so many.
+
+    Raises:
+        UserError: there is none.
+    """
+    found, silent, without = list[Row](), 0, 0
+    for row in rows:
+        if row.question.variant is not None or row.response is None:
+            continue
+        if not row.question.reasoning_flow:
+            without += 1
+        elif not row.response.text.strip():
+            silent += 1
+        else:
+            found.append(row)
+    if not found:
+        raise UserError(
+            f"no answer to split into steps: {silent} answers have no text, {without} are to questions without a"
+            " reasoning flow (cfe_text and cfe_multimodal have one)"
+        )
+    return Splittable(found[:limit], silent, without)
+
+
+def step_density(jury: Jury, found: Splittable, authors: Iterable[str], step: Callable[[], None]) -> dict[str, Any]:
+    """Lengths of responses and references, by outcome.
+
+    Args:
+        jury: the judges that split.
+        found: the answers.
+        authors: names of the model under test.
+        step: called after each answer.
+    """
+    asked = AskedOf(PROMPT, _values, lambda row: StepList())
+    opinions = consult(jury, found.rows, asked, authors, lambda row: False, step)
+    counts = [sum(each.values) / len(each.values) if each.values else None for each in opinions]
+    known = [(row, count) for row, count in zip(found.rows, counts, strict=True) if count is not None]
+    problems = Counter(each.problem for each in opinions if each.problem)
+    return {
+        "answers": len(found.rows),
+        "silent": found.silent,
+        "without_flow": found.without_flow,
+        "not_split": sum(problems.values()),
+        "why_not": [{"why": why, "answers": count} for why, count in problems.most_common(5)],
+        "outcomes": {name: _lengths(rows) for name, rows in _parted(known).items()},
+        "distribution": {
+            "response": _histogram(count for _, count in known),
+            "reference": _histogram(len(row.question.reasoning_flow) for row, _ in known),
+        },
+    }
+
+
+def _parted(known: Sequence[tuple[Row, float]]) -> dict[str, list[tuple[Row, float]]]:
+    bounds = [(row, count, outcome_bounds(row)[1]) for row, count in known]
+    return {
+        SOLVED: [(row, count) for row, count, (low, _) in bounds if low == 1],
+        UNSOLVED: [(row, count) for row, count, (_, high) in bounds if high == 0],
+        ALL: list(known),
+    }
+
+
+def _lengths(rows: Sequence[tuple[Row, float]]) -> dict[str, Any]:
+    response, response_std = mean_std([count for _, count in rows])
+    reference, reference_std = mean_std([float(len(row.question.reasoning_flow)) for row, _ in rows])
+    longer = None if response is None or reference is None else response - reference
+    return {
+        "answers": len(rows),
+        "reference": reference,
+        "reference_std": reference_std,
+        "response": response,
+        "response_std": response_std,
+        "longer": longer,
+    }
+
+
+def _histogram(counts: Iterable[float]) -> dict[str, int]:
+    found = Counter(round(count) for count in counts)
+    return {str(length): found[length] for length in sorted(found)}
+
+
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the study found, in words."""
+    for run, told in found.items():
+        for name, each in told["outcomes"].items():
+            if each["answers"]:
+                yield (
+                    f"{run}, {name}: {each['answers']} answers, responses {_spread(each, 'response')} steps, references"
+                    f" {_spread(each, 'reference')}; {'+' if each['longer'] > 0 else ''}{rounded(each['longer'], 2)}."
+                )
+        left_out = [
+            f"{count} {what}"
+            for count, what in (
+                (told["not_split"], "that no judge split"),
+                (told["silent"], "without text"),
+                (told["without_flow"], "to questions without a reasoning flow"),
+            )
+            if count
+        ]
+        if left_out:
+            yield f"{run}: left out are answers: {', '.join(left_out)}."
+        for why in told["why_not"]:
+            yield f"{run}: not split, {why['answers']}: {why['why']}"
+
+
+def _spread(each: Mapping[str, Any], what: str) -> str:
+    return f"{number(each[what])} ± {number(each[f'{what}_std'])}"

@@ -1,0 +1,181 @@
+"""Charts of studies as SVG, and the page that shows them with tables: one file, no script, nothing from elsewhere.
+
+Contract: a chart shows nothing that the table under it does not hold. Lines have their 95 % intervals as thin strokes;
+what is undecided is a thick stroke from worst to best. Coordinates are computed here, in the plain box of `BOX`; names
+are hostile and escaped by the template. Series differ in their marks as well as in their colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from livek12.core.journal import write_atomically
+
+BOX = (640.0, 260.0)
+"""Width and height of the plot area."""
+SHIFT = 7.0
+"""Distance of the series at one place, so that they do not cover each other."""
+MOST_TICKS = 24
+MARKS = ("circle", "square", "diamond", "triangle", "ring", "cross")
+
+
+@dataclass(frozen=True)
+class PlotPoint:
+    """A value at a place, between its two ends, with its interval where there is one; shares from 0 to 1."""
+
+    x: float
+    low: float
+    high: float
+    interval: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """The points of one line, or the bars of one colour, in the order of their places."""
+
+    name: str
+    points: Sequence[PlotPoint]
+    mean: float | None = None
+    """A dashed line across a chart of bars stands here."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture with its table.
+
+    Attributes:
+        title: what it shows.
+        note: a sentence below the title.
+        x_label: what runs across.
+        series: the lines or bars.
+        bars: bars in place of lines.
+        names: what stands at the places 1, 2, … across; none: numbers.
+        percent: values are shares of 1; else counts.
+        joined: a line joins the points of a series.
+        bottom: the value at the lower edge.
+        top: the value at the upper edge; None: 1 for shares, else the largest there is.
+        across: the places at the left and right edge; None: as the points need it.
+    """
+
+    title: str
+    note: str
+    x_label: str
+    series: Sequence[Series]
+    bars: bool = False
+    names: Sequence[str] = ()
+    percent: bool = True
+    joined: bool = True
+    bottom: float = 0.0
+    top: float | None = None
+    across: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class TableShown:
+    """A table in words."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def drawn(chart: Chart) -> dict[str, Any]:
+    """A chart in coordinates, y downwards."""
+    places = sorted({point.x for series in chart.series for point in series.points})
+    first, last = chart.across or ((places[0], places[-1]) if places else (0.0, 1.0))
+    largest = max((p.high for series in chart.series for p in series.points), default=1.0) or 1.0
+    top = chart.top if chart.top is not None else 1.0 if chart.percent else largest
+    whole = chart.across is None and all(place == int(place) for place in places)
+    margin = 0.5 if whole else 0.0
+    width = BOX[0] / max(2 * margin, last - first + 2 * margin)
+
+    def across(x: float) -> float:
+        return (x - first + margin) * width
+
+    def down(value: float) -> float:
+        return BOX[1] * (1 - min(1.0, max(0.0, (value - chart.bottom) / (top - chart.bottom))))
+
+    count = len(chart.series)
+    gap = min(SHIFT, width / (count + 1)) if not chart.bars else width / (count + 1)
+
+    def one(number: int, series: Series) -> dict[str, Any]:
+        shift = (number - (count - 1) / 2) * gap if whole else 0.0
+        points = [
+            {
+                "x": across(point.x) + shift,
+                "low": down(point.low),
+                "high": down(point.high),
+                "ends": [down(end) for end in point.interval] if point.interval else None,
+            }
+            for point in series.points
+        ]
+        return {
+            "name": series.name,
+            "style": f"series-{number % len(MARKS)}",
+            "mark": MARKS[number % len(MARKS)],
+            "points": points,
+            "paths": _paths(points) if chart.joined else [],
+            "mean": None if series.mean is None else across(series.mean),
+        }
+
+    every = max(1, -(-len(places) // MOST_TICKS))
+    shown = places[::every] if whole else [first + (last - first) * part / 4 for part in range(5)]
+    labels = [(x, chart.names[int(x) - 1] if chart.names else f"{x:g}") for x in shown]
+    return {
+        "title": chart.title,
+        "note": chart.note,
+        "x_label": chart.x_label,
+        "bars": chart.bars,
+        "bar": max(1.0, gap * 0.9),
+        "width": BOX[0],
+        "height": BOX[1],
+        "series": [one(number, series) for number, series in enumerate(chart.series)],
+        "ticks": [{"x": across(x), "text": text} for x, text in labels],
+        "rules": [
+            {"y": down(value), "text": f"{100 * value:g} %" if chart.percent else f"{value:.3g}"}
+            for value in (chart.bottom + (top - chart.bottom) * part / 4 for part in range(5))
+        ],
+    }
+
+
+def _paths(points: Sequence[dict[str, Any]]) -> list[str]:
+    """The lines at worst and at best, one where nothing is undecided."""
+    return list(dict.fromkeys(" ".join(f"{p['x']:.1f},{p[end]:.1f}" for p in points) for end in ("low", "high")))
+
+
+def write_study(
+    path: Path, title: str, sentences: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]
+) -> None:
+    """Writes the page of a study.
+
+    Args:
+        path: the file to write.
+        title: the question that the page answers.
+        sentences: what was found.
+        charts: the pictures.
+        tables: the numbers behind them.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    from markupsafe import Markup
+
+    from livek12.report.html import csp_hash, environment, read_template
+
+    style = read_template("ingest.css") + read_template("study.css")
+    page = (
+        environment()
+        .get_template("study.html.j2")
+        .render(
+            title=title,
+            sentences=list(sentences),
+            charts=[drawn(chart) for chart in charts],
+            tables=list(tables),
+            style=Markup(style),
+            style_hash=csp_hash(style),
+        )
+    )
+    write_atomically(path, page.encode("utf-8", "replace").decode())

@@ -1,0 +1,41 @@
+"""`livek12 study completion`: how exactly a model goes on with the beginnings of questions."""
+
+from __future__ import annotations
+
+from livek12.scripts import options
+from livek12.scripts.commands.study.shared import JudgedBy, Page, Runs, folders, sitting, tell, write_page
+
+EPILOG = options.example("livek12 study completion runs/begun --html completion.html")
+
+
+def command(
+    runs: Runs,
+    judge: JudgedBy = "",
+    cache: options.Cache = True,
+    html: Page = None,
+    as_json: options.Json = False,
+) -> None:
+    """Tell how much of the questions came back from their beginnings, by exam, with and without its name."""
+    from dataclasses import replace
+
+    from livek12.core.progress import Progress
+    from livek12.evaluation.studies.completion import completion_study, completions, judged, measured, sentences
+    from livek12.evaluation.studies.consulting import authors_of
+    from livek12.report.completion import charts, tables
+
+    given = folders(runs)
+    rows = {name: completions(folder.rows()) for name, folder in given.items()}
+    ones = {name: [measured(row) for row in each] for name, each in rows.items()}
+    if judge:
+        total = sum(map(len, rows.values()))
+        with sitting(judge, cache, "completion") as judges, Progress("comparing", total) as progress:
+            for name, each in rows.items():
+                said = judged(each, judges, authors_of(given[name]), progress.step)
+                ones[name] = [
+                    replace(one, judged=compared, problem=problem)
+                    for one, (compared, problem) in zip(ones[name], said, strict=True)
+                ]
+    found = {name: completion_study(each) for name, each in ones.items()}
+    if html is not None:
+        write_page(html, "Has it seen the questions?", sentences(found), charts(found), tables(found))
+    tell("completion", found, sentences, as_json)

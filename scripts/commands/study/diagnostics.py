@@ -1,0 +1,43 @@
+"""`livek12 study diagnostics`: why a model fails, from the answers to derived tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+from livek12.scripts.commands.study.shared import Page, Runs, folders, tell, write_page
+
+EPILOG = options.example("livek12 study diagnostics runs/why --base runs/qwen3 --html why.html")
+
+
+def command(
+    runs: Runs,
+    base: Annotated[
+        Path | None,
+        typer.Option("--base", help="The run that asked the whole questions; default: that of --questions."),
+    ] = None,
+    fewest: Annotated[
+        int | None,
+        typer.Option("--fewest", min=1, help="Questions behind each point; default: 6 for a unit, 5 for a length."),
+    ] = None,
+    html: Page = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show how a model does unit by unit, and with a part of the solution, beside the whole questions."""
+    from livek12.evaluation.studies.diagnosed_runs import whole_rows
+    from livek12.evaluation.studies.diagnostics import FEWEST, diagnostics, for_people, read_diagnosed, sentences
+    from livek12.report.diagnostics import charts, tables
+
+    least = (fewest, fewest) if fewest else FEWEST
+    found = {
+        name: diagnostics(
+            read_diagnosed(folder.rows(), whole_rows(folder, base)), least, folder.spec().chosen is not None
+        )
+        for name, folder in folders(runs).items()
+    }
+    if html is not None:
+        write_page(html, "Why does the model fail?", sentences(found), charts(found), tables(found))
+    tell("diagnostics", found if as_json else for_people(found), sentences, as_json)

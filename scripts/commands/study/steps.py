@@ -1,0 +1,39 @@
+"""`livek12 study steps`: how many steps responses take, beside the reference."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+from livek12.scripts.commands.study.shared import JudgedBy, Page, Runs, folders, sitting, tell, write_page
+
+EPILOG = options.example("livek12 study steps runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1")
+
+
+def command(
+    runs: Runs,
+    judge: JudgedBy = "",
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N answers of a run.")] = None,
+    cache: options.Cache = True,
+    html: Page = None,
+    as_json: options.Json = False,
+) -> None:
+    """Have judges split responses into steps, and compare with the reference flow, solved and unsolved."""
+    from livek12.core.progress import Progress
+    from livek12.evaluation.studies.consulting import authors_of
+    from livek12.evaluation.studies.steps import sentences, splittable, step_density
+    from livek12.report.steps import charts, tables
+
+    asked = {name: (folder, splittable(folder.rows(), limit)) for name, folder in folders(runs).items()}
+    found = {}
+    with (
+        sitting(judge, cache, "steps") as judges,
+        Progress("splitting", sum(len(each.rows) for _, each in asked.values())) as progress,
+    ):
+        for name, (folder, each) in asked.items():
+            found[name] = step_density(judges, each, authors_of(folder), progress.step)
+    if html is not None:
+        write_page(html, "How many steps does the model take?", sentences(found), charts(found), tables(found))
+    tell("steps", found, sentences, as_json)

@@ -1,0 +1,104 @@
+"""Has a model seen the questions? It is shown their beginning and goes on (KMMMU, section 7 and the appendix on it).
+
+The first 35 % of each question whose text is longer than 150 tokens is shown, in `completion` alone, in
+`completion_hinted` with the name and the year of the exam. The key is the rest, so that nothing of a completion is a
+mark of knowledge: `livek12 study completion` says how much of it came back.
+
+Contract: the text is the stem and its options without pictures, as it would be asked. Tokens are those of
+`core.lengths`, for the article names no tokenizer; no word or number of Latin letters is cut in two.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from livek12.core.lengths import tokens_in
+from livek12.core.parts import without_marks
+from livek12.core.records import Question
+from livek12.tasks.base import Task
+from livek12.tasks.derived import Diagnostic, variant_of
+
+SHOWN = 0.35
+"""The part of a question that is shown."""
+LONGER_THAN = 150
+"""Tokens of the shortest text that is asked are more than these."""
+COMPLETION, HINTED = "completion", "completion_hinted"
+
+
+def text_of(question: Question) -> str:
+    """Stem and options, without pictures."""
+    options = [f"{option.label}. {option.text}" for option in question.options]
+    return without_marks("\n".join([question.question, *options])).strip()
+
+
+def split(text: str) -> tuple[str, str]:
+    """The part that is shown, and the rest."""
+    wanted = SHOWN * tokens_in(text)
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if tokens_in(text[:middle]) < wanted else (low, middle)
+    place = low
+    while 0 < place < len(text) and _in_a_word(text[place - 1]) and _in_a_word(text[place]):
+        place += 1
+    return text[:place], text[place:]
+
+
+def _in_a_word(sign: str) -> bool:
+    return sign.isascii() and sign.isalnum()
+
+
+def _completion(kind: str, hinted: bool, question: Question) -> list[Question]:
+    text = text_of(question)
+    if tokens_in(text) <= LONGER_THAN or (hinted and not (question.exam and question.year)):
+        return []
+    begun, rest = split(text)
+    if not rest.strip():
+        return []
+    hint = f"{question.exam}, {question.year}\n\n" if hinted else ""
+    return [
+        variant_of(
+            question,
+            kind,
+            question=hint + begun,
+            question_type="open_ended",
+            options=[],
+            images=[],
+            answer=[rest],
+            part_points=[],
+            part_units=[],
+            answer_images=[],
+            solution=None,
+            solution_images=[],
+            points=None,
+        )
+    ]
+
+
+def _shows_everything(task: Task) -> bool:
+    return not task.without_pictures
+
+
+_LONG = f"a text of more than {LONGER_THAN} tokens"
+DIAGNOSTICS = (
+    Diagnostic(
+        COMPLETION,
+        "the first 35 % of the text, to go on with",
+        partial(_completion, COMPLETION, False),
+        style=COMPLETION,
+        needs=_LONG,
+        own_key=True,
+        of=_shows_everything,
+        changes={"modality": "text_only"},
+    ),
+    Diagnostic(
+        HINTED,
+        "the same with the name and year of the exam",
+        partial(_completion, HINTED, True),
+        style=HINTED,
+        needs=f"{_LONG}, and exam and year",
+        own_key=True,
+        of=_shows_everything,
+        changes={"modality": "text_only"},
+    ),
+)
