@@ -78,12 +78,13 @@ def section_title(language: Language, index: int, kind: str, count: int, points:
     name = KINDS[language][kind]
     if language == "en":
         said = f"Section {'I' * (index + 1)}: {name}"
-        more = f" ({count} Questions{f', {total} marks' if total else ''})"
+        each = f", {points} mark{'s' if points > 1 else ''} each, {total} in total" if points else ""
+        more = f" ({count} Questions{each})"
     elif language == "zh":
         said = f"{_CHINESE_NUMBERS[index]}、{name}"
         each = f"每小题{points}分，" if points else ""
         tail = "在每小题给出的四个选项中，只有一项是符合题目要求的。" if kind == "choice" else ""
         more = f"：本题共{count}小题，{each}{f'共{total}分' if total else ''}。{tail}".replace("，。", "。")
     else:
-        said, more = f"{name} 문항", f" (총 {count} 문항{f', {total}점' if total else ''})"
+        said, more = f"{name} 문항", f" (총 {count} 문항{f', 각 {points}점' if points else ''})"
     return said + (more if counts else "")
