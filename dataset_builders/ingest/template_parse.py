@@ -44,7 +44,7 @@ class Parser:
     """
 
     def __init__(self, spec: str, folder: Path | None = None) -> None:
-        self._engine = model_spec(spec, "--parser").start()
+        self._engine = model_spec(spec, "--parse-by").start()
         self._asker = Asker(self._engine, Store(REPLIES, folder) if folder else None)
         self.name = self._engine.model
 

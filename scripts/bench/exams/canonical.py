@@ -17,7 +17,10 @@ _FIGURE: Final = re.compile(r"!?\[(?:image|figure|图|그림)[ _]?\d*\](?:\([^()
 _MARKS: Final = re.compile(
     r"(?<!sqrt)\[(?:Total:\s*)?\d+(?:\s*(?:marks?|points?))?\]|[（(]\s*(?:本小?题)?(?:满分)?\s*\d+\s*分\s*[）)]|\[\s*\d+\s*점\s*\]"
 )
-_TABLE: Final = re.compile(r"^[ \t]*\|?(?:[ \t]*:?-{2,}:?[ \t]*\|)+(?:[ \t]*:?-{2,}:?)?[ \t]*$|</?(?:table|thead|tbody|tr|t[dh])[^<>]*>", re.MULTILINE)
+_TABLE: Final = re.compile(
+    r"^[ \t]*\|?(?:[ \t]*:?-{2,}:?[ \t]*\|)+(?:[ \t]*:?-{2,}:?)?[ \t]*$|</?(?:table|thead|tbody|tr|t[dh])[^<>]*>",
+    re.MULTILINE,
+)
 _TOKEN: Final = re.compile(r"\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
 _DROPPED: Final = frozenset(
     "left right mathrm mathbf mathit mathsf text textbf textit operatorname rm displaystyle textstyle limits quad qquad"
@@ -31,9 +34,7 @@ _SIGNS: Final = {
     "degree": "°", "ldots": "…", "cdots": "…", "dots": "…", "lbrace": "{", "rbrace": "}", "mid": "|", "vert": "|",
     "lvert": "|", "rvert": "|", "int": "∫", "sum": "∑",
 }  # fmt: skip
-_LETTERS: Final = str.maketrans(
-    "−–—⋅∙•∆～“”’，。：；？！（）、．", "---···Δ~\"\"',.:;?!(),.", "\u200b"
-)
+_LETTERS: Final = str.maketrans("−–—⋅∙•∆～“”’，。：；？！（）、．", '---···Δ~""\',.:;?!(),.', "\u200b")
 _UP: Final = {letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"⁻": "-", "ⁿ": "n"}
 _DOWN: Final = {letter: str(digit) for digit, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")} | {"ₙ": "n"}
 _DEEP: Final = 40
@@ -65,8 +66,9 @@ def bare(said: str) -> str:
 def _scripts(text: str) -> str:
     """Letters above and below the line as LaTeX, before compatible letters become plain ones."""
     for letters, sign in ((_UP, "^"), (_DOWN, "_")):
-        pattern = f"[{''.join(letters)}]+"
-        text = re.sub(pattern, lambda run, s=sign, ls=letters: f"{s}{{{''.join(ls[x] for x in run[0])}}}", text)
+        runs = re.split(f"([{''.join(letters)}]+)", text)
+        runs[1::2] = [f"{sign}{{{''.join(letters[one] for one in run)}}}" for run in runs[1::2]]
+        text = "".join(runs)
     return text
 
 

@@ -44,7 +44,7 @@ class LabelledOption(_Strict):
 
 
 class GoldQuestion(_Strict):
-    """One question as it was printed."""
+    """One question as it was printed; `text` is "" where the gold has boxes alone."""
 
     number: str
     section: str = ""

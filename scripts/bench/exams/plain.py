@@ -16,10 +16,16 @@ _NUMBER: Final = re.compile(
     r"^[\s#*|>\-]*(?:Question\s+|第\s*|【第\s*)?(?P<number>\d{1,3})(?:\s*题】?)?(?P<sign>\s*[.．、,，):：)|]|\*\*|\s+(?=\D))"
     r"\s*(?P<rest>.*)$"
 )
-_LABELS: Final = re.compile(r"(?:^|(?<=\s))(?:\(?(?P<letter>[A-Ea-e])[.．):：]|\((?P<other>[A-E])\)|(?P<circled>[①-⑤]))\s*")
+_LABELS: Final = re.compile(
+    r"(?:^|(?<=\s))(?:\(?(?P<letter>[A-Ea-e])[.．):：]|\((?P<other>[A-E])\)|(?P<circled>[①-⑤]))\s*"
+)
 _KEY: Final = re.compile(r"^\W*(?:answer key|参考答案|答案|정답표?)\W*$", re.IGNORECASE)
-_KEY_PAIR: Final = re.compile(r"(?<!\d)(?P<number>\d{1,3})\s*[.．):|]?\s*(?:【答案】\s*)?(?P<answer>[A-Ea-e]|[①-⑤])(?![A-Za-z])")
-_POINTS: Final = re.compile(r"\[(?P<english>\d{1,2})\]|[（(](?P<chinese>\d{1,2})\s*分[）)]|\[(?P<korean>\d{1,2})\s*점\]")
+_KEY_PAIR: Final = re.compile(
+    r"(?<!\d)(?P<number>\d{1,3})\s*[.．):|]?\s*(?:【答案】\s*)?(?P<answer>[A-Ea-e]|[①-⑤])(?![A-Za-z])"
+)
+_POINTS: Final = re.compile(
+    r"\[(?P<english>\d{1,2})\]|[（(](?P<chinese>\d{1,2})\s*分[）)]|\[(?P<korean>\d{1,2})\s*점\]"
+)
 _AHEAD: Final = 2
 """How many numbers a run may jump."""
 

@@ -113,7 +113,8 @@ def _held(
         read = canonical(_whole(found, MAX_TEXT))
         good = sum(canonical(one) in read for one in printed)
         tally.right["formulas"] += good
-        checks["text"] = similarity >= RIGHT
+        if gold.text:
+            checks["text"] = similarity >= RIGHT
         checks["formulas"] = good == len(printed)
         if hidden:
             checks["hidden"] = not any(bare(one) in bare(read) for one in hidden)
@@ -125,7 +126,7 @@ def _held(
             tally.of[name] += 1
             tally.right[name] += fine
     if found is None:
-        for name in ("text", *(["hidden"] if hidden else [])):
+        for name in (*(["text"] if gold.text else []), *(["hidden"] if hidden else [])):
             tally.of[name] += 1
         return ["found"]
     return [name for name, fine in checks.items() if not fine]
@@ -182,11 +183,18 @@ def _aligned(
 
 
 def similarity(gold: GoldQuestion, said: PredictedQuestion) -> float:
-    """1 less the normalised edit distance of text and options; with the passage or without, whichever is nearer."""
+    """One less the normalised edit distance of text and options.
+
+    With the passage, without it or without
+    its direction (the first line), whichever is nearest; 1 where the gold gives no text.
+    """
+    if not gold.text:
+        return 1.0
     read = bare(canonical(_whole(said, MAX_TEXT)))
     texts = [_whole(gold)]
     if gold.passage:
-        texts.append(f"{gold.passage}\n{texts[0]}")
+        direction, _, passage = gold.passage.partition("\n")
+        texts += [f"{gold.passage}\n{texts[0]}", f"{passage or direction}\n{texts[0]}"]
     printed = [bare(canonical(text)) for text in texts]
     return max(1 - edit_distance(read, text) / max(len(read), len(text), 1) for text in printed)
 

@@ -162,14 +162,16 @@ class _Writer:
         """The items of a section, each with its passage; the code of a passage before them (it starts with #)."""
         if section.kind == "reading":
             passage = sciences.reading(self.draw, self.layout.language, section.count)
-            yield Item(""), self._passage_code(passage, number + 1)
+            direction, code_ = self._passage_code(passage, number + 1)
+            yield Item(""), code_
             for item in passage.items:
-                yield item.with_options(self.layout.options), passage.text
+                yield item.with_options(self.layout.options), f"{direction}\n{passage.text}"
             return
         for _ in range(section.count):
             yield self._drawn(section.kind).with_options(self.layout.options), ""
 
-    def _passage_code(self, passage: Passage, first: int) -> str:
+    def _passage_code(self, passage: Passage, first: int) -> tuple[str, str]:
+        """What is said above a passage, and the code of both."""
         last = first + len(passage.items) - 1
         said = {
             "en": f"Questions {first}–{last} refer to the following passage.",
@@ -177,7 +179,7 @@ class _Writer:
             "ko": f"[{first}～{last}] 다음 글을 읽고 물음에 답하시오.",
         }[self.layout.language]
         self._passages += 1
-        return f'#emph({code(said)})\n\n#piece("p{self._passages}", "passage", {code(passage.text)})\n'
+        return said, f'#emph({code(said)})\n\n#piece("p{self._passages}", "passage", {code(passage.text)})\n'
 
     def _drawn(self, kind: str) -> Item:
         """An item that the paper does not have yet."""
