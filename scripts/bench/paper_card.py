@@ -1,8 +1,8 @@
 """Scores readings of exam papers against gold, and writes the card of papers.
 
 Anyone's readings: `python scripts/bench/paper_card.py --papers DIR --predictions DIR` prints the scores by layout.
-The card: `python scripts/bench/paper_card.py --work DIR [--tool NAME=PLACE]… [--shared DATA] --out DIR` makes the papers
-(development seeds, and closed ones that nobody looks at), reads them with each tool, scores them and writes
+The card: `python scripts/bench/paper_card.py --work DIR [--tool NAME=PLACE]… [--shared DATA] --out DIR` makes the
+papers (development seeds, and closed ones that nobody looks at), reads them with each tool, scores them and writes
 `extraction-of-papers.md` and `.json` into DIR; what is in the work folder is not made or read again.
 
 Contract: the page says what the JSON holds. Gold and predictions are described in `docs/exam-segmentation.md`.

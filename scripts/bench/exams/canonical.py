@@ -1,7 +1,7 @@
-"""One spelling for texts with formulas, whoever wrote them: LaTeX, Unicode, or letters of a maths font.
+r"""One spelling for texts with formulas, whoever wrote them: LaTeX, Unicode, or letters of a maths font.
 
-Contract: two spellings of one formula (`\\dfrac12`, `\\frac{1}{2}`; `x²`, `x^{2}`) have one canonical form, and a formula
-that lost its structure (`x2`) has another. Reading is linear in the text, and nothing in it is run.
+Contract: two spellings of one formula (`\dfrac12`, `\frac{1}{2}`; `x²`, `x^{2}`) have one canonical form, and a
+formula that lost its structure (`x2`) has another. Reading is linear in the text, and nothing in it is run.
 """
 
 from __future__ import annotations

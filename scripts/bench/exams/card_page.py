@@ -20,9 +20,9 @@ _SILENT: Final = {
 _HEAD: Final = """\
 # How well are papers read that nobody prepared?
 
-Papers of {layouts} layouts, made by a seed with their gold ([how](exam-segmentation.md)), read by `livek12 ingest` and by
-other tools. Seeds {open} were there when rules were written; of seeds {closed} nobody looked at a paper, and their figures
-are those that count. Everything on this page is written by
+Papers of {layouts} layouts, made by a seed with their gold ([how](exam-segmentation.md)), read by `livek12 ingest` and
+by other tools. Seeds {open} were there when rules were written; of seeds {closed} nobody looked at a paper, and their
+figures are those that count. Everything on this page is written by
 
 ```
 python scripts/bench/paper_card.py --work WORK --out docs [--tool NAME=PLACE]… [--shared DATA]
@@ -130,8 +130,8 @@ def _beside(card: Json) -> str:
 def _public(card: Json) -> str:
     names: Iterable[str] = card["tools"]["livek12"]["public"]
     pieces = [
-        "## Public papers\n\nPapers that may be read and not passed on; of the Korean one the gold is boxes alone, and whether"
-        " points, options and figures are right is not known.\n"
+        "## Public papers\n\nPapers that may be read and not passed on; of the Korean one the gold is"
+        " boxes alone, so that only questions and boxes count.\n"
     ]
     for name in names:
         rows = [

@@ -136,4 +136,5 @@ def read_to(folder: Path, papers: Path, names: list[str], reader: Reader) -> Non
             key = papers / f"{name}.key.pdf"
             said = reader(papers / f"{name}.pdf", key if key.is_file() else None)
             file.write_text(json.dumps(said.model_dump(exclude_defaults=True), ensure_ascii=False) + "\n", "utf-8")
-            print(f"{folder.name}: {name}: {len(said.questions)} questions {said.error}", file=sys.stderr, flush=True)
+            read = f"{len(said.questions)} questions {said.error}"
+            print(f"{folder.parent.name}, {folder.name}: {name}: {read}", file=sys.stderr, flush=True)

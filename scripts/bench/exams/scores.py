@@ -1,8 +1,8 @@
 """How well a prediction of a paper agrees with its gold, question by question, and which errors nobody is told of.
 
-Contract: `docs/exam-segmentation.md` says what each figure is. A prediction is data: reading it is bounded, and what is
-wrong in its form raises ValueError. A field that is wrong is *silent* unless the question's `doubts` name it; a question
-that was not found is silent unless the paper's `missing` names its number or the paper has an `error`.
+Contract: `docs/exam-segmentation.md` says what each figure is. A prediction is data, and reading it is bounded. A field
+that is wrong is *silent* unless the question's `doubts` name it; a question that was not found is silent unless the
+paper's `missing` names its number or the paper has an `error`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ RIGHT: Final = 0.95
 OVERLAP: Final = 0.5
 """Intersection over union from which a figure is the right one."""
 MAX_TEXT: Final = 20_000
+MOST_OF_A_NUMBER: Final = 50
+"""Predictions of one number that are looked at."""
 FIELDS: Final = ("found", "text", "formulas", "options", "answer", "points", "figures", "hidden", "extra")
 _COVERED: Final = {
     "text": {"text"}, "formulas": {"text"}, "options": {"options", "text"}, "answer": {"answer"}, "points": {"points"},
@@ -118,7 +120,7 @@ def _held(
         checks["formulas"] = good == len(printed)
         if hidden:
             checks["hidden"] = not any(bare(one) in bare(read) for one in hidden)
-    for name, has in _has(gold).items():
+    for name, has in _has(gold).items() if gold.text else ():
         if has or (found is not None and _has(found)[name]):
             checks[name] = found is not None and _same(name, gold, found)
     for name, fine in checks.items():
@@ -165,10 +167,11 @@ def _aligned(
     by_number: dict[str, list[int]] = defaultdict(list)
     for index, one in enumerate(said):
         by_number[_number(one.number)].append(index)
-    ranked = []
-    for place, question in enumerate(gold):
-        for index in by_number.get(_number(question.number), ()):
-            ranked.append((similarity(question, said[index]), -place, -index))
+    ranked = [
+        (similarity(question, said[index]), -place, -index)
+        for place, question in enumerate(gold)
+        for index in by_number.get(_number(question.number), [])[:MOST_OF_A_NUMBER]
+    ]
     chosen: dict[int, tuple[int, float]] = {}
     used: set[int] = set()
     for alike, place, index in sorted(ranked, reverse=True):
