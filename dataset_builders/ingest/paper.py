@@ -172,7 +172,11 @@ def read_paper(
     share(body.segments, stream)
     within(body)
     if not body.segments:
-        raise UserError(f"{pdf.name}: {_why_none(stream, pages)}")
+        why = _why_none(stream, pages)
+        if parser and stream.items:
+            lost, said = parser.unread(pages, [], template or load_template(options.language or _language(stream)))
+            why = "; ".join([why, *said[:1], *lost[:5]])
+        raise UserError(f"{pdf.name}: {why}")
     language = options.language or _language(stream)
     title = _title(stream, body)
     headings = _headings(stream)
@@ -184,7 +188,9 @@ def read_paper(
     notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
     if parser:
         drafts, said = parser.check(drafts, template)
-        notes += said
+        lost, more = parser.unread(pages, drafts, template)
+        lines += lost
+        notes += [*said, *more]
     else:
         notes.append(BY_RULES)
     year = _YEAR.search(title) or _YEAR.search(pdf.stem)
