@@ -21,7 +21,7 @@ from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import pdf, worker
 from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
-from livek12.dataset_builders.ingest.vlm_forms import Form, Region, element_of, form_of, layout_of
+from livek12.dataset_builders.ingest.vlm_forms import DocumentForm, PageRegion, element_of, form_of, layout_of
 from livek12.engines.asking import REPLIES, Asker
 from livek12.engines.spec import ModelSpec, model_spec
 
@@ -80,12 +80,14 @@ class Reader:
                 blocks = [Block(kind=one.kind, box=_box(page.number, one)) for one in regions]
             else:
                 blocks = page.blocks
-                regions = [Region(one.kind, one.box.left, one.box.top, one.box.right, one.box.bottom) for one in blocks]
+                regions = [
+                    PageRegion(one.kind, one.box.left, one.box.top, one.box.right, one.box.bottom) for one in blocks
+                ]
             read, notes = self._read(page.number, picture, regions, blocks)
             notes += _outside(picture, regions, self.name)
             yield page.model_copy(update={"blocks": read, "notes": [*page.notes, *notes]})
 
-    def _layout(self, path: Path, number: int, picture: Picture) -> list[Region]:
+    def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
         square = picture.resize((_SIDE, _SIDE))
         request = self._request(f"{number}.layout", pdf.png(square), self.form.layout, LAYOUT_TOKENS)
         (reply,) = self._asker.replies([request], lambda _, text: layout_of(text), whole=True)
@@ -94,7 +96,7 @@ class Reader:
         return reply.value
 
     def _read(
-        self, number: int, picture: Picture, regions: Sequence[Region], blocks: Sequence[Block]
+        self, number: int, picture: Picture, regions: Sequence[PageRegion], blocks: Sequence[Block]
     ) -> tuple[list[Block], list[str]]:
         """The blocks with what the model read in each, and notes on what it did not."""
         elements = {f"{number}.{index}": region.element for index, region in enumerate(regions)}
@@ -135,7 +137,7 @@ class Reader:
         )
 
 
-def _with_fields(spec: ModelSpec, form: Form) -> ModelSpec:
+def _with_fields(spec: ModelSpec, form: DocumentForm) -> ModelSpec:
     """The model with what its form needs of an endpoint, unless the user says otherwise."""
     if not form.fields or spec.runs_on != "openai":
         return spec
@@ -143,7 +145,7 @@ def _with_fields(spec: ModelSpec, form: Form) -> ModelSpec:
     return ModelSpec(spec.model, spec.engine, {**spec.engine_args, "extra_body": {**form.fields, **given}})
 
 
-def _block(block: Block, region: Region, said: str | None, crop: Picture) -> Block:
+def _block(block: Block, region: PageRegion, said: str | None, crop: Picture) -> Block:
     """A block as it was read; one that was not is a picture and a line that stands in it only."""
     if region.element is None:
         return block.model_copy(update={"lines": [], "picture": block.picture or pdf.png(crop), "origin": "vlm"})
@@ -163,7 +165,7 @@ def _block(block: Block, region: Region, said: str | None, crop: Picture) -> Blo
     return block.model_copy(update={"lines": lines, "picture": picture, "origin": "vlm", "confidence": 1.0})
 
 
-def _box(page: int, region: Region) -> Box:
+def _box(page: int, region: PageRegion) -> Box:
     return Box(page=page, left=region.left, top=region.top, right=region.right, bottom=region.bottom)
 
 
@@ -174,7 +176,7 @@ def _opened(image: Image) -> Picture:
     return picture.convert("RGB")
 
 
-def _crop(picture: Picture, region: Region) -> Picture:
+def _crop(picture: Picture, region: PageRegion) -> Picture:
     """A region by itself, upright, and no smaller than a model takes."""
     from PIL import ImageOps
 
@@ -187,7 +189,7 @@ def _crop(picture: Picture, region: Region) -> Picture:
     return ImageOps.expand(crop, border=(short + 1) // 2, fill="white") if short > 0 else crop
 
 
-def _outside(picture: Picture, regions: Sequence[Region], name: str) -> list[str]:
+def _outside(picture: Picture, regions: Sequence[PageRegion], name: str) -> list[str]:
     """A note where ink of the page is in no region."""
     from PIL import ImageDraw
 

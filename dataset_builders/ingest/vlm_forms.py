@@ -49,7 +49,7 @@ _HEADING: Final = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Form:
+class DocumentForm:
     """How a model is asked.
 
     Attributes:
@@ -72,7 +72,7 @@ class Form:
 FORMS: Final = {
     form.name: form
     for form in (
-        Form(
+        DocumentForm(
             "mineru2.5",
             ("mineru",),
             {"text": "\nText Recognition:", "table": "\nTable Recognition:", "formula": "\nFormula Recognition:"},
@@ -80,12 +80,12 @@ FORMS: Final = {
             system="You are a helpful assistant.",
             fields={"skip_special_tokens": False},
         ),
-        Form(
+        DocumentForm(
             "paddleocr-vl",
             ("paddleocr",),
             {"text": "OCR:", "table": "Table Recognition:", "formula": "Formula Recognition:"},
         ),
-        Form(
+        DocumentForm(
             "glm-ocr",
             ("glm-ocr", "glmocr", "glm_ocr"),
             {"text": "Text Recognition:", "table": "Table Recognition:", "formula": "Formula Recognition:"},
@@ -94,7 +94,7 @@ FORMS: Final = {
 }
 
 
-def form_of(model: str, name: str = "") -> Form:
+def form_of(model: str, name: str = "") -> DocumentForm:
     """The form of a model, by the form's name or by the model's.
 
     Raises:
@@ -111,7 +111,7 @@ def form_of(model: str, name: str = "") -> Form:
 
 
 @dataclass(frozen=True)
-class Region:
+class PageRegion:
     """One thing that a layout names: its kind, its place in fractions of the page, how far it is turned."""
 
     kind: Kind
@@ -129,14 +129,14 @@ class Region:
         return self.kind if self.kind in ("table", "formula") else "text"
 
 
-def layout_of(reply: str) -> list[Region]:
+def layout_of(reply: str) -> list[PageRegion]:
     """The regions of a page in MinerU2.5's form, in reading order.
 
     Raises:
         Unreadable: anything beside its records, a box off the page, an unknown kind, too many of them.
     """
     at = 0
-    found: list[Region | None] = []
+    found: list[PageRegion | None] = []
     text = reply.strip()
     while at < len(text):
         record = _RECORD.match(text, at)
@@ -156,7 +156,7 @@ def layout_of(reply: str) -> list[Region]:
     return list(dict.fromkeys(kept))
 
 
-def _region(record: re.Match[str]) -> Region | None:
+def _region(record: re.Match[str]) -> PageRegion | None:
     numbers = [int(record[index]) for index in range(1, 5)]
     if max(numbers) > 1000:
         raise Unreadable(f"has a box off the page: {record[0][:80]}")
@@ -167,7 +167,7 @@ def _region(record: re.Match[str]) -> Region | None:
     kind = _KINDS[name]
     if kind is None or left == right or top == bottom:
         return None
-    return Region(kind, left / 1000, top / 1000, right / 1000, bottom / 1000, _DEGREES[record[6]])
+    return PageRegion(kind, left / 1000, top / 1000, right / 1000, bottom / 1000, _DEGREES[record[6]])
 
 
 def element_of(reply: str, element: Element) -> str:

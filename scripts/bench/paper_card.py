@@ -23,7 +23,7 @@ from livek12.scripts.bench.exams import card_page, public
 from livek12.scripts.bench.exams.gold import GoldPaper, Prediction
 from livek12.scripts.bench.exams.layouts import CLOSED, DEVELOPMENT, LAYOUTS
 from livek12.scripts.bench.exams.readers import read_to, readers
-from livek12.scripts.bench.exams.scores import FIELDS, Tally, score
+from livek12.scripts.bench.exams.scores import FIELDS, PaperTally, score
 
 _BOXES: Final = frozenset({"livek12"})
 """Tools whose readers give boxes."""
@@ -42,13 +42,13 @@ def gold_of(folder: Path) -> list[GoldPaper]:
     return [GoldPaper.model_validate_json(file.read_bytes()) for file in files]
 
 
-def scored(papers: Iterable[GoldPaper], predictions: Path) -> dict[str, Tally]:
+def scored(papers: Iterable[GoldPaper], predictions: Path) -> dict[str, PaperTally]:
     """A tally a layout, scans apart; a paper without a prediction counts as one of which nothing was found.
 
     Raises:
         SystemExit: a prediction is not in its form.
     """
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, PaperTally] = {}
     for gold in papers:
         file = predictions / f"{gold.paper}.json"
         try:
@@ -58,19 +58,19 @@ def scored(papers: Iterable[GoldPaper], predictions: Path) -> dict[str, Tally]:
         except ValueError as error:
             sys.exit(f"{file}: is not a prediction ({str(error).splitlines()[0]}); see docs/exam-segmentation.md")
         layout = f"{gold.layout}, scanned" if gold.scanned else gold.layout
-        tallies.setdefault(layout, Tally()).add(score(gold, said))
+        tallies.setdefault(layout, PaperTally()).add(score(gold, said))
     return tallies
 
 
-def summed(tallies: Iterable[Tally]) -> Tally:
+def summed(tallies: Iterable[PaperTally]) -> PaperTally:
     """All together."""
-    total = Tally()
+    total = PaperTally()
     for tally in tallies:
         total.add(tally)
     return total
 
 
-def figures(tally: Tally, boxes: bool = True) -> dict[str, Any]:
+def figures(tally: PaperTally, boxes: bool = True) -> dict[str, Any]:
     """A tally as it stands in the JSON."""
     shares = {name: tally.share(name) for name in FIELDS if name not in ("extra", "hidden")}
     return {
@@ -86,7 +86,7 @@ def figures(tally: Tally, boxes: bool = True) -> dict[str, Any]:
     }
 
 
-def table(tallies: Mapping[str, Tally]) -> str:
+def table(tallies: Mapping[str, PaperTally]) -> str:
     """Scores of one tool by layout, as a Markdown table with the sum last."""
     rows = [(name, figures(tally)) for name, tally in sorted(tallies.items())]
     rows.append(("all", figures(summed(tallies.values()))))

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from livek12.scripts.bench.exams import words as say
-from livek12.scripts.bench.exams.layouts import Layout
+from livek12.scripts.bench.exams.layouts import PaperLayout
 from livek12.scripts.bench.exams.tex import code
 
 if TYPE_CHECKING:
-    from livek12.scripts.bench.exams.setting import Asked
+    from livek12.scripts.bench.exams.setting import AskedItem
 
 _IN_A_ROW = 8
 
 
-def key_code(layout: Layout, asked: Sequence[Asked], titles: Sequence[str], draw: random.Random) -> str:
+def key_code(layout: PaperLayout, asked: Sequence[AskedItem], titles: Sequence[str], draw: random.Random) -> str:
     """The key of a paper, in the form its layout has."""
     known = [one for one in asked if one.answer]
     title = f"#align(center, text(14pt, {code(say.KEY_TITLES[layout.language])}))\n"
@@ -34,7 +34,7 @@ def marked_code(answer: str) -> str:
     return code(f"【答案】{answer}")
 
 
-def sheet_code(layout: Layout, asked: Sequence[Asked]) -> str:
+def sheet_code(layout: PaperLayout, asked: Sequence[AskedItem]) -> str:
     """Bubbles to fill in, a line a question."""
     rows = []
     for one in asked:
@@ -47,11 +47,11 @@ def sheet_code(layout: Layout, asked: Sequence[Asked]) -> str:
     return f"#align(center, text(14pt, {code(say.SHEET[layout.language])}))\n\n{grid}"
 
 
-def _rows(asked: Sequence[Asked], size: int) -> list[Sequence[Asked]]:
+def _rows(asked: Sequence[AskedItem], size: int) -> list[Sequence[AskedItem]]:
     return [asked[start : start + size] for start in range(0, len(asked), size)]
 
 
-def _table(layout: Layout, asked: Sequence[Asked], _: random.Random) -> str:
+def _table(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) -> str:
     """Numbers above answers, eight in a row."""
     number, answer, _points = say.KEY_HEADS[layout.language]
     made = []
@@ -61,7 +61,7 @@ def _table(layout: Layout, asked: Sequence[Asked], _: random.Random) -> str:
     return "\n\n".join(made)
 
 
-def _points(layout: Layout, asked: Sequence[Asked], _: random.Random) -> str:
+def _points(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) -> str:
     """A row a question: number, answer, points."""
     cells = [f"strong({code(head)})" for head in say.KEY_HEADS[layout.language]]
     for one in asked:
@@ -69,14 +69,14 @@ def _points(layout: Layout, asked: Sequence[Asked], _: random.Random) -> str:
     return f"#table(columns: 3, stroke: .5pt, {', '.join(cells)})"
 
 
-def _list(layout: Layout, asked: Sequence[Asked], _: random.Random) -> str:
+def _list(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) -> str:
     """All in running lines."""
     sign = {"en": ". ", "zh": "．", "ko": ") "}[layout.language]
     pieces = "; h(1.6em, weak: true); ".join(f'box({{ "{one.number}{sign}"; {code(one.answer)} }})' for one in asked)
     return f"#{{ {pieces} }}"
 
 
-def _ranges(_: Layout, asked: Sequence[Asked], __: random.Random) -> str:
+def _ranges(_: PaperLayout, asked: Sequence[AskedItem], __: random.Random) -> str:
     """1～5 BADCA, then the blanks one a line."""
     lines = []
     choices = [one for one in asked if one.item.kind == "choice"]
@@ -88,13 +88,13 @@ def _ranges(_: Layout, asked: Sequence[Asked], __: random.Random) -> str:
     return "\n\n".join(f"#{line}" for line in lines)
 
 
-def _blocks(_: Layout, asked: Sequence[Asked], __: random.Random) -> str:
+def _blocks(_: PaperLayout, asked: Sequence[AskedItem], __: random.Random) -> str:
     """【第1题】【答案】B, with a line of explanation."""
     lines = [f"【第{one.number}题】【答案】{one.answer}　【解析】由题意直接计算可得。" for one in asked]
     return "\n\n".join(f"#{code(line)}" for line in lines)
 
 
-def _two_forms(layout: Layout, asked: Sequence[Asked], draw: random.Random) -> str:
+def _two_forms(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Random) -> str:
     """A column a form; the other form's answers are other ones."""
     cells = [f"strong({code(head)})" for head in (say.KEY_HEADS[layout.language][0], *say.FORMS[layout.language])]
     for one in asked:

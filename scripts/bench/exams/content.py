@@ -22,7 +22,7 @@ _SIGN = re.compile(r"\+\s*-")
 
 
 @dataclass(frozen=True)
-class Part:
+class ItemPart:
     """One part of a free-response question: its text, its answer and the marks it carries."""
 
     text: str
@@ -31,7 +31,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Item:
+class PaperItem:
     """One question.
 
     Attributes:
@@ -48,11 +48,11 @@ class Item:
     kind: Kind = "choice"
     options: tuple[str, ...] = ()
     answer: int | str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ItemPart, ...] = ()
     figure: str = ""
     table: tuple[tuple[str, ...], ...] = ()
 
-    def with_options(self, count: int) -> Item:
+    def with_options(self, count: int) -> PaperItem:
         """The same question with so many options, the right one among them."""
         if self.kind != "choice" or len(self.options) <= count:
             return self
@@ -67,7 +67,7 @@ class Passage:
     """A text that several questions share."""
 
     text: str
-    items: tuple[Item, ...] = field(default=())
+    items: tuple[PaperItem, ...] = field(default=())
 
 
 def filled(text: str, values: Values) -> str:
@@ -79,7 +79,7 @@ def filled(text: str, values: Values) -> str:
 def choice(
     draw: random.Random, stem: str, right: object, wrong: Sequence[object], *, figure: str = "",
     table: Sequence[Sequence[str]] = (), keep_order: bool = False,
-) -> Item:  # fmt: skip
+) -> PaperItem:  # fmt: skip
     """A question with one right option among `MOST`, shuffled (numbers in rising order with `keep_order`)."""
     others = list(dict.fromkeys(str(one) for one in wrong if str(one) != str(right)))[: MOST - 1]
     while len(others) < MOST - 1:
@@ -90,7 +90,7 @@ def choice(
     else:
         draw.shuffle(options)
     rows = tuple(tuple(row) for row in table)
-    return Item(stem, "choice", tuple(options), options.index(str(right)), figure=figure, table=rows)
+    return PaperItem(stem, "choice", tuple(options), options.index(str(right)), figure=figure, table=rows)
 
 
 def _another(right: str, taken: Sequence[str], draw: random.Random) -> str:

@@ -13,7 +13,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Region(_Strict):
+class GoldBox(_Strict):
     """A rectangle on a page."""
 
     page: int = Field(ge=1)
@@ -27,7 +27,7 @@ class Region(_Strict):
         """As a share of the page."""
         return max(0.0, self.right - self.left) * max(0.0, self.bottom - self.top)
 
-    def shared(self, other: Region) -> float:
+    def shared(self, other: GoldBox) -> float:
         """The area that two regions share; 0 on different pages."""
         if self.page != other.page:
             return 0.0
@@ -55,8 +55,8 @@ class GoldQuestion(_Strict):
     answer: list[str] = []
     points: float | None = None
     part_points: list[float] = []
-    boxes: list[Region] = []
-    figures: list[Region] = []
+    boxes: list[GoldBox] = []
+    figures: list[GoldBox] = []
 
 
 class GoldPaper(_Strict):
@@ -82,8 +82,8 @@ class PredictedQuestion(_Strict):
     options: list[LabelledOption] = []
     answer: list[str] = []
     points: float | None = None
-    boxes: list[Region] = []
-    figures: list[Region] = []
+    boxes: list[GoldBox] = []
+    figures: list[GoldBox] = []
     doubts: list[str] = []
 
 

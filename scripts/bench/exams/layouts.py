@@ -19,7 +19,7 @@ Subject = Literal["mathematics", "sciences", "both"]
 
 
 @dataclass(frozen=True)
-class Section:
+class PaperSection:
     """Questions of one kind.
 
     Attributes:
@@ -34,7 +34,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Layout:
+class PaperLayout:
     """One kind of paper.
 
     Attributes:
@@ -59,7 +59,7 @@ class Layout:
     name: str
     language: Language
     about: str
-    sections: tuple[Section, ...]
+    sections: tuple[PaperSection, ...]
     subject: Subject = "both"
     number: Numbers = "dot"
     labels: Labels = "A."
@@ -82,12 +82,12 @@ class Layout:
     parts: Literal["(a)", "(a)(i)", "（1）", "(1)"] = "(a)"
 
 
-def _choice(count: int, points: int = 0) -> Section:
-    return Section("choice", count, points)
+def _choice(count: int, points: int = 0) -> PaperSection:
+    return PaperSection("choice", count, points)
 
 
 _ENGLISH: Final = (
-    Layout(
+    PaperLayout(
         "en_ap_columns",
         "en",
         "AP-like: two columns, (A) below each other, printed count, table of keys",
@@ -98,11 +98,11 @@ _ENGLISH: Final = (
         paper="us-letter",
         key="table",
     ),
-    Layout(
+    PaperLayout(
         "en_ap_two_sections",
         "en",
         "AP-like: Section II begins at 1 again, parts with marks, key with points",
-        (_choice(8, 2), Section("free", 3)),
+        (_choice(8, 2), PaperSection("free", 3)),
         labels="(A)",
         arranged="list",
         paper="us-letter",
@@ -111,7 +111,7 @@ _ENGLISH: Final = (
         key="points",
         instructions=True,
     ),
-    Layout(
+    PaperLayout(
         "en_sat_modules",
         "en",
         "SAT-like: white-on-black numbers, two columns, two modules that both begin at 1",
@@ -125,22 +125,22 @@ _ENGLISH: Final = (
         key="table",
         apart=True,
     ),
-    Layout(
+    PaperLayout(
         "en_sat_grid",
         "en",
         "SAT-like: boxed numbers, options in a grid, blanks at the end",
-        (_choice(10), Section("blank", 4)),
+        (_choice(10), PaperSection("blank", 4)),
         number="boxed",
         labels="A)",
         arranged="two",
         paper="us-letter",
         key="table",
     ),
-    Layout(
+    PaperLayout(
         "en_alevel_structured",
         "en",
         "A-level-like: parts (a)(i) with marks in brackets, totals, lines to write on",
-        (Section("free", 5),),
+        (PaperSection("free", 5),),
         number="bare",
         marks="end",
         titled=False,
@@ -148,7 +148,7 @@ _ENGLISH: Final = (
         instructions=True,
         parts="(a)(i)",
     ),
-    Layout(
+    PaperLayout(
         "en_alevel_choice",
         "en",
         "A-level-like: bare numbers, options in a row, one mark each, list of keys",
@@ -160,28 +160,28 @@ _ENGLISH: Final = (
         titled=False,
         instructions=True,
     ),
-    Layout(
+    PaperLayout(
         "en_cells",
         "en",
         "numbers, questions and marks in table cells",
-        (_choice(6, 2), Section("free", 3)),
+        (_choice(6, 2), PaperSection("free", 3)),
         number="cell",
         marks="end",
         arranged="two",
         key="table",
     ),
-    Layout(
+    PaperLayout(
         "en_state_items",
         "en",
         "US-state-test-like: 'Question 7' above each, tables and figures, key with points",
-        (_choice(10, 1), Section("free", 2)),
+        (_choice(10, 1), PaperSection("free", 2)),
         number="question",
         arranged="list",
         paper="us-letter",
         marks="end",
         key="points",
     ),
-    Layout(
+    PaperLayout(
         "en_state_sheet",
         "en",
         "US-state-test-like: white-on-black numbers, answer sheet at the end",
@@ -193,11 +193,11 @@ _ENGLISH: Final = (
         key="list",
         apart=True,
     ),
-    Layout(
+    PaperLayout(
         "en_reading",
         "en",
         "passages in two columns that several questions share",
-        (Section("reading", 4), _choice(4), Section("reading", 3)),
+        (PaperSection("reading", 4), _choice(4), PaperSection("reading", 3)),
         subject="sciences",
         labels="A.",
         arranged="list",
@@ -205,7 +205,7 @@ _ENGLISH: Final = (
         paper="us-letter",
         key="table",
     ),
-    Layout(
+    PaperLayout(
         "en_lower_case",
         "en",
         "worksheet: lower-case options, short lines in two columns, no titles",
@@ -219,7 +219,7 @@ _ENGLISH: Final = (
         head=False,
         key="list",
     ),
-    Layout(
+    PaperLayout(
         "en_forms",
         "en",
         "two forms with one key page",
@@ -230,26 +230,26 @@ _ENGLISH: Final = (
         paper="us-letter",
         instructions=True,
     ),
-    Layout(
+    PaperLayout(
         "en_maths_font",
         "en",
         "numbers set in the maths font, formulas throughout",
-        (_choice(9), Section("blank", 4), Section("free", 2)),
+        (_choice(9), PaperSection("blank", 4), PaperSection("free", 2)),
         subject="mathematics",
         number="math",
         marks="end",
         key="points",
     ),
-    Layout(
+    PaperLayout(
         "en_hidden",
         "en",
         "text that is not visible between the questions, running heads",
-        (_choice(10, 1), Section("blank", 3, 2)),
+        (_choice(10, 1), PaperSection("blank", 3, 2)),
         hidden=True,
         arranged="two",
         key="table",
     ),
-    Layout(
+    PaperLayout(
         "en_short_columns",
         "en",
         "two columns, options two in a short line, bare numbers",
@@ -264,11 +264,11 @@ _ENGLISH: Final = (
     ),
 )
 _CHINESE: Final = (
-    Layout(
+    PaperLayout(
         "zh_gaokao",
         "zh",
         "gaokao-like: three kinds of sections with counts, ranges of keys",
-        (_choice(8, 5), Section("blank", 4, 5), Section("free", 3)),
+        (_choice(8, 5), PaperSection("blank", 4, 5), PaperSection("free", 3)),
         subject="mathematics",
         number="fullwidth",
         labels="A．",
@@ -277,11 +277,11 @@ _CHINESE: Final = (
         instructions=True,
         parts="（1）",
     ),
-    Layout(
+    PaperLayout(
         "zh_gaokao_a3",
         "zh",
         "gaokao-like: A3 across in two columns",
-        (_choice(8, 5), Section("blank", 3, 5), Section("free", 4)),
+        (_choice(8, 5), PaperSection("blank", 3, 5), PaperSection("free", 4)),
         number="fullwidth",
         labels="A．",
         paper="a3",
@@ -291,11 +291,11 @@ _CHINESE: Final = (
         key="table",
         parts="（1）",
     ),
-    Layout(
+    PaperLayout(
         "zh_sciences",
         "zh",
         "sciences with figures and tables, key as a PDF of its own",
-        (_choice(12, 4), Section("blank", 2, 4), Section("free", 2)),
+        (_choice(12, 4), PaperSection("blank", 2, 4), PaperSection("free", 2)),
         subject="sciences",
         number="fullwidth",
         labels="A．",
@@ -305,50 +305,50 @@ _CHINESE: Final = (
         instructions=True,
         parts="（1）",
     ),
-    Layout(
+    PaperLayout(
         "zh_comma",
         "zh",
         "numbers before a comma, options in a row",
-        (_choice(10, 3), Section("blank", 4, 3)),
+        (_choice(10, 3), PaperSection("blank", 4, 3)),
         number="comma",
         labels="A.",
         arranged="row",
         key="table",
     ),
-    Layout(
+    PaperLayout(
         "zh_blocks",
         "zh",
         "key in blocks 【第1题】【答案】",
-        (_choice(8, 5), Section("blank", 3, 5)),
+        (_choice(8, 5), PaperSection("blank", 3, 5)),
         subject="mathematics",
         number="dot",
         labels="A.",
         key="blocks",
     ),
-    Layout(
+    PaperLayout(
         "zh_marked",
         "zh",
         "【答案】 below each question",
-        (_choice(8, 5), Section("blank", 3, 5)),
+        (_choice(8, 5), PaperSection("blank", 3, 5)),
         number="fullwidth",
         labels="A．",
         key="marked",
     ),
-    Layout(
+    PaperLayout(
         "zh_boxed",
         "zh",
         "boxed numbers, two columns",
-        (_choice(10, 3), Section("blank", 4, 4)),
+        (_choice(10, 3), PaperSection("blank", 4, 4)),
         number="boxed",
         labels="A．",
         columns=2,
         key="table",
     ),
-    Layout(
+    PaperLayout(
         "zh_restart",
         "zh",
         "numbers begin anew with each section, key by sections",
-        (_choice(8, 3), Section("blank", 4, 4), Section("free", 2)),
+        (_choice(8, 3), PaperSection("blank", 4, 4), PaperSection("free", 2)),
         number="dot",
         labels="A.",
         restart=True,
@@ -356,20 +356,20 @@ _CHINESE: Final = (
         key="table",
         parts="（1）",
     ),
-    Layout(
+    PaperLayout(
         "zh_cells",
         "zh",
         "numbers in table cells",
-        (_choice(8, 3), Section("blank", 3, 4)),
+        (_choice(8, 3), PaperSection("blank", 3, 4)),
         number="cell",
         labels="A．",
         key="table",
     ),
-    Layout(
+    PaperLayout(
         "zh_maths_font",
         "zh",
         "numbers set in the maths font, key in ranges",
-        (_choice(8, 5), Section("blank", 4, 5), Section("free", 2)),
+        (_choice(8, 5), PaperSection("blank", 4, 5), PaperSection("free", 2)),
         subject="mathematics",
         number="math",
         labels="A．",
@@ -379,11 +379,11 @@ _CHINESE: Final = (
     ),
 )
 _KOREAN: Final = (
-    Layout(
+    PaperLayout(
         "ko_csat_maths",
         "ko",
         "CSAT-like: two columns, five options in a row, points in brackets, key with points",
-        (_choice(10, 3), Section("blank", 4, 4)),
+        (_choice(10, 3), PaperSection("blank", 4, 4)),
         subject="mathematics",
         labels="①",
         options=5,
@@ -394,7 +394,7 @@ _KOREAN: Final = (
         key="points",
         apart=True,
     ),
-    Layout(
+    PaperLayout(
         "ko_csat_science",
         "ko",
         "CSAT-like: figures and tables in two columns, heads that are not visible",
@@ -408,11 +408,11 @@ _KOREAN: Final = (
         hidden=True,
         key="table",
     ),
-    Layout(
+    PaperLayout(
         "ko_school",
         "ko",
         "school test: printed count, options below each other, list of keys",
-        (_choice(10, 4), Section("free", 2)),
+        (_choice(10, 4), PaperSection("free", 2)),
         labels="①",
         options=5,
         arranged="list",
@@ -421,7 +421,7 @@ _KOREAN: Final = (
         key="list",
         parts="(1)",
     ),
-    Layout(
+    PaperLayout(
         "ko_forms",
         "ko",
         "two forms with one key page, options in a row",

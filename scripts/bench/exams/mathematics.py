@@ -7,9 +7,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from livek12.scripts.bench.exams.content import Item, Language, Part, choice, filled
+from livek12.scripts.bench.exams.content import ItemPart, Language, PaperItem, choice, filled
 
-Template = Callable[[random.Random, Language], Item]
+Template = Callable[[random.Random, Language], PaperItem]
 Said = dict[Language, str]
 
 
@@ -20,7 +20,7 @@ def _frac(value: Fraction) -> str:
     return f"${sign}\\frac{{{abs(value.numerator)}}}{{{value.denominator}}}$"
 
 
-def linear(draw: random.Random, language: Language) -> Item:
+def linear(draw: random.Random, language: Language) -> PaperItem:
     """A linear equation."""
     a, x, b = draw.randint(2, 9), draw.randint(2, 15), draw.randint(1, 20)
     said: Said = {
@@ -32,7 +32,7 @@ def linear(draw: random.Random, language: Language) -> Item:
     return choice(draw, stem, x, [x + 1, x - 1, x + b, a + x, 2 * x], keep_order=True)
 
 
-def half(draw: random.Random, language: Language) -> Item:
+def half(draw: random.Random, language: Language) -> PaperItem:
     """A sum of fractions."""
     b, d = draw.sample([2, 3, 4, 5, 6, 7, 8, 9], 2)
     a, c = draw.randint(1, b - 1), draw.randint(1, d - 1)
@@ -47,7 +47,7 @@ def half(draw: random.Random, language: Language) -> Item:
     return choice(draw, stem, _frac(right), [_frac(one) for one in wrong])
 
 
-def radical(draw: random.Random, language: Language) -> Item:
+def radical(draw: random.Random, language: Language) -> PaperItem:
     """A product of square roots."""
     n, m = draw.choice([(2, 3), (2, 5), (3, 5), (2, 7), (3, 7), (5, 6)])
     k = draw.randint(2, 6)
@@ -61,7 +61,7 @@ def radical(draw: random.Random, language: Language) -> Item:
     return choice(draw, filled(said[language], {"k": k, "n": n, "m": m}), right, wrong)
 
 
-def cube_root(draw: random.Random, language: Language) -> Item:
+def cube_root(draw: random.Random, language: Language) -> PaperItem:
     """A cube root times a square root."""
     a, b = draw.randint(2, 5), draw.randint(2, 9)
     said: Said = {
@@ -73,7 +73,7 @@ def cube_root(draw: random.Random, language: Language) -> Item:
     return choice(draw, stem, a * b, [a * b * 2, a + b, a * a * b, a * b + 1], keep_order=True)
 
 
-def vectors(draw: random.Random, language: Language) -> Item:
+def vectors(draw: random.Random, language: Language) -> PaperItem:
     """A point that divides the side of a triangle."""
     k = draw.randint(2, 4)
     said: Said = {
@@ -96,7 +96,7 @@ def vectors(draw: random.Random, language: Language) -> Item:
     return choice(draw, filled(said[language], {"k": k}), right, wrong)
 
 
-def powers(draw: random.Random, language: Language) -> Item:
+def powers(draw: random.Random, language: Language) -> PaperItem:
     """Laws of exponents."""
     a, b, c = draw.randint(2, 5), draw.randint(2, 4), draw.randint(1, 5)
     said: Said = {
@@ -109,7 +109,7 @@ def powers(draw: random.Random, language: Language) -> Item:
     return choice(draw, filled(said[language], {"a": a, "b": b, "c": c}), f"$x^{{{right}}}$", wrong)
 
 
-def sequence(draw: random.Random, language: Language) -> Item:
+def sequence(draw: random.Random, language: Language) -> PaperItem:
     """An arithmetic sequence."""
     first, step, n = draw.randint(1, 9), draw.randint(2, 7), draw.randint(8, 20)
     said: Said = {
@@ -122,7 +122,7 @@ def sequence(draw: random.Random, language: Language) -> Item:
     return choice(draw, stem, right, [right + step, right - step, n * step, right + 1], keep_order=True)
 
 
-def trigonometry(draw: random.Random, language: Language) -> Item:
+def trigonometry(draw: random.Random, language: Language) -> PaperItem:
     """The cosine of an acute angle from its sine."""
     a, b, c = draw.choice([(3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25)])
     said: Said = {
@@ -135,7 +135,7 @@ def trigonometry(draw: random.Random, language: Language) -> Item:
     return choice(draw, stem, _frac(Fraction(b, c)), [_frac(one) for one in wrong])
 
 
-def area(draw: random.Random, language: Language) -> Item:
+def area(draw: random.Random, language: Language) -> PaperItem:
     """The area of a triangle that is drawn."""
     base, height = 2 * draw.randint(2, 9), draw.randint(3, 11)
     said: Said = {
@@ -150,7 +150,7 @@ def area(draw: random.Random, language: Language) -> Item:
     )
 
 
-def frequency(draw: random.Random, language: Language) -> Item:
+def frequency(draw: random.Random, language: Language) -> PaperItem:
     """A mean from a table."""
     counts = [draw.randint(2, 9) for _ in range(4)]
     counts[-1] += -sum(value * count for value, count in zip((1, 2, 3, 4), counts, strict=True)) % 2
@@ -175,7 +175,7 @@ CHOICES: Final[tuple[Template, ...]] = (
 )  # fmt: skip
 
 
-def modulus(draw: random.Random, language: Language) -> Item:
+def modulus(draw: random.Random, language: Language) -> PaperItem:
     """The length of a vector."""
     a, b = draw.sample(range(1, 8), 2)
     said: Said = {
@@ -183,10 +183,10 @@ def modulus(draw: random.Random, language: Language) -> Item:
         "zh": "已知向量 $\\vec{a}=(<a>,<b>)$，则 $|\\vec{a}|=$____．",
         "ko": "벡터 $\\vec{a}=(<a>,<b>)$에 대하여 $|\\vec{a}|$의 값을 구하시오.",
     }
-    return Item(filled(said[language], {"a": a, "b": b}), "blank", answer=f"$\\sqrt{{{a * a + b * b}}}$")
+    return PaperItem(filled(said[language], {"a": a, "b": b}), "blank", answer=f"$\\sqrt{{{a * a + b * b}}}$")
 
 
-def probability(draw: random.Random, language: Language) -> Item:
+def probability(draw: random.Random, language: Language) -> PaperItem:
     """A ball from a bag."""
     red, blue = draw.randint(2, 8), draw.randint(2, 8)
     said: Said = {
@@ -195,10 +195,10 @@ def probability(draw: random.Random, language: Language) -> Item:
         "zh": "袋中有 <r> 个红球和 <b> 个蓝球，从中任取一个，取到红球的概率为____．",
         "ko": "주머니에 빨간 공 <r>개와 파란 공 <b>개가 있다. 한 개를 꺼낼 때, 빨간 공일 확률을 구하시오.",
     }
-    return Item(filled(said[language], {"r": red, "b": blue}), "blank", answer=_frac(Fraction(red, red + blue)))
+    return PaperItem(filled(said[language], {"r": red, "b": blue}), "blank", answer=_frac(Fraction(red, red + blue)))
 
 
-def derivative(draw: random.Random, language: Language) -> Item:
+def derivative(draw: random.Random, language: Language) -> PaperItem:
     """The slope of a curve at a point."""
     a, b, x = draw.randint(2, 6), draw.randint(1, 9), draw.randint(1, 4)
     said: Said = {
@@ -206,10 +206,10 @@ def derivative(draw: random.Random, language: Language) -> Item:
         "zh": "曲线 $y=<a>x^{2}-<b>x$ 在 $x=<x>$ 处的切线斜率为____．",
         "ko": "곡선 $y=<a>x^{2}-<b>x$ 위의 $x=<x>$인 점에서의 접선의 기울기를 구하시오.",
     }
-    return Item(filled(said[language], {"a": a, "b": b, "x": x}), "blank", answer=f"{2 * a * x - b}")
+    return PaperItem(filled(said[language], {"a": a, "b": b, "x": x}), "blank", answer=f"{2 * a * x - b}")
 
 
-def logarithm(draw: random.Random, language: Language) -> Item:
+def logarithm(draw: random.Random, language: Language) -> PaperItem:
     """A logarithm that is a whole number."""
     base, power = draw.choice([2, 3, 5]), draw.randint(2, 5)
     said: Said = {
@@ -217,17 +217,17 @@ def logarithm(draw: random.Random, language: Language) -> Item:
         "zh": "$\\log_{<b>}<p>=$____．",
         "ko": "$\\log_{<b>}<p>$의 값을 구하시오.",
     }
-    return Item(filled(said[language], {"b": base, "p": base**power}), "blank", answer=str(power))
+    return PaperItem(filled(said[language], {"b": base, "p": base**power}), "blank", answer=str(power))
 
 
 BLANKS: Final[tuple[Template, ...]] = (modulus, probability, derivative, logarithm)
 
 
-def parabola(draw: random.Random, language: Language) -> Item:
+def parabola(draw: random.Random, language: Language) -> PaperItem:
     """A parabola: zeros, vertex, area."""
     p, q = sorted(draw.sample(range(1, 9), 2))
     said: Said = {
-        "en": "The curve $C$ has the equation $y=x^{2}-<s>x+<t>$. Part of it is shown in the figure.",
+        "en": "The curve $C$ has the equation $y=x^{2}-<s>x+<t>$. ItemPart of it is shown in the figure.",
         "zh": "已知抛物线 $C$：$y=x^{2}-<s>x+<t>$，其部分图象如图所示．",
         "ko": "그림과 같이 곡선 $C$의 방정식이 $y=x^{2}-<s>x+<t>$이다.",
     }
@@ -247,19 +247,19 @@ def parabola(draw: random.Random, language: Language) -> Item:
         "ko": "$C$와 $x$축으로 둘러싸인 부분의 넓이를 구하시오.",
     }
     values = {"s": p + q, "t": p * q, "d": (q - p) ** 2}
-    return Item(
+    return PaperItem(
         filled(said[language], values),
         "free",
         parts=(
-            Part(one[language], f"({p}, 0), ({q}, 0)", 2),
-            Part(filled(two[language], values), "", 3),
-            Part(three[language], _frac(Fraction((q - p) ** 3, 6)), 4),
+            ItemPart(one[language], f"({p}, 0), ({q}, 0)", 2),
+            ItemPart(filled(two[language], values), "", 3),
+            ItemPart(three[language], _frac(Fraction((q - p) ** 3, 6)), 4),
         ),
         figure="curve",
     )
 
 
-def solid(draw: random.Random, language: Language) -> Item:
+def solid(draw: random.Random, language: Language) -> PaperItem:
     """A right prism: length, volume."""
     a, b, h = draw.randint(2, 6), draw.randint(2, 6), draw.randint(3, 9)
     said: Said = {
@@ -270,17 +270,17 @@ def solid(draw: random.Random, language: Language) -> Item:
     }
     one: Said = {"en": "Find the length of $BC$.", "zh": "求 $BC$ 的长；", "ko": "$BC$의 길이를 구하시오."}
     two: Said = {"en": "Find the volume of the prism.", "zh": "求该三棱柱的体积．", "ko": "부피를 구하시오."}
-    return Item(
+    return PaperItem(
         filled(said[language], {"a": a, "b": b, "h": h}),
         "free",
         parts=(
-            Part(one[language], f"$\\sqrt{{{a * a + b * b}}}$", 3),
-            Part(two[language], _frac(Fraction(a * b * h, 2)), 4),
+            ItemPart(one[language], f"$\\sqrt{{{a * a + b * b}}}$", 3),
+            ItemPart(two[language], _frac(Fraction(a * b * h, 2)), 4),
         ),
     )
 
 
-def growth(draw: random.Random, language: Language) -> Item:
+def growth(draw: random.Random, language: Language) -> PaperItem:
     """A population that grows by a fixed share, with a table."""
     start, rate = 100 * draw.randint(2, 9), draw.choice([10, 20, 50])
     said: Said = {
@@ -306,13 +306,13 @@ def growth(draw: random.Random, language: Language) -> Item:
         "ko": "$n$이 클 때 이 모형이 맞지 않는 까닭을 한 가지 쓰시오.",
     }
     values = {"s": start, "r": rate}
-    return Item(
+    return PaperItem(
         filled(said[language], values),
         "free",
         parts=(
-            Part(one[language], str(start * (100 + rate) // 100), 1),
-            Part(two[language], f"${start}\\times{1 + rate / 100:g}^{{n}}$", 2),
-            Part(three[language], "", 1),
+            ItemPart(one[language], str(start * (100 + rate) // 100), 1),
+            ItemPart(two[language], f"${start}\\times{1 + rate / 100:g}^{{n}}$", 2),
+            ItemPart(three[language], "", 1),
         ),
         table=((head[language], "0", "1", "2"), (number[language], str(start), "", "")),
     )

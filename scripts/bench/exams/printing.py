@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, LabelledOption, Region
-from livek12.scripts.bench.exams.layouts import Layout
-from livek12.scripts.bench.exams.setting import Asked, source_of
+from livek12.scripts.bench.exams.gold import GoldBox, GoldPaper, GoldQuestion, LabelledOption
+from livek12.scripts.bench.exams.layouts import PaperLayout
+from livek12.scripts.bench.exams.setting import AskedItem, source_of
 
 _DPI: Final = 100
 _SCAN_DPI: Final = 150
@@ -25,7 +25,7 @@ _OVER: Final = 2.0
 """Points by which a tall formula may stand out of its line; lines of two questions are further apart."""
 
 
-def printed(layout: Layout, seed: int) -> tuple[bytes, bytes | None, GoldPaper]:
+def printed(layout: PaperLayout, seed: int) -> tuple[bytes, bytes | None, GoldPaper]:
     """The PDF of a paper, that of its key, and its gold."""
     import typst
 
@@ -78,13 +78,13 @@ def scanned(pdf: bytes, gold: GoldPaper) -> tuple[bytes, GoldPaper]:
     )
 
 
-def _turned(box: Region, degrees: float, width: int, height: int) -> Region:
+def _turned(box: GoldBox, degrees: float, width: int, height: int) -> GoldBox:
     """The upright box around a box that was turned about the middle of the page, counter-clockwise."""
     angle = math.radians(degrees)
     corners = [((x - 0.5) * width, (y - 0.5) * height) for x in (box.left, box.right) for y in (box.top, box.bottom)]
     xs = [x * math.cos(angle) + y * math.sin(angle) for x, y in corners]
     ys = [-x * math.sin(angle) + y * math.cos(angle) for x, y in corners]
-    return Region(
+    return GoldBox(
         page=box.page,
         left=min(xs) / width + 0.5,
         right=max(xs) / width + 0.5,
@@ -119,8 +119,8 @@ def _points(length: str) -> float:
 
 
 def _question(
-    asked: Asked,
-    layout: Layout,
+    asked: AskedItem,
+    layout: PaperLayout,
     marks: Mapping[tuple[str, str], Sequence[tuple[int, float, float, float, float]]],
     pages: Sequence[Any],
 ) -> GoldQuestion:
@@ -146,7 +146,7 @@ def _question(
     )
 
 
-def _says_points(layout: Layout, asked: Asked) -> bool:
+def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
     """Whether the paper prints the points of a question: with it, in its section's title, or in the key."""
     if asked.points is None:
         return False
@@ -159,8 +159,8 @@ def _says_points(layout: Layout, asked: Asked) -> bool:
 
 
 def _joined(
-    places: Sequence[tuple[int, float, float, float, float]], layout: Layout, pages: Sequence[Any]
-) -> list[Region]:
+    places: Sequence[tuple[int, float, float, float, float]], layout: PaperLayout, pages: Sequence[Any]
+) -> list[GoldBox]:
     """One box a column and page."""
     groups: dict[tuple[int, int], list[tuple[int, float, float, float, float]]] = defaultdict(list)
     for place in places:
@@ -182,7 +182,7 @@ def _joined(
     ]
 
 
-def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) -> Region:
+def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) -> GoldBox:
     """The ink within a place, as a share of the page; the place itself where there is none."""
     page, *corners = place
     picture = pages[page - 1]
@@ -190,7 +190,7 @@ def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) ->
     left, top, right, bottom = (max(0, round(value * _DPI / 72)) for value in corners)
     crop = picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
     inner = crop.point(lambda value: 255 if value < _INK else 0).getbbox() or (0, 0, crop.width, crop.height)
-    return Region(
+    return GoldBox(
         page=page,
         left=round((left + inner[0]) / picture.width, 5),
         top=round((top + inner[1]) / picture.height, 5),

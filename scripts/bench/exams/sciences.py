@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable
 from typing import Final
 
-from livek12.scripts.bench.exams.content import Item, Language, Part, Passage, choice, filled
+from livek12.scripts.bench.exams.content import ItemPart, Language, PaperItem, Passage, choice, filled
 
-Template = Callable[[random.Random, Language], Item]
+Template = Callable[[random.Random, Language], PaperItem]
 Said = dict[Language, str]
 _NAMES: Final[dict[Language, tuple[str, ...]]] = {
     "en": ("Mara", "Tobias", "Ines", "Kofi", "Leila", "Anton"),
@@ -17,7 +17,7 @@ _NAMES: Final[dict[Language, tuple[str, ...]]] = {
 }
 
 
-def speed(draw: random.Random, language: Language) -> Item:
+def speed(draw: random.Random, language: Language) -> PaperItem:
     """A constant speed."""
     v, t = draw.randint(3, 18), draw.randint(4, 15)
     said: Said = {
@@ -30,7 +30,7 @@ def speed(draw: random.Random, language: Language) -> Item:
     return choice(draw, stem, f"{v} m/s", [f"{one} m/s" for one in wrong])
 
 
-def circuit(draw: random.Random, language: Language) -> Item:
+def circuit(draw: random.Random, language: Language) -> PaperItem:
     """Two resistors in series."""
     a, b, i = draw.randint(2, 12), draw.randint(2, 12), draw.randint(1, 4)
     said: Said = {
@@ -45,7 +45,7 @@ def circuit(draw: random.Random, language: Language) -> Item:
     return choice(draw, filled(said[language], {"a": a, "b": b, "i": i}), f"{right} V", wrong, figure="circuit")
 
 
-def kinetic(draw: random.Random, language: Language) -> Item:
+def kinetic(draw: random.Random, language: Language) -> PaperItem:
     """How kinetic energy grows with speed."""
     k = draw.randint(2, 5)
     said: Said = {
@@ -58,7 +58,7 @@ def kinetic(draw: random.Random, language: Language) -> Item:
     return choice(draw, filled(said[language], {"k": k}), f"{k * k}{unit[language]}", wrong)
 
 
-def equation(draw: random.Random, language: Language) -> Item:
+def equation(draw: random.Random, language: Language) -> PaperItem:
     """A balanced equation."""
     said: Said = {
         "en": "Which equation is balanced?",
@@ -95,7 +95,7 @@ def equation(draw: random.Random, language: Language) -> Item:
     return choice(draw, said[language], right, wrong)
 
 
-def pond(draw: random.Random, language: Language) -> Item:
+def pond(draw: random.Random, language: Language) -> PaperItem:
     """A food chain."""
     said: Said = {
         "en": "Algae are eaten by water fleas, water fleas by roach and roach by pike. All pike are removed from the "
@@ -119,7 +119,7 @@ def pond(draw: random.Random, language: Language) -> Item:
     return choice(draw, said[language], right, [*wrong, more[language]])
 
 
-def chart(draw: random.Random, language: Language) -> Item:
+def chart(draw: random.Random, language: Language) -> PaperItem:
     """What a bar chart shows."""
     days = draw.randint(4, 9)
     said: Said = {
@@ -151,7 +151,7 @@ def chart(draw: random.Random, language: Language) -> Item:
     return choice(draw, filled(said[language], {"n": days}), right, wrong, figure="bars")
 
 
-def cooling(draw: random.Random, language: Language) -> Item:
+def cooling(draw: random.Random, language: Language) -> PaperItem:
     """A table of temperatures."""
     warm, step = draw.randint(60, 90), draw.randint(3, 8)
     values = [warm - step * one for one in range(4)]
@@ -174,7 +174,7 @@ def cooling(draw: random.Random, language: Language) -> Item:
 CHOICES: Final[tuple[Template, ...]] = (speed, circuit, kinetic, equation, pond, chart, cooling)
 
 
-def density(draw: random.Random, language: Language) -> Item:
+def density(draw: random.Random, language: Language) -> PaperItem:
     """A density as a number."""
     volume, rho = draw.randint(5, 20), draw.randint(2, 9)
     said: Said = {
@@ -182,10 +182,10 @@ def density(draw: random.Random, language: Language) -> Item:
         "zh": "一块质量为 <m> g 的石块排开 <v> cm³ 的水，其密度为____g/cm³。",
         "ko": "질량이 <m> g인 돌이 물 <v> cm³를 밀어낸다. 밀도(g/cm³)를 구하시오.",
     }
-    return Item(filled(said[language], {"m": volume * rho, "v": volume}), "blank", answer=str(rho))
+    return PaperItem(filled(said[language], {"m": volume * rho, "v": volume}), "blank", answer=str(rho))
 
 
-def organ(draw: random.Random, language: Language) -> Item:
+def organ(draw: random.Random, language: Language) -> PaperItem:
     """A word to fill in."""
     sets: dict[Language, tuple[tuple[str, str], ...]] = {
         "en": (
@@ -199,13 +199,13 @@ def organ(draw: random.Random, language: Language) -> Item:
         ),
     }
     stem, answer = draw.choice(sets[language])
-    return Item(stem, "blank", answer=answer)
+    return PaperItem(stem, "blank", answer=answer)
 
 
 BLANKS: Final[tuple[Template, ...]] = (density, organ)
 
 
-def pendulum(draw: random.Random, language: Language) -> Item:
+def pendulum(draw: random.Random, language: Language) -> PaperItem:
     """An experiment."""
     length, n = draw.randint(40, 95), draw.choice([10, 20])
     said: Said = {
@@ -234,11 +234,11 @@ def pendulum(draw: random.Random, language: Language) -> Item:
     values = {"who": draw.choice(_NAMES[language]), "l": length, "n": n}
     texts = [filled(text, values) for text in parts[language]]
     points = [draw.randint(1, 2), 2, 3]
-    made = tuple(Part(text, "", point) for text, point in zip(texts, points, strict=True))
-    return Item(filled(said[language], values), "free", parts=made, figure="pendulum")
+    made = tuple(ItemPart(text, "", point) for text, point in zip(texts, points, strict=True))
+    return PaperItem(filled(said[language], values), "free", parts=made, figure="pendulum")
 
 
-def solution(draw: random.Random, language: Language) -> Item:
+def solution(draw: random.Random, language: Language) -> PaperItem:
     """A salt solution, with a table to read."""
     rows = [(20 * step, 30 + 3 * step + draw.randint(0, 2)) for step in range(4)]
     head: dict[Language, tuple[str, str]] = {
@@ -259,9 +259,9 @@ def solution(draw: random.Random, language: Language) -> Item:
         "zh": ("描述溶解度随温度变化的规律。", "计算 40 ℃ 时 200 g 水中最多能溶解该盐的质量。"),
         "ko": ("온도에 따른 용해도의 변화를 설명하시오.", "40 ℃의 물 200 g에 녹을 수 있는 질량을 구하시오."),
     }
-    made = (Part(parts[language][0], "", 2), Part(parts[language][1], f"{2 * rows[2][1]} g", 3))
+    made = (ItemPart(parts[language][0], "", 2), ItemPart(parts[language][1], f"{2 * rows[2][1]} g", 3))
     cells = ((head[language][0], *(str(row[0]) for row in rows)), (head[language][1], *(str(row[1]) for row in rows)))
-    return Item(said[language], "free", parts=made, table=cells)
+    return PaperItem(said[language], "free", parts=made, table=cells)
 
 
 FREE: Final[tuple[Template, ...]] = (pendulum, solution)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from livek12.scripts.bench.exams.canonical import bare, canonical, edit_distance, formulas
-from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, PredictedQuestion, Prediction, Region
+from livek12.scripts.bench.exams.gold import GoldBox, GoldPaper, GoldQuestion, PredictedQuestion, Prediction
 
 FOUND: Final = 0.5
 """Similarity below which a question of the right number is another one."""
@@ -34,7 +34,7 @@ _CIRCLED: Final = {chr(0x2460 + index): str(index + 1) for index in range(20)}
 
 
 @dataclass
-class Tally:
+class PaperTally:
     """What was right, of how many, over any number of papers.
 
     Attributes:
@@ -63,7 +63,7 @@ class Tally:
         """Of a field, 0 to 1; None where no question has it."""
         return self.right[name] / self.of[name] if self.of[name] else None
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: PaperTally) -> None:
         """Counts another tally in."""
         for mine, theirs in ((self.right, other.right), (self.of, other.of), (self.silent, other.silent)):
             for name, many in theirs.items():
@@ -78,9 +78,9 @@ class Tally:
         self.papers += other.papers
 
 
-def score(gold: GoldPaper, said: Prediction) -> Tally:
+def score(gold: GoldPaper, said: Prediction) -> PaperTally:
     """Holds a prediction against its gold."""
-    tally = Tally(papers=1, questions=len(gold.questions))
+    tally = PaperTally(papers=1, questions=len(gold.questions))
     pairs, extra = _aligned(gold.questions, said.questions)
     boxed = any(question.boxes for question in said.questions)
     tally.boxed = len(gold.questions) if boxed else 0
@@ -105,7 +105,7 @@ def score(gold: GoldPaper, said: Prediction) -> Tally:
 
 
 def _held(
-    gold: GoldQuestion, found: PredictedQuestion | None, similarity: float, hidden: Sequence[str], tally: Tally
+    gold: GoldQuestion, found: PredictedQuestion | None, similarity: float, hidden: Sequence[str], tally: PaperTally
 ) -> list[str]:
     """Counts the fields of a question; the names of those that are wrong."""
     checks: dict[str, bool] = {"found": found is not None}
@@ -208,7 +208,7 @@ def _whole(question: GoldQuestion | PredictedQuestion, limit: int = 10**9) -> st
     return "\n".join([question.text[:limit], *options])
 
 
-def union_overlap(ours: Iterable[Region], theirs: Iterable[Region]) -> float:
+def union_overlap(ours: Iterable[GoldBox], theirs: Iterable[GoldBox]) -> float:
     """Intersection over union of two sets of boxes, of which those of one set lie apart."""
     one, other = list(ours), list(theirs)[:200]
     shared = sum(a.shared(b) for a in one for b in other)

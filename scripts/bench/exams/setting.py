@@ -14,9 +14,9 @@ from typing import Final
 from livek12.scripts.bench.exams import mathematics, sciences
 from livek12.scripts.bench.exams import words as say
 from livek12.scripts.bench.exams.answering import key_code, marked_code, sheet_code
-from livek12.scripts.bench.exams.content import Item, Passage
+from livek12.scripts.bench.exams.content import PaperItem, Passage
 from livek12.scripts.bench.exams.drawings import DRAWINGS
-from livek12.scripts.bench.exams.layouts import Labels, Layout, Section
+from livek12.scripts.bench.exams.layouts import Labels, PaperLayout, PaperSection
 from livek12.scripts.bench.exams.mathematics import Template
 from livek12.scripts.bench.exams.tex import code
 
@@ -33,13 +33,13 @@ _WIDE: Final = 2
 
 
 @dataclass
-class Asked:
+class AskedItem:
     """A question of the paper."""
 
     mark: str
     number: str
     section: str
-    item: Item
+    item: PaperItem
     labels: tuple[str, ...]
     parts: tuple[str, ...] = ()
     points: float | None = None
@@ -54,17 +54,17 @@ class Asked:
 
 
 @dataclass
-class Source:
+class PaperSource:
     """A paper before it is set: typst code of paper and key (None: no PDF of its own), and its questions."""
 
     paper: str
     key: str | None
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[AskedItem] = field(default_factory=list)
     count_printed: int | None = None
     hidden: list[str] = field(default_factory=list)
 
 
-def source_of(layout: Layout, seed: int) -> Source:
+def source_of(layout: PaperLayout, seed: int) -> PaperSource:
     """The paper of a layout and a seed."""
     draw = random.Random(f"{layout.name}:{seed}")
     writer = _Writer(layout, draw)
@@ -79,10 +79,10 @@ def source_of(layout: Layout, seed: int) -> Source:
         paper += f"\n#pagebreak()\n{key}"
     assert shown == len(writer.asked)
     counted = shown if layout.counts and layout.titled else None
-    return Source(paper, f"{setup}\n{key}" if key and layout.apart else None, writer.asked, counted, writer.hidden)
+    return PaperSource(paper, f"{setup}\n{key}" if key and layout.apart else None, writer.asked, counted, writer.hidden)
 
 
-def _setup(layout: Layout, draw: random.Random) -> str:
+def _setup(layout: PaperLayout, draw: random.Random) -> str:
     own = draw.choice(_FONTS[layout.language])
     fonts = f'"{own}"' if layout.language == "en" else f'"Libertinus Serif", "{own}"'
     size = draw.choice((9.5, 10, 10.5, 11)) - (0.5 if layout.columns == 2 and layout.paper != "a3" else 0)
@@ -109,10 +109,10 @@ def _setup(layout: Layout, draw: random.Random) -> str:
 class _Writer:
     """Writes a paper's body and keeps its questions."""
 
-    def __init__(self, layout: Layout, draw: random.Random) -> None:
+    def __init__(self, layout: PaperLayout, draw: random.Random) -> None:
         self.layout = layout
         self.draw = draw
-        self.asked: list[Asked] = []
+        self.asked: list[AskedItem] = []
         self.titles: list[str] = []
         self.hidden: list[str] = []
         self._used: set[str] = set()
@@ -144,7 +144,7 @@ class _Writer:
             yield from self._section(section, number)
             number += section.count
 
-    def _section(self, section: Section, number: int) -> Iterator[str]:
+    def _section(self, section: PaperSection, number: int) -> Iterator[str]:
         made: list[str] = []
         for item, passage in self._items(section, number):
             if passage.startswith("#"):
@@ -158,12 +158,12 @@ class _Writer:
         else:
             yield from made
 
-    def _items(self, section: Section, number: int) -> Iterator[tuple[Item, str]]:
+    def _items(self, section: PaperSection, number: int) -> Iterator[tuple[PaperItem, str]]:
         """The items of a section, each with its passage; the code of a passage before them (it starts with #)."""
         if section.kind == "reading":
             passage = sciences.reading(self.draw, self.layout.language, section.count)
             direction, code_ = self._passage_code(passage, number + 1)
-            yield Item(""), code_
+            yield PaperItem(""), code_
             for item in passage.items:
                 yield item.with_options(self.layout.options), f"{direction}\n{passage.text}"
             return
@@ -181,7 +181,7 @@ class _Writer:
         self._passages += 1
         return said, f'#emph({code(said)})\n\n#piece("p{self._passages}", "passage", {code(passage.text)})\n'
 
-    def _drawn(self, kind: str) -> Item:
+    def _drawn(self, kind: str) -> PaperItem:
         """An item that the paper does not have yet."""
         sets = {"choice": "CHOICES", "blank": "BLANKS", "free": "FREE"}[kind]
         rooms = {"mathematics": (mathematics,), "sciences": (sciences,), "both": (mathematics, sciences)}
@@ -189,19 +189,19 @@ class _Writer:
         for _ in range(200):
             bag = self._bags.setdefault(sets, [])
             bag[:] = bag or self.draw.sample(templates, len(templates))
-            item: Item = bag.pop()(self.draw, self.layout.language)
+            item: PaperItem = bag.pop()(self.draw, self.layout.language)
             said = item.stem + "".join(item.options)
             if said not in self._used and (kind == "choice" or item.stem not in self._used):
                 self._used |= {said, item.stem}
                 return item
         raise ValueError(f"{self.layout.name}: too few templates for so many questions of kind {kind}")
 
-    def _question(self, item: Item, number: int, section: Section, passage: str) -> str:
+    def _question(self, item: PaperItem, number: int, section: PaperSection, passage: str) -> str:
         layout = self.layout
         points = section.points or sum(part.points for part in item.parts) or None
         said = points if section.points or layout.marks else None
         labels = tuple(_bare_label(layout.labels, i) for i in range(len(item.options)))
-        asked = Asked(
+        asked = AskedItem(
             f"q{len(self.asked)}", str(number), self.titles[-1] if self.titles else "", item, labels,
             tuple(self._part_labels(len(item.parts))), said, passage,
         )  # fmt: skip
@@ -227,14 +227,14 @@ class _Writer:
             else:
                 yield f"({_LETTERS[index - (style == '(a)(i)' and count > 2)].lower()})"
 
-    def _cell(self, asked: Asked) -> str:
+    def _cell(self, asked: AskedItem) -> str:
         """A question as a row of a table: number, text, points."""
         inner = "; parbreak(); ".join(self._pieces(asked))
         number = f'piece("{asked.mark}", "number", "{asked.number}")'
         marks = f"{asked.points:g}" if asked.points else ""
         return f'{number}, {{ {inner} }}, "{marks}"'
 
-    def _pieces(self, asked: Asked) -> Iterator[str]:
+    def _pieces(self, asked: AskedItem) -> Iterator[str]:
         """Code of the pieces of a question, one after the other."""
         item, mark = asked.item, asked.mark
         yield f'piece("{mark}", "text", {self._stem(asked)})'
@@ -258,7 +258,7 @@ class _Writer:
     def _end_marks(self, points: float) -> str:
         return f'"[{points:g}]"'
 
-    def _stem(self, asked: Asked) -> str:
+    def _stem(self, asked: AskedItem) -> str:
         layout, n = self.layout, asked.number
         body = code(asked.item.stem)
         if asked.points and layout.marks == "start" and asked.item.kind == "free":
@@ -285,7 +285,7 @@ class _Writer:
         sign = {"fullwidth": "．", "comma": "，", "paren": ") "}[layout.number]
         return f'{{ "{n}{sign}"; {body} }}'
 
-    def _options(self, asked: Asked) -> str:
+    def _options(self, asked: AskedItem) -> str:
         made = []
         for index, text in enumerate(asked.item.options):
             label = _printed_label(self.layout.labels, index)
