@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from livek12.scripts.bench.exams import words as say
+from livek12.scripts.bench.exams.content import AskedItem
 from livek12.scripts.bench.exams.layouts import PaperLayout
 from livek12.scripts.bench.exams.tex import code
-
-if TYPE_CHECKING:
-    from livek12.scripts.bench.exams.setting import AskedItem
 
 _IN_A_ROW = 8
 

@@ -70,6 +70,27 @@ class Passage:
     items: tuple[PaperItem, ...] = field(default=())
 
 
+@dataclass
+class AskedItem:
+    """A question of the paper."""
+
+    mark: str
+    number: str
+    section: str
+    item: PaperItem
+    labels: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    points: float | None = None
+    passage: str = ""
+
+    @property
+    def answer(self) -> str:
+        """As a key prints it: the option's label or the value; "" where it prints none."""
+        if self.item.kind == "choice":
+            return self.labels[int(self.item.answer)]
+        return str(self.item.answer) if self.item.kind == "blank" else ""
+
+
 def filled(text: str, values: Values) -> str:
     """A sentence with its values, `+ -3` written `- 3`."""
     said = _PLACE.sub(lambda found: str(values[found[1]]) if found[1] in values else found[0], text)

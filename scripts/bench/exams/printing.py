@@ -13,9 +13,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from livek12.scripts.bench.exams.content import AskedItem
 from livek12.scripts.bench.exams.gold import GoldBox, GoldPaper, GoldQuestion, LabelledOption
 from livek12.scripts.bench.exams.layouts import PaperLayout
-from livek12.scripts.bench.exams.setting import AskedItem, source_of
+from livek12.scripts.bench.exams.setting import source_of
 
 _DPI: Final = 100
 _SCAN_DPI: Final = 150

@@ -14,7 +14,7 @@ from typing import Final
 from livek12.scripts.bench.exams import mathematics, sciences
 from livek12.scripts.bench.exams import words as say
 from livek12.scripts.bench.exams.answering import key_code, marked_code, sheet_code
-from livek12.scripts.bench.exams.content import PaperItem, Passage
+from livek12.scripts.bench.exams.content import AskedItem, PaperItem, Passage
 from livek12.scripts.bench.exams.drawings import DRAWINGS
 from livek12.scripts.bench.exams.layouts import Labels, PaperLayout, PaperSection
 from livek12.scripts.bench.exams.mathematics import Template
@@ -30,27 +30,6 @@ _CIRCLED: Final = "①②③④⑤"
 _ROMAN: Final = ("i", "ii", "iii", "iv", "v")
 _WIDE: Final = 2
 """A CJK letter is so many times as wide as a Latin one."""
-
-
-@dataclass
-class AskedItem:
-    """A question of the paper."""
-
-    mark: str
-    number: str
-    section: str
-    item: PaperItem
-    labels: tuple[str, ...]
-    parts: tuple[str, ...] = ()
-    points: float | None = None
-    passage: str = ""
-
-    @property
-    def answer(self) -> str:
-        """As a key prints it: the option's label or the value; "" where it prints none."""
-        if self.item.kind == "choice":
-            return self.labels[int(self.item.answer)]
-        return str(self.item.answer) if self.item.kind == "blank" else ""
 
 
 @dataclass
