@@ -21,8 +21,8 @@ _HEAD: Final = """\
 # How well are papers read that nobody prepared?
 
 Papers of {layouts} layouts, made by a seed with their gold ([how](exam-segmentation.md)), read by `livek12 ingest` and
-by other tools. Seeds {open} were there when rules were written; of seeds {closed} nobody looked at a paper, and their
-figures are those that count. Everything on this page is written by
+by other tools. Of each layout {open} stood open when rules were written; at {closed} nobody looked,
+and those are the figures that count. Everything on this page is written by
 
 ```
 python scripts/bench/paper_card.py --work WORK --out docs [--tool NAME=PLACE]… [--shared DATA]
@@ -32,7 +32,8 @@ Questions are *found* by number and text. *Text* is the mean similarity (1 less 
 question that was not found). *Formulas, options, keys, points* and *figures* are the share that is right; *IoU* is the
 mean overlap of a question's boxes with the ink of the question (ours are as wide as their column on purpose, so 1 is
 out of reach). A **silent error** is something wrong without a doubt at that question and without a line that says that
-the number is missing or the paper unreadable; *clean* is the share of questions without one. Tools that give text alone
+the number is missing or the paper unreadable; *clean* is the share of questions without one. A paper that is refused
+in so many words is clean and of no use: read both columns. Tools that give text alone
 are cut into questions by one simple rule, the same for all of them, and can doubt nothing.
 """
 
