@@ -41,7 +41,8 @@ are cut into questions by one simple rule, the same for all of them, and can dou
 def page(card: Json) -> str:
     """The page."""
     seeds = {
-        kind: f"{some[0]} to {some[-1]}" if len(some) > 1 else str(some[0]) for kind, some in card["seeds"].items()
+        kind: f"seeds {some[0]} to {some[-1]}" if len(some) > 1 else f"seed {some[0]}"
+        for kind, some in card["seeds"].items()
     }
     pieces = [_HEAD.format(layouts=len(card["layouts"]), **seeds)]
     pieces.append("## All tools\n")

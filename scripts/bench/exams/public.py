@@ -1,7 +1,7 @@
 """Gold of public papers in our format, from the shared data; figures may be published, the papers may not.
 
-Contract: each entry is a PDF and its gold. The 2026 gaokao paper has texts, options and points; the Korean mathematics
-papers of November 2022 have boxes and points, and no text.
+Contract: each entry is a PDF and its gold. The 2026 gaokao paper has texts and options; the Korean mathematics paper
+of November 2022 has boxes alone.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ def _reviewed(row: dict[str, Any]) -> GoldQuestion:
             LabelledOption(label=place[1], text=content[place.end() : end].strip())
             for place, end in zip(places, ends, strict=False)
         ],
-        points=row["score"],
     )
 
 

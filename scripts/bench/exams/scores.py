@@ -41,7 +41,7 @@ class PaperTally:
         right, of: by field, questions (of `formulas`: formulas) that are right and that have the field.
         similarity: sum over the gold questions of the similarity of their text, 0 for one that was not found.
         overlap: sum over the gold questions of the intersection over union of their boxes.
-        boxed: gold questions of papers of which the tool gave any box.
+        boxed: gold questions that have boxes.
         silent: by field, how often it is wrong without a word.
         doubted: by field, how often it is wrong and doubted.
         clean: gold questions without a silent error.
@@ -82,8 +82,7 @@ def score(gold: GoldPaper, said: Prediction) -> PaperTally:
     """Holds a prediction against its gold."""
     tally = PaperTally(papers=1, questions=len(gold.questions))
     pairs, extra = _aligned(gold.questions, said.questions)
-    boxed = any(question.boxes for question in said.questions)
-    tally.boxed = len(gold.questions) if boxed else 0
+    tally.boxed = sum(bool(question.boxes) for question in gold.questions)
     missing = {_number(one) for one in said.missing}
     for question, found, similarity in pairs:
         wrong = _held(question, found, similarity, gold.hidden, tally)
