@@ -5,11 +5,13 @@ from pathlib import Path
 from setuptools import setup
 
 ROOMS = ("core", "engines", "judges", "tasks", "evaluation", "report", "dataset_builders", "hub_cards", "scripts")
-NOT_SHIPPED = ("livek12.scripts.bench",)
+NOT_SHIPPED = "livek12.scripts.bench"
 """Run from a checkout."""
 
 found = sorted(init.parent.as_posix() for room in ROOMS for init in Path(room).rglob("__init__.py"))
-packages = [name for name in (f"livek12.{folder.replace('/', '.')}" for folder in found) if name not in NOT_SHIPPED]
+packages = [
+    name for name in (f"livek12.{folder.replace('/', '.')}" for folder in found) if not name.startswith(NOT_SHIPPED)
+]
 setup(
     packages=["livek12", *packages],
     package_dir={"livek12": "src/livek12", **{f"livek12.{room}": room for room in ROOMS}},

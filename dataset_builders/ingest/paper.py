@@ -33,8 +33,9 @@ from livek12.dataset_builders.ingest.unannounced import recover, share, within
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.ingest.template_parse import Parser
+    from livek12.dataset_builders.ingest.vlm import Reader
 
-BY_RULES = "parsed by rules alone: no model looked at it (--parser MODEL has one check it)"
+BY_RULES = "parsed by rules alone: no model looked at it (--parse-by MODEL has one check it)"
 _YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
 _LONGEST_TITLE = 120
 _LONGEST_NAME = 80
@@ -52,6 +53,7 @@ class Options:
     release: str = ""
     how: How = "auto"
     parser: str = ""
+    vlm: str = ""
 
 
 @dataclass
@@ -75,6 +77,7 @@ def ingest(
     options: Options,
     step: Callable[[], None] = lambda: None,
     parser: Parser | None = None,
+    reader: Reader | None = None,
 ) -> IngestOutcome:
     """Ingests papers into a folder.
 
@@ -84,6 +87,7 @@ def ingest(
         options: what the user says about them.
         step: called after each page.
         parser: the model behind `options.parser`.
+        reader: the model behind `options.vlm`.
 
     Raises:
         UserError: the folder, the template or the key cannot be used at all.
@@ -94,7 +98,7 @@ def ingest(
     outcome = IngestOutcome()
     for pdf in pdfs:
         try:
-            _one(pdf, folder, options, template, key, parser, step, outcome)
+            _one(pdf, folder, options, template, key, parser, reader, step, outcome)
         except UserError as error:
             line = one_line(error)
             outcome.failed.append(line if pdf.name in line else f"{pdf.name}: {line}")
@@ -111,6 +115,7 @@ def _one(
     template: Template | None,
     key: AnswerKey,
     parser: Parser | None,
+    reader: Reader | None,
     step: Callable[[], None],
     outcome: IngestOutcome,
 ) -> None:
@@ -123,7 +128,7 @@ def _one(
         outcome.unchanged.append(paper_id)
         return
     try:
-        pages = _pages(pdf, folder, paper_id, options, step)
+        pages = _pages(pdf, folder, paper_id, options, reader, step)
         paper, pictures = read_paper(pdf, pages, paper_id, digest, options, template, key, parser)
     except UserError:
         if before is None:
@@ -134,10 +139,12 @@ def _one(
     outcome.papers.append(paper)
 
 
-def _pages(pdf: Path, folder: Folder, paper_id: str, options: Options, step: Callable[[], None]) -> list[PageBlocks]:
+def _pages(
+    pdf: Path, folder: Folder, paper_id: str, options: Options, reader: Reader | None, step: Callable[[], None]
+) -> list[PageBlocks]:
     """The pages' blocks; their pictures go to the folder one by one, so that a long paper needs no more memory."""
     pages = []
-    for page in extract_pages(pdf, language=options.language, how=options.how):
+    for page in extract_pages(pdf, language=options.language, how=options.how, reader=reader):
         folder.save_page(paper_id, page.number, page.image)
         pages.append(page.model_copy(update={"image": Image(path=f"{paper_id}_{page.number}.png")}))
         step()
@@ -165,7 +172,11 @@ def read_paper(
     share(body.segments, stream)
     within(body)
     if not body.segments:
-        raise UserError(f"{pdf.name}: {_why_none(stream, pages)}")
+        why = _why_none(stream, pages)
+        if parser and stream.items:
+            lost, said = parser.unread(pages, [], template or load_template(options.language or _language(stream)))
+            why = "; ".join([why, *said[:1], *lost[:5]])
+        raise UserError(f"{pdf.name}: {why}")
     language = options.language or _language(stream)
     title = _title(stream, body)
     headings = _headings(stream)
@@ -177,7 +188,9 @@ def read_paper(
     notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
     if parser:
         drafts, said = parser.check(drafts, template)
-        notes += said
+        lost, more = parser.unread(pages, drafts, template)
+        lines += lost
+        notes += [*said, *more]
     else:
         notes.append(BY_RULES)
     year = _YEAR.search(title) or _YEAR.search(pdf.stem)
@@ -321,6 +334,7 @@ def _digest(file: Path) -> str:
 
 def _fingerprint(digest: str, options: Options, template: Template | None, key: AnswerKey) -> str:
     said = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
+    said += [options.vlm] if options.vlm else []
     made = [digest, *said, template.model_dump(mode="json") if template else "", code_version()]
     return hashlib.sha256(canonical_json(made).encode()).hexdigest()
 

@@ -20,8 +20,10 @@ from livek12.core.records import Key, Request, Sampling
 from livek12.core.replies import parse_object
 from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.matching import with_doubt
+from livek12.dataset_builders.ingest.template_pages import unread
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.engines.asking import REPLIES, Asker
 from livek12.engines.spec import model_spec
@@ -44,7 +46,7 @@ class Parser:
     """
 
     def __init__(self, spec: str, folder: Path | None = None) -> None:
-        self._engine = model_spec(spec, "--parser").start()
+        self._engine = model_spec(spec, "--parse-by").start()
         self._asker = Asker(self._engine, Store(REPLIES, folder) if folder else None)
         self.name = self._engine.model
 
@@ -71,16 +73,16 @@ class Parser:
         ]
         return checked, [*lines, *(f"{self.name}, {problem}" for problem in problems)]
 
+    def unread(
+        self, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
+    ) -> tuple[list[str], list[str]]:
+        """What the model reads on the pages and the rules do not: see `template_pages.unread`."""
+        return unread(self._asker, pages, drafts, template)
+
 
 def instructions(template: Template) -> str:
     """What a model is told about the papers of a template."""
-    values = {
-        "layout": template.layout.strip(),
-        "types": "\n".join(f"- {type_.kind} ({type_.name}): {type_.features}" for type_ in template.types),
-        "fields": "\n".join(f"- {name}: {how}" for name, how in template.fields.items()),
-        "kinds": ", ".join(sorted({type_.kind for type_ in template.types})),
-    }
-    return load_prompt("livek12.dataset_builders.ingest", "parse.txt").filled(values).strip()
+    return load_prompt("livek12.dataset_builders.ingest", "parse.txt").filled(template.told()).strip()
 
 
 def _request(draft: Draft, template: Template) -> Request:

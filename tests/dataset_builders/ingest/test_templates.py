@@ -132,7 +132,7 @@ def test_a_reply_that_is_no_parse_is_said(tmp_path: Path, reply: str) -> None:
 
 @pytest.mark.parametrize("spec", ["", "m@nosuch:a=1"])
 def test_a_parser_that_cannot_be_is_one_line(spec: str) -> None:
-    with pytest.raises(UserError, match="--parser"):
+    with pytest.raises(UserError, match="--parse-by"):
         Parser(spec)
 
 

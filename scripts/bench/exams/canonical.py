@@ -1,0 +1,153 @@
+r"""One spelling for texts with formulas, whoever wrote them: LaTeX, Unicode, or letters of a maths font.
+
+Contract: two spellings of one formula (`\dfrac12`, `\frac{1}{2}`; `x²`, `x^{2}`) have one canonical form, and a
+formula that lost its structure (`x2`) has another. Reading is linear in the text, and nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+_FORMULA: Final = re.compile(r"\$([^$]+)\$")
+_STRUCTURED: Final = re.compile(r"[\\^_]")
+_BLANK: Final = re.compile(r"_{2,}|\\underline\s*\{[^{}]*\}")
+_FIGURE: Final = re.compile(r"!?\[(?:image|figure|图|그림)[ _]?\d*\](?:\([^()]*\))?|<image[ _]?\d*>", re.IGNORECASE)
+_MARKS: Final = re.compile(
+    r"(?<!sqrt)\[(?:Total:\s*)?\d+(?:\s*(?:marks?|points?))?\]|[（(]\s*(?:本小?题)?(?:满分)?\s*\d+\s*分\s*[）)]|\[\s*\d+\s*점\s*\]"
+)
+_TABLE: Final = re.compile(
+    r"^[ \t]*\|?(?:[ \t]*:?-{2,}:?[ \t]*\|)+(?:[ \t]*:?-{2,}:?)?[ \t]*$|</?(?:table|thead|tbody|tr|t[dh])[^<>]*>",
+    re.MULTILINE,
+)
+_TOKEN: Final = re.compile(r"\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
+_DROPPED: Final = frozenset(
+    "left right mathrm mathbf mathit mathsf text textbf textit operatorname rm displaystyle textstyle limits quad qquad"
+    " big Big bigl bigr boldsymbol bm".split()
+)
+_SIGNS: Final = {
+    "times": "×", "cdot": "·", "div": "÷", "pm": "±", "le": "≤", "leq": "≤", "leqslant": "≤", "ge": "≥", "geq": "≥",
+    "geqslant": "≥", "ne": "≠", "neq": "≠", "pi": "π", "theta": "θ", "alpha": "α", "beta": "β", "lambda": "λ",
+    "omega": "ω", "Omega": "Ω", "mu": "μ", "Delta": "Δ", "triangle": "△", "angle": "∠", "perp": "⊥", "parallel": "∥",
+    "infty": "∞", "in": "∈", "cap": "∩", "cup": "∪", "to": "→", "rightarrow": "→", "longrightarrow": "→", "circ": "°",
+    "degree": "°", "ldots": "…", "cdots": "…", "dots": "…", "lbrace": "{", "rbrace": "}", "mid": "|", "vert": "|",
+    "lvert": "|", "rvert": "|", "int": "∫", "sum": "∑",
+}  # fmt: skip
+_LETTERS: Final = str.maketrans("−–—⋅∙•∆～“”’，。：；？！（）、．", '---···Δ~""\',.:;?!(),.', "\u200b")
+_UP: Final = {letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"⁻": "-", "ⁿ": "n"}
+_DOWN: Final = {letter: str(digit) for digit, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")} | {"ₙ": "n"}
+_DEEP: Final = 40
+_NOISE: Final = re.compile(r"[\s(){}\[\]^_/$\\,.:;~|]+")
+
+
+def formulas(text: str) -> list[str]:
+    """The formulas of a text of ours that have a structure to lose."""
+    return [one for one in _FORMULA.findall(text) if _STRUCTURED.search(one)]
+
+
+def canonical(text: str) -> str:
+    """A text in one spelling, without spaces, blanks, points, rules of tables and places of figures."""
+    for pattern in (_TABLE, _BLANK, _FIGURE, _MARKS):
+        text = pattern.sub("", text)
+    tokens = _TOKEN.findall(_scripts(text).replace("$", ""))
+    said, at = _sequence(tokens, 0, "", 0)
+    while at < len(tokens):  # a brace too many
+        more, at = _sequence(tokens, at + 1, "", 0)
+        said += more
+    return unicodedata.normalize("NFKC", said).translate(_LETTERS)
+
+
+def bare(said: str) -> str:
+    """The letters and digits of a canonical text, whatever its structure."""
+    return _NOISE.sub("", said)
+
+
+def _scripts(text: str) -> str:
+    """Letters above and below the line as LaTeX, before compatible letters become plain ones."""
+    for letters, sign in ((_UP, "^"), (_DOWN, "_")):
+        runs = re.split(f"([{''.join(letters)}]+)", text)
+        runs[1::2] = [f"{sign}{{{''.join(letters[one] for one in run)}}}" for run in runs[1::2]]
+        text = "".join(runs)
+    return text
+
+
+def _sequence(tokens: list[str], at: int, end: str, depth: int) -> tuple[str, int]:
+    pieces = []
+    while at < len(tokens):
+        if tokens[at] == "}" or (end and tokens[at] == end):
+            break
+        piece, at = _one(tokens, at, depth)
+        pieces.append(piece)
+    return "".join(pieces), at
+
+
+def _argument(tokens: list[str], at: int, depth: int) -> tuple[str, int]:
+    while at < len(tokens) and tokens[at].isspace():
+        at += 1
+    if at >= len(tokens):
+        return "", at
+    if tokens[at] != "{":
+        return _one(tokens, at, depth)
+    said, at = _sequence(tokens, at + 1, "}", depth)
+    return said, at + 1
+
+
+def _one(tokens: list[str], at: int, depth: int) -> tuple[str, int]:
+    token = tokens[at]
+    if token.isspace():
+        return "", at + 1
+    if depth > _DEEP:
+        return token, at + 1
+    if token in ("^", "_"):
+        said, at = _argument(tokens, at + 1, depth + 1)
+        return (said if said == "°" else f"{token}({said})"), at
+    if token == "{":
+        return _argument(tokens, at, depth + 1)
+    if not token.startswith("\\"):
+        return token, at + 1
+    return _command(token[1:], tokens, at + 1, depth + 1)
+
+
+def _command(name: str, tokens: list[str], at: int, depth: int) -> tuple[str, int]:
+    if name in ("frac", "dfrac", "tfrac", "cfrac"):
+        above, at = _argument(tokens, at, depth)
+        below, at = _argument(tokens, at, depth)
+        return f"({above})/({below})", at
+    if name == "sqrt":
+        degree = ""
+        if at < len(tokens) and tokens[at] == "[":
+            degree, at = _sequence(tokens, at + 1, "]", depth)
+            at += 1
+        inner, at = _argument(tokens, at, depth)
+        return f"√({inner})" if not degree else f"√[{degree}]({inner})", at
+    if name in ("overrightarrow", "vec"):
+        inner, at = _argument(tokens, at, depth)
+        return f"⃗({inner})", at
+    if name in _DROPPED:
+        return "", at
+    if name in _SIGNS:
+        return _SIGNS[name], at
+    return (name if name.isalpha() or name in "{}%#&$" else ""), at
+
+
+def edit_distance(one: str, other: str) -> int:
+    """Levenshtein's distance, by bits: a column of the table is one whole number (Hyyrö 2003)."""
+    if not one or not other:
+        return len(one) + len(other)
+    places: dict[str, int] = {}
+    for index, letter in enumerate(one):
+        places[letter] = places.get(letter, 0) | 1 << index
+    full, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
+    rises, falls, distance = full, 0, len(one)
+    for letter in other:
+        equal = places.get(letter, 0)
+        down = equal | falls
+        across = (((equal & rises) + rises) ^ rises) | equal
+        up = falls | (~(across | rises) & full)
+        low = rises & across
+        distance += bool(up & last) - bool(low & last)
+        up, low = up << 1 | 1, low << 1
+        rises = (low | ~(down | up)) & full
+        falls = up & down & full
+    return distance

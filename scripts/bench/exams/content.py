@@ -1,0 +1,124 @@
+"""What an exam question says, apart from how it looks: text with LaTeX between dollar signs, options, parts, key.
+
+Contract: a template fills one sentence with seeded values, in the language asked for, and knows its answer by
+construction. All sentences are our own. `<name>` in a sentence is the place of a value.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Language = Literal["en", "zh", "ko"]
+Kind = Literal["choice", "blank", "free"]
+Values = Mapping[str, object]
+MOST = 5
+"""Options that each question has; a layout prints as many of them as its exam has."""
+_PLACE = re.compile(r"<([a-z]\w*)>")
+_SIGN = re.compile(r"\+\s*-")
+
+
+@dataclass(frozen=True)
+class ItemPart:
+    """One part of a free-response question: its text, its answer and the marks it carries."""
+
+    text: str
+    answer: str
+    points: int
+
+
+@dataclass(frozen=True)
+class PaperItem:
+    """One question.
+
+    Attributes:
+        stem: its text.
+        kind: choice, blank or free.
+        options: texts in printed order; empty without a choice.
+        answer: index of the right option, or the value of the blank; "" where only the parts have answers.
+        parts: of a free-response question.
+        figure: name of a drawing of `drawings.py`; "" without one.
+        table: rows of cells, the first of them the head.
+    """
+
+    stem: str
+    kind: Kind = "choice"
+    options: tuple[str, ...] = ()
+    answer: int | str = ""
+    parts: tuple[ItemPart, ...] = ()
+    figure: str = ""
+    table: tuple[tuple[str, ...], ...] = ()
+
+    def with_options(self, count: int) -> PaperItem:
+        """The same question with so many options, the right one among them."""
+        if self.kind != "choice" or len(self.options) <= count:
+            return self
+        right = self.options[int(self.answer)]
+        left = [one for one in self.options if one != right][: count - 1]
+        options = tuple(one for one in self.options if one == right or one in left)
+        return replace(self, options=options, answer=options.index(right))
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text that several questions share."""
+
+    text: str
+    items: tuple[PaperItem, ...] = field(default=())
+
+
+@dataclass
+class AskedItem:
+    """A question of the paper."""
+
+    mark: str
+    number: str
+    section: str
+    item: PaperItem
+    labels: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    points: float | None = None
+    passage: str = ""
+
+    @property
+    def answer(self) -> str:
+        """As a key prints it: the option's label or the value; "" where it prints none."""
+        if self.item.kind == "choice":
+            return self.labels[int(self.item.answer)]
+        return str(self.item.answer) if self.item.kind == "blank" else ""
+
+
+def filled(text: str, values: Values) -> str:
+    """A sentence with its values, `+ -3` written `- 3`."""
+    said = _PLACE.sub(lambda found: str(values[found[1]]) if found[1] in values else found[0], text)
+    return _SIGN.sub("- ", said)
+
+
+def choice(
+    draw: random.Random, stem: str, right: object, wrong: Sequence[object], *, figure: str = "",
+    table: Sequence[Sequence[str]] = (), keep_order: bool = False,
+) -> PaperItem:  # fmt: skip
+    """A question with one right option among `MOST`, shuffled (numbers in rising order with `keep_order`)."""
+    others = list(dict.fromkeys(str(one) for one in wrong if str(one) != str(right)))[: MOST - 1]
+    while len(others) < MOST - 1:
+        others.append(_another(str(right), others, draw))
+    options = [str(right), *others]
+    if keep_order:
+        options.sort(key=float)
+    else:
+        draw.shuffle(options)
+    rows = tuple(tuple(row) for row in table)
+    return PaperItem(stem, "choice", tuple(options), options.index(str(right)), figure=figure, table=rows)
+
+
+def _another(right: str, taken: Sequence[str], draw: random.Random) -> str:
+    """The right option with another number in it."""
+    if not re.search(r"\d", right):
+        raise ValueError(f"too few wrong options beside {right!r}")
+    while True:
+        made = re.sub(r"\d+", lambda digits: str(int(digits[0]) + draw.randint(1, 9)), right, count=1)
+        if made not in taken and made != right:
+            return made

@@ -1,0 +1,95 @@
+"""The gold of a paper and a prediction of it, as they stand in JSON.
+
+Contract: `docs/exam-segmentation.md` describes both files. Boxes are fractions of the page, from its top left corner;
+pages count from 1. Formulas are LaTeX between dollar signs.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class GoldBox(_Strict):
+    """A rectangle on a page."""
+
+    page: int = Field(ge=1)
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def area(self) -> float:
+        """As a share of the page."""
+        return max(0.0, self.right - self.left) * max(0.0, self.bottom - self.top)
+
+    def shared(self, other: GoldBox) -> float:
+        """The area that two regions share; 0 on different pages."""
+        if self.page != other.page:
+            return 0.0
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(0.0, width) * max(0.0, height)
+
+
+class LabelledOption(_Strict):
+    """One option, its label without punctuation."""
+
+    label: str
+    text: str
+
+
+class GoldQuestion(_Strict):
+    """One question as it was printed; `text` is "" where the gold has boxes alone."""
+
+    number: str
+    section: str = ""
+    kind: str
+    text: str
+    passage: str = ""
+    options: list[LabelledOption] = []
+    answer: list[str] = []
+    points: float | None = None
+    part_points: list[float] = []
+    boxes: list[GoldBox] = []
+    figures: list[GoldBox] = []
+
+
+class GoldPaper(_Strict):
+    """One paper: its files' names start with `paper`."""
+
+    paper: str
+    layout: str
+    seed: int
+    language: str
+    pages: int
+    scanned: bool = False
+    count_printed: int | None = None
+    hidden: list[str] = []
+    questions: list[GoldQuestion]
+
+
+class PredictedQuestion(_Strict):
+    """One question as a tool read it; `doubts` names the fields it is not sure of."""
+
+    number: str
+    section: str = ""
+    text: str = ""
+    options: list[LabelledOption] = []
+    answer: list[str] = []
+    points: float | None = None
+    boxes: list[GoldBox] = []
+    figures: list[GoldBox] = []
+    doubts: list[str] = []
+
+
+class Prediction(_Strict):
+    """One paper as a tool read it; `missing` are numbers it says it did not find, `error` why there is nothing."""
+
+    questions: list[PredictedQuestion] = []
+    missing: list[str] = []
+    error: str = ""

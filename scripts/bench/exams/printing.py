@@ -1,0 +1,210 @@
+"""A paper as a PDF with its gold: typst sets it, and each question's boxes are the ink in the places of its pieces.
+
+Contract: `printed` gives the PDF of the paper, the PDF of its key (None where it has none of its own) and the gold;
+`scanned` gives the same paper as a scanner would: turned a little, grey, with noise, as JPEG, its gold turned along.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from livek12.scripts.bench.exams.content import AskedItem
+from livek12.scripts.bench.exams.gold import GoldBox, GoldPaper, GoldQuestion, LabelledOption
+from livek12.scripts.bench.exams.layouts import PaperLayout
+from livek12.scripts.bench.exams.setting import source_of
+
+_DPI: Final = 100
+_SCAN_DPI: Final = 150
+_INK: Final = 200
+"""A pixel that is darker is ink."""
+_OVER: Final = 2.0
+"""Points by which a tall formula may stand out of its line; lines of two questions are further apart."""
+
+
+def printed(layout: PaperLayout, seed: int) -> tuple[bytes, bytes | None, GoldPaper]:
+    """The PDF of a paper, that of its key, and its gold."""
+    import typst
+
+    source = source_of(layout, seed)
+    pdf: Any = typst.compile(source.paper.encode())
+    marks = _marks(source.paper)
+    pages = _pictures(pdf, _DPI)
+    gold = GoldPaper(
+        paper=f"{layout.name}-{seed}",
+        layout=layout.name,
+        seed=seed,
+        language=layout.language,
+        pages=len(pages),
+        count_printed=source.count_printed,
+        hidden=sorted(set(source.hidden)),
+        questions=[_question(asked, layout, marks, pages) for asked in source.asked],
+    )
+    key = typst.compile(source.key.encode()) if source.key else None
+    return pdf, key, gold
+
+
+def scanned(pdf: bytes, gold: GoldPaper) -> tuple[bytes, GoldPaper]:
+    """The paper as a scan, and its gold."""
+    import numpy
+    from PIL import Image
+
+    draw = random.Random(f"scan:{gold.paper}")
+    noise = numpy.random.default_rng(draw.getrandbits(32))
+    sheets, turns = [], []
+    for picture in _pictures(pdf, _SCAN_DPI):
+        degrees = draw.uniform(-0.8, 0.8)
+        turned = picture.rotate(degrees, Image.Resampling.BICUBIC, fillcolor=255)
+        grey = numpy.asarray(turned, dtype=numpy.float32) * 0.9 + 14
+        grey = (grey + noise.normal(0, 6, grey.shape)).clip(0, 255).astype(numpy.uint8)
+        sheets.append(Image.fromarray(grey))
+        turns.append((degrees, picture.width, picture.height))
+    buffer = io.BytesIO()
+    sheets[0].save(buffer, "PDF", resolution=_SCAN_DPI, save_all=True, append_images=sheets[1:], quality=80)
+    questions = [
+        one.model_copy(
+            update={
+                "boxes": [_turned(box, *turns[box.page - 1]) for box in one.boxes],
+                "figures": [_turned(box, *turns[box.page - 1]) for box in one.figures],
+            }
+        )
+        for one in gold.questions
+    ]
+    return buffer.getvalue(), gold.model_copy(
+        update={"paper": f"{gold.paper}-scan", "scanned": True, "questions": questions}
+    )
+
+
+def _turned(box: GoldBox, degrees: float, width: int, height: int) -> GoldBox:
+    """The upright box around a box that was turned about the middle of the page, counter-clockwise."""
+    angle = math.radians(degrees)
+    corners = [((x - 0.5) * width, (y - 0.5) * height) for x in (box.left, box.right) for y in (box.top, box.bottom)]
+    xs = [x * math.cos(angle) + y * math.sin(angle) for x, y in corners]
+    ys = [-x * math.sin(angle) + y * math.cos(angle) for x, y in corners]
+    return GoldBox(
+        page=box.page,
+        left=min(xs) / width + 0.5,
+        right=max(xs) / width + 0.5,
+        top=min(ys) / height + 0.5,
+        bottom=max(ys) / height + 0.5,
+    )
+
+
+def _marks(source: str) -> dict[tuple[str, str], list[tuple[int, float, float, float, float]]]:
+    """Where pieces stand, by question and by whether it is a figure: page, left, top, right, bottom in points."""
+    import json
+
+    import typst
+
+    found = json.loads(typst.query(source.encode(), "<mark>", field="value"))
+    places: dict[tuple[str, str], list[tuple[int, float, float, float, float]]] = defaultdict(list)
+    open_: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for mark in found:
+        what = (mark["id"], mark["kind"])
+        if mark["side"] == "top":
+            open_[what].append(mark)
+            continue
+        top = open_[what].pop()
+        x, y = _points(top["x"]), _points(top["y"])
+        kind = "figure" if mark["kind"] == "figure" else "piece"
+        places[(mark["id"], kind)].append((mark["page"], x, y, x + _points(top["w"]), _points(mark["y"])))
+    return places
+
+
+def _points(length: str) -> float:
+    return float(length.removesuffix("pt"))
+
+
+def _question(
+    asked: AskedItem,
+    layout: PaperLayout,
+    marks: Mapping[tuple[str, str], Sequence[tuple[int, float, float, float, float]]],
+    pages: Sequence[Any],
+) -> GoldQuestion:
+    item = asked.item
+    lines = [item.stem, *(" ".join(row) for row in item.table)]
+    lines += [f"{label} {part.text}" for label, part in zip(asked.parts, item.parts, strict=True)]
+    key = [asked.answer] if layout.key and asked.answer else []
+    carried = layout.marks in ("end", "korean")
+    return GoldQuestion(
+        number=asked.number,
+        section=asked.section,
+        kind=item.kind,
+        text="\n".join(lines),
+        passage=asked.passage,
+        options=[
+            LabelledOption(label=label, text=text) for label, text in zip(asked.labels, item.options, strict=True)
+        ],
+        answer=key,
+        points=asked.points if _says_points(layout, asked) else None,
+        part_points=[part.points for part in item.parts] if carried and _says_points(layout, asked) else [],
+        boxes=_joined(marks[(asked.mark, "piece")], layout, pages),
+        figures=[_ink(place, pages) for place in marks.get((asked.mark, "figure"), ())],
+    )
+
+
+def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
+    """Whether the paper prints the points of a question: with it, in its section's title, or in the key."""
+    if asked.points is None:
+        return False
+    if layout.number == "cell" or layout.marks in ("end", "korean"):
+        return True
+    if layout.marks == "start" and asked.item.kind == "free":
+        return True
+    in_title = layout.titled and layout.counts and bool(asked.points) and asked.item.kind != "free"
+    return in_title or (layout.key == "points" and bool(asked.answer))
+
+
+def _joined(
+    places: Sequence[tuple[int, float, float, float, float]], layout: PaperLayout, pages: Sequence[Any]
+) -> list[GoldBox]:
+    """One box a column and page."""
+    groups: dict[tuple[int, int], list[tuple[int, float, float, float, float]]] = defaultdict(list)
+    for place in places:
+        width = pages[place[0] - 1].width * 72 / _DPI
+        column = int(layout.columns == 2 and place[1] > width / 2 - 5)
+        groups[(place[0], column)].append(place)
+    return [
+        _ink(
+            (
+                page,
+                min(one[1] for one in group),
+                min(one[2] for one in group),
+                max(one[3] for one in group),
+                max(one[4] for one in group),
+            ),
+            pages,
+        )
+        for (page, _), group in sorted(groups.items())
+    ]
+
+
+def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) -> GoldBox:
+    """The ink within a place, as a share of the page; the place itself where there is none."""
+    page, *corners = place
+    picture = pages[page - 1]
+    corners = [corners[0], corners[1] - _OVER, corners[2], corners[3] + _OVER]
+    left, top, right, bottom = (max(0, round(value * _DPI / 72)) for value in corners)
+    crop = picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+    inner = crop.point(lambda value: 255 if value < _INK else 0).getbbox() or (0, 0, crop.width, crop.height)
+    return GoldBox(
+        page=page,
+        left=round((left + inner[0]) / picture.width, 5),
+        top=round((top + inner[1]) / picture.height, 5),
+        right=round((left + inner[2]) / picture.width, 5),
+        bottom=round((top + inner[3]) / picture.height, 5),
+    )
+
+
+def _pictures(pdf: bytes, dpi: int) -> list[Any]:
+    import pypdfium2
+
+    document = pypdfium2.PdfDocument(pdf)
+    try:
+        return [page.render(scale=dpi / 72).to_pil().convert("L") for page in document]
+    finally:
+        document.close()

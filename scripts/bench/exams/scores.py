@@ -1,0 +1,230 @@
+"""How well a prediction of a paper agrees with its gold, question by question, and which errors nobody is told of.
+
+Contract: `docs/exam-segmentation.md` says what each figure is. A prediction is data, and reading it is bounded. A field
+that is wrong is *silent* unless the question's `doubts` name it; a question that was not found is silent unless the
+paper's `missing` names its number or the paper has an `error`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from livek12.scripts.bench.exams.canonical import bare, canonical, edit_distance, formulas
+from livek12.scripts.bench.exams.gold import GoldBox, GoldPaper, GoldQuestion, PredictedQuestion, Prediction
+
+FOUND: Final = 0.5
+"""Similarity below which a question of the right number is another one."""
+RIGHT: Final = 0.95
+"""Similarity from which a text counts as read."""
+OVERLAP: Final = 0.5
+"""Intersection over union from which a figure is the right one."""
+MAX_TEXT: Final = 20_000
+MOST_OF_A_NUMBER: Final = 50
+"""Predictions of one number that are looked at."""
+FIELDS: Final = ("found", "text", "formulas", "options", "answer", "points", "figures", "hidden", "extra")
+_COVERED: Final = {
+    "text": {"text"}, "formulas": {"text"}, "options": {"options", "text"}, "answer": {"answer"}, "points": {"points"},
+    "figures": {"figures"}, "hidden": {"text"}, "extra": {"number"},
+}  # fmt: skip
+_CIRCLED: Final = {chr(0x2460 + index): str(index + 1) for index in range(20)}
+
+
+@dataclass
+class PaperTally:
+    """What was right, of how many, over any number of papers.
+
+    Attributes:
+        right, of: by field, questions (of `formulas`: formulas) that are right and that have the field.
+        similarity: sum over the gold questions of the similarity of their text, 0 for one that was not found.
+        overlap: sum over the gold questions of the intersection over union of their boxes.
+        boxed: gold questions that have boxes.
+        silent: by field, how often it is wrong without a word.
+        doubted: by field, how often it is wrong and doubted.
+        clean: gold questions without a silent error.
+        questions, papers: of the gold.
+    """
+
+    right: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    of: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    silent: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    doubted: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    similarity: float = 0.0
+    overlap: float = 0.0
+    boxed: int = 0
+    clean: int = 0
+    questions: int = 0
+    papers: int = 0
+
+    def share(self, name: str) -> float | None:
+        """Of a field, 0 to 1; None where no question has it."""
+        return self.right[name] / self.of[name] if self.of[name] else None
+
+    def add(self, other: PaperTally) -> None:
+        """Counts another tally in."""
+        for mine, theirs in ((self.right, other.right), (self.of, other.of), (self.silent, other.silent)):
+            for name, many in theirs.items():
+                mine[name] += many
+        for name, many in other.doubted.items():
+            self.doubted[name] += many
+        self.similarity += other.similarity
+        self.overlap += other.overlap
+        self.boxed += other.boxed
+        self.clean += other.clean
+        self.questions += other.questions
+        self.papers += other.papers
+
+
+def score(gold: GoldPaper, said: Prediction) -> PaperTally:
+    """Holds a prediction against its gold."""
+    tally = PaperTally(papers=1, questions=len(gold.questions))
+    pairs, extra = _aligned(gold.questions, said.questions)
+    tally.boxed = sum(bool(question.boxes) for question in gold.questions)
+    missing = {_number(one) for one in said.missing}
+    for question, found, similarity in pairs:
+        wrong = _held(question, found, similarity, gold.hidden, tally)
+        if found is None:
+            told = bool(said.error) or _number(question.number) in missing
+            covered = set(wrong) if told else set()
+        else:
+            doubts = set(found.doubts)
+            covered = {name for name in wrong if _COVERED.get(name, set()) & doubts}
+            tally.similarity += similarity
+            tally.overlap += union_overlap(question.boxes, found.boxes)
+        for name in wrong:
+            (tally.doubted if name in covered else tally.silent)[name] += 1
+        tally.clean += not (set(wrong) - covered)
+    for one in extra:
+        tally.of["extra"] += 1
+        (tally.doubted if "number" in one.doubts else tally.silent)["extra"] += 1
+    return tally
+
+
+def _held(
+    gold: GoldQuestion, found: PredictedQuestion | None, similarity: float, hidden: Sequence[str], tally: PaperTally
+) -> list[str]:
+    """Counts the fields of a question; the names of those that are wrong."""
+    checks: dict[str, bool] = {"found": found is not None}
+    printed = formulas("\n".join([gold.text, *(option.text for option in gold.options)]))
+    tally.of["formulas"] += len(printed)
+    if found is not None:
+        read = canonical(_whole(found, MAX_TEXT))
+        good = sum(canonical(one) in read for one in printed)
+        tally.right["formulas"] += good
+        if gold.text:
+            checks["text"] = similarity >= RIGHT
+        checks["formulas"] = good == len(printed)
+        if hidden:
+            checks["hidden"] = not any(bare(one) in bare(read) for one in hidden)
+    for name, has in _has(gold).items() if gold.text else ():
+        if has or (found is not None and _has(found)[name]):
+            checks[name] = found is not None and _same(name, gold, found)
+    for name, fine in checks.items():
+        if name != "formulas":
+            tally.of[name] += 1
+            tally.right[name] += fine
+    if found is None:
+        for name in (*(["text"] if gold.text else []), *(["hidden"] if hidden else [])):
+            tally.of[name] += 1
+        return ["found"]
+    return [name for name, fine in checks.items() if not fine]
+
+
+def _has(question: GoldQuestion | PredictedQuestion) -> dict[str, bool]:
+    return {
+        "options": bool(question.options),
+        "answer": bool(question.answer),
+        "points": question.points is not None,
+        "figures": bool(question.figures),
+    }
+
+
+def _same(name: str, gold: GoldQuestion, found: PredictedQuestion) -> bool:
+    if name == "options":
+        ours = {_label(one.label): bare(canonical(one.text)) for one in gold.options}
+        return ours == {_label(one.label): bare(canonical(one.text[:MAX_TEXT])) for one in found.options[:20]}
+    if name == "answer":
+        return [_answer(one) for one in gold.answer] == [_answer(one[:MAX_TEXT]) for one in found.answer[:20]]
+    if name == "points":
+        return gold.points == found.points
+    left = list(found.figures)
+    for figure in gold.figures:
+        best = max(left, key=lambda one: union_overlap([figure], [one]), default=None)
+        if best is None or union_overlap([figure], [best]) < OVERLAP:
+            return False
+        left.remove(best)
+    return not left
+
+
+def _aligned(
+    gold: Sequence[GoldQuestion], said: Sequence[PredictedQuestion]
+) -> tuple[list[tuple[GoldQuestion, PredictedQuestion | None, float]], list[PredictedQuestion]]:
+    """Each gold question with the most similar prediction of its number, each prediction used once."""
+    by_number: dict[str, list[int]] = defaultdict(list)
+    for index, one in enumerate(said):
+        by_number[_number(one.number)].append(index)
+    ranked = [
+        (similarity(question, said[index]), -place, -index)
+        for place, question in enumerate(gold)
+        for index in by_number.get(_number(question.number), [])[:MOST_OF_A_NUMBER]
+    ]
+    chosen: dict[int, tuple[int, float]] = {}
+    used: set[int] = set()
+    for alike, place, index in sorted(ranked, reverse=True):
+        if alike >= FOUND and -place not in chosen and -index not in used:
+            chosen[-place] = (-index, alike)
+            used.add(-index)
+    pairs: list[tuple[GoldQuestion, PredictedQuestion | None, float]] = []
+    for place, question in enumerate(gold):
+        hit = chosen.get(place)
+        pairs.append((question, said[hit[0]] if hit else None, hit[1] if hit else 0.0))
+    return pairs, [one for index, one in enumerate(said) if index not in used]
+
+
+def similarity(gold: GoldQuestion, said: PredictedQuestion) -> float:
+    """One less the normalised edit distance of text and options.
+
+    With the passage, without it or without
+    its direction (the first line), whichever is nearest; 1 where the gold gives no text.
+    """
+    if not gold.text:
+        return 1.0
+    read = bare(canonical(_whole(said, MAX_TEXT)))
+    texts = [_whole(gold)]
+    if gold.passage:
+        direction, _, passage = gold.passage.partition("\n")
+        texts += [f"{gold.passage}\n{texts[0]}", f"{passage or direction}\n{texts[0]}"]
+    printed = [bare(canonical(text)) for text in texts]
+    return max(1 - edit_distance(read, text) / max(len(read), len(text), 1) for text in printed)
+
+
+def _whole(question: GoldQuestion | PredictedQuestion, limit: int = 10**9) -> str:
+    """The text with its options behind it, as a tool that finds no options gives it."""
+    options = (f"{option.label[:20]} {option.text[:limit]}" for option in question.options[:20])
+    return "\n".join([question.text[:limit], *options])
+
+
+def union_overlap(ours: Iterable[GoldBox], theirs: Iterable[GoldBox]) -> float:
+    """Intersection over union of two sets of boxes, of which those of one set lie apart."""
+    one, other = list(ours), list(theirs)[:200]
+    shared = sum(a.shared(b) for a in one for b in other)
+    union = sum(box.area for box in (*one, *other)) - shared
+    return min(1.0, shared / union) if union > 0 else 0.0
+
+
+def _number(text: str) -> str:
+    digits = "".join(letter for letter in unicodedata.normalize("NFKC", text[:100]) if letter.isdigit())
+    return digits.lstrip("0") or text.strip()[:100]
+
+
+def _label(text: str) -> str:
+    said = text[:20].strip(" .．、()（）")
+    return _CIRCLED.get(said, unicodedata.normalize("NFKC", said).upper())
+
+
+def _answer(text: str) -> str:
+    said = "".join(_CIRCLED.get(letter, letter) for letter in text)
+    return bare(canonical(said)).upper()

@@ -1,0 +1,303 @@
+"""A paper of a layout and a seed as typst source, with the questions whose places are still to be found.
+
+Contract: the same layout and seed give the same source. Every piece of a question is put into `piece`, which marks
+where it comes to stand; `printing.py` sets the source and reads the marks.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from livek12.scripts.bench.exams import mathematics, sciences
+from livek12.scripts.bench.exams import words as say
+from livek12.scripts.bench.exams.answering import key_code, marked_code, sheet_code
+from livek12.scripts.bench.exams.content import AskedItem, PaperItem, Passage
+from livek12.scripts.bench.exams.drawings import DRAWINGS
+from livek12.scripts.bench.exams.layouts import Labels, PaperLayout, PaperSection
+from livek12.scripts.bench.exams.mathematics import Template
+from livek12.scripts.bench.exams.tex import code
+
+_FONTS: Final = {
+    "en": ("Libertinus Serif", "New Computer Modern", "Liberation Sans", "Liberation Serif"),
+    "zh": ("Noto Serif CJK SC", "Noto Sans CJK SC"),
+    "ko": ("Noto Serif CJK KR", "Noto Sans CJK KR"),
+}
+_LETTERS: Final = "ABCDE"
+_CIRCLED: Final = "①②③④⑤"
+_ROMAN: Final = ("i", "ii", "iii", "iv", "v")
+_WIDE: Final = 2
+"""A CJK letter is so many times as wide as a Latin one."""
+
+
+@dataclass
+class PaperSource:
+    """A paper before it is set: typst code of paper and key (None: no PDF of its own), and its questions."""
+
+    paper: str
+    key: str | None
+    asked: list[AskedItem] = field(default_factory=list)
+    count_printed: int | None = None
+    hidden: list[str] = field(default_factory=list)
+
+
+def source_of(layout: PaperLayout, seed: int) -> PaperSource:
+    """The paper of a layout and a seed."""
+    draw = random.Random(f"{layout.name}:{seed}")
+    writer = _Writer(layout, draw)
+    body = "\n\n".join(writer.body())
+    setup = _setup(layout, draw)
+    shown = sum(section.count for section in layout.sections)
+    key = key_code(layout, writer.asked, writer.titles, draw) if layout.key not in ("", "marked") else ""
+    paper = f"{setup}\n{body}"
+    if layout.sheet:
+        paper += f"\n#pagebreak()\n{sheet_code(layout, writer.asked)}"
+    if key and not layout.apart:
+        paper += f"\n#pagebreak()\n{key}"
+    assert shown == len(writer.asked)
+    counted = shown if layout.counts and layout.titled else None
+    return PaperSource(paper, f"{setup}\n{key}" if key and layout.apart else None, writer.asked, counted, writer.hidden)
+
+
+def _setup(layout: PaperLayout, draw: random.Random) -> str:
+    own = draw.choice(_FONTS[layout.language])
+    fonts = f'"{own}"' if layout.language == "en" else f'"Libertinus Serif", "{own}"'
+    size = draw.choice((9.5, 10, 10.5, 11)) - (0.5 if layout.columns == 2 and layout.paper != "a3" else 0)
+    margin = draw.choice((1.7, 2.0, 2.3))
+    leading = 0.3 if layout.language == "en" else 0.15
+    head = (
+        f"[{say.HEADS[layout.language]} #h(1fr) {draw.choice(say.TITLES[layout.language])}]" if layout.head else "none"
+    )
+    foot = {
+        "en": f"[{say.FEET['en'] if layout.head else ''} #h(1fr) #context counter(page).display()]",
+        "zh": '[#align(center, context [第 #counter(page).display() 页（共 #counter(page).final().first() 页）])]',
+        "ko": f"[#align(center, context counter(page).display()) #h(1fr) {say.FEET['ko']}]",
+    }[layout.language]  # fmt: skip
+    sheet = f'paper: "{layout.paper}", flipped: {str(layout.flipped).lower()}, columns: {layout.columns}'
+    return (
+        f"#set page({sheet}, margin: {margin}cm, header: {head}, footer: {foot})\n"
+        f'#set text(font: ({fonts},), size: {size}pt, lang: "{layout.language}", '
+        f'top-edge: "ascender", bottom-edge: "descender")\n'
+        f"#set par(leading: {leading}em, spacing: {leading + 0.3}em)\n"
+        f"#set columns(gutter: {draw.choice((14, 20, 26))}pt)\n{DRAWINGS}"
+    )
+
+
+class _Writer:
+    """Writes a paper's body and keeps its questions."""
+
+    def __init__(self, layout: PaperLayout, draw: random.Random) -> None:
+        self.layout = layout
+        self.draw = draw
+        self.asked: list[AskedItem] = []
+        self.titles: list[str] = []
+        self.hidden: list[str] = []
+        self._used: set[str] = set()
+        self._bags: dict[str, list[Template]] = {}
+        self._passages = 0
+
+    def body(self) -> Iterator[str]:
+        """Code of title, instructions and sections."""
+        layout, language = self.layout, self.layout.language
+        form = f" #h(1em) {say.FORMS[language][1]}" if layout.key == "forms" else ""
+        title = self.draw.choice(say.TITLES[language])
+        subject = say.SUBJECTS[language][layout.subject]
+        span = ', scope: "parent", float: true' if layout.columns == 2 else ""
+        head = f'align(center, {{ text(15pt, weight: "bold")[{title}]; parbreak(); text(13pt)[{subject}{form}] }})'
+        yield f"#place(top + center{span}, {head})" if span else f"#{head}"
+        if layout.instructions:
+            lines = "; parbreak(); ".join(code(line) for line in say.INSTRUCTIONS[language])
+            yield f"#{{ strong({code(say.INSTRUCTIONS_TITLE[language])}); parbreak(); {lines} }}"
+        number = 0
+        for index, section in enumerate(layout.sections):
+            number = 0 if layout.restart else number
+            total = section.count * section.points
+            name = say.section_title(language, index, section.kind, section.count, section.points, total, layout.counts)
+            if layout.titled:
+                yield f"#strong({code(name)})"
+                self.titles.append(name)
+            else:
+                self.titles.append("")
+            yield from self._section(section, number)
+            number += section.count
+
+    def _section(self, section: PaperSection, number: int) -> Iterator[str]:
+        made: list[str] = []
+        for item, passage in self._items(section, number):
+            if passage.startswith("#"):
+                made.append(passage)
+                continue
+            number += 1
+            made.append(self._question(item, number, section, passage))
+        if self.layout.number == "cell":
+            rows = ", ".join(made)
+            yield f"#table(columns: (1.2cm, 1fr, 1.4cm), stroke: .5pt, inset: 5pt, {rows})"
+        else:
+            yield from made
+
+    def _items(self, section: PaperSection, number: int) -> Iterator[tuple[PaperItem, str]]:
+        """The items of a section, each with its passage; the code of a passage before them (it starts with #)."""
+        if section.kind == "reading":
+            passage = sciences.reading(self.draw, self.layout.language, section.count)
+            direction, code_ = self._passage_code(passage, number + 1)
+            yield PaperItem(""), code_
+            for item in passage.items:
+                yield item.with_options(self.layout.options), f"{direction}\n{passage.text}"
+            return
+        for _ in range(section.count):
+            yield self._drawn(section.kind).with_options(self.layout.options), ""
+
+    def _passage_code(self, passage: Passage, first: int) -> tuple[str, str]:
+        """What is said above a passage, and the code of both."""
+        last = first + len(passage.items) - 1
+        said = {
+            "en": f"Questions {first}–{last} refer to the following passage.",
+            "zh": f"阅读下面的文字，完成{first}～{last}题。",
+            "ko": f"[{first}～{last}] 다음 글을 읽고 물음에 답하시오.",
+        }[self.layout.language]
+        self._passages += 1
+        return said, f'#emph({code(said)})\n\n#piece("p{self._passages}", "passage", {code(passage.text)})\n'
+
+    def _drawn(self, kind: str) -> PaperItem:
+        """An item that the paper does not have yet."""
+        sets = {"choice": "CHOICES", "blank": "BLANKS", "free": "FREE"}[kind]
+        rooms = {"mathematics": (mathematics,), "sciences": (sciences,), "both": (mathematics, sciences)}
+        templates = [one for room in rooms[self.layout.subject] for one in getattr(room, sets)]
+        for _ in range(200):
+            bag = self._bags.setdefault(sets, [])
+            bag[:] = bag or self.draw.sample(templates, len(templates))
+            item: PaperItem = bag.pop()(self.draw, self.layout.language)
+            said = item.stem + "".join(item.options)
+            if said not in self._used and (kind == "choice" or item.stem not in self._used):
+                self._used |= {said, item.stem}
+                return item
+        raise ValueError(f"{self.layout.name}: too few templates for so many questions of kind {kind}")
+
+    def _question(self, item: PaperItem, number: int, section: PaperSection, passage: str) -> str:
+        layout = self.layout
+        points = section.points or sum(part.points for part in item.parts) or None
+        said = points if section.points or layout.marks else None
+        labels = tuple(_bare_label(layout.labels, i) for i in range(len(item.options)))
+        asked = AskedItem(
+            f"q{len(self.asked)}", str(number), self.titles[-1] if self.titles else "", item, labels,
+            tuple(self._part_labels(len(item.parts))), said, passage,
+        )  # fmt: skip
+        self.asked.append(asked)
+        code_ = self._cell(asked) if layout.number == "cell" else "\n".join(f"#{one}\n" for one in self._pieces(asked))
+        if layout.key == "marked" and asked.answer:
+            code_ += f"\n#{marked_code(asked.answer)}\n"
+        if layout.hidden and self.draw.random() < 0.5:
+            hidden = self.draw.choice(say.HIDDEN[layout.language])
+            self.hidden.append(hidden)
+            code_ += f"\n#unseen({code(hidden)})\n"
+        return code_
+
+    def _part_labels(self, count: int) -> Iterator[str]:
+        style = self.layout.parts
+        for index in range(count):
+            if style == "（1）":
+                yield f"（{index + 1}）"
+            elif style == "(1)":
+                yield f"({index + 1})"
+            elif style == "(a)(i)" and count > 2 and index < 2:
+                yield ("(a) (i)", "(ii)")[index]
+            else:
+                yield f"({_LETTERS[index - (style == '(a)(i)' and count > 2)].lower()})"
+
+    def _cell(self, asked: AskedItem) -> str:
+        """A question as a row of a table: number, text, points."""
+        inner = "; parbreak(); ".join(self._pieces(asked))
+        number = f'piece("{asked.mark}", "number", "{asked.number}")'
+        marks = f"{asked.points:g}" if asked.points else ""
+        return f'{number}, {{ {inner} }}, "{marks}"'
+
+    def _pieces(self, asked: AskedItem) -> Iterator[str]:
+        """Code of the pieces of a question, one after the other."""
+        item, mark = asked.item, asked.mark
+        yield f'piece("{mark}", "text", {self._stem(asked)})'
+        if item.table:
+            rows = ", ".join("(" + ", ".join(code(cell) for cell in row) + ",)" for row in item.table)
+            yield f'piece("{mark}", "table", align(center, cells(({rows},))))'
+        if item.figure:
+            yield f'piece("{mark}", "text", align(center, figure-of("{mark}", {item.figure}-figure)))'
+        if item.options:
+            yield f'piece("{mark}", "options", {self._options(asked)})'
+        for label, part in zip(asked.parts, item.parts, strict=True):
+            marks = f"; h(1fr); {self._end_marks(part.points)}" if self.layout.marks == "end" else ""
+            if self.layout.marks == "korean":
+                marks = f'; " [{part.points}점]"'
+            yield f'piece("{mark}", "part", {{ "{label} "; {code(part.text)}{marks} }})'
+            if self.layout.lines:
+                yield "{ " + "; ".join(["answer-line"] * (part.points + 1)) + " }"
+        if self.layout.lines and item.parts and asked.points:
+            yield f'align(right, "[Total: {asked.points:g}]")'
+
+    def _end_marks(self, points: float) -> str:
+        return f'"[{points:g}]"'
+
+    def _stem(self, asked: AskedItem) -> str:
+        layout, n = self.layout, asked.number
+        body = code(asked.item.stem)
+        if asked.points and layout.marks == "start" and asked.item.kind == "free":
+            body = f'{{ "（{asked.points:g}分）"; {body} }}'
+        if asked.points and layout.marks == "korean" and not asked.item.parts:
+            body = f'{{ {body}; " [{asked.points:g}점]" }}'
+        if asked.points and layout.marks == "end" and not asked.item.parts and layout.number != "cell":
+            body = f"{{ {body}; h(1fr); {self._end_marks(asked.points)} }}"
+        match layout.number:
+            case "cell":
+                return body
+            case "question":
+                return f'{{ strong("Question {n}"); parbreak(); {body} }}'
+            case "bare":
+                return f'hanging(strong("{n}"), 2em, {body})'
+            case "boxed":
+                return f'hanging(boxed("{n}"), 2.4em, {body})'
+            case "inverse":
+                return f'hanging(inverse("{n}"), 2.4em, {body})'
+            case "math":
+                return f"{{ ${n}.$; h(.5em); {body} }}"
+            case "dot":
+                return f'{{ strong("{n}."); h(.5em); {body} }}'
+        sign = {"fullwidth": "．", "comma": "，", "paren": ") "}[layout.number]
+        return f'{{ "{n}{sign}"; {body} }}'
+
+    def _options(self, asked: AskedItem) -> str:
+        made = []
+        for index, text in enumerate(asked.item.options):
+            label = _printed_label(self.layout.labels, index)
+            made.append(f"{{ {label}; {code(text)} }}")
+        columns = self._across(asked.item.options)
+        gutters = "row-gutter: .7em, column-gutter: .6em"
+        return f"block(inset: (left: 1em), grid(columns: (1fr,) * {columns}, {gutters}, {', '.join(made)}))"
+
+    def _across(self, options: Sequence[str]) -> int:
+        """How many options stand in a line."""
+        longest = max(_width(text) for text in options)
+        room = 80 // self.layout.columns * (2 if self.layout.paper == "a3" else 1)
+        fits = next((n for n in (len(options), 2) if n * (longest + 5) <= room), 1)
+        return {"list": 1, "two": min(2, fits), "row": fits, "auto": fits}[self.layout.arranged]
+
+
+def _bare_label(style: Labels, index: int) -> str:
+    if style == "①":
+        return _CIRCLED[index]
+    return _LETTERS[index].lower() if style == "a." else _LETTERS[index]
+
+
+def _printed_label(style: Labels, index: int) -> str:
+    """Code of a label before its option."""
+    letter = _bare_label(style, index)
+    if style == "①":
+        return f'"{letter} "'
+    if style == "A":
+        return f'strong("{letter}"); h(.8em)'
+    return f'"{style.replace("A", letter).replace("a", letter)}{"" if "．" in style else " "}"'
+
+
+def _width(text: str) -> int:
+    """About how many Latin letters a text is wide."""
+    bare = text.replace("\\frac", "").replace("\\overrightarrow", "").replace("\\sqrt", "v")
+    return sum(_WIDE if ord(letter) > 0x2E80 else letter not in "${}\\^_" for letter in bare)

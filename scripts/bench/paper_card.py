@@ -1,0 +1,196 @@
+"""Scores readings of exam papers against gold, and writes the card of papers.
+
+Anyone's readings: `python scripts/bench/paper_card.py --papers DIR --predictions DIR` prints the scores by layout.
+The card: `python scripts/bench/paper_card.py --work DIR [--tool NAME=PLACE]… [--shared DATA] --out DIR` makes the
+papers (development seeds, and closed ones that nobody looks at), reads them with each tool, scores them and writes
+`extraction-of-papers.md` and `.json` into DIR; what is in the work folder is not made or read again.
+
+Contract: the page says what the JSON holds. Gold and predictions are described in `docs/exam-segmentation.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from livek12.scripts.bench.exam_papers import seeds_of, write
+from livek12.scripts.bench.exams import card_page, public
+from livek12.scripts.bench.exams.gold import GoldPaper, Prediction
+from livek12.scripts.bench.exams.layouts import CLOSED, DEVELOPMENT, LAYOUTS
+from livek12.scripts.bench.exams.readers import read_to, readers
+from livek12.scripts.bench.exams.scores import FIELDS, PaperTally, score
+
+_BOXES: Final = frozenset({"livek12"})
+"""Tools whose readers give boxes."""
+MAX_BYTES: Final = 64 << 20
+
+
+def gold_of(folder: Path) -> list[GoldPaper]:
+    """The gold of a folder of papers.
+
+    Raises:
+        SystemExit: there is none.
+    """
+    files = sorted(folder.glob("*.gold.json"))
+    if not files:
+        sys.exit(f"{folder}: holds no NAME.gold.json; make papers with scripts/bench/exam_papers.py")
+    return [GoldPaper.model_validate_json(file.read_bytes()) for file in files]
+
+
+def scored(papers: Iterable[GoldPaper], predictions: Path) -> dict[str, PaperTally]:
+    """A tally a layout, scans apart; a paper without a prediction counts as one of which nothing was found.
+
+    Raises:
+        SystemExit: a prediction is not in its form.
+    """
+    tallies: dict[str, PaperTally] = {}
+    for gold in papers:
+        file = predictions / f"{gold.paper}.json"
+        try:
+            if file.is_file() and file.stat().st_size > MAX_BYTES:
+                raise ValueError(f"more than {MAX_BYTES >> 20} MiB")
+            said = Prediction.model_validate_json(file.read_bytes()) if file.is_file() else Prediction()
+        except ValueError as error:
+            sys.exit(f"{file}: is not a prediction ({str(error).splitlines()[0]}); see docs/exam-segmentation.md")
+        layout = f"{gold.layout}, scanned" if gold.scanned else gold.layout
+        tallies.setdefault(layout, PaperTally()).add(score(gold, said))
+    return tallies
+
+
+def summed(tallies: Iterable[PaperTally]) -> PaperTally:
+    """All together."""
+    total = PaperTally()
+    for tally in tallies:
+        total.add(tally)
+    return total
+
+
+def figures(tally: PaperTally, boxes: bool = True) -> dict[str, Any]:
+    """A tally as it stands in the JSON."""
+    shares = {name: tally.share(name) for name in FIELDS if name not in ("extra", "hidden")}
+    return {
+        "papers": tally.papers,
+        "questions": tally.questions,
+        **{name: round(value, 4) for name, value in shares.items() if value is not None},
+        **({"similarity": round(tally.similarity / tally.questions, 4)} if tally.of["text"] else {}),
+        **({"iou": round(tally.overlap / tally.boxed, 4)} if boxes and tally.boxed else {}),
+        "extra": tally.of["extra"],
+        "clean": round(tally.clean / max(1, tally.questions), 4),
+        "silent": {name: many for name, many in sorted(tally.silent.items()) if many},
+        "doubted": {name: many for name, many in sorted(tally.doubted.items()) if many},
+    }
+
+
+def table(tallies: Mapping[str, PaperTally]) -> str:
+    """Scores of one tool by layout, as a Markdown table with the sum last."""
+    rows = [(name, figures(tally)) for name, tally in sorted(tallies.items())]
+    rows.append(("all", figures(summed(tallies.values()))))
+    return card_page.table("layout", rows)
+
+
+def main() -> None:
+    """Scores a folder of predictions, or makes the card."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--papers", type=Path, help="papers with gold, as scripts/bench/exam_papers.py writes them")
+    parser.add_argument("--predictions", type=Path, help="NAME.json for each paper")
+    parser.add_argument("--json", type=Path, help="where the scores of --predictions go as JSON too")
+    parser.add_argument("--work", type=Path, help="where papers and readings of the card are kept")
+    parser.add_argument("--open", type=seeds_of, default=list(DEVELOPMENT), help="development seeds, such as 0-4")
+    parser.add_argument("--closed", type=seeds_of, default=list(CLOSED), help="closed seeds")
+    parser.add_argument(
+        "--scans", default=",".join(LAYOUTS), help="layouts of whose first seeds the scans are read too"
+    )
+    parser.add_argument(
+        "--tool",
+        action="append",
+        default=[],
+        metavar="NAME=PLACE",
+        help="markitdown, pymupdf4llm: a Python; mineru: mineru-kit",
+    )
+    parser.add_argument("--shared", type=Path, help="public papers with gold (the shared data)")
+    parser.add_argument("--out", type=Path, help="folder of the card")
+    options = parser.parse_args()
+    if options.papers and options.predictions:
+        tallies = scored(gold_of(options.papers), options.predictions)
+        print(table(tallies))
+        if options.json:
+            said = {name: figures(tally) for name, tally in sorted(tallies.items())}
+            options.json.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+    elif options.work and options.out:
+        places = dict(pair.split("=", 1) for pair in options.tool)
+        card = measured(
+            options.work,
+            {"open": options.open, "closed": options.closed},
+            options.scans.split(","),
+            {name: Path(at) for name, at in places.items()},
+            options.shared,
+        )
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "extraction-of-papers.json").write_text(
+            json.dumps(card, indent=1, ensure_ascii=False) + "\n", "utf-8"
+        )
+        (options.out / "extraction-of-papers.md").write_text(card_page.page(card), "utf-8")
+    else:
+        parser.error("give --papers and --predictions, or --work and --out")
+
+
+def measured(
+    work: Path,
+    seeds: Mapping[str, Sequence[int]],
+    scans: Sequence[str],
+    places: Mapping[str, Path],
+    shared: Path | None,
+) -> dict[str, Any]:
+    """The card as data."""
+    tools = readers(places)
+    card: dict[str, Any] = {
+        "layouts": {name: layout.about for name, layout in LAYOUTS.items()},
+        "seeds": {kind: list(some) for kind, some in seeds.items()},
+        "scans": list(scans),
+        "tools": {},
+    }
+    for kind, some in seeds.items():
+        folder = work / "papers" / kind
+        write(folder, list(LAYOUTS), some)
+        for tool, reader in tools.items():
+            wanted = [gold for gold in gold_of(folder) if _wanted(gold, some, scans, tool)]
+            read_to(work / tool / kind, folder, [gold.paper for gold in wanted], reader)
+            tallies = scored(wanted, work / tool / kind)
+            for scanned in (False, True):
+                own = {name: tally for name, tally in tallies.items() if name.endswith(", scanned") is scanned}
+                if own:
+                    said = {
+                        name.removesuffix(", scanned"): figures(tally, tool in _BOXES) for name, tally in own.items()
+                    }
+                    said["all"] = figures(summed(own.values()), tool in _BOXES)
+                    card["tools"].setdefault(tool, {})[f"{kind}, {'scanned' if scanned else 'born-digital'}"] = said
+    if shared:
+        folder = work / "papers" / "public"
+        folder.mkdir(parents=True, exist_ok=True)
+        for pdf, gold in public.papers(shared):
+            shutil.copyfile(pdf, folder / f"{gold.paper}.pdf")
+            (folder / f"{gold.paper}.gold.json").write_text(gold.model_dump_json(), "utf-8")
+        golds = gold_of(folder)
+        for tool, reader in tools.items():
+            read_to(work / tool / "public", folder, [gold.paper for gold in golds], reader)
+            said = {
+                name: figures(tally, tool in _BOXES) for name, tally in scored(golds, work / tool / "public").items()
+            }
+            card["tools"][tool]["public"] = said
+    return card
+
+
+def _wanted(gold: GoldPaper, seeds: Sequence[int], scans: Sequence[str], tool: str) -> bool:
+    """Of the scans those of the first seed, for tools that read pictures; of what is born-digital all."""
+    if gold.seed not in seeds:
+        return False
+    return not gold.scanned or (tool == "livek12" and gold.seed == seeds[0] and gold.layout in scans)
+
+
+if __name__ == "__main__":
+    main()

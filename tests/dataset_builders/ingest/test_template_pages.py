@@ -1,0 +1,93 @@
+"""What a model reads on whole pages beside the rules: lines about what they lost, and nothing in a draft."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest.blocks import PageBlocks
+from livek12.dataset_builders.ingest.paper import Options, ingest
+from livek12.dataset_builders.ingest.template_parse import Parser
+from livek12.dataset_builders.ingest.templates import load_template
+from tests.dataset_builders.ingest.papers import page, read
+from tests.dataset_builders.ingest.pdf_making import typeset
+from tests.engines.scripted_server import Reply, Script, completion, good, serving
+
+LINES = ("1. What is force?", "Q-two What is work?", "3. What is power?")
+
+
+def asked(
+    reply: Any, folder: Path | None = None, pages: list[PageBlocks] | None = None
+) -> tuple[list[str], list[str], Script]:
+    """Lines and notes of a model that always gives one reply, and what it was asked."""
+    script = Script(lambda text, n: reply if isinstance(reply, Reply) else good(json.dumps(reply)))
+    with serving(script) as url:
+        parser = Parser(f"m@openai:base_url={url},max_retries=0,timeout=2", folder)
+        one = page(*LINES)
+        lost, notes = parser.unread(pages or [one], read(one).drafts[:1], load_template("english"))
+        parser.close()
+    return lost, notes, script
+
+
+def said(*questions: tuple[str, str]) -> dict[str, Any]:
+    return {"questions": [{"number": number, "question": text} for number, text in questions]}
+
+
+def test_a_question_that_the_rules_have_is_no_line_and_one_that_they_lost_is() -> None:
+    lost, notes, _ = asked(said(("1", "What is force?"), ("3", "What is  power?")))
+    assert lost == ["question 3, page 1: m reads it, the rules do not: What is power?"]
+    assert notes == ["m read 2 questions on 1 pages; 1 of them are in none of the rules'"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [("9", "What is power?"), ("3", "What is POWER and glory?"), ("3", "power is What?"), ("3", ""), ("3", "$ {} $")],
+)
+def test_what_does_not_stand_on_the_page_is_counted_and_nothing_more(question: tuple[str, str]) -> None:
+    lost, notes, _ = asked(said(question))
+    assert not lost and notes[0].endswith("and 1 do not stand on their page as it says")
+
+
+def cut() -> Reply:
+    value = completion(json.dumps(said(("3", "What is power?"))))
+    value["choices"][0]["finish_reason"] = "length"
+    return Reply(body=json.dumps(value).encode())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [good(""), good("3. What is power?"), good("[" * 50_000), {"questions": "all"}, {"questions": [{"number": 3}]},
+     {"questions": [{"number": "3", "question": "x"}] * 300}, cut()],
+    ids=["empty", "prose", "deep", "no-list", "no-text", "many", "cut"],
+)  # fmt: skip
+def test_a_reply_that_is_no_list_of_questions_is_said(reply: Any) -> None:
+    lost, notes, _ = asked(reply)
+    assert not lost and notes[0].startswith("m read 0 questions") and notes[1].startswith("m, page 1: ")
+
+
+@pytest.mark.parametrize("reply", [Reply(wait=3), Reply(cut=True, body=b"{")], ids=["slow", "hung-up"])
+def test_an_endpoint_that_was_never_there_is_one_line(reply: Reply) -> None:
+    with pytest.raises(UserError, match=r"http://127\.0\.0\.1") as caught:
+        asked(reply)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_page_is_asked_about_twice(tmp_path: Path) -> None:
+    first = asked(said(("3", "What is power?")), tmp_path)
+    again = asked(said(), tmp_path)
+    assert first[:2] == again[:2] and len(first[2].seen) == 1 and not again[2].seen
+
+
+def test_a_paper_that_the_rules_cannot_read_says_what_the_model_reads(tmp_path: Path) -> None:
+    paper = typeset("First: what is force?\n\nSecond: what is work?", tmp_path / "paper.pdf")
+    script = Script(lambda text, n: good(json.dumps(said(("First", "what is force?"), ("Third", "what is love?")))))
+    with serving(script) as url:
+        parser = Parser(f"m@openai:base_url={url}")
+        outcome = ingest([paper], tmp_path / "out", Options(parser="m"), parser=parser)
+        parser.close()
+    (line,) = outcome.failed
+    assert "no numbered question" in line and "question First, page 1: m reads it" in line and "love" not in line
