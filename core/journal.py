@@ -247,7 +247,7 @@ class Index(Generic[K]):
 
     def _at(self, place: int) -> K:
         number = bisect_right(self._begins, place) - 1
-        line = _line_at(self._files[number], place - self._begins[number])
+        line = line_at(self._files[number], place - self._begins[number])
         record: K = self._model.model_validate_json(line)
         return record
 
@@ -274,7 +274,7 @@ class Index(Generic[K]):
             places[key.trial] = place
 
 
-def _line_at(fd: int, start: int) -> bytes:
+def line_at(fd: int, start: int) -> bytes:
     """The line that begins there."""
     line = b""
     while b"\n" not in line and (more := os.pread(fd, max(4096, len(line)), start + len(line))):

@@ -80,6 +80,7 @@ def write_html(
                 delta_headings=deltas.HEADINGS,
                 budgets=[_budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
                 corrected=score.get("corrected", {}).get("lines", ()),
+                harness=score.get("harness", {}),
                 left_out=shown.left_out,
                 asked=shown.asked,
                 sections=_sections(chosen, pages or {}, pictures, progress.step),

@@ -26,6 +26,7 @@ GROUPS = {
         "run": "Ask, judge, score and report in one go; an unfinished run goes on.",
         "generate": "Only ask: fill a run folder with responses.",
         "import-responses": "Make a run folder from recorded responses.",
+        "rejudge": "Judge the log of any task of another harness.",
         "plugins": "Say where the plug-in for a harness or trainer lies and how it is called.",
         "sweep": "Run models × tasks × trials on this machine, Ray or Slurm.",
     },

@@ -27,6 +27,7 @@ LINES = {
     ),
     f"import-responses some.jsonl {TASK} --out run": lambda said: said["tasks"],
     f"run {TASK} --model some.jsonl --out run2": lambda said: said["tasks"],
+    "rejudge pairs.jsonl --out theirs": lambda said: said["tasks"]["log.pairs"]["counts"]["graded"] == 1,
     "judge run": lambda said: (said["run"], said["failed"], said["lost"]) == ("run", 10, 0),
     "score run": lambda said: said["tasks"],
     "report run": lambda said: said["tasks"],
