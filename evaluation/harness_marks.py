@@ -2,13 +2,15 @@
 
 Contract: `harness.jsonl` has a line for each question (or trial) that the harness marked: `{task, question_id, trial,
 scores}`, `trial` null where the mark is of all trials. A mark whose values are all 0 or 1 says right or wrong and is
-compared with ours, answer by answer; any other has its mean alone. What nobody here could decide is counted and is no
-disagreement. `disagreements.jsonl` lists each one; it follows from the rest and is written anew with the scores.
+compared with ours, answer by answer; any other has its mean alone, and so has overlap with the key (BLEU, ROUGE, F1).
+What nobody here could decide is counted and is no disagreement. `disagreements.jsonl` lists each one; it follows from
+the rest and is written anew with the scores.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,10 @@ from livek12.core.text import one_line
 MARKS: Final = "harness.jsonl"
 DISAGREEMENTS: Final = "disagreements.jsonl"
 _SHOWN_CHARS: Final = 400
+_NO_MARK: Final = re.compile(
+    r"bleu|rouge|meteor|chrf|bert|f1\b|[wc]er\b|ppl|perplexity|len|token|latency|time", re.IGNORECASE
+)
+"""Names of what is no mark of right or wrong, even where it is 0 or 1 throughout."""
 Place = tuple[str, str]
 """A task and the name of one of its marks."""
 
@@ -85,7 +91,7 @@ class HarnessMarks:
         for task, key, scores in _lines(file):
             for name, value in scores.items():
                 found.of.setdefault((task, name), {})[key] = value
-                beside = found.beside.setdefault((task, name), Beside())
+                beside = found.beside.setdefault((task, name), Beside(is_binary=not _NO_MARK.search(name)))
                 beside.answers += 1
                 beside.total += value
                 beside.is_binary &= value in (0.0, 1.0)

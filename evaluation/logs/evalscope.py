@@ -1,8 +1,7 @@
 """The logs of EvalScope for any benchmark: `reviews/MODEL/BENCHMARK_SUBSET.jsonl` below a work folder.
 
 Contract: a review holds the conversation, the accepted targets and the marks of one sample; its answer is what the
-model said last, with the thinking beside it. What it counted of an answer stands in the prediction of the same sample,
-which is not needed here. Generations of one sample are trials.
+model said last, with the thinking and the counts beside it. Generations of one sample are trials.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ FIELDS: Final = Fields(
     options=("sample_score.sample_metadata.choices",),
 )
 FOLDER: Final = "reviews"
+COUNTS: Final = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "seconds": "latency"}
 
 
 def entries(path: Path) -> Iterator[Entry]:
@@ -59,13 +59,15 @@ def _answers(turns: list[dict[str, Any]], score: Mapping[str, Any]) -> Iterator[
     """The last thing that the model said; the prediction, where the conversation is not kept."""
     said = [turn for turn in turns if turn.get("role") == "assistant"]
     content = said[-1].get("content") if said else at(score, "score.prediction")
+    counts = {ours: at(said[-1], f"perf_metrics.{theirs}") for ours, theirs in COUNTS.items()} if said else {}
+    known = {name: value for name, value in counts.items() if value is not MISSING and value is not None}
     if isinstance(content, str):
-        yield {"response": content}
+        yield {"response": content, **known}
     elif isinstance(content, list):
         parts = [part for part in content if isinstance(part, dict)]
         texts = [str(part.get("text") or "") for part in parts if part.get("type") == "text"]
         thoughts = [str(part.get("reasoning") or "") for part in parts if part.get("type") == "reasoning"]
-        yield {"response": "".join(texts), **({"reasoning": "\n".join(thoughts)} if any(thoughts) else {})}
+        yield {"response": "".join(texts), **known, **({"reasoning": "\n".join(thoughts)} if any(thoughts) else {})}
 
 
 def _scores(score: Mapping[str, Any]) -> dict[str, float]:
