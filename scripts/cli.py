@@ -33,6 +33,7 @@ GROUPS = {
     "Runs": {
         "score": "Compute the scores of a run folder.",
         "report": "Write and print the report of a run folder.",
+        "export": "Write results as Every Eval Ever, for the Hub's model pages, or as logs of Inspect.",
         "compare": "Compare runs: a table, intervals and paired tests.",
     },
     "Judging": {

@@ -98,7 +98,7 @@ class InspectScorer:
     def score(self, output: ModelOutput, question: str, trial: int, model: str) -> Score:
         """The answer as Inspect keeps it."""
         response = self.response(output, question, trial, model)
-        return _score(self._exam.document(question).question, response, self.mark(response))
+        return score_of(self._exam.document(question).question, response, self.mark(response))
 
 
 @cache
@@ -139,7 +139,8 @@ exam_metrics = metric(name="exam_metrics", scores="unreduced")(_exam_metrics)
 exam_marks = scorer(metrics=[exam_metrics()], name="exam_marks")(_exam_marks)
 
 
-def _score(question: Question, response: Response, verdict: Verdict) -> Score:
+def score_of(question: Question, response: Response, verdict: Verdict) -> Score:
+    """A verdict as Inspect keeps it."""
     correct, points = verdict.correct, verdict.points
     return Score(
         value={
