@@ -183,6 +183,18 @@ def tell_withheld(export: Export) -> None:
             warn(f"{export.run.path}: {count:,} answers are not in the export: {why} (--rows all takes them)")
 
 
+def ensure_folder(folder: Path) -> None:
+    """Makes a folder, whatever it holds.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from None
+
+
 def safe_name(name: str) -> str:
     """A name of a file or folder on any system."""
     plain = re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII).strip("._") or "unknown"

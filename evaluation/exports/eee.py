@@ -21,10 +21,9 @@ from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.records import Verdict, canonical_json
-from livek12.core.run_locks import make_folder
 from livek12.core.run_spec import TaskSpec
 from livek12.core.scoring import OUT_OF_100, Row
-from livek12.evaluation.exports import Export, is_hub_name, safe_name
+from livek12.evaluation.exports import Export, ensure_folder, is_hub_name, safe_name
 from livek12.evaluation.reporting import ASKING
 from livek12.judges.llm.prompts import load_prompt
 
@@ -57,7 +56,7 @@ def _write_task(export: Export, task: TaskSpec, out: Path) -> Iterator[Path]:
     name = str(uuid.UUID(bytes=digest[:16], version=4))
     developer, _, short = export.model.rpartition("/")
     place = f"data/{safe_name(task.name)}/{safe_name(developer or NO_PATH)}/{safe_name(short)}"
-    make_folder(out / place)
+    ensure_folder(out / place)
     identity = f"{task.name}/{export.model}/{spec.started_at}"
     judged: dict[str, str] = {}
     samples, lines = out / place / f"{name}_samples.jsonl", 0

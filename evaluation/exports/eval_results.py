@@ -18,11 +18,10 @@ from livek12.core.errors import UserError
 from livek12.core.extras import install
 from livek12.core.hub import reason
 from livek12.core.journal import write_atomically
-from livek12.core.run_locks import make_folder
 from livek12.core.run_spec import TaskSpec
 from livek12.core.scoring import OUT_OF_100
 from livek12.core.text import one_line
-from livek12.evaluation.exports import Export, is_hub_name, safe_name
+from livek12.evaluation.exports import Export, ensure_folder, is_hub_name, safe_name
 from livek12.tasks.registry import find_task
 
 FOLDER: Final = ".eval_results"
@@ -55,7 +54,7 @@ def write(export: Export, out: Path, *, bounds: bool = False) -> list[Path]:
     files = []
     for proposal in proposals(export, bounds=bounds):
         file = out / safe_name(proposal.model.replace("/", "--")) / proposal.path
-        make_folder(file.parent)
+        ensure_folder(file.parent)
         write_atomically(file, proposal.content)
         files.append(file)
     return files
@@ -188,7 +187,7 @@ def _registered(file: Path) -> dict[str, Mapping[str, Any]]:
 def _register(file: Path, proposal: Proposal, url: str) -> None:
     row = {"model": proposal.model, "path": proposal.path, "content": proposal.content, "url": url}
     before = file.read_text(encoding="utf-8") if file.is_file() else ""
-    make_folder(file.parent)
+    ensure_folder(file.parent)
     write_atomically(file, before + json.dumps(row, ensure_ascii=False) + "\n")
 
 

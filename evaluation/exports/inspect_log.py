@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.core.extras import install
-from livek12.core.run_locks import make_folder
 from livek12.core.run_spec import TaskSpec
 from livek12.core.scoring import Row
 from livek12.core.text import one_line
-from livek12.evaluation.exports import Export, safe_name
+from livek12.evaluation.exports import Export, ensure_folder, safe_name
 from livek12.evaluation.reporting import ASKING
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def write(export: Export, out: Path) -> list[Path]:
             f"logs of Inspect are written by inspect-ai, which is not installed: {install('inspect')}"
         ) from None
 
-    make_folder(out)
+    ensure_folder(out)
     files = []
     for task in export.spec.tasks:
         date = export.spec.started_at.replace(":", "-").replace("+", "-")

@@ -35,6 +35,7 @@ LINES = {
         said == {"out": "made.jsonl", "accepted": 1, "rejected": 0, "undecided": 0, "bad": 0, "lost": 0}
     ),
     "study intra-judge run copy": lambda said: said["identical"] == 1,
+    "export run --to eee --out exported": lambda said: len(said["files"]) >= 1 and said["proposed"] == [],
     "compare run copy": lambda said: said["tasks"],
     "plugins inspect --data data": lambda said: said["path"] == "livek12",
     "ingest paper.pdf --out papers": lambda said: said["papers"][0]["found"] == 6,
