@@ -1,4 +1,4 @@
-"""Results in the forms that others read: read by their own readers where these are here; what may not be shown is not."""
+"""Results in the forms that others read, by their own readers where these are here; what may not be shown is not."""
 
 from __future__ import annotations
 
