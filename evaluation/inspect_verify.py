@@ -2,7 +2,7 @@
 
 Contract: the scorer judges what a model said last against the sample's target, with the question, the choices and,
 where the sample's metadata have them, `question_type`, `unit` and `subject`; several targets are alternatives. What
-nobody decided has NaN as its value, never 0. Its metrics see every epoch: `accuracy` counts what is undecided as wrong,
+nobody decided has NaN for its accuracy, never 0. Its metrics see every epoch: `accuracy` counts what is undecided as wrong,
 `accuracy_high` as right, `undecided` is its share. Judging happens in processes of its own, so that no sample waits.
 """
 
@@ -33,7 +33,7 @@ def _verifier(judge: str) -> Verifier:
 
 def _verify_metrics() -> Metric:
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        values = [float(scored.score.as_float()) for scored in scores]
+        values = [float(scored.score.as_dict()["accuracy"]) for scored in scores]
         if not values:
             return {}
         undecided = sum(map(math.isnan, values))
@@ -58,7 +58,8 @@ def _verify(judge: str | list[str] = "", partial: bool = False) -> Scorer:
         (found,) = await _verifier(models).abatch([_row(state, target)], quiet=True)
         share = found.score if partial else SHARE[found.decision]
         return Score(
-            value=math.nan if share is None else share,
+            # Two values: Inspect leaves a single one that is NaN out of all metrics.
+            value={"accuracy": math.nan if share is None else share, "undecided": float(found.decision == "undecided")},
             answer="; ".join(found.extracted) or None,
             explanation=f"{found.decision} by {found.decided_by}" + (f": {found.reason}" if found.reason else ""),
             metadata=_told(found),
