@@ -2,8 +2,9 @@
 
 Contract: the scorer judges what a model said last against the sample's target, with the question, the choices and,
 where the sample's metadata have them, `question_type`, `unit` and `subject`; several targets are alternatives. What
-nobody decided has NaN for its accuracy, never 0. Its metrics see every epoch: `accuracy` counts what is undecided as wrong,
-`accuracy_high` as right, `undecided` is its share. Judging happens in processes of its own, so that no sample waits.
+nobody decided has NaN for its accuracy, never 0. Its metrics see every epoch: `accuracy` counts what is undecided as
+wrong, `accuracy_high` as right, `undecided` is its share. Judging happens in processes of its own, so that no sample
+waits.
 """
 
 from __future__ import annotations

@@ -45,7 +45,8 @@ class ExamAdapter(DefaultDataAdapter):  # type: ignore[misc]
 
     def load(self) -> tuple[Any, None]:
         """The questions of the task; the data set is that of LIVEK12_DATA."""
-        samples = [_sample(document) for document in one_line(open_task)(self.exam).documents]
+        documents = one_line(open_task)(self.exam).documents
+        samples = [_sample(number, document) for number, document in enumerate(documents)]
         return DatasetDict({SUBSET: MemoryDataset(samples, name=self.exam)}), None
 
     def match_score(self, original_prediction: str, filtered_prediction: str, reference: str, task_state: Any) -> Score:
@@ -84,9 +85,9 @@ class ExamAdapter(DefaultDataAdapter):  # type: ignore[misc]
         )
 
 
-def _sample(document: Document) -> Sample:
+def _sample(number: int, document: Document) -> Sample:
     turns = [_TURNS[message.role](content=_content(document, message)) for message in document.request.messages]
-    return Sample(input=turns, target=document.target, metadata={"id": document.id})
+    return Sample(id=number, group_id=number, input=turns, target=document.target, metadata={"id": document.id})
 
 
 def _content(document: Document, message: Message) -> Any:
