@@ -34,7 +34,7 @@ Place = tuple[str, str]
 
 
 @dataclass
-class Beside:
+class MarkBeside:
     """One mark of the harness beside ours, over the answers of one task."""
 
     answers: int = 0
@@ -75,7 +75,7 @@ class HarnessMarks:
 
     source: str
     of: dict[Place, dict[str, float]] = field(default_factory=dict)
-    beside: dict[Place, Beside] = field(default_factory=dict)
+    beside: dict[Place, MarkBeside] = field(default_factory=dict)
 
     @classmethod
     def read(cls, run: RunFolder) -> HarnessMarks | None:
@@ -91,7 +91,7 @@ class HarnessMarks:
         for task, key, scores in _lines(file):
             for name, value in scores.items():
                 found.of.setdefault((task, name), {})[key] = value
-                beside = found.beside.setdefault((task, name), Beside(is_binary=not _NO_MARK.search(name)))
+                beside = found.beside.setdefault((task, name), MarkBeside(is_binary=not _NO_MARK.search(name)))
                 beside.answers += 1
                 beside.total += value
                 beside.is_binary &= value in (0.0, 1.0)
@@ -143,7 +143,7 @@ class HarnessMarks:
         return {"from": self.source, "tasks": tasks, "lines": lines}
 
 
-def _sentence(source: str, task: str, name: str, one: Beside) -> str:
+def _sentence(source: str, task: str, name: str, one: MarkBeside) -> str:
     mean = f"{task}: {source} says {name} {one.total / one.answers:.3f} over {one.answers:,}"
     if not one.is_binary:
         return f"{mean}, which is no mark of right or wrong"

@@ -26,10 +26,10 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import check_out, make_folder
 from livek12.core.run_spec import RunSpec, TaskSpec
 from livek12.evaluation.harness_marks import MARKS
-from livek12.evaluation.logs import Entry, Fields, entries, fields_of
+from livek12.evaluation.logs import Fields, LogEntry, entries, fields_of
 from livek12.evaluation.logs.lines import BAD_ENTRY
 from livek12.evaluation.logs.paths import field_names
-from livek12.evaluation.logs.rows import Asked, asked
+from livek12.evaluation.logs.rows import LoggedQuestion, asked
 from livek12.evaluation.pairs import BadPair
 from livek12.tasks.logged import logged_name, logged_task
 
@@ -55,7 +55,7 @@ class _Spool:
     keyless: int = 0
     first_keyless: str = ""
 
-    def add_question(self, task: str, entry: Entry, question: Question) -> None:
+    def add_question(self, task: str, entry: LogEntry, question: Question) -> None:
         """Keeps a question the first time it comes.
 
         Raises:
@@ -90,7 +90,7 @@ class _Spool:
                 f"question {outcome.key.question_id}, trial {outcome.key.trial}, has another answer before it"
             )
 
-    def add_marks(self, task: str, entry: Entry, found: Asked) -> None:
+    def add_marks(self, task: str, entry: LogEntry, found: LoggedQuestion) -> None:
         """Keeps what the harness said."""
         if found.scores:
             trial = entry.trial if len(found.outcomes) == 1 else None
@@ -151,7 +151,7 @@ def _read(spool: _Spool, log: Path, source: str, fields: Fields, task: str, mode
     Raises:
         UserError: nothing in it can be used.
     """
-    first: Entry | None = None
+    first: LogEntry | None = None
     refused, others, said = 0, 0, 0
     for entry in watched(entries(source, log), "reading the log"):
         first = first or entry
@@ -181,7 +181,7 @@ def _read(spool: _Spool, log: Path, source: str, fields: Fields, task: str, mode
         say(f"{log}: {others:,} entries are of other models than {model} and are left out")
 
 
-def _check(spool: _Spool, log: Path, first: Entry | None, fields: Fields, said: int) -> None:
+def _check(spool: _Spool, log: Path, first: LogEntry | None, fields: Fields, said: int) -> None:
     if first is None:
         raise UserError(f"{log}: holds no entry that can be read")
     named = [name for name in spool.models if name]

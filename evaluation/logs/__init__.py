@@ -1,7 +1,7 @@
 """Logs of any task of other harnesses, entry by entry: one module a harness.
 
 Contract: a module has `FIELDS`, where an entry of its logs holds what is needed, and `entries(path)`, which yields
-`Entry`s one at a time, however long a log is. A damaged entry costs one warning with its place and reading goes on;
+`LogEntry`s one at a time, however long a log is. A damaged entry costs one warning with its place and reading goes on;
 what is no log of the harness at all is a UserError. Nothing that a log does not say is put in. (The logs of our own
 tasks, whose questions a data set has, are read by `evaluation.imports`.)
 """
@@ -57,7 +57,7 @@ class Fields:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LogEntry:
     """What a log says of one question.
 
     Attributes:
@@ -87,7 +87,7 @@ def fields_of(source: str) -> Fields:
     return found
 
 
-def entries(source: str, path: Path) -> Iterator[Entry]:
+def entries(source: str, path: Path) -> Iterator[LogEntry]:
     """The entries of a log.
 
     Args:

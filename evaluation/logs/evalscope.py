@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.logs import Entry, Fields
+from livek12.evaluation.logs import Fields, LogEntry
 from livek12.evaluation.logs.lines import BAD_ENTRY, log_files, numbers, objects
 from livek12.evaluation.logs.paths import MISSING, at
 
@@ -26,7 +26,7 @@ FOLDER: Final = "reviews"
 COUNTS: Final = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "seconds": "latency"}
 
 
-def entries(path: Path) -> Iterator[Entry]:
+def entries(path: Path) -> Iterator[LogEntry]:
     """The reviews of a work folder of EvalScope, or of one file.
 
     Raises:
@@ -43,7 +43,7 @@ def entries(path: Path) -> Iterator[Entry]:
                 continue
             turns = [turn for turn in turns if isinstance(turn, dict)]
             trial, group = score.get("generation_index"), score.get("group_id")
-            yield Entry(
+            yield LogEntry(
                 place=place,
                 task=file.stem,
                 id=str(raw.get("index") if group is None else group),

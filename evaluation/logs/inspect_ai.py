@@ -21,7 +21,7 @@ from livek12.evaluation.imports.inspect_ai import (
     opened,
     samples_of,
 )
-from livek12.evaluation.logs import Entry, Fields
+from livek12.evaluation.logs import Fields, LogEntry
 from livek12.evaluation.logs.lines import number, numbers
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FIELDS: Final = Fields(
 )
 
 
-def entries(path: Path) -> Iterator[Entry]:
+def entries(path: Path) -> Iterator[LogEntry]:
     """The samples of a log, or of all logs below a folder.
 
     Raises:
@@ -52,7 +52,7 @@ def entries(path: Path) -> Iterator[Entry]:
         raise UserError(problems[0])
 
 
-def _entries(file: Path) -> Iterator[Entry]:
+def _entries(file: Path) -> Iterator[LogEntry]:
     from livek12.tasks.plugins.inspect_marks import answer_of, model_name
 
     check_size(file)
@@ -62,7 +62,7 @@ def _entries(file: Path) -> Iterator[Entry]:
     for sample in samples_of(file, log):
         said = answer_of(sample.output) if sample.error is None and sample.output.choices else {}
         known = {name: value for name, value in said.items() if value is not None}
-        yield Entry(
+        yield LogEntry(
             place=f"{file}: sample {sample.id}, epoch {sample.epoch}",
             task=log.eval.task,
             id=str(sample.id),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Entry, Fields
+from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Fields, LogEntry
 from livek12.evaluation.logs.lines import log_files, objects
 from livek12.evaluation.logs.paths import MISSING, first_at, text_of
 
@@ -30,13 +30,13 @@ FIELDS: Final = Fields(
 IDS: Final = ("id", "question_id", "idx", "index", "doc_id", "qid", "sample_id")
 
 
-def entries(path: Path) -> Iterator[Entry]:
+def entries(path: Path) -> Iterator[LogEntry]:
     """The lines of a file, or of all `*.jsonl` below a folder; one without an id has its number for one."""
     for file in log_files(path, ("*.jsonl",), "a file of JSON lines"):
         for place, raw in objects(file):
             id, trial = first_at(raw, IDS), first_at(raw, ("trial", "epoch", "repeat"))
             named = text_of(first_at(raw, ("task", "benchmark", "dataset")))
-            yield Entry(
+            yield LogEntry(
                 place=place,
                 task=named or file.stem,
                 id=place.rpartition(":")[2] if id is MISSING else text_of(id),

@@ -13,7 +13,7 @@ from typing import Any, Final
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.evaluation.imports.lighteval import DETAILS, entries_of, logs_of, model_of
-from livek12.evaluation.logs import Entry, Fields
+from livek12.evaluation.logs import Fields, LogEntry
 from livek12.evaluation.logs.lines import BAD_ENTRY, numbers
 
 FIELDS: Final = Fields(
@@ -21,7 +21,7 @@ FIELDS: Final = Fields(
 )
 
 
-def entries(path: Path) -> Iterator[Entry]:
+def entries(path: Path) -> Iterator[LogEntry]:
     """The entries of a log.
 
     Raises:
@@ -39,7 +39,7 @@ def entries(path: Path) -> Iterator[Entry]:
                 warn(f"{place}: is no entry with answers; passed over", kind=BAD_ENTRY)
                 continue
             thoughts = (raw["model_response"].get("reasonings") or [])[: len(texts)]
-            yield Entry(
+            yield LogEntry(
                 place=place,
                 task=str(doc.get("task_name") or file.stem.removeprefix(DETAILS)),
                 id=str(doc.get("id") or number - 1),

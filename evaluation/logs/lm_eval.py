@@ -13,7 +13,7 @@ from typing import Any, Final
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.evaluation.imports.lm_eval import SAMPLES, limit_of, logs_of, model_of
-from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Entry, Fields
+from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Fields, LogEntry
 from livek12.evaluation.logs.lines import BAD_ENTRY, number, objects
 
 FIELDS: Final = Fields(
@@ -24,7 +24,7 @@ FIELDS: Final = Fields(
 )
 
 
-def entries(path: Path) -> Iterator[Entry]:
+def entries(path: Path) -> Iterator[LogEntry]:
     """The samples of a log.
 
     Raises:
@@ -42,7 +42,7 @@ def entries(path: Path) -> Iterator[Entry]:
                 warn(f"{place}: is no sample of lm-eval; passed over", kind=BAD_ENTRY)
                 continue
             limit = limit_of(raw)
-            yield Entry(
+            yield LogEntry(
                 place=place,
                 task=task,
                 id=str(raw["doc_id"]),

@@ -15,7 +15,7 @@ from typing import Any, Final
 from livek12.core.progress import warn
 from livek12.evaluation.imports.lines import results_of
 from livek12.evaluation.imports.lmms_eval import RESULTS, SAMPLES, config_of, counts_of, limit_of, model_of
-from livek12.evaluation.logs import Entry, Fields
+from livek12.evaluation.logs import Fields, LogEntry
 from livek12.evaluation.logs.lines import BAD_ENTRY, log_files, numbers, objects
 from livek12.tasks.plugins.lmms_eval import GAVE_UP
 
@@ -27,7 +27,7 @@ _LIST: Final = re.compile(r"\[\s*(?:(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s
 """How it writes a list of texts: as Python does."""
 
 
-def entries(path: Path) -> Iterator[Entry]:
+def entries(path: Path) -> Iterator[LogEntry]:
     """The samples of a log.
 
     Raises:
@@ -45,7 +45,7 @@ def entries(path: Path) -> Iterator[Entry]:
             if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts) or "doc_id" not in raw:
                 warn(f"{place}: is no sample of lmms-eval with answers; passed over", kind=BAD_ENTRY)
                 continue
-            yield Entry(
+            yield LogEntry(
                 place=place,
                 task=task or file.stem,
                 id=str(raw["doc_id"]),

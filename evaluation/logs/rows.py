@@ -18,7 +18,7 @@ from livek12.core.text import clean
 from livek12.engines.endings import ending
 from livek12.engines.replay import told_of
 from livek12.engines.thinking import Thinking
-from livek12.evaluation.logs import Entry, Fields
+from livek12.evaluation.logs import Fields, LogEntry
 from livek12.evaluation.logs.lines import number
 from livek12.evaluation.logs.paths import MISSING, first_at, text_of
 from livek12.evaluation.pairs import BadPair, read_pair
@@ -31,7 +31,7 @@ _thinking = Thinking()
 
 
 @dataclass(frozen=True)
-class Asked:
+class LoggedQuestion:
     """An entry as we take it.
 
     Attributes:
@@ -47,7 +47,7 @@ class Asked:
     has_key: bool
 
 
-def asked(entry: Entry, fields: Fields, task: str, model: str, parts: bool) -> Asked:
+def asked(entry: LogEntry, fields: Fields, task: str, model: str, parts: bool) -> LoggedQuestion:
     """An entry as a question with its key and the answers to it.
 
     Args:
@@ -76,7 +76,7 @@ def asked(entry: Entry, fields: Fields, task: str, model: str, parts: bool) -> A
         _outcome(Key(task=task, question_id=entry.id, trial=entry.trial + count), said, model)
         for count, said in enumerate(given or ({},))
     )
-    return Asked(question, outcomes, _scores(entry, fields), any(key.strip() for key in question.answer))
+    return LoggedQuestion(question, outcomes, _scores(entry, fields), any(key.strip() for key in question.answer))
 
 
 def _read(row: dict[str, Any]) -> Question:
@@ -99,7 +99,7 @@ def _question(row: dict[str, Any]) -> Question:
     return read_pair(line, None).question
 
 
-def _answers(entry: Entry, fields: Fields) -> tuple[Mapping[str, Any], ...]:
+def _answers(entry: LogEntry, fields: Fields) -> tuple[Mapping[str, Any], ...]:
     """The answers in the fields of a plain recorded row; an empty one where there is none."""
     if not fields.response:
         return entry.answers
@@ -125,7 +125,7 @@ def _outcome(key: Key, said: Mapping[str, Any], model: str) -> Response | Failur
     return Response(key=key, text=split.text, engine="replay", model=model, **told)
 
 
-def _scores(entry: Entry, fields: Fields) -> Mapping[str, float]:
+def _scores(entry: LogEntry, fields: Fields) -> Mapping[str, float]:
     found = first_at(entry.raw, fields.score)
     value = None if found is MISSING else number(found)
     return entry.scores if value is None else {"score": value}

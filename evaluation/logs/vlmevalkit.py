@@ -13,7 +13,7 @@ from typing import Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.logs import KEYS, STEMS, Entry, Fields
+from livek12.evaluation.logs import KEYS, STEMS, Fields, LogEntry
 from livek12.evaluation.logs.lines import BAD_ENTRY, numbers
 from livek12.tasks.plugins.vlmevalkit import FAILED, result_rows
 
@@ -28,7 +28,7 @@ SCORES: Final = ("hit", "score", "eval_score", "match")
 SUFFIXES: Final = (".tsv", ".json", ".xlsx")
 
 
-def entries(path: Path) -> Iterator[Entry]:
+def entries(path: Path) -> Iterator[LogEntry]:
     """The rows of a result file, or of the only one below a folder.
 
     Raises:
@@ -46,7 +46,7 @@ def entries(path: Path) -> Iterator[Entry]:
         options = {name: raw[name] for name in letters} if letters[:2] == ["A", "B"] else None
         gave_up = raw.get("prediction", "").startswith(FAILED)
         thought = {"reasoning": raw["thinking"]} if raw.get("thinking") else {}
-        yield Entry(
+        yield LogEntry(
             place=place,
             task=dataset or file.stem,
             id=raw.get("index") or str(number - 1),
