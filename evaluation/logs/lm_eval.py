@@ -70,9 +70,10 @@ def _is_likelihood(raw: Mapping[str, Any]) -> bool:
     """Whether the answers are pairs of a likelihood and whether it is the greatest."""
     try:
         value, greedy = raw["resps"][0][0]
+        float(value)
     except (KeyError, IndexError, TypeError, ValueError):
         return False
-    return number(value) is not None and str(greedy) in ("True", "False")
+    return str(greedy) in ("True", "False")
 
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
