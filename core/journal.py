@@ -273,7 +273,7 @@ class Index(Generic[K]):
     def _at(self, place: int) -> K:
         number = bisect_right(self._begins, place) - 1
         file, place = self._files[number], place - self._begins[number]
-        line = file.at(place) if isinstance(file, PackedLines) else _line_at(file, place)
+        line = file.at(place) if isinstance(file, PackedLines) else line_at(file, place)
         record: K = self._model.model_validate_json(line)
         return record
 
@@ -303,7 +303,7 @@ class Index(Generic[K]):
             places[key.trial] = place
 
 
-def _line_at(fd: int, start: int) -> bytes:
+def line_at(fd: int, start: int) -> bytes:
     """The line that begins there."""
     line = b""
     while b"\n" not in line and (more := os.pread(fd, max(4096, len(line)), start + len(line))):

@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,8 @@ from livek12.core.run_locks import has_responses, in_use, make_folder, settling,
 from livek12.core.run_spec import RunSpec, differences, read_spec
 from livek12.core.scoring import Row
 
+QUESTIONS = "questions.jsonl"
+
 
 class RunQuestion(Record):
     """A line of questions.jsonl."""
@@ -72,7 +74,7 @@ class RunFolder:
         cls,
         path: Path,
         spec: RunSpec,
-        questions: dict[str, list[Question]],
+        questions: Mapping[str, Iterable[Question]],
         on_problem: Callable[[str], None] | None = None,
     ) -> RunFolder:
         """Makes the folder for the spec, or opens it if it was made for an equal one.
@@ -108,7 +110,7 @@ class RunFolder:
         if self._part is not None:
             self._part()
 
-    def _begin(self, spec: RunSpec, questions: dict[str, list[Question]]) -> None:
+    def _begin(self, spec: RunSpec, questions: Mapping[str, Iterable[Question]]) -> None:
         digest = self._write_questions(questions)
         self._write_spec(spec.model_copy(update={"questions_sha256": digest}))
 
@@ -184,7 +186,7 @@ class RunFolder:
         Raises:
             UserError: the file cannot be read; or, at its end, it is not what the run began with.
         """
-        spec, file, digest = self.spec(), self._file("questions.jsonl"), hashlib.sha256()
+        spec, file, digest = self.spec(), self._file(QUESTIONS), hashlib.sha256()
         tasks = {task.name for task in spec.tasks}
         try:
             with file.open("rb") as lines:
@@ -293,16 +295,19 @@ class RunFolder:
                 key = Key(task=task, question_id=question.id, trial=trial)
                 yield _row(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 
-    def _write_questions(self, questions: dict[str, list[Question]]) -> str:
+    def _write_questions(self, questions: Mapping[str, Iterable[Question]]) -> str:
         """Writes questions.jsonl; returns its hash."""
-        lines = (
-            RunQuestion(task=task, question=without_bytes(question)).model_dump_json()
-            for task, asked in questions.items()
-            for question in asked
-        )
-        text = "".join(line + "\n" for line in lines)
-        write_atomically(self._file("questions.jsonl"), text)
-        return hashlib.sha256(text.encode()).hexdigest()
+        digest = hashlib.sha256()
+
+        def lines() -> Iterator[str]:
+            for task, asked in questions.items():
+                for question in asked:
+                    line = RunQuestion(task=task, question=without_bytes(question)).model_dump_json() + "\n"
+                    digest.update(line.encode())
+                    yield line
+
+        write_atomically(self._file(QUESTIONS), lines())
+        return digest.hexdigest()
 
     def _file(self, name: str) -> Path:
         return self.path / name

@@ -244,10 +244,11 @@ def _read_row(raw: bytes) -> _Row:
         raise _BadRow(f"question {question}: it needs a text in response (or text)")
     if not isinstance(task, str | None) or not isinstance(trial, int) or isinstance(trial, bool) or trial < 0:
         raise _BadRow(f"question {question}: task must be a text, and trial a number from 0")
-    return _Row((task, str(question), trial), {"text": clean(text), **_optional(row)})
+    return _Row((task, str(question), trial), {"text": clean(text), **told_of(row)})
 
 
-def _optional(row: dict[str, Any]) -> dict[str, Any]:
+def told_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a plain row tells beside its text; what cannot be what it says is left out."""
     found: dict[str, Any] = {}
     for name in (*TEXTS, *NUMBERS, "seconds"):
         value = row.get(name)

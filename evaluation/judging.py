@@ -15,13 +15,18 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.markings import KEYS, in_words, other_rules
 from livek12.core.progress import warn
+from livek12.core.question_index import question_indexes
 from livek12.core.records import Call, Image, Question, Response, Verdict
+from livek12.core.run_folder import QUESTIONS
+from livek12.evaluation.pair_rules import rule_verdict
+from livek12.evaluation.pairs import JudgedPair
 from livek12.judges.grade import GradingConfig, judge_version
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
+from livek12.tasks.logged import is_logged
 from livek12.tasks.prompting import Pages
 from livek12.tasks.registry import get_task
-from livek12.tasks.scorer import Scorer
+from livek12.tasks.scorer import Scorer, stamped
 
 if TYPE_CHECKING:
     from livek12.core.run_folder import RunFolder
@@ -117,7 +122,7 @@ class JudgeUsage:
 class RunScorer:
     """Everything that marking the responses of a run needs: a marker of each task, questions, pictures."""
 
-    questions: dict[str, dict[str, Question]]
+    questions: dict[str, Mapping[str, Question]]
     pages: Pages
     authors: tuple[str, ...]
     scorers: dict[str, Scorer]
@@ -142,13 +147,13 @@ class RunScorer:
         tasks = {task.name: get_task(task.name) for task in spec.tasks}
         authors = tuple(name for name in (spec.model, spec.model_revision) if name)
         scorers = {name: Scorer.of(judges, task.judge, task.partial_credit, authors) for name, task in tasks.items()}
-        questions = {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
+        questions = _questions_of(run)
         pages: Pages = {}
         if judges.panel is not None and _shows_pictures(questions, tasks):
             pictured = exam()
             pages = pictured.pages
             for name, asked in pictured.questions.items():
-                questions[name] |= {q.id: q for q in asked if q.id in questions[name]}
+                questions[name] = {**questions[name], **{q.id: q for q in asked if q.id in questions[name]}}
         keys = add_keys(questions, tasks, judges.options.answers) if judges.options.answers else ""
         versions = {name: scorer.version + keys for name, scorer in scorers.items()}
         words = {versions[name]: _in_words(scorer.config, judges.options) for name, scorer in scorers.items()}
@@ -187,7 +192,11 @@ class RunScorer:
 
     def by_rules(self, response: Response) -> Verdict:
         """What the rules say."""
-        return self._named(self.scorers[response.key.task].by_rules(self._question(response), response))
+        question, scorer = self._question(response), self.scorers[response.key.task]
+        if is_logged(response.key.task):  # as rows of judge-pairs are: a bare answer needs no commitment
+            pair = JudgedPair(question.id, question, response)
+            return self._named(stamped(rule_verdict(pair, scorer.cascade), response))
+        return self._named(scorer.by_rules(question, response))
 
     def is_open(self, response: Response, verdict: Verdict) -> bool:
         """Whether judges have to be asked."""
@@ -211,6 +220,13 @@ class RunScorer:
         return verdict.model_copy(update={"judge": judge, "versions": {**verdict.versions, "judge": judge}})
 
 
+def _questions_of(run: RunFolder) -> dict[str, Mapping[str, Question]]:
+    """The questions of each task by id; of logs, which may hold a million, only their places are held."""
+    if all(is_logged(task.name) for task in run.spec().tasks):
+        return {**question_indexes(run.path / QUESTIONS)}
+    return {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
+
+
 def _in_words(config: GradingConfig, options: JudgeOptions) -> str:
     """Who marks, for people."""
     said = in_words(judge_version(config))
@@ -229,7 +245,7 @@ def _shows_pictures(questions: Mapping[str, Mapping[str, Question]], tasks: Mapp
     return any(q.images or q.answer_images or q.solution_images for q in asked)
 
 
-def add_keys(questions: dict[str, dict[str, Question]], tasks: Mapping[str, Task], answers: str) -> str:
+def add_keys(questions: dict[str, Mapping[str, Question]], tasks: Mapping[str, Task], answers: str) -> str:
     """Puts the keys of another data set into the questions, by id; returns what names these very keys in a version.
 
     Raises:

@@ -17,6 +17,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.evaluation.harness_marks import HarnessMarks
 from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
 from livek12.evaluation.task_data import TaskData, illustrated
 from livek12.evaluation.variants import alike, beside, tasks_of
@@ -117,7 +118,10 @@ def score(
     modalities = {task.name: task.modality for task in spec.tasks if task.name not in joined}
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if spec.engine in ASKING}
-    seen = _counted(read_rows(run) if rows is None else rows, spec, by, outlook)
+    passing, harness = read_rows(run) if rows is None else rows, HarnessMarks.read(run)
+    if harness is not None:
+        passing = harness.passing(passing, spec.trials, run.path)
+    seen = _counted(passing, spec, by, outlook)
     counted: Iterable[Row | Outcome] = seen
     if outcomes is not None:
         outcomes += map(Slim(), seen)
@@ -141,6 +145,8 @@ def score(
     labelled = corrected_marks(run)
     if labelled:
         scores = {**scores, "corrected": {**labelled, "lines": corrected_lines(labelled)}}
+    if harness is not None:
+        scores = {**scores, "harness": harness.summary()}
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}
 
 

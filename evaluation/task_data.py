@@ -15,6 +15,7 @@ from livek12.core.run_spec import ChosenQuestions, RunSpec, TaskSpec
 from livek12.core.scoring import Row
 from livek12.tasks.base import Task
 from livek12.tasks.budgets import siblings
+from livek12.tasks.logged import is_logged
 from livek12.tasks.prompting import Pages
 
 _LEAST = {"max_tokens": 1, "thinking_budget": 0, "top_k": 0}
@@ -160,6 +161,8 @@ def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
     spec = run.spec()
     tasks = [get_task(task.name) for task in spec.tasks]
     place = data or spec.tasks[0].data
+    if all(is_logged(task.name) for task in tasks):  # all that is known of them stands in the run folder
+        return TaskData(place, tasks, {}, {})
     try:
         exam = load_task_data(place, tasks, spec.limit, asked_again(run))
     except UserError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import livek12
 from livek12.tasks.plugins.harness_task import Guide
 
-TRAINERS = ("trl", "verl", "openrlhf")
+TRAINERS = ("trl", "verl", "openrlhf", "verifiers")
 _UNDECIDED = "what stays undecided counts 0 there, and is counted; another value: see docs/rewards.md"
 
 
@@ -32,5 +32,16 @@ def trainer_guide(trainer: str) -> Guide:
             f"python3 -m openrlhf.cli.train_ppo_ray --reward.remote_url {shlex.quote(file)} --data.label_key answer",
             (_UNDECIDED,),
         ),
+        "verifiers": (
+            "livek12.evaluation.verifiers_exam",
+            "vf-validate livek12-exam --taskset.data DATA --only-gold --runtime.type subprocess",
+            (
+                "an environment (v1): the questions of a task with our judge as the reward; vf-eval asks a model",
+                "the package livek12-exam is integrations/livek12_exam of the clone, installed beside livek12",
+                "the newest release, and what the data set holds back, is left out (--taskset.held)",
+                _UNDECIDED,
+            ),
+        ),
     }[trainer]
-    return Guide(path, f"pip install {trainer} '.' in the clone of livek12", call, notes)
+    beside = " integrations/livek12_exam" if trainer == "verifiers" else ""
+    return Guide(path, f"pip install {trainer} '.'{beside} in the clone of livek12", call, notes)

@@ -88,6 +88,7 @@ def write_html(
                 budgets=[_budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
                 tables=with_heads(tables),
                 corrected=score.get("corrected", {}).get("lines", ()),
+                harness=score.get("harness", {}),
                 left_out=shown.left_out,
                 asked=shown.asked,
                 sections=_sections(chosen, pages or {}, pictures, progress.step),

@@ -12,6 +12,7 @@ from livek12.tasks.base import Task
 from livek12.tasks.budgets import limited, parse_shares
 from livek12.tasks.derived import EVERY, SIGN
 from livek12.tasks.families import Family, TaskSet
+from livek12.tasks.logged import is_logged, logged_task
 from livek12.tasks.prompt_files import task_modules
 
 
@@ -65,6 +66,8 @@ def find_task(name: str) -> Task | None:
     """The task of that name, listed or not, if there is one."""
     if name in all_tasks():
         return all_tasks()[name]
+    if is_logged(name):
+        return logged_task(name)
     base, at, share = name.rpartition("@")
     if at:
         return _budgeted(base, share, name)
@@ -116,6 +119,8 @@ def default_trials(tasks: Iterable[Task]) -> int:
 
 
 def _named(name: str) -> list[Task]:
+    if is_logged(name):
+        raise UserError(f"task {name} is of another harness's log and cannot be asked here: see `livek12 rejudge`")
     base, colon, word = name.partition(SIGN)
     if colon and word == EVERY and (derived := derived_tasks(get_task(base))):
         return derived

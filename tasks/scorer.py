@@ -42,7 +42,7 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
         found = extract(response.text, question, response.finish_reason)
         return grade(question, response.key, found.answers, config=config, cascade=cascade)
 
-    return _stamped(unless_broken(question, response.key, config, mark), response)
+    return stamped(unless_broken(question, response.key, config, mark), response)
 
 
 def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Callable[[], Verdict]) -> Verdict:
@@ -147,7 +147,7 @@ class Scorer:
         if self.panel is not None:
             case = case_of(question, response, pages, self.panel.panel.spec.images, repeat)
             cut = response.finish_reason == "length"
-            verdict = _stamped(self.panel.settle(verdict, case, authors, cut), response)
+            verdict = stamped(self.panel.settle(verdict, case, authors, cut), response)
         if self.auditor is not None:
             case = case_of(question, response, pages, self.auditor.panel.spec.images, repeat)
             verdict = self.auditor.audit(verdict, case, authors)
@@ -173,7 +173,7 @@ def case_of(
     return Case(question.id + trial, question, spoken(response.text, question), pages, images, repeat)
 
 
-def _stamped(verdict: Verdict, response: Response) -> Verdict:
+def stamped(verdict: Verdict, response: Response) -> Verdict:
     """The verdict with what it was given for, and by which version."""
     cut = "the response was cut short" if response.finish_reason == "length" else ""
     reason = verdict.reason if cut and cut in verdict.reason else "; ".join(filter(None, (verdict.reason, cut)))

@@ -227,7 +227,7 @@ def info(handler: Handler, kind: str, id: str, revision: str = "main") -> None:
 
 
 def preupload(handler: Handler, kind: str, id: str, revision: str) -> None:
-    tree = handler.open(kind, id, write=True).commit_of(revision)["tree"]
+    tree = handler.open(kind, id, write=not _proposes(handler)).commit_of(revision)["tree"]
     files = []
     for file in json.loads(handler.body)["files"]:
         entry = tree.get(file["path"])
@@ -262,9 +262,19 @@ def lfs_verify(handler: Handler, kind: str, id: str, oid: str) -> None:
 
 
 def commit(handler: Handler, kind: str, id: str, revision: str) -> None:
-    repo = handler.open(kind, id, write=True)
-    made = repo.commit(revision, (json.loads(line) for line in handler.body.splitlines() if line.strip()))
-    handler.json({"success": True, "commitOid": made["oid"], "commitUrl": f"{base(handler)}/{id}/commit/{made['oid']}"})
+    proposes = _proposes(handler)
+    repo = handler.open(kind, id, write=not proposes)
+    number = len(repo.refs["pullRequests"]) + 1 if proposes else None
+    made = repo.commit(revision, (json.loads(line) for line in handler.body.splitlines() if line.strip()), number)
+    answer = {"success": True, "commitOid": made["oid"], "commitUrl": f"{base(handler)}/{id}/commit/{made['oid']}"}
+    if proposes:
+        answer["pullRequestUrl"] = f"{base(handler)}/{id}/discussions/{number}"
+    handler.json(answer)
+
+
+def _proposes(handler: Handler) -> bool:
+    """Whether a pull request is to be opened, which whoever may read may do."""
+    return handler.query.get("create_pr", [""])[0] == "1"
 
 
 def tree(handler: Handler, kind: str, id: str, revision: str, path: str = "") -> None:

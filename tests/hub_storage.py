@@ -106,8 +106,8 @@ class Repo:
             raise Refusal(400, "the content does not have this SHA-256")
         _replace(self._folder / "lfs" / oid, content)
 
-    def commit(self, branch: str, lines: Iterable[dict[str, Any]]) -> dict[str, Any]:
-        """Applies a commit, all of it or nothing.
+    def commit(self, branch: str, lines: Iterable[dict[str, Any]], pull_request: int | None = None) -> dict[str, Any]:
+        """Applies a commit, all of it or nothing; where it is for a pull request, to that and not to the branch.
 
         Raises:
             Refusal: 412 where the parent is no longer the head, 404 for an unknown file to delete, 400 for an LFS
@@ -125,9 +125,13 @@ class Repo:
             tree = dict(head["tree"])
             for item in items:
                 self._apply(item["key"], item["value"], tree)
-            refs["branches"][branch] = self._store_commit(head["oid"], header["summary"], tree)
+            made = self._store_commit(head["oid"], header["summary"], tree)
+            if pull_request is None:
+                refs["branches"][branch] = made
+            else:
+                refs["pullRequests"][str(pull_request)] = made
             self._write("refs.json", refs)
-        return self.commit_of(branch)
+        return self.commit_of(made)
 
     def tag(self, name: str, revision: str) -> None:
         """Names a commit; a name is given once."""

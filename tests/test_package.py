@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import configparser
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -97,3 +99,18 @@ def test_a_new_module_is_there_without_installing_again(made: Callable[[Path], P
         [sys.executable, "-I", "-S", "-c", code, str(site)], cwd="/", capture_output=True, text=True, check=True
     )
     assert Path(found.stdout.strip()).resolve() == tree / "judges" / "rules" / "of_today.py"
+
+
+def test_pyproject_leaves_the_facts_to_setup_cfg() -> None:
+    """Its table is there for uv; a field that it forgot would be missing from the wheel."""
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    facts = configparser.ConfigParser()
+    facts.read(ROOT / "setup.cfg")
+    assert set(said["project"]) == {"name", "dynamic"} and said["project"]["name"] == facts["metadata"]["name"]
+    stated = {"long_description": "readme", "python_requires": "requires-python", "install_requires": "dependencies"}
+    named = {stated.get(key, key) for key in (*facts["metadata"], *facts["options"])}
+    named -= {"name", "long_description_content_type", "license_files"}
+    assert named | {"optional-dependencies", "entry-points", "scripts"} == set(said["project"]["dynamic"])
+    extras = set(facts["options.extras_require"])
+    apart = [{one["extra"] for one in pair} for pair in said["tool"]["uv"]["conflicts"]]
+    assert all(len(pair) == 2 and pair <= extras for pair in apart) and {"lighteval", "export"} in apart

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from livek12.core.rights import NOT_STATED, REVIEWED
 from livek12.dataset_builders.base import PAGES, PageKey
 from livek12.dataset_builders.publishing.rights import Permission, covering
 
-REVIEWED = ("accepted", "upstream")
-NOT_STATED = frozenset({"", "none", "unknown", "not stated", "no licence stated", "no license stated", "n/a", "?"})
-"""What sources write where they state no licence, in lower case."""
 COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "source")
 QuestionId = tuple[str, str]
 """Benchmark and id of a question."""

@@ -32,7 +32,7 @@ _CHUNK = 1 << 20
 Row = dict[str, Any]
 
 
-class _Damaged(Exception):
+class DamagedLog(Exception):
     """A log that cannot be used; the message says why on one line."""
 
 
@@ -47,10 +47,10 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[Row]:
         UserError: inspect-ai is not installed, there is no usable log of the tasks, two logs answer the same question
             differently, or they are of several models.
     """
-    _need_inspect()
+    need_inspect()
     problems: list[str] = []
     known: dict[tuple[str, str, int], tuple[Path, Row]] = {}
-    for file in _files(path):
+    for file in files_of(path):
         try:
             for row in _rows_of(file, tasks):
                 key = (row["task"], row["question_id"], row["trial"])
@@ -63,7 +63,7 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[Row]:
                         f"{file}: question {key[1]} of {key[0]}, epoch {key[2] + 1}, is in {other} too, with another"
                         " response; give one of the logs"
                     )
-        except _Damaged as error:
+        except DamagedLog as error:
             problems.append(f"{file}: {error}")
             if file != path:
                 _log.warning("%s; log passed over", problems[-1])
@@ -78,7 +78,12 @@ def _check_model(file: Path, row: Row, known: dict[tuple[str, str, int], tuple[P
         raise UserError(f"{file} is of {row['model']}, and {other} of {first['model']}; give the logs of one model")
 
 
-def _need_inspect() -> None:
+def need_inspect() -> None:
+    """Refuses to go on without Inspect.
+
+    Raises:
+        UserError: it is not installed; says how to.
+    """
     try:
         import inspect_ai.log  # noqa: F401  (teaches zipfile the compression of its logs, too)
     except ImportError:
@@ -87,7 +92,12 @@ def _need_inspect() -> None:
         ) from None
 
 
-def _files(path: Path) -> list[Path]:
+def files_of(path: Path) -> list[Path]:
+    """The logs: the file itself, or all below a folder.
+
+    Raises:
+        UserError: there is none.
+    """
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -102,8 +112,8 @@ def _rows_of(file: Path, tasks: Collection[str]) -> Iterator[Row]:
     """The rows of one log; nothing for a log of another task."""
     from livek12.tasks.plugins.inspect_marks import answer_of, model_name
 
-    _check_size(file)
-    log = _opened(file)
+    check_size(file)
+    log = opened(file)
     task = _task_of(log)
     if task not in tasks:
         return
@@ -112,7 +122,7 @@ def _rows_of(file: Path, tasks: Collection[str]) -> Iterator[Row]:
     model, missing = model_name(log.eval.model), 0
     limits = [config.max_tokens for config in (log.plan.config, log.eval.model_generate_config) if config.max_tokens]
     limit = {"max_tokens": limits[0]} if limits else {}
-    for sample in _samples(file, log):
+    for sample in samples_of(file, log):
         if sample.error is not None or not sample.output.choices:
             missing += 1
             continue
@@ -138,17 +148,17 @@ def _task_of(log: EvalLog) -> str:
     return noted if isinstance(noted, str) else log.eval.task.removeprefix("livek12/")
 
 
-def _opened(file: Path) -> EvalLog:
+def opened(file: Path) -> EvalLog:
     """The log, of an archive without its samples; the head of a JSON log alone would take quadratic memory."""
     from inspect_ai.log import read_eval_log
 
     try:
         return read_eval_log(str(file), header_only=file.suffix != ".json")
     except Exception as error:  # whatever its reader makes of hostile bytes
-        raise _Damaged(f"is no log of Inspect that can be read ({one_line(error, 150)})") from None
+        raise DamagedLog(f"is no log of Inspect that can be read ({one_line(error, 150)})") from None
 
 
-def _samples(file: Path, log: EvalLog) -> Iterator[EvalSample]:
+def samples_of(file: Path, log: EvalLog) -> Iterator[EvalSample]:
     """Its samples; of an archive, one in memory at a time."""
     from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
 
@@ -158,7 +168,7 @@ def _samples(file: Path, log: EvalLog) -> Iterator[EvalSample]:
     try:
         listed = [(summary.id, summary.epoch) for summary in read_eval_log_sample_summaries(str(file))]
     except Exception as error:
-        raise _Damaged(f"its samples cannot be read ({one_line(error, 150)})") from None
+        raise DamagedLog(f"its samples cannot be read ({one_line(error, 150)})") from None
     damaged: list[str] = []
     for id, epoch in listed:
         try:
@@ -169,12 +179,12 @@ def _samples(file: Path, log: EvalLog) -> Iterator[EvalSample]:
         _log.warning("%s: %d samples cannot be read, the first: %s", file, len(damaged), damaged[0])
 
 
-def _check_size(file: Path) -> None:
+def check_size(file: Path) -> None:
     """Reads an archive through without keeping it; what it says about its sizes is not believed."""
     size = file.stat().st_size
     if file.suffix == ".json":
         if size > MOST_JSON:
-            raise _Damaged(f"has {size >> 20} MiB of JSON; make it smaller with `inspect log convert --to eval`")
+            raise DamagedLog(f"has {size >> 20} MiB of JSON; make it smaller with `inspect log convert --to eval`")
         return
     try:
         with zipfile.ZipFile(file) as archive:
@@ -187,8 +197,8 @@ def _check_size(file: Path) -> None:
                         length += len(chunk)
                         left -= len(chunk)
                         if length > MOST_BYTES or left < 0:
-                            raise _Damaged(f"{member.filename} unpacks to more than is read; is it a log of Inspect?")
-    except _Damaged:
+                            raise DamagedLog(f"{member.filename} unpacks to more than is read; is it a log of Inspect?")
+    except DamagedLog:
         raise
     except Exception as error:  # what zipfile and the decompressors raise for damaged archives
-        raise _Damaged(f"is no whole archive ({one_line(error, 150)})") from None
+        raise DamagedLog(f"is no whole archive ({one_line(error, 150)})") from None

@@ -34,9 +34,9 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
         UserError: no such log, none of the tasks in it, or two logs of one task.
     """
     logs: dict[str, Path] = {}
-    for log in _logs(path):
-        model = _model(log)
-        for number, entry in enumerate(_entries(log), 1):
+    for log in logs_of(path):
+        model = model_of(log)
+        for number, entry in enumerate(entries_of(log, COLUMNS), 1):
             found = _answers(entry, f"{log}: entry {number}")
             if found is None or found[0] not in tasks:
                 continue
@@ -49,7 +49,12 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
         raise UserError(f"{path}: no answers to {', '.join(sorted(tasks))}; was lighteval called with --save-details?")
 
 
-def _logs(path: Path) -> list[Path]:
+def logs_of(path: Path) -> list[Path]:
+    """The logs: the file itself, or all below a folder.
+
+    Raises:
+        UserError: there is none.
+    """
     if path.is_file():
         return [path]
     found = sorted(file for file in path.rglob(f"{DETAILS}*.parquet") if file.is_file())
@@ -58,14 +63,22 @@ def _logs(path: Path) -> list[Path]:
     return found
 
 
-def _entries(log: Path) -> Iterator[Mapping[str, Any]]:
-    """The entries of a log, only the columns that are needed: prompts and pictures stay where they are."""
+def entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Mapping[str, Any]]:
+    """The entries of a log, one at a time.
+
+    Args:
+        log: a Parquet file.
+        columns: only these, so that prompts and pictures stay where they are; None for all.
+
+    Raises:
+        UserError: it is damaged.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(log) as parquet:
-            for batch in parquet.iter_batches(BATCH_ROWS, columns=list(COLUMNS)):
+            for batch in parquet.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns)):
                 yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{log}: damaged or not Parquet ({' '.join(str(error).split())[:200]})") from None
@@ -83,7 +96,7 @@ def _answers(entry: Mapping[str, Any], place: str) -> tuple[str, str, list[dict[
     except (KeyError, TypeError):
         _log.warning("%s is no answer to a livek12 task, passed over", place)
         return None
-    thoughts, tokens = (said.get("reasonings") or [])[: len(texts)], _tokens(said)[: len(texts)]
+    thoughts, tokens = (said.get("reasonings") or [])[: len(texts)], tokens_of(said)[: len(texts)]
     answers = [
         {
             "response": text,
@@ -95,13 +108,13 @@ def _answers(entry: Mapping[str, Any], place: str) -> tuple[str, str, list[dict[
     return task, question, answers
 
 
-def _tokens(said: Mapping[str, Any]) -> list[list[int]]:
+def tokens_of(said: Mapping[str, Any]) -> list[list[int]]:
     """The tokens of each answer; its vision models log those of one, the others a list."""
     tokens = said.get("output_tokens") or []
     return [tokens] if tokens and isinstance(tokens[0], int) else tokens
 
 
-def _model(log: Path) -> dict[str, str]:
+def model_of(log: Path) -> dict[str, str]:
     """The model's name, which the folders between `details` and the date spell."""
     folders = log.resolve().parts[:-2]
     if "details" not in folders:

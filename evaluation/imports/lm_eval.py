@@ -35,8 +35,8 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
         UserError: no such log, none of the tasks in it, or two logs that answer one question.
     """
     given: dict[tuple[str, str], Path] = {}
-    for log in _logs(path):
-        model = _model(log)
+    for log in logs_of(path):
+        model = model_of(log)
         for number, line in lines_of(log):
             sample = _sample(line, f"{log}:{number}") if line.strip() else None
             if sample is None or sample["task"] not in tasks:
@@ -55,7 +55,7 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
         raise UserError(f"{path}: no samples of {', '.join(sorted(tasks))}; was lm_eval called with --log_samples?")
 
 
-def _logs(path: Path) -> list[Path]:
+def logs_of(path: Path) -> list[Path]:
     """The sample files, in the order of their names."""
     if not path.is_dir():
         if path.name.startswith(RESULTS):
@@ -84,10 +84,10 @@ def _sample(line: bytes, place: str) -> dict[str, Any] | None:
     except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         _log.warning("%s: no sample of a livek12 task, passed over", place)
         return None
-    return {"task": task, "question_id": question, "responses": said, "limit": _limit(read)}
+    return {"task": task, "question_id": question, "responses": said, "limit": limit_of(read)}
 
 
-def _limit(sample: Mapping[str, Any]) -> dict[str, int]:
+def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
     """The most tokens that an answer could have, where the settings of its request stand in the log."""
     try:
         settings = sample["arguments"]["gen_args_0"]["arg_1"]
@@ -97,7 +97,7 @@ def _limit(sample: Mapping[str, Any]) -> dict[str, int]:
     return {"max_tokens": limits.pop()} if len(limits) == 1 else {}
 
 
-def _model(log: Path) -> dict[str, str]:
+def model_of(log: Path) -> dict[str, str]:
     """The model's name, where the results file of the same moment says it."""
     name = results_of(log.with_name(f"{RESULTS}{log.stem.rpartition('_')[2]}.json")).get("model_name")
     return {"model": name} if isinstance(name, str) and name else {}

@@ -65,8 +65,8 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
 def _rows_of(file: Path, task: str) -> Iterator[dict[str, Any]]:
     date, _, name = file.stem.partition(SAMPLES)
     results = results_of(file.with_name(f"{date}{RESULTS}"))
-    about = {"task": task, **_model(results), **_limit(results, name)}
-    batched = str(_config(results).get("batch_size", 1)) != "1"
+    about = {"task": task, **model_of(results), **limit_of(results, name)}
+    batched = str(config_of(results).get("batch_size", 1)) != "1"
     for number, line in lines_of(file):
         try:
             yield from ({**about, **row} for row in _answers(line, f"{file}:{number}", batched))
@@ -94,11 +94,11 @@ def _answers(line: bytes, place: str, batched: bool) -> Iterator[dict[str, Any]]
         if text.startswith(GAVE_UP):
             _log.warning("%s: question %s, trial %d has no answer: %s", place, id, trial, text[:200])
         else:
-            counts = _counts(entry, text, batched) if trial == 0 else {}
+            counts = counts_of(entry, text, batched) if trial == 0 else {}
             yield {"question_id": id, "trial": trial, "response": text, **counts}
 
 
-def _counts(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]:
+def counts_of(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]:
     """The token counts of the first repeat."""
     told = entry.get("token_counts")
     first = told[0] if isinstance(told, list) and told else None
@@ -112,15 +112,15 @@ def _counts(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]:
     }
 
 
-def _model(results: Mapping[str, Any]) -> dict[str, str]:
+def model_of(results: Mapping[str, Any]) -> dict[str, str]:
     """The model that the results beside the samples name."""
     names = (results.get("model_name"), results.get("model_source"))
     return next(({"model": name} for name in names if isinstance(name, str) and name), {})
 
 
-def _limit(results: Mapping[str, Any], name: str) -> dict[str, int]:
+def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
     """The limit of a task's answers; nothing for its vLLM models, which take the larger of it and their own."""
-    if "vllm" in str(_config(results).get("model")):
+    if "vllm" in str(config_of(results).get("model")):
         return {}
     try:
         return {"max_tokens": results["configs"][name]["generation_kwargs"]["max_new_tokens"]}
@@ -128,6 +128,7 @@ def _limit(results: Mapping[str, Any], name: str) -> dict[str, int]:
         return {}
 
 
-def _config(results: Mapping[str, Any]) -> Mapping[str, Any]:
+def config_of(results: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With which settings the harness was called, as its results tell."""
     config = results.get("config")
     return config if isinstance(config, dict) else {}

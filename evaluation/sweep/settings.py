@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from livek12.core.errors import UserError
 
-Backend = Literal["local", "ray", "slurm"]
+Backend = Literal["local", "ray", "slurm", "hf-jobs"]
 _MOST_BYTES = 1 << 20
 _TIME = re.compile(r"(\d+-)?\d+(:\d\d){0,2}")
 _MEMORY = re.compile(r"[1-9]\d*[KMGT]?")
@@ -158,6 +158,18 @@ class SlurmSettings(Strict):
     judging: Resources = Resources()
 
 
+class HfJobsSettings(Strict):
+    """Jobs of the Hub: on what they run, in which bucket (ORG/NAME) run folders lie, and what is installed there."""
+
+    flavor: Text = "a10g-large"
+    bucket: Text | None = None
+    package: Text = "livek12[vllm]"
+    timeout: Text = "4h"
+    image: Text | None = None
+    namespace: Text | None = None
+    secrets: list[Text] = ["HF_TOKEN"]
+
+
 class Sweep(Strict):
     """The whole file."""
 
@@ -184,6 +196,7 @@ class Sweep(Strict):
     local: LocalSettings = LocalSettings()
     ray: RaySettings = RaySettings()
     slurm: SlurmSettings = SlurmSettings()
+    hf_jobs: HfJobsSettings = HfJobsSettings()
     models: Annotated[list[ModelEntry], Field(min_length=1)]
 
 
@@ -278,6 +291,7 @@ def _near(loc: tuple[int | str, ...]) -> str:
                 "local": LocalSettings,
                 "ray": RaySettings,
                 "slurm": SlurmSettings,
+                "hf_jobs": HfJobsSettings,
                 "judging": Resources,
                 "sampling": SamplingChoice,
             }[step]

@@ -13,28 +13,31 @@ import json
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from livek12.core.benchmarks import VARIABLE
 from livek12.core.errors import UserError
-from livek12.core.extras import install
 from livek12.scripts import options
 
 if TYPE_CHECKING:
     from livek12.tasks.plugins.harness_task import Guide
 
 app = options.command()
+EVERY = "lm-eval"
 
 
 @app.command(epilog=options.example("livek12 plugins lm-eval --data data/sample"))
 def plugins(
     harness: Annotated[
-        str, typer.Argument(help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit; trl, verl, openrlhf.")
+        str, typer.Argument(help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit; trl, verl, openrlhf, verifiers.")
     ],
     data: options.Data = "",
     out: Annotated[Path | None, typer.Option("--out", help="Folder of generated files; default: in the cache.")] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="lm-eval: also tasks that few look for (languages, releases, subjects, …).")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Say where the plug-in for a harness, or the reward for a trainer, lies and how it is called."""
@@ -42,8 +45,10 @@ def plugins(
     from livek12.evaluation.trainers import TRAINERS, trainer_guide
     from livek12.tasks.plugins import HARNESSES
 
-    one_of("HARNESS", harness, (*HARNESSES, *TRAINERS))
-    found = trainer_guide(harness) if harness in TRAINERS else _harness_guide(harness, data, out)
+    name = harness.lower().replace("_", "-")
+    name = harness if name not in (*HARNESSES, *TRAINERS) else name  # as people write it: lm_eval
+    one_of("HARNESS", name, (*HARNESSES, *TRAINERS))
+    found = trainer_guide(name) if name in TRAINERS else _harness_guide(name, data, out, every)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), ensure_ascii=False, indent=1))
         return
@@ -52,17 +57,33 @@ def plugins(
     typer.echo(found.path)
 
 
-def _harness_guide(harness: str, data: str, out: Path | None) -> Guide:
+def _harness_guide(harness: str, data: str, out: Path | None, every: bool) -> Guide:
+    """The guide of a harness, whether or not it is installed here: each has an environment of its own."""
     from livek12.tasks.plugins import HARNESSES
 
+    if every and harness != EVERY:
+        raise UserError(f"--all goes with {EVERY}, which has a file for each task")
     folder = (out or _cached(harness, data)).resolve()
-    try:
-        found: Guide = importlib.import_module(HARNESSES[harness]).guide(data, folder)
-    except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed in this environment; {install(harness)}") from None
+    module = importlib.import_module(HARNESSES[harness])
+    found: Guide = module.guide(data, folder, every=True) if every else module.guide(data, folder)
+    if missing := _missing(module):
+        found = dataclasses.replace(found, notes=(*found.notes, missing))
     if place := os.environ.get(VARIABLE):  # the harness finds the same benchmarks
         found = dataclasses.replace(found, call=f"{VARIABLE}={shlex.quote(place)} {found.call}")
     return found
+
+
+def _missing(module: Any) -> str:
+    """What of the harness is not in this environment, or is too old; "" where all is well."""
+    from livek12.tasks.plugins.harness_task import require
+
+    if not hasattr(module, "PACKAGE"):  # VLMEvalKit may be a checkout, of no version
+        return ""
+    try:
+        require(module.PACKAGE, module.FLOOR, module.INSTALL)
+    except UserError as error:
+        return f"here: {error}"
+    return ""
 
 
 def _cached(harness: str, data: str) -> Path:

@@ -70,6 +70,11 @@ def _work(plan: SweepPlan) -> bool:
                 _say(problem)
             raise typer.Exit(1)
         return True
+    if plan.sweep.backend == "hf-jobs" and unfinished:
+        from livek12.evaluation.sweep import hf_jobs
+
+        hf_jobs.submit(plan, [run for run in plan.runs if run.label in unfinished], _say)
+        return True
     from livek12.evaluation.sweep.processes import work_off
 
     for name in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: every run ends cleanly before we do
@@ -121,6 +126,11 @@ def _dry_run(plan: SweepPlan) -> None:
 
         for script in scripts(plan, [run for run in plan.runs if find(run).unanswered]):
             typer.echo(f"# {shlex.quote(str(plan.work / script.name))}.sbatch\n{script.text}")
+    elif plan.sweep.backend == "hf-jobs":
+        from livek12.evaluation.sweep import hf_jobs
+
+        for run, command in hf_jobs.commands(plan, plan.runs):
+            typer.echo(f"# {command[-1]}\n{hf_jobs.script(plan, run)}\n{shlex.join(command)}\n")
     else:
         for run in plan.runs:
             typer.echo(shown(run, run.whole))

@@ -15,7 +15,7 @@ from livek12.tasks.plugins.harness_task import Guide, require
 from livek12.tasks.plugins.yaml_tasks import example
 from livek12.tasks.registry import all_tasks
 
-PACKAGE, MINIMUM = "inspect-ai", "0.3.253"
+PACKAGE, FLOOR = "inspect-ai", "0.3.253"
 """The first version whose metrics may see every epoch of a sample and whose logs keep an unscored value as NaN."""
 INSTALL = install("inspect")
 FILE = "livek12_inspect.py"
@@ -29,7 +29,7 @@ def check_version() -> None:
     Raises:
         UserError: it is not installed, or too old; says what to install.
     """
-    require(PACKAGE, MINIMUM, INSTALL)
+    require(PACKAGE, FLOOR, INSTALL)
 
 
 def guide(data: str, folder: Path) -> Guide:
@@ -40,9 +40,8 @@ def guide(data: str, folder: Path) -> Guide:
         folder: where the file is written.
 
     Raises:
-        UserError: Inspect is missing or too old, there is no such data set, or the file cannot be written.
+        UserError: there is no such data set, or the file cannot be written.
     """
-    check_version()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE).write_text(_file_of_tasks(), encoding="utf-8")
@@ -56,6 +55,8 @@ def guide(data: str, folder: Path) -> Guide:
             f"every task of `livek12 tasks` is livek12/NAME; names that are not listed: livek12/{ANY} -T name=NAME",
             "-T release=2605 asks one release; --epochs are the trials",
             f"`inspect list tasks` reads files only: {folder / FILE} holds the same tasks (data by its whole path)",
+            "any other task is marked by our rules with `--scorer livek12/verify`, and a log of ours is marked again"
+            " with `inspect score LOG --scorer livek12/exam_marks`",
             "-T judge=MODEL[@ENGINE:K=V,…] puts what the rules leave open before judges, as `livek12 run --judge` does",
             "a sample that ends in an error is in no metric of Inspect: import the log for marks over all questions",
         ),

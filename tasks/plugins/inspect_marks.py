@@ -11,9 +11,13 @@ says how it ended) are shares of the answers.
 from __future__ import annotations
 
 import atexit
+import logging
 import math
+import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from anyio import CapacityLimiter, to_thread
@@ -21,6 +25,7 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState
 
+from livek12.core.errors import UserError
 from livek12.core.records import Image, Key, Question, Response, Verdict
 from livek12.core.scoring import Row
 from livek12.core.text import clean
@@ -28,12 +33,17 @@ from livek12.engines.thinking import Thinking
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.llm.spec import parse_judge
 from livek12.tasks import scorer as marking
-from livek12.tasks.plugins.harness_task import HarnessTask, open_task
+from livek12.tasks.plugins.harness_task import DATA_VARIABLE, HarnessTask, open_task
 
 _FINISHED = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 _SCORED = {"id", "benchmark", "language", "subject", "question_type", "points", "variables", "answer"}
 _NAMES = {"accuracy": "accuracy", "mark": "score", "PES": "PES", "OES": "OES", "variable_accuracy": "variable_accuracy"}
 _LEAST_THREADS = 8
+TASK_NOTE = "livek12_task"
+"""In the metadata of logs and samples: our name of the task."""
+_places: dict[str, str] = {}
+_HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
+_log = logging.getLogger(__name__)
 
 
 def answer_of(output: ModelOutput) -> dict[str, Any]:
@@ -98,7 +108,7 @@ class InspectScorer:
     def score(self, output: ModelOutput, question: str, trial: int, model: str) -> Score:
         """The answer as Inspect keeps it."""
         response = self.response(output, question, trial, model)
-        return _score(self._exam.document(question).question, response, self.mark(response))
+        return score_of(self._exam.document(question).question, response, self.mark(response))
 
 
 @cache
@@ -110,15 +120,42 @@ def open_scorer(task: str, data: str, judge: str, audit: bool) -> InspectScorer:
     """
     judges = Jury(JudgeOptions(parse_judge(judge), audit=audit))
     atexit.register(judges.__exit__, None)
-    return InspectScorer(open_task(task, data), judges)
+    return InspectScorer(open_task(task, placed(data)), judges)
 
 
-def _exam_marks(task: str, data: str = "", judge: str = "rules", audit: bool = True) -> Scorer:
-    """Marks by the rules, and by judges where `judge` names some; in threads, so that no other sample waits."""
+def told_place(data: str) -> str:
+    """A data set as a log names it: as it was given.
+
+    Where it lies is remembered, for Inspect may score from another folder of this machine.
+    """
+    if data and Path(data).is_dir():
+        _places[data] = str(Path(data).resolve())
+    return data
+
+
+def placed(data: str) -> str:
+    """Where the data set of a log lies: as it was given; where no folder is there, what LIVEK12_DATA names."""
+    if data in _places:
+        return _places[data]
+    instead = os.environ.get(DATA_VARIABLE, "")
+    if not data or not instead or instead == data or Path(data).exists() or _HUB_NAME.fullmatch(data):
+        return data
+    _log.warning("%s is not here: %s is read in its place, which %s names", data, instead, DATA_VARIABLE)
+    return instead
+
+
+def _exam_marks(task: str = "", data: str = "", judge: str = "rules", audit: bool = True) -> Scorer:
+    """Marks by the rules, and by judges where `judge` names some; in threads, so that no other sample waits.
+
+    Without `task` a sample's own metadata name it, so that a log can be scored again without a word.
+    """
     limiters: list[CapacityLimiter] = []
 
     async def score(state: TaskState, target: Target) -> Score:
-        scorer = open_scorer(task, data, judge, audit)
+        named = task or str((state.metadata or {}).get(TASK_NOTE) or "")
+        if not named:
+            raise UserError("the log does not say which task of livek12 it is of: give -S task=NAME")
+        scorer = open_scorer(named, data, judge, audit)
         if not limiters:
             limiters.append(CapacityLimiter(scorer.threads))
         work = partial(scorer.score, state.output, str(state.sample_id), state.epoch - 1, str(state.model))
@@ -139,7 +176,8 @@ exam_metrics = metric(name="exam_metrics", scores="unreduced")(_exam_metrics)
 exam_marks = scorer(metrics=[exam_metrics()], name="exam_marks")(_exam_marks)
 
 
-def _score(question: Question, response: Response, verdict: Verdict) -> Score:
+def score_of(question: Question, response: Response, verdict: Verdict) -> Score:
+    """A verdict as Inspect keeps it."""
     correct, points = verdict.correct, verdict.points
     return Score(
         value={

@@ -1,15 +1,15 @@
 """The entry point of Inspect: one registered task a definition, made in a loop; data is read when a task is called.
 
 Contract: a sample's id is its question's, and its input is our request, message by message and part by part, with the
-stored bytes of every picture. A wrong use ends in Inspect's own one-line error. The task `exam` takes any name, those
-beyond the list too. The scorer and the metrics are registered with the tasks, so that logs can be scored again.
+stored bytes of every picture. A log names the data set as it was given, not by its whole path on this machine. A wrong
+use ends in Inspect's own one-line error. The task `exam` takes any name, those beyond the list too. The scorer and the
+metrics are registered with the tasks, so that logs can be scored again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
@@ -28,7 +28,7 @@ from inspect_ai.solver import generate
 
 from livek12 import __version__
 from livek12.core.errors import UserError
-from livek12.core.records import Image, Sampling
+from livek12.core.records import Image, Message, Sampling
 from livek12.core.text import one_line
 from livek12.engines.openai_request import data_url
 from livek12.tasks.plugins.harness_task import Document, HarnessTask, open_task
@@ -54,22 +54,22 @@ def exam_task(
     Raises:
         PrerequisiteError: no such task, no such data set or config, or judges that cannot be asked; in one line.
     """
-    place = str(Path(data).resolve()) if data and Path(data).is_dir() else data
+    place = told_place(data)
     judges = ",".join(judge) if isinstance(judge, list) else str(judge)
     name = f"{name}_{release}" if release else name
     try:
-        exam = open_task(name, place)
+        exam = open_task(name, placed(place))
         open_scorer(name, place, judges, audit)
-        samples = [_sample(document) for document in exam.documents]
+        samples = [_sample(document, name) for document in exam.documents]
     except UserError as error:
         raise _one_line(error) from error
     return Task(
-        dataset=MemoryDataset(samples, name=name, location=exam.data),
+        dataset=MemoryDataset(samples, name=name, location=place),
         solver=generate(),
         scorer=exam_marks(task=name, data=place, judge=judges, audit=audit),
         config=_config(exam.task.sampling),
         version=exam.task.version,
-        metadata=_versions(exam),
+        metadata=_versions(exam, place),
     )
 
 
@@ -80,24 +80,28 @@ def _one_line(error: UserError) -> Exception:
     return said
 
 
-def _sample(document: Document) -> Sample:
+def _sample(document: Document, task: str) -> Sample:
     question = document.question
     told = {name: value for name in _TOLD if (value := getattr(question, name)) not in (None, [])}
+    told[TASK_NOTE] = task  # by which a log is scored again
     return Sample(id=document.id, input=_messages(document), target=document.target, metadata=told)
 
 
 def _messages(document: Document) -> list[ChatMessage]:
     """The request as Inspect's messages."""
-    messages: list[ChatMessage] = []
-    for message in document.request.messages:
-        content: list[Any] = [
-            ContentImage(image=_url(document.id, document.request.images[part.image]))
-            if part.image
-            else ContentText(text=part.text or "")
-            for part in message.content
-        ]
-        messages.append(_MESSAGES[message.role](content=content))
-    return messages
+    return [_MESSAGES[message.role](content=_content(document, message)) for message in document.request.messages]
+
+
+def _content(document: Document, message: Message) -> str | list[Any]:
+    """A text alone as a text, which every provider of Inspect takes; else its parts."""
+    if len(message.content) == 1 and (text := message.content[0].text) is not None:
+        return text
+    return [
+        ContentImage(image=_url(document.id, document.request.images[part.image]))
+        if part.image
+        else ContentText(text=part.text or "")
+        for part in message.content
+    ]
 
 
 def _url(question: str, image: Image) -> str:
@@ -124,14 +128,14 @@ def _config(sampling: Sampling) -> GenerateConfig:
     )
 
 
-def _versions(exam: HarnessTask) -> dict[str, Any]:
+def _versions(exam: HarnessTask, place: str) -> dict[str, Any]:
     """What the log has to name, so that its marks can be made again."""
     return {
         "livek12_task": exam.task.name,
         "livek12": __version__,
         "task_version": exam.task.version,
         "prompt_sha256": exam.task.prompt_sha256,
-        "data": exam.data,
+        "data": place,
         "data_sha256": exam.data_sha256,
     }
 
@@ -146,7 +150,7 @@ def _registered(name: str) -> Callable[..., Task]:
 
 
 check_version()
-from livek12.tasks.plugins.inspect_marks import exam_marks, open_scorer  # noqa: E402 (needs a version that will do)
+from livek12.tasks.plugins.inspect_marks import TASK_NOTE, exam_marks, open_scorer, placed, told_place  # noqa: E402 (needs a version that will do)
 
 task(name=ANY)(exam_task)
 TASKS = {name: _registered(name) for name in all_tasks()}

@@ -18,7 +18,7 @@ from livek12.core.errors import UserError
 from livek12.core.extras import install
 from livek12.core.questions import open_card
 from livek12.tasks.base import Task
-from livek12.tasks.plugins.harness_task import METRICS, PREFIX, WHOLE, Guide, harness_name, require
+from livek12.tasks.plugins.harness_task import METRICS, PREFIX, WHOLE, Guide, harness_name
 from livek12.tasks.plugins.lm_eval_calls import Part
 from livek12.tasks.plugins.yaml_tasks import (
     FILTER,
@@ -27,6 +27,7 @@ from livek12.tasks.plugins.yaml_tasks import (
     generation,
     kind_of,
     metadata,
+    sought,
     suites,
     tasks_in,
     write,
@@ -52,24 +53,30 @@ class TaskEntry:
         return "_".join(filter(None, (harness_name(self.task.name), self.part)))
 
 
-def guide(data: str, folder: Path) -> Guide:
+def guide(data: str, folder: Path, every: bool = False) -> Guide:
     """Writes the YAML and says how it is called.
 
     Args:
-        data: the data set that the tasks shall read; "" for that of LIVEK12_DATA at run time, and all tasks.
+        data: the data set that the tasks shall read; "" for that of LIVEK12_DATA at run time.
         folder: where the files go; those of an earlier call are replaced.
+        every: also what few look for (`yaml_tasks.sought`).
 
     Raises:
-        UserError: lm-eval is missing or too old, there is no such data set, or the folder cannot be written.
+        UserError: there is no such data set, or the folder cannot be written.
     """
-    require(PACKAGE, FLOOR, INSTALL)
     place = open_card(data)[0] if data else ""
-    entries = list(_entries(place))
+    found = list(_entries(place))
+    entries = [entry for entry in found if every or sought(entry.task)] or found
     if not entries:
         raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
     groups = _groups(entries) if place else {}
     write(folder, {**groups, **{entry.name: _yaml(entry, place) for entry in entries}})
-    return Guide(path=str(folder), install=INSTALL, call=_call(_example(entries), folder), notes=_notes(place))
+    return Guide(
+        path=str(folder),
+        install=INSTALL,
+        call=_call(_example(entries), folder),
+        notes=_notes(place, len(found) - len(entries)),
+    )
 
 
 def _example(entries: Sequence[TaskEntry]) -> TaskEntry:
@@ -86,7 +93,8 @@ def _call(entry: TaskEntry, folder: Path) -> str:
     )
 
 
-def _notes(place: str) -> tuple[str, ...]:
+def _notes(place: str, more: int) -> tuple[str, ...]:
+    rest = (f"{more} more (languages, releases, subjects, derived tasks) are written with --all",) if more else ()
     return (
         f"questions come from {place or 'the data set that the variable LIVEK12_DATA names'}",
         "without --apply_chat_template the model is given the bare text",
@@ -97,6 +105,7 @@ def _notes(place: str) -> tuple[str, ...]:
         "questions with and without pictures go into calls of their own (…_with_pictures, …_without_pictures)",
         WHOLE,
         "for the full exam marks: livek12 import-responses OUT --from lm-eval --task TASK --data DATA --out RUN",
+        *rest,
     )
 
 

@@ -34,7 +34,6 @@ from livek12.tasks.plugins.harness_task import (
     harness_name,
     in_one_line,
     open_task,
-    require,
 )
 from livek12.tasks.plugins.yaml_tasks import (
     FILTER,
@@ -148,9 +147,8 @@ def guide(data: str, folder: Path) -> Guide:
         folder: where the files go; those of an earlier call are replaced.
 
     Raises:
-        UserError: lmms-eval is missing or too old, there is no such data set, or the folder cannot be written.
+        UserError: there is no such data set, or the folder cannot be written.
     """
-    require(PACKAGE, FLOOR, INSTALL)
     place = open_card(data)[0] if data else ""
     found = list(tasks_in(place))
     tasks = {harness_name(task.name): task for task, _ in found}

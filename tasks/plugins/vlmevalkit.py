@@ -207,17 +207,25 @@ def predictions(file: Path) -> Iterator[dict[str, str]]:
     Raises:
         UserError: it is not readable, or has no column `question_id` or `prediction`.
     """
+    for number, row in enumerate(result_rows(file), start=1):
+        if not isinstance(row, dict) or row.get(ID) is None or row.get("prediction") is None:
+            raise UserError(f"{file}: row {number} has no {ID} and prediction; was it asked through our launcher?")
+        yield {str(name): str(value) for name, value in row.items() if value is not None}
+
+
+def result_rows(file: Path) -> list[Any]:
+    """The rows of a result file of any data set.
+
+    Raises:
+        UserError: it is not readable.
+    """
     readers = {".tsv": _tsv_rows, ".json": _json_rows, ".xlsx": _xlsx_rows}
     if file.suffix not in readers:
         raise UserError(f"{file}: not a result file of VLMEvalKit; give one of {', '.join(readers)}")
     try:
-        rows = readers[file.suffix](file)
+        return readers[file.suffix](file)
     except (OSError, ValueError, csv.Error, KeyError, ImportError) as error:
         raise UserError(f"{file}: not readable ({' '.join(str(error).split())[:200]})") from None
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict) or row.get(ID) is None or row.get("prediction") is None:
-            raise UserError(f"{file}: row {number} has no {ID} and prediction; was it asked through our launcher?")
-        yield {str(name): str(value) for name, value in row.items() if value is not None}
 
 
 def _tsv_rows(file: Path) -> list[dict[str, str]]:

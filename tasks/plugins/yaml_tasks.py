@@ -18,7 +18,7 @@ from livek12.core.questions import open_card
 from livek12.tasks.base import Task
 from livek12.tasks.census import Census
 from livek12.tasks.plugins.harness_task import METRICS, PREFIX
-from livek12.tasks.registry import all_tasks, families, get_task
+from livek12.tasks.registry import all_tasks, disjoint, families, get_task
 
 FILTER = "all"
 """The name of the filter that keeps every repeat."""
@@ -95,6 +95,15 @@ def kind_of(task: Task, pictures: bool) -> Kind:
     if task.modality == "image_only":
         return "pages"
     return "figures" if task.modality == "text_image" and pictures else "text"
+
+
+def sought(task: Task) -> bool:
+    """Whether a person looks for a task by its name: what asks all of a benchmark, and what the suites are made of.
+
+    The others (languages, releases, subjects, subsets, other prompts, derived tasks) are written for whoever asks for
+    all of them.
+    """
+    return task.name in disjoint() or not (task.selection.named or task.differs or task.derive or task.budget)
 
 
 def suites(members: Mapping[str, tuple[Task, Kind]]) -> dict[str, dict[str, Any]]:

@@ -112,7 +112,7 @@ def sat(
     data: str, folder: Path, name: str, answers: dict[tuple[str, int], str], limit: int | None = None, repeats: int = 1
 ) -> tuple[dict[str, Any], Recorder, Path]:
     """A task sat in lm-eval: its results, what the model was given, the folder of its logs."""
-    lm_eval.guide(data, folder)
+    lm_eval.guide(data, folder, every=True)
     settings = yaml.load((folder / f"{name}.yaml").read_text(), _Plain)
     model = (SeeingRecorder if "doc_to_image" in settings else Recorder)(answers)
     again = {"include": f"{name}.yaml", "task": f"{name}_again", "repeats": repeats}

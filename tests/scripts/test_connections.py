@@ -239,6 +239,16 @@ def test_import_responses(run: Path, data: Path, tmp_path: Path) -> None:
     quiet(watched(tmp_path, "import-responses", file, *how), 0, 1, leaves=HUB)
 
 
+def test_rejudge(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text(json.dumps({"id": "a", "gold": "1/2", "response": "So it is $0.5$."}) + "\n")
+    quiet(watched(tmp_path, "rejudge", file, "--out", tmp_path / "run"))
+
+
+def test_export(run: Path, tmp_path: Path) -> None:
+    quiet(watched(tmp_path, "export", run, "--to", "eee", "--out", tmp_path / "out"))
+
+
 def test_judge_pairs(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     file.write_text(json.dumps({"id": "a", "gold": "1/2", "response": "So it is $0.5$."}) + "\n")

@@ -27,6 +27,7 @@ LINES = {
     ),
     f"import-responses some.jsonl {TASK} --out run": lambda said: said["tasks"],
     f"run {TASK} --model some.jsonl --out run2": lambda said: said["tasks"],
+    "rejudge pairs.jsonl --out theirs": lambda said: said["tasks"]["log.pairs"]["counts"]["graded"] == 1,
     "judge run": lambda said: (said["run"], said["failed"], said["lost"]) == ("run", 10, 0),
     "score run": lambda said: said["tasks"],
     "report run": lambda said: said["tasks"],
@@ -34,6 +35,7 @@ LINES = {
         said == {"out": "made.jsonl", "accepted": 1, "rejected": 0, "undecided": 0, "bad": 0, "lost": 0}
     ),
     "study intra-judge run copy": lambda said: said["identical"] == 1,
+    "export run --to eee --out exported": lambda said: len(said["files"]) >= 1 and said["proposed"] == [],
     "compare run copy": lambda said: said["tasks"],
     "plugins inspect --data data": lambda said: said["path"] == "livek12",
     "ingest paper.pdf --out papers": lambda said: said["papers"][0]["found"] == 6,

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -83,14 +84,33 @@ def test_wrong_use_is_one_line(tmp_path: Path, arguments: tuple[str, ...], messa
     assert ended.err.startswith(message.format(tmp=tmp_path))
 
 
-def test_every_harness_has_its_guide() -> None:
+@pytest.mark.parametrize("installed", [True, False])
+def test_every_harness_has_its_guide(installed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether or not it is installed here, which a note says."""
+    if not installed:
+        monkeypatch.setattr("importlib.metadata.version", _nothing_installed)
     for harness in HARNESSES:
-        ended = livek12_here("plugins", harness, "--json")
-        if ended.code:  # the harness is not installed here, and that is said in one line
-            assert len(ended.errors) == 1 == len(ended.err.splitlines()), ended.err
-            assert "install" in ended.err
-        else:
-            assert all(json.loads(ended.out)[name] for name in ("path", "install", "call"))
+        for name in (harness, harness.replace("-", "_")):
+            ended = livek12_here("plugins", name, "--out", tmp_path / harness, "--json")
+            assert ended.code == 0, ended.err
+            guide = json.loads(ended.out)
+            assert all(guide[part] for part in ("path", "install", "call"))
+            said = [note for note in guide["notes"] if "is not installed in this environment" in note]
+            assert installed or len(said) == (harness != "vlmevalkit")
+
+
+def _nothing_installed(name: str) -> str:
+    raise PackageNotFoundError(name)
+
+
+def test_lm_eval_is_given_the_files_that_people_look_for(tmp_path: Path) -> None:
+    few, all_ = tmp_path / "few", tmp_path / "all"
+    assert livek12_here("plugins", "lm-eval", "--out", few).code == 0
+    assert livek12_here("plugins", "lm-eval", "--out", all_, "--all").code == 0
+    names = [{file.stem for file in folder.glob("*.yaml")} for folder in (few, all_)]
+    assert names[0] < names[1] and len(names[0]) < 40 < 200 < len(names[1])
+    assert {"livek12_text_only", "livek12_cfe_text", "livek12_kmmmu", "livek12_mdk12"} <= names[0]
+    assert livek12_here("plugins", "inspect", "--all").code == 2
 
 
 def test_the_call_can_be_copied(sample_data: str, tmp_path: Path) -> None:  # noqa: F811

@@ -1,0 +1,206 @@
+"""The results of runs in the forms that others read: one module a form.
+
+Contract: a form says what the run folder says and nothing more. Single answers (with the question, its key, its
+solution, what the model and the judges said) stand in it only where they may be shown: questions of a release whose
+answers are held back, and those without a review or a licence, stand in none unless all rows are asked for; marks are
+those of all questions. No absolute path, address of an endpoint, or secret goes out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from livek12.core.errors import UserError
+from livek12.core.progress import warn
+from livek12.core.records import Question
+from livek12.core.rights import refusal
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.scoring import Row
+from livek12.tasks.logged import is_logged
+
+Which = Literal["public", "all", "none"]
+FORMS: Final[dict[str, str]] = {
+    "eee": "livek12.evaluation.exports.eee",
+    "eval-results": "livek12.evaluation.exports.eval_results",
+    "inspect": "livek12.evaluation.exports.inspect_log",
+}
+HELD_BACK: Final = "held_back.json"
+"""Where a published data set says whose answers are held back."""
+_HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_DATA: Final = re.compile(r"([\w.-]+/[\w.-]+)@([0-9a-f]{7,40})")
+
+
+@dataclass(frozen=True)
+class Export:
+    """A run on its way out.
+
+    Attributes:
+        run: the run folder.
+        scores: the content of its report.json.
+        model: the name of the model, as the Hub has it where it does.
+        data_repo: the data set on the Hub, if there is one; "" otherwise.
+        organization: who evaluated.
+        relationship: of the evaluator to the model's makers.
+        source_url: where more about it stands; "" for nowhere.
+        which: the rows that stand in the export.
+        hold: releases that are held back.
+    """
+
+    run: RunFolder
+    scores: dict[str, Any]
+    model: str
+    data_repo: str = ""
+    organization: str = ""
+    relationship: str = "other"
+    source_url: str = ""
+    which: Which = "public"
+    hold: frozenset[str] = frozenset()
+    withheld: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def spec(self) -> RunSpec:
+        """What the run is."""
+        return self.run.spec()
+
+    def data_of(self, task: TaskSpec) -> tuple[str, str | None]:
+        """The data set of a task on the Hub and its commit; ("", None) where it is not there."""
+        if found := _HUB_DATA.fullmatch(task.data):
+            return self.data_repo or found[1], found[2] if self.data_repo in ("", found[1]) else None
+        return (self.data_repo or (task.data if _HUB_NAME.fullmatch(task.data) else "")), None
+
+    def rows(self, task: str) -> Iterator[Row]:
+        """The rows of a task that may be shown; of the others the reasons are counted."""
+        for row in self.run.rows():
+            if row.task == task and self._shows(row):
+                yield row
+
+    def _shows(self, row: Row) -> bool:
+        why = "" if self.which == "all" else self._why_not(row)
+        if why:
+            self.withheld[why] += 1
+        return not why
+
+    def _why_not(self, row: Row) -> str:
+        if self.which == "none":
+            return "no rows are asked for"
+        if is_held(row, self.hold):
+            return "the answers of its release are held back"
+        return refusal(row.question)
+
+
+def is_held(row: Row, hold: Collection[str]) -> bool:
+    """Whether the answer of a question is held back: by its release, or because only the judges were given the key."""
+    keys = [part.gold for part in row.verdict.parts] if row.verdict else []
+    lent = any(key.strip() for key in keys) and not _has_key(row.question)
+    return row.question.release in hold or lent
+
+
+def _has_key(question: Question) -> bool:
+    return any(answer.strip() for answer in question.answer) or any(one.value.strip() for one in question.variables)
+
+
+def held_releases(spec: RunSpec) -> frozenset[str]:
+    """The releases that the data sets of a run hold back.
+
+    Raises:
+        UserError: a data set on the Hub cannot be asked.
+    """
+    from livek12.core.hub import NotFetched, fetch
+
+    found = set()
+    for place in {task.data for task in spec.tasks if not is_logged(task.name)}:
+        folder = Path(place)
+        if not folder.is_dir() and _HUB_NAME.fullmatch(place.partition("@")[0]):
+            name, _, revision = place.partition("@")
+            try:
+                folder = fetch(name, revision or None, [HELD_BACK])
+            except NotFetched as error:
+                raise UserError(
+                    f"{place}: cannot be asked which answers are held back ({error}); name them with --hold RELEASE,"
+                    " or --hold none"
+                ) from None
+        if (release := _held_in(folder / HELD_BACK)) is not None:
+            found.add(release)
+    return frozenset(found)
+
+
+def _held_in(file: Path) -> str | None:
+    import json
+
+    try:
+        return str(json.loads(file.read_bytes())["release"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"{file}: cannot be read; name what is held back with --hold RELEASE, or --hold none") from None
+
+
+def model_name(said: str, spec: RunSpec) -> str:
+    """The name that a model goes out under: as said, else as the run has it, without the folders of this machine.
+
+    Raises:
+        UserError: what is said is no ORG/NAME.
+    """
+    if said:
+        if not _HUB_NAME.fullmatch(said):
+            raise UserError(f"--model-id {said}: is no ORG/NAME of the Hub")
+        return said
+    return spec.model if _HUB_NAME.fullmatch(spec.model) and not Path(spec.model).exists() else _last(spec.model)
+
+
+def _last(model: str) -> str:
+    """The last part of a path."""
+    return Path(model).name or "unknown"
+
+
+def is_hub_name(model: str) -> bool:
+    """Whether a model is named as the Hub does."""
+    return bool(_HUB_NAME.fullmatch(model))
+
+
+def which_named(name: str) -> Which:
+    """The rows that `--rows` names.
+
+    Raises:
+        UserError: it names none.
+    """
+    for which in get_args(Which):
+        if which == name:
+            return which  # type: ignore[no-any-return]
+    raise UserError(f"--rows {name}: choose one of {', '.join(get_args(Which))}")
+
+
+def tell_withheld(export: Export) -> None:
+    """Says how many answers are not in the export, and why."""
+    for why, count in export.withheld.items():
+        if export.which == "public":
+            warn(f"{export.run.path}: {count:,} answers are not in the export: {why} (--rows all takes them)")
+
+
+def ensure_folder(folder: Path) -> None:
+    """Makes a folder, whatever it holds.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from None
+
+
+def safe_name(name: str) -> str:
+    """A name of a file or folder on any system."""
+    plain = re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII).strip("._") or "unknown"
+    return plain if plain.partition(".")[0].upper() not in _RESERVED and plain != "data" else f"{plain}_"
+
+
+_RESERVED: Final = frozenset(
+    {"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10))}
+)

@@ -1,0 +1,95 @@
+"""The entry point of Inspect: our tasks, and `livek12/verify`, the judge of `livek12.verify` as a scorer for any task.
+
+Contract: the scorer judges what a model said last against the sample's target, with the question, the choices and,
+where the sample's metadata have them, `question_type`, `unit` and `subject`; several targets are alternatives. What
+nobody decided has NaN for its accuracy, never 0. Its metrics see every epoch: `accuracy` counts what is undecided as
+wrong, `accuracy_high` as right, `undecided` is its share. Judging happens in processes of its own, so that no sample
+waits.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from typing import Any, Final
+
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.solver import TaskState
+
+from livek12.core.text import clean
+from livek12.evaluation.logs.rows import ANY_OF
+from livek12.evaluation.verify import Judgement, Verifier
+from livek12.tasks.plugins.inspect_tasks import TASKS  # registers the tasks
+
+__all__ = ["TASKS", "verify", "verify_metrics"]
+SHARE: Final = {"accept": 1.0, "reject": 0.0, "undecided": math.nan}
+_KNOWN: Final = ("question_type", "unit", "subject", "language")
+
+
+@cache
+def _verifier(judge: str) -> Verifier:
+    return Verifier(judge=judge or None)
+
+
+def _verify_metrics() -> Metric:
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
+        values = [float(scored.score.as_dict()["accuracy"]) for scored in scores]
+        if not values:
+            return {}
+        undecided = sum(map(math.isnan, values))
+        right = sum(value for value in values if not math.isnan(value))
+        count = len(values)
+        low, high = right / count, (right + undecided) / count
+        return {"accuracy": low, **({"accuracy_high": high} if undecided else {}), "undecided": undecided / count}
+
+    return compute
+
+
+def _verify(judge: str | list[str] = "", partial: bool = False) -> Scorer:
+    """Marks by our rules.
+
+    Args:
+        judge: models for what the rules leave open, as `livek12.Verifier` takes them; "" for the rules alone.
+        partial: whether the share of the points counts, rather than right or wrong.
+    """
+    models = ",".join(judge) if isinstance(judge, list) else judge
+
+    async def score(state: TaskState, target: Target) -> Score:
+        (found,) = await _verifier(models).abatch([_row(state, target)], quiet=True)
+        share = found.score if partial else SHARE[found.decision]
+        return Score(
+            # Two values: Inspect leaves a single one that is NaN out of all metrics.
+            value={"accuracy": math.nan if share is None else share, "undecided": float(found.decision == "undecided")},
+            answer="; ".join(found.extracted) or None,
+            explanation=f"{found.decision} by {found.decided_by}" + (f": {found.reason}" if found.reason else ""),
+            metadata=_told(found),
+        )
+
+    return score
+
+
+verify_metrics = metric(name="verify_metrics", scores="unreduced")(_verify_metrics)
+verify = scorer(metrics=[verify_metrics()], name="verify")(_verify)
+
+
+def _row(state: TaskState, target: Target) -> dict[str, Any]:
+    """The row that `livek12.verify` is given."""
+    choices = [choice.value for choice in state.choices] if state.choices else []
+    known = {name: state.metadata[name] for name in _KNOWN if isinstance((state.metadata or {}).get(name), str)}
+    golds = [text for text in target.target if text.strip()]
+    return {
+        **known,
+        "gold": ANY_OF.join(golds) if golds else "",
+        "response": clean(state.output.completion),
+        "question": clean(state.input_text),
+        "finish_reason": "length" if state.output.stop_reason in ("max_tokens", "model_length") else None,
+        "model": str(state.model),
+        **({"options": choices} if choices else {}),
+    }
+
+
+def _told(found: Judgement) -> dict[str, Any]:
+    said = {name: getattr(found, name) for name in ("decision", "score", "decided_by", "judge", "extracted")}
+    plain: dict[str, Any] = json.loads(json.dumps(said))
+    return plain

@@ -1,0 +1,245 @@
+"""A log of any task of another harness becomes a run folder like any other, marked here and comparable.
+
+Contract: nothing of the log is left out without a word: what cannot be read costs a warning and is counted, an answer
+that is missing fails, and a key that is missing leaves its answers to nobody. One question is in memory at a time. The
+same command on the same log goes on where it was stopped; another log is another run. Marks are those of `livek12
+judge-pairs` on the same rows; the harness's own lie beside them (`harness_marks`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+from livek12.core.errors import UserError
+from livek12.core.journal import write_atomically
+from livek12.core.keys import KeySet
+from livek12.core.progress import say, warn, watched
+from livek12.core.records import Failure, Question, Response, Sampling
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_locks import check_out, make_folder
+from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.evaluation.harness_marks import MARKS
+from livek12.evaluation.logs import Fields, LogEntry, entries, fields_of
+from livek12.evaluation.logs.lines import BAD_ENTRY
+from livek12.evaluation.logs.paths import field_names
+from livek12.evaluation.logs.rows import LoggedQuestion, asked
+from livek12.evaluation.pairs import BadPair
+from livek12.tasks.logged import logged_name, logged_task
+
+ENGINE: Final = "replay"
+NOBODY: Final = "unknown"
+"""The model of a log that names none."""
+_NO_PROMPT: Final = hashlib.sha256(b"").hexdigest()
+
+
+@dataclass
+class _Spool:
+    """What a log holds, on disk, task by task: questions, outcomes and marks."""
+
+    questions: dict[str, IO[bytes]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    digests: dict[str, Any] = field(default_factory=dict)
+    asked: dict[str, bytes] = field(default_factory=dict)
+    answered: dict[str, bytes] = field(default_factory=dict)
+    outcomes: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    marks: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    trials: int = 1
+    models: dict[str, str] = field(default_factory=dict)
+    keyless: int = 0
+    first_keyless: str = ""
+
+    def add_question(self, task: str, entry: LogEntry, question: Question) -> None:
+        """Keeps a question the first time it comes.
+
+        Raises:
+            BadPair: another question of this id stands before.
+        """
+        line = question.model_dump_json().encode() + b"\n"
+        digest = hashlib.sha256(line).digest()[:12]
+        if (before := self.asked.setdefault(f"{task}/{question.id}", digest)) is not digest:
+            if before != digest:
+                raise BadPair(f"its id {entry.id!r} is that of another question before it")
+            return
+        if task not in self.questions:
+            self.questions[task] = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the spool)
+            self.counts[task], self.digests[task] = 0, hashlib.sha256()
+        self.questions[task].write(line)
+        self.digests[task].update(line)
+        self.counts[task] += 1
+
+    def add_outcome(self, outcome: Response | Failure) -> None:
+        """Keeps an outcome the first time it comes.
+
+        Raises:
+            BadPair: another answer to the same question and trial stands before.
+        """
+        said = outcome.text if isinstance(outcome, Response) else ""
+        digest = hashlib.sha256(said.encode()).digest()[:12]
+        if (before := self.answered.setdefault(str(outcome.key), digest)) is digest:
+            self.trials = max(self.trials, outcome.key.trial + 1)
+            self.outcomes.write(outcome.model_dump_json().encode() + b"\n")
+        elif before != digest:
+            raise BadPair(
+                f"question {outcome.key.question_id}, trial {outcome.key.trial}, has another answer before it"
+            )
+
+    def add_marks(self, task: str, entry: LogEntry, found: LoggedQuestion) -> None:
+        """Keeps what the harness said."""
+        if found.scores:
+            trial = entry.trial if len(found.outcomes) == 1 else None
+            row = {"task": task, "question_id": entry.id, "trial": trial, "scores": dict(found.scores)}
+            self.marks.write(json.dumps(row).encode() + b"\n")
+
+    def close(self) -> None:
+        """Gives the disk back."""
+        for file in (*self.questions.values(), self.outcomes, self.marks):
+            file.close()
+
+
+class _Kept:
+    """The questions of one task, read anew each time they are taken."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def __iter__(self) -> Iterator[Question]:
+        self._file.seek(0)
+        yield from map(Question.model_validate_json, self._file)
+
+
+def rejudge(
+    log: Path, source: str, out: Path, given: Mapping[str, str], *, task: str = "", model: str = ""
+) -> RunFolder:
+    """Makes the run folder of a log, or goes on with it; nothing is marked yet.
+
+    Args:
+        log: a file, or a folder of a harness's logs.
+        source: the harness, one of `evaluation.logs.READERS`.
+        out: the run folder.
+        given: paths of `question`, `gold`, `response`, `type`, `options` and `score` in an entry; "" for the default.
+        task: what the task is called; default as the log says.
+        model: only the answers of this model; or whose they are, where the log names none.
+
+    Raises:
+        UserError: no such log, none of its entries can be used, answers of several models, or another run in `out`.
+    """
+    check_out(out)
+    with ExitStack() as stack:
+        spool = _Spool()
+        stack.callback(spool.close)
+        _read(spool, log, source, fields_of(source).with_given(given), task, model)
+        spec = _spec(spool, log, source, given, model)
+        make_folder(out)
+        questions = {name: _Kept(file) for name, file in spool.questions.items()}
+        run = RunFolder.create_or_resume(out, spec, questions, warn)
+        spool.marks.seek(0)
+        write_atomically(out / MARKS, (line.decode() for line in spool.marks))
+        _store(run, spool)
+    return run
+
+
+def _read(spool: _Spool, log: Path, source: str, fields: Fields, task: str, model: str) -> None:
+    """Reads a log into the spool.
+
+    Raises:
+        UserError: nothing in it can be used.
+    """
+    first: LogEntry | None = None
+    refused, others, said = 0, 0, 0
+    for entry in watched(entries(source, log), "reading the log"):
+        first = first or entry
+        if model and entry.model and entry.model != model:
+            others += 1
+            continue
+        name = logged_name(task or entry.task)
+        spool.models.setdefault(entry.model or model, entry.place)
+        try:
+            found = asked(entry, fields, name, entry.model or model or NOBODY, parts=source == "jsonl")
+            spool.add_question(name, entry, found.question)
+            for outcome in found.outcomes:
+                spool.add_outcome(outcome)
+        except BadPair as error:
+            refused += 1
+            warn(f"{entry.place}: {error}; passed over", kind=BAD_ENTRY)
+            continue
+        spool.add_marks(name, entry, found)
+        said += sum(isinstance(outcome, Response) for outcome in found.outcomes)
+        if not found.has_key:
+            spool.keyless += 1
+            spool.first_keyless = spool.first_keyless or entry.place
+    _check(spool, log, first, fields, said)
+    if refused:
+        warn(f"{log}: {refused:,} entries could not be used and are not in the run")
+    if others:
+        say(f"{log}: {others:,} entries are of other models than {model} and are left out")
+
+
+def _check(spool: _Spool, log: Path, first: LogEntry | None, fields: Fields, said: int) -> None:
+    if first is None:
+        raise UserError(f"{log}: holds no entry that can be read")
+    named = [name for name in spool.models if name]
+    if len(named) > 1:
+        both = " and ".join(f"{name} ({spool.models[name]})" for name in named[:2])
+        raise UserError(f"{log}: holds answers of {both}; choose one with --model, or give one log")
+    there = field_names(first.raw)
+    if not spool.questions:
+        raise UserError(f"{log}: no entry can be used; fields of the first: {there}")
+    asked_for = sum(spool.counts.values())
+    if not said:
+        where = _paths(fields.response)
+        raise UserError(f"{log}: no entry has an answer at {where}; name its field with --response; fields: {there}")
+    if spool.keyless >= asked_for:
+        where = _paths(fields.gold)
+        raise UserError(f"{log}: no entry has a key at {where}; name its field with --gold; fields: {there}")
+    if spool.keyless:
+        warn(f"{log}: {spool.keyless:,} entries have no key, the first: {spool.first_keyless}; nobody can judge them")
+
+
+def _paths(paths: tuple[str, ...]) -> str:
+    return " or ".join(paths[:3]) + (", …" if len(paths) > 3 else "") if paths else "its place"
+
+
+def _spec(spool: _Spool, log: Path, source: str, given: Mapping[str, str], model: str) -> RunSpec:
+    """What the run is: the log by what it asks, and where in it that was looked for."""
+    named = next(filter(None, spool.models), "") or model or NOBODY
+    args = {"from": source, **{name: path for name, path in given.items() if path}}
+    tasks = []
+    for name, digest in spool.digests.items():
+        task = logged_task(name)
+        assert task is not None
+        tasks.append(
+            TaskSpec(
+                name=name,
+                version=task.version,
+                modality=task.modality,
+                prompt_sha256=_NO_PROMPT,
+                data=str(log.resolve()),
+                data_sha256=digest.hexdigest(),
+                questions=spool.counts[name],
+                sampling=Sampling(),
+            )
+        )
+    return RunSpec(model=named, engine=ENGINE, engine_args=args, tasks=tasks, trials=spool.trials)
+
+
+def _store(run: RunFolder, spool: _Spool) -> None:
+    """Stores the outcomes that are not stored yet."""
+    done = run.answered() | KeySet(run.tries())
+    spool.outcomes.seek(0)
+    with run.writer("responses") as responses, run.writer("failures") as failures:
+        for line in spool.outcomes:
+            outcome = _outcome(line)
+            if str(outcome.key) not in done:
+                (responses if isinstance(outcome, Response) else failures).append(outcome)
+
+
+def _outcome(line: bytes) -> Response | Failure:
+    found = json.loads(line)
+    return Failure.model_validate(found) if "state" in found else Response.model_validate(found)

@@ -1,0 +1,139 @@
+"""An environment for `verifiers` (v1): the questions of a task of ours, with our judge as the reward.
+
+`vf-validate livek12.evaluation.verifiers_exam --taskset.data data/mine` checks each key, `vf-eval` asks a model. The
+package `livek12-exam` (`integrations/livek12_exam`) is this module under a name that the hub of environments takes.
+
+Contract: a task's prompt is our request, a text; questions with pictures are left out, which is said. The reward is the
+share of the points; what nobody can decide is 0 and counted by the metric `undecided`. `validate` has the key judge
+itself: it has to accept itself. A release whose answers are held back, and any question without a key, is never in it;
+nor is the newest release, unless `held` says which releases are: training on an exam ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import verifiers.v1 as vf
+
+from livek12.core.errors import UserError
+from livek12.core.records import Question
+from livek12.evaluation.verify import Judgement, Verifier
+from livek12.tasks.plugins.harness_task import Document, open_task
+
+__all__ = ["ExamTaskset"]
+_log = logging.getLogger(__name__)
+HELD_BACK = "held_back.json"
+
+
+class ExamData(vf.TaskData):  # type: ignore[misc]
+    """A question as `verifiers` carries it; `row` is what our judge is given, without the response."""
+
+    row: dict[str, Any] = {}
+    key: str = ""
+
+
+class ExamConfig(vf.TasksetConfig):  # type: ignore[misc]
+    """What is asked.
+
+    Attributes:
+        data: a folder made by `livek12 build`, or ORG/NAME on the Hub; default the variable LIVEK12_DATA.
+        exam: our name of the task.
+        held: releases that are left out besides those that the data set holds back; "none" for none. Without it the
+            newest release is left out.
+    """
+
+    data: str = ""
+    exam: str = "livek12_text_only"
+    held: list[str] = []
+
+
+@cache
+def _verifier() -> Verifier:
+    return Verifier()
+
+
+class ExamTask(vf.Task[ExamData]):  # type: ignore[misc]
+    """One question."""
+
+    @vf.reward  # type: ignore[untyped-decorator]
+    async def correct(self, trace: vf.Trace) -> float:
+        """The share of the points."""
+        return (await self._judged(trace.last_reply)).score or 0.0
+
+    @vf.metric  # type: ignore[untyped-decorator]
+    async def undecided(self, trace: vf.Trace) -> float:
+        """Whether nobody could decide."""
+        return float((await self._judged(trace.last_reply)).decision == "undecided")
+
+    async def validate(self, runtime: vf.Runtime) -> bool | None:
+        """Whether the key accepts itself; None where it can only be read."""
+        found = await self._judged(f"\\boxed{{{self.data.key}}}")
+        return None if found.decision == "undecided" else found.decision == "accept"
+
+    async def _judged(self, response: str) -> Judgement:
+        (found,) = await _verifier().abatch([{**self.data.row, "response": response}], quiet=True)
+        return found
+
+
+class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
+    """The questions of a task."""
+
+    def load(self) -> Iterator[ExamTask]:
+        """The questions, in asking order.
+
+        Raises:
+            UserError: no such task or data set, or no question of it may be trained on.
+        """
+        exam = open_task(self.config.exam, self.config.data)
+        held = held_releases(exam.data, {one.question.release for one in exam.documents}, self.config.held)
+        left = [one for one in exam.documents if not _why_not(one, held)]
+        if out := len(exam.documents) - len(left):
+            _log.warning("%s: %d questions are left out: held back, without a key, or with pictures", exam.data, out)
+        if not left:
+            raise UserError(f"{exam.data}: no question of {self.config.exam} may be trained on; see `held`")
+        for one in left:
+            yield ExamTask(_data(one), self.config.task)
+
+
+def held_releases(data: str, releases: set[str | None], said: list[str]) -> set[str]:
+    """The releases that nobody trains on: what the data set holds back, and what is said, else the newest."""
+    found = set(said) - {"none"}
+    if not said and (named := [release for release in releases if release]):
+        found.add(max(named))
+    file = Path(data) / HELD_BACK
+    if file.is_file():
+        found.add(str(json.loads(file.read_bytes())["release"]))
+    return found
+
+
+def _why_not(document: Document, held: set[str]) -> bool:
+    question = document.question
+    keyless = not any(answer.strip() for answer in question.answer) and not question.variables
+    return question.release in held or keyless or bool(document.request.images)
+
+
+def _data(document: Document) -> ExamData:
+    question = document.question
+    parts = [part.text or "" for message in document.request.messages for part in message.content]
+    return ExamData(id=question.id, name=question.id, prompt="\n".join(parts), row=_row(question), key=document.target)
+
+
+def _row(question: Question) -> dict[str, Any]:
+    """What `livek12.Verifier` is given of a question."""
+    told = {
+        "question": question.question,
+        "question_type": question.question_type,
+        "gold": question.answer or [variable.value for variable in question.variables],
+        "options": [option.model_dump() for option in question.options],
+        "variables": [variable.model_dump() for variable in question.variables],
+        "part_units": question.part_units,
+        "part_points": question.part_points,
+        "language": question.language,
+        "subject": question.subject,
+    }
+    return {name: value for name, value in told.items() if value}

@@ -1,0 +1,121 @@
+"""`livek12 export`: the results of run folders in the forms that others read."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from livek12.core.progress import tell
+from livek12.scripts import options
+
+if TYPE_CHECKING:
+    from livek12.evaluation.exports import Export
+
+app = options.command()
+
+
+@app.command(epilog=options.example("livek12 export runs/qwen3 --to inspect --out exported"))
+def export(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    to: Annotated[str, typer.Option("--to", help="eee (Every Eval Ever 0.3), eval-results (of the Hub) or inspect.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder of what is written.")],
+    model_id: Annotated[str, typer.Option("--model-id", help="The model as the Hub has it, ORG/NAME.")] = "",
+    data_repo: Annotated[str, typer.Option("--data-repo", help="The data set as the Hub has it, ORG/NAME.")] = "",
+    rows: Annotated[
+        str, typer.Option("--rows", help="Single answers: public (those that may be shown), all, or none.")
+    ] = "public",
+    hold: Annotated[
+        list[str] | None,
+        typer.Option("--hold", metavar="RELEASE", help="A release whose answers are held back; none for none."),
+    ] = None,
+    bounds: Annotated[
+        bool, typer.Option("--bounds", help="Where a mark is an interval: its lower end, the interval in the notes.")
+    ] = False,
+    organization: Annotated[str, typer.Option("--organization", help="Who evaluated.")] = "",
+    relationship: Annotated[
+        str, typer.Option("--relationship", help="To the model: first_party, third_party, collaborative or other.")
+    ] = "other",
+    source_url: Annotated[str, typer.Option("--source-url", help="Where more about the results stands.")] = "",
+    pull_request: Annotated[
+        bool, typer.Option("--pull-request", help="eval-results: open a pull request at the model, once.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be proposed, and send nothing.")] = False,
+    profile: options.Profile = "article",
+    as_json: options.Json = False,
+) -> None:
+    """Write the results of runs in the forms that others read."""
+    from livek12.core.arguments import one_of
+    from livek12.core.errors import UserError
+    from livek12.evaluation.exports import FORMS, tell_withheld
+
+    one_of("--to", to, tuple(FORMS))
+    one_of("--relationship", relationship, ("first_party", "third_party", "collaborative", "other"))
+    if (pull_request or bounds or dry_run) and to != "eval-results":
+        raise UserError("--pull-request, --dry-run and --bounds go with --to eval-results")
+    if model_id and len(runs) > 1:
+        raise UserError("--model-id names one model: export one run at a time")
+    given = (model_id, data_repo, rows, hold, organization, relationship, source_url, profile)
+    outgoing = [_opened(run, *given) for run in runs]
+    if to == "eval-results":
+        files, lines = _results(outgoing, out, bounds=bounds, pull_request=pull_request, dry_run=dry_run)
+    else:
+        form = importlib.import_module(FORMS[to])
+        files, lines = [file for each in outgoing for file in form.write(each, out)], []
+        for each in outgoing:
+            tell_withheld(each)
+    if as_json:
+        typer.echo(json.dumps({"files": [str(file) for file in files], "proposed": lines}, ensure_ascii=False))
+        return
+    for line in (*map(str, files), *lines):
+        tell(line)
+
+
+def _opened(
+    run: Path,
+    model_id: str,
+    data_repo: str,
+    rows: str,
+    hold: list[str] | None,
+    organization: str,
+    relationship: str,
+    source_url: str,
+    profile: str,
+) -> Export:
+    from livek12.core.progress import warn
+    from livek12.core.run_folder import RunFolder
+    from livek12.core.scoring import profile_named
+    from livek12.evaluation.exports import Export, held_releases, model_name, which_named
+    from livek12.evaluation.reporting import score
+
+    which, formulas = which_named(rows), profile_named(profile)
+    folder = RunFolder.open(run, warn)
+    spec = folder.spec()
+    asked = frozenset(hold or ())
+    held = frozenset[str]() if which != "public" else asked - {"none"} if asked else held_releases(spec)
+    return Export(
+        folder,
+        score(folder, formulas),
+        model_name(model_id, spec),
+        data_repo,
+        organization,
+        relationship,
+        source_url,
+        which,
+        held,
+    )
+
+
+def _results(
+    outgoing: list[Export], out: Path, *, bounds: bool, pull_request: bool, dry_run: bool
+) -> tuple[list[Path], list[str]]:
+    from livek12.evaluation.exports import eval_results
+
+    files = [file for each in outgoing for file in eval_results.write(each, out, bounds=bounds)]
+    if not pull_request and not dry_run:
+        return files, []
+    proposed = [one for each in outgoing for one in eval_results.proposals(each, bounds=bounds)]
+    return files, list(eval_results.propose(proposed, out, dry_run=dry_run))

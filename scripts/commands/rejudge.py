@@ -1,0 +1,65 @@
+"""`livek12 rejudge`: the log of any task of another harness becomes a run folder, judged here beside its own marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from livek12.scripts import options
+
+app = options.command()
+_PATHS = "as a dotted path into an entry, such as doc.answer; default: the harness's own places"
+
+
+@app.command(epilog=options.example("livek12 rejudge logs --from lm-eval --out runs/theirs"))
+def rejudge(
+    log: Annotated[Path, typer.Argument(help="The log: a file, or a folder of a harness's logs.")],
+    out: options.Out,
+    source: Annotated[
+        str,
+        typer.Option("--from", help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, evalscope, or jsonl."),
+    ] = "jsonl",
+    question: Annotated[str, typer.Option("--question", metavar="F", help=f"The question, {_PATHS}.")] = "",
+    gold: Annotated[str, typer.Option("--gold", metavar="F", help="The reference answer, likewise.")] = "",
+    response: Annotated[str, typer.Option("--response", metavar="F", help="The model's answer, likewise.")] = "",
+    type: Annotated[
+        str, typer.Option("--type", metavar="F", help="The kind of question, likewise; or a kind itself.")
+    ] = "",
+    choices: Annotated[str, typer.Option("--options", metavar="F", help="What a choice offers, likewise.")] = "",
+    score: Annotated[str, typer.Option("--score", metavar="F", help="The harness's own mark, likewise.")] = "",
+    task: Annotated[str, typer.Option("--task", help="What to call the task; default: as the log does.")] = "",
+    model: Annotated[
+        str, typer.Option("--model", help="Whose answers to take, of several; or whose they are, if the log is silent.")
+    ] = "",
+    judge: options.Judge = "rules",
+    judge_engine: options.JudgeEngine = "",
+    judge_engine_args: options.JudgeEngineArgs = "",
+    judge_method: options.JudgeMethod = "",
+    judge_scope: options.JudgeScope = "",
+    cache: options.Cache = True,
+    profile: options.Profile = "article",
+    as_json: options.Json = False,
+) -> None:
+    """Judge the log of any task of another harness."""
+    from livek12.core.arguments import one_of
+    from livek12.core.scoring import profile_named
+    from livek12.evaluation import rejudging
+    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.logs import READERS
+    from livek12.evaluation.marking import judge as mark
+    from livek12.evaluation.task_data import reload_task_data
+    from livek12.scripts.commands.judge import end as end_judging
+    from livek12.scripts.commands.report import finish
+
+    one_of("--from", source, tuple(READERS))
+    formulas = profile_named(profile)
+    judging = judge_options(judge, judge_engine, judge_engine_args, judge_method, scope=judge_scope, cache=cache)
+    paths = {"question": question, "gold": gold, "response": response, "type": type, "options": choices, "score": score}
+    folder = rejudging.rejudge(log, source, out, paths, task=task, model=model)
+    lost = mark(folder, options=judging)
+    written = finish(folder, formulas, exam=reload_task_data(folder), as_json=as_json).written
+    end_judging(lost)
+    if not written:
+        raise typer.Exit(1)
