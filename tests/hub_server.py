@@ -230,7 +230,7 @@ def info(handler: Handler, kind: str, id: str, revision: str = "main") -> None:
         "siblings": files,
         "lastModified": DATE,
     }
-    handler.json({**facts, "createdAt": DATE, "disabled": False, "gated": False, "tags": [], "downloads": 0})
+    handler.json({**facts, "createdAt": DATE, "disabled": False, "gated": repo.gated, "tags": [], "downloads": 0})
 
 
 def settings(handler: Handler, kind: str, id: str) -> None:

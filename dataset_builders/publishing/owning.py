@@ -19,10 +19,8 @@ from livek12.dataset_builders.writing.card import MARK, METADATA
 from livek12.dataset_builders.writing.published import FILE, SHARED, Published, parse_published
 
 _TABLE = re.compile(r"\w+/[\w.]+-\d{5}-of-\d{5}\.parquet")
-_BESIDE = re.compile(
-    r"(?:licen[cs]e|notice|citation|contributing|changelog|code_of_conduct)[^/]*|\.[^/]+", re.IGNORECASE
-)
-"""Files that stand beside the data of anybody."""
+_BESIDE = re.compile(r"(?:[^/]+/)*(?:[^/.]+|\.[^/]+|[^/]+\.(?:md|cff|bib)|licen[cs]e\.txt)", re.IGNORECASE)
+"""Texts that stand beside the data of anybody: a licence, a discussion, how to cite it."""
 
 
 def with_owner(repository: Repository, state: State) -> State:

@@ -19,13 +19,17 @@ from livek12.core.records import Page, Question, Record
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import IMAGE_ONLY
 from livek12.dataset_builders.reading.built import tables_of
+from livek12.dataset_builders.reading.publishers import PUBLISHERS
 from livek12.dataset_builders.registry import CARD as TEMPLATE
 from livek12.dataset_builders.registry import CITATION, text_of
 from livek12.dataset_builders.writing.columns import meanings
 from livek12.dataset_builders.writing.croissant import render_croissant
 from livek12.dataset_builders.writing.flat_tables import flat_rows
+from livek12.dataset_builders.writing.layouts import names_of
 from livek12.dataset_builders.writing.measures import NOT_STATED
 from livek12.dataset_builders.writing.membership import FILE as MEMBERS
+from livek12.dataset_builders.writing.mended import FILE as MENDED
+from livek12.dataset_builders.writing.mended import read_mended
 from livek12.dataset_builders.writing.published import EVAL, read_published
 from livek12.dataset_builders.writing.statistics import FILE as STATISTICS
 from livek12.dataset_builders.writing.statistics import (
@@ -47,7 +51,7 @@ WITHDRAWN = "withdrawn.csv"
 """Why questions were withdrawn: columns id, removed_in, reason."""
 VARIANTS = "variants.jsonl"
 """What `livek12 vary` drew for each question, and what became of it."""
-METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS, VARIANTS)
+METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS, MENDED, VARIANTS)
 """Every file of a data set that is no table."""
 CARD_FILES = (CARD, STATISTICS, CROISSANT)
 """Those that are made of the others."""
@@ -107,7 +111,7 @@ def write_metadata(folder: Path, summary: Mapping[str, Any], configs: Mapping[st
 
 def _rendered(folder: Path, summary: Mapping[str, Any], described: list[dict[str, Any]]) -> dict[str, str]:
     """The card and `croissant.json`."""
-    cite = "\n".join(citations(summary["all"]["by"]["benchmark"]))
+    cite = "\n".join(cited(summary["all"]["by"]))
     whole = [*described, *describe_flat(folder)]
     return {
         CROISSANT: render_croissant(summary, whole, CANARY, cite, read_published(folder)),
@@ -234,7 +238,9 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         question_columns=describe(Question, everything["by"]["benchmark"]),
         page_columns=describe(Page),
         flat_columns=describe(FlatRow),
-        citations=citations(everything["by"]["benchmark"]),
+        citations=cited(everything["by"]),
+        mended=read_mended(folder),
+        names=names_of(summary["data_set"], {config["name"]: config["rows"] for config in configs}),
         canary=CANARY,
         mark=MARK,
     )
@@ -263,6 +269,13 @@ def _own(template: str) -> str | None:
 def citations(benchmarks: Iterable[str]) -> list[str]:
     """BibTeX of the articles that questions come from."""
     return [text.strip() for benchmark in benchmarks if (text := text_of(benchmark, CITATION))]
+
+
+def cited(by: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """BibTeX of those who released the questions, where it is known, then of the benchmarks."""
+    names = {name.rpartition(": ")[0] for name in by["attribution"]}
+    others = [publisher.citation for name, publisher in PUBLISHERS.items() if name in names]
+    return [*others, *citations(by["benchmark"])]
 
 
 def describe(record: type[Record], benchmarks: Iterable[str] = ()) -> list[dict[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from livek12.core.errors import UserError, why
 from livek12.core.flat import PREFIX, SPLIT, FlatTask, Form
 from livek12.dataset_builders.writing.parquet import TableWriters
 
@@ -57,11 +58,23 @@ def write_flat(folder: Path, tasks: Iterable[FlatTask]) -> list[FlatConfig]:
 
 
 def flat_rows(folder: Path) -> dict[str, int]:
-    """The flat configs that lie in a folder, with their rows."""
-    import pyarrow.parquet as pq
+    """The flat configs that lie in a folder, with their rows.
 
+    Raises:
+        UserError: a file is damaged.
+    """
     return {
-        table.name: sum(pq.read_metadata(file).num_rows for file in table.glob(f"{SPLIT}-*.parquet"))
+        table.name: sum(map(_rows, table.glob(f"{SPLIT}-*.parquet")))
         for table in sorted(folder.glob(f"{PREFIX}*"))
         if table.is_dir() and any(table.glob(f"{SPLIT}-*.parquet"))
     }
+
+
+def _rows(file: Path) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(file).num_rows)
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(f"{file}: damaged or not Parquet ({why(error)}); fetch it again") from None
