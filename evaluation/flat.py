@@ -28,7 +28,8 @@ _LETTERS = re.compile(r"[A-Z]{1,10}|[1-9]")
 _WORDS = re.compile(r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|ln|log|lg|exp|pi|max|min)\b)[A-Za-z]{2,}")
 _VALUE = re.compile(r"[0-9A-Za-z\\{}()\[\]+\-*/^_! ]+")
 """Without a point: a decimal is decided by a tolerance, and the harness's scorers have none."""
-_NO_VALUE = re.compile(r"\\(?:text|mathrm|mbox|operatorname|mathbf|pm|mp|quad|begin|hline|[lc]?dots)")
+_MATH = re.compile(r"\$([^$]+)\$|\\\((.+)\\\)", re.DOTALL)
+_NO_VALUE = re.compile(r"\\[()]|\\(?:text|mathrm|mbox|operatorname|mathbf|pm|mp|quad|begin|hline|[lc]?dots)")
 
 
 def flat_tasks(data: Path) -> Iterator[FlatTask]:
@@ -70,10 +71,10 @@ def target_of(question: Question) -> str:
 
 
 def _value(key: str) -> str:
-    """A key that is one number or expression without a unit or a word, as it is written between dollar signs."""
+    """A key that is one number or expression without a unit or a word, without the signs of a formula around it."""
     text = key.strip()
-    if text.startswith("$") and text.endswith("$") and text.count("$") == 2:
-        text = text[1:-1].strip()
+    if math := _MATH.fullmatch(text):
+        text = (math[1] or math[2]).strip()
     fits = len(text) <= LONGEST and _VALUE.fullmatch(text) and not _WORDS.search(text) and not _NO_VALUE.search(text)
     return text if fits and re.search(r"[0-9A-Za-z]", text) else ""
 

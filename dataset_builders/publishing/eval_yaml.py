@@ -30,8 +30,8 @@ SOLVERS = frozenset(
 SCORERS = frozenset("includes match pattern answer exact f1 model_graded_qa model_graded_fact choice math".split())
 TASK_KEYS = frozenset("id config split field_spec shuffle_choices epochs epoch_reducer solvers scorers".split())
 MAX_BYTES = 1 << 20
-BOXED = r"\A(?s:.*)\\boxed\s*\{\s*(?:\\[a-z]+\s*\{\s*)?[(（]?\s*([A-Za-z0-9]+)"
-"""The letters in the last box."""
+BOXED = r"\A(?s:.*)\\boxed(?!(?s:.*)\\boxed)\s*\{\s*(?:\\[a-z]+\s*\{\s*)?[(（]?\s*([A-Za-z0-9]+)\s*[)）.]?\s*\}"
+"""The letters that stand alone in the last box."""
 _GENERATE = {"name": "generate"}
 _HOW: Mapping[Form, tuple[dict[str, Any], dict[str, Any]]] = {
     "choices": ({"name": "multiple_choice", "args": {"cot": True}}, {"name": "choice"}),

@@ -30,7 +30,7 @@ from livek12.dataset_builders.writing.measures import NOT_STATED
 from livek12.dataset_builders.writing.membership import FILE as MEMBERS
 from livek12.dataset_builders.writing.mended import FILE as MENDED
 from livek12.dataset_builders.writing.mended import read_mended
-from livek12.dataset_builders.writing.published import EVAL, read_published
+from livek12.dataset_builders.writing.published import read_published
 from livek12.dataset_builders.writing.statistics import FILE as STATISTICS
 from livek12.dataset_builders.writing.statistics import (
     differences,
@@ -221,7 +221,6 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         configs=configs,
         flat=describe_flat(folder),
         published=read_published(folder),
-        runs_in_inspect=(folder / EVAL).is_file(),
         image_only=any(config["name"] == IMAGE_ONLY for config in configs),
         figures=_figures(everything),
         licence=_licence(everything["by"]["licence"]),
