@@ -28,7 +28,7 @@ from livek12.dataset_builders.writing.published import (
     FILE,
     SHARED,
     Gate,
-    Published,
+    Publication,
     parse_published,
 )
 
@@ -90,14 +90,14 @@ def complete(
     return files | local_files(folder, only=FILE)
 
 
-def _published(repository: Repository, before: State | None, tag: str, content: str, extras: Extras) -> Published:
+def _published(repository: Repository, before: State | None, tag: str, content: str, extras: Extras) -> Publication:
     """Where this state stands; of content that stood there before under this tag, since when."""
     was = before.published if before else None
     if before and tag in before.tags and FILE in repository.files(before.tags[tag]):
         was = parse_published(repository.read(FILE, before.tags[tag])) or was
     same = was is not None and (was.tag, was.content) == (tag, content)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return Published(
+    return Publication(
         repo=repository.name,
         url=repository.url,
         tag=tag,

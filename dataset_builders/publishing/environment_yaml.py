@@ -12,7 +12,8 @@ from livek12.core.flat import SPLIT
 from livek12.dataset_builders.writing.flat_tables import FlatConfig
 
 VERSION = "hf-env-0.1"
-_VERIFIERS = {"min_version": ">=0.1.14"}
+_VERIFIERS = {"min_version": ">=0.4", "adapter": "livek12_exam.ExamTaskset"}
+"""The environment package `livek12-exam`, whose reward is our judge."""
 
 
 def render_environment_yaml(flat: Sequence[FlatConfig]) -> str:

@@ -16,7 +16,7 @@ from livek12.core.questions import CARD
 from livek12.dataset_builders.publishing.plan import HUBS_OWN, LocalFile
 from livek12.dataset_builders.publishing.remote import Repository, State
 from livek12.dataset_builders.writing.card import MARK, METADATA
-from livek12.dataset_builders.writing.published import FILE, SHARED, Published, parse_published
+from livek12.dataset_builders.writing.published import FILE, SHARED, Publication, parse_published
 
 _TABLE = re.compile(r"\w+/[\w.]+-\d{5}-of-\d{5}\.parquet")
 _BESIDE = re.compile(r"(?:[^/]+/)*(?:[^/.]+|\.[^/]+|[^/]+\.(?:md|cff|bib)|licen[cs]e\.txt)", re.IGNORECASE)
@@ -66,7 +66,7 @@ def _check_free(name: str, paths: Iterable[str]) -> None:
         )
 
 
-def _is_ours(path: str, published: Published | None) -> bool:
+def _is_ours(path: str, published: Publication | None) -> bool:
     if path in (CARD, FILE):
         return True
     if published is not None:
@@ -74,6 +74,6 @@ def _is_ours(path: str, published: Published | None) -> bool:
     return path in METADATA or bool(_TABLE.fullmatch(path))
 
 
-def _edited(repository: Repository, state: State, path: str, published: Published) -> bool:
+def _edited(repository: Repository, state: State, path: str, published: Publication) -> bool:
     """Whether somebody changed a file since it was published."""
     return hashlib.sha256(repository.read(path, state.head)).hexdigest() != published.files[path]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from livek12.core import hub
 from livek12.core.errors import UserError
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.writing.published import Gate, Published
+from livek12.dataset_builders.writing.published import Gate, Publication
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, GitRefs
@@ -74,7 +74,7 @@ class State:
     branches: dict[str, str]
     tips: frozenset[str]
     theirs: dict[str, RemoteFile] = field(default_factory=dict)
-    published: Published | None = None
+    published: Publication | None = None
 
 
 class Repository:

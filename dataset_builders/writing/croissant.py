@@ -18,7 +18,7 @@ from livek12.core.records import Page, Question, Record
 from livek12.dataset_builders.base import PAGES
 from livek12.dataset_builders.writing.columns import meanings
 from livek12.dataset_builders.writing.measures import NOT_STATED
-from livek12.dataset_builders.writing.published import Published
+from livek12.dataset_builders.writing.published import Publication
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
 REPOSITORY = "repo"
@@ -83,7 +83,7 @@ def render_croissant(
     configs: Iterable[Mapping[str, Any]],
     note: str,
     cite: str,
-    published: Published | None = None,
+    published: Publication | None = None,
 ) -> str:
     """The description of a data set, as text.
 
@@ -120,11 +120,11 @@ def licence_address(name: str) -> str:
     return _LICENCES.get(slug, name)
 
 
-def _place(published: Published) -> dict[str, Any]:
+def _place(published: Publication) -> dict[str, Any]:
     return {"url": published.url, "version": published.version, "datePublished": published.date}
 
 
-def _repository(published: Published | None) -> dict[str, Any]:
+def _repository(published: Publication | None) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
         "@id": REPOSITORY,

@@ -23,7 +23,7 @@ _SEMANTIC = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){0,2}")
 
 
 @dataclass(frozen=True)
-class Published:
+class Publication:
     """Where a data set is published.
 
     Attributes:
@@ -56,19 +56,19 @@ class Published:
         (folder / FILE).write_text(json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def read_published(folder: Path) -> Published | None:
+def read_published(folder: Path) -> Publication | None:
     """Where a data set says it is published; None where it does not."""
     file = folder / FILE
     return parse_published(file.read_bytes()) if file.is_file() else None
 
 
-def parse_published(content: bytes) -> Published | None:
+def parse_published(content: bytes) -> Publication | None:
     """The same from the file's content; None where it says nothing readable."""
     try:
         found = json.loads(content)
         files = {str(path): str(digest) for path, digest in found["files"].items()}
         texts = {name: str(found[name]) for name in ("repo", "url", "tag", "date", "content")}
         gated: Gate = found["gated"] if found["gated"] in get_args(Gate) else ""
-        return Published(**texts, gated=gated, files=files)
+        return Publication(**texts, gated=gated, files=files)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

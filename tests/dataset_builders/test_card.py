@@ -27,7 +27,7 @@ from livek12.dataset_builders.writing.card import (
     rewrite_metadata,
 )
 from livek12.dataset_builders.writing.croissant import licence_address
-from livek12.dataset_builders.writing.published import Published
+from livek12.dataset_builders.writing.published import Publication
 from livek12.dataset_builders.writing.statistics import read_statistics
 from tests.conftest import ROOT
 
@@ -175,7 +175,7 @@ def test_licences_by_their_address(name: str, address: str) -> None:
 def test_where_a_set_is_published_stands_in_its_description(
     tag: str, version: str, copied: Path, tmp_path: Path
 ) -> None:
-    Published("org/exam", "https://hub.example/datasets/org/exam", tag, "2026-11-25", "0a").write(copied)
+    Publication("org/exam", "https://hub.example/datasets/org/exam", tag, "2026-11-25", "0a").write(copied)
     describe_again(copied)
     described = json.loads((copied / "croissant.json").read_text())
     assert (described["version"], described["datePublished"]) == (version, "2026-11-25")
