@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from livek12.core.errors import UserError
 from livek12.core.facts import Facts, facts_of
 from livek12.core.features import from_row
+from livek12.core.flat import is_flat
 from livek12.core.records import BenchmarkName, Image, Language, Page, Question, Record, canonical_json
 from livek12.core.text import one_line
 
@@ -222,7 +223,7 @@ def read_card(folder: Path) -> Configs:
 
 
 def configs_of(text: str, where: str) -> Configs:
-    """The configs that the text of a card names.
+    """The configs of questions and pages that the text of a card names; those of flat rows are for others to read.
 
     Raises:
         UserError: it names none that can be read, or files outside the folder; it is called `where`.
@@ -232,7 +233,8 @@ def configs_of(text: str, where: str) -> Configs:
     front = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
     try:
         listed = yaml.safe_load(front[1] if front else "")["configs"]
-        return {str(entry["config_name"]): _splits(entry["data_files"]) for entry in listed}
+        named = {str(entry["config_name"]): _splits(entry["data_files"]) for entry in listed}
+        return {config: splits for config, splits in named.items() if not is_flat(config)}
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
         raise UserError(
             f"{where}: its YAML names no readable configs ({one_line(error, 200)}); build the data set again"

@@ -36,6 +36,7 @@ class Log:
         notes: one line a thing worth knowing about what is kept.
         unread: names of columns that have no place in a question.
         lost: how many rows hold text or a picture in such a column, by its name.
+        mended: how many questions had a text that is mended, by its field.
     """
 
     read: int = 0
@@ -43,6 +44,7 @@ class Log:
     notes: list[str] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
     lost: Counter[str] = field(default_factory=Counter)
+    mended: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Log) -> None:
         """Takes in what was logged elsewhere after this."""
@@ -51,11 +53,12 @@ class Log:
         self.notes += other.notes
         self.unread |= other.unread
         self.lost += other.lost
+        self.mended += other.mended
 
     def take(self) -> Log:
         """What was logged so far, which is logged here no longer."""
-        taken = Log(self.read, self.skipped, self.notes, self.unread, self.lost)
-        self.read, self.skipped, self.notes, self.unread, self.lost = 0, [], [], set(), Counter()
+        taken = Log(**vars(self))
+        vars(self).update(vars(Log()))
         return taken
 
     def skip(self, where: str, id: str | None, reason: object) -> None:

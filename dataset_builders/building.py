@@ -6,6 +6,7 @@ Contract: see `livek12.dataset_builders`. A build that fails or is killed leaves
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 from pathlib import Path
@@ -63,6 +64,7 @@ def _read(benchmark: str, source: Path, hosts: Collection[str], log: Log, severa
     yield from read_source(benchmark, source, own, hosts, given)
     refuse_losses(source, own)
     log.read += own.read
+    log.mended += Counter({f"{benchmark} {name}": count for name, count in own.mended.items()})
     before = f"{benchmark}: " * several
     log.skipped += [before + line for line in own.skipped]
     log.notes += [before + line for line in own.notes]

@@ -222,8 +222,23 @@ def info(handler: Handler, kind: str, id: str, revision: str = "main") -> None:
     repo = handler.open(kind, id)
     commit = repo.commit_of(revision)
     files = [{"rfilename": path} for path in commit["tree"]]
-    facts = {"id": id, "sha": commit["oid"], "private": repo.private, "siblings": files, "lastModified": DATE}
-    handler.json({**facts, "createdAt": DATE, "disabled": False, "gated": False, "tags": [], "downloads": 0})
+    facts = {
+        "id": id,
+        "sha": commit["oid"],
+        "private": repo.private,
+        "gated": repo.gated,
+        "siblings": files,
+        "lastModified": DATE,
+    }
+    handler.json({**facts, "createdAt": DATE, "disabled": False, "gated": repo.gated, "tags": [], "downloads": 0})
+
+
+def settings(handler: Handler, kind: str, id: str) -> None:
+    repo, asked = handler.open(kind, id, write=True), json.loads(handler.body)
+    if asked.get("gated") not in ("auto", "manual", False):
+        raise Refusal(400, "gated is auto, manual or false")
+    repo.gate(asked["gated"])
+    handler.json({})
 
 
 def preupload(handler: Handler, kind: str, id: str, revision: str) -> None:
@@ -326,7 +341,9 @@ def tag(handler: Handler, kind: str, id: str, revision: str) -> None:
 
 
 def resolve(handler: Handler, kind: str, id: str, revision: str, path: str) -> None:
-    repo = handler.open(kind or "models", id)
+    repo, user = handler.open(kind or "models", id), handler.user()
+    if repo.gated and (user is None or id.split("/", 1)[0] not in (user["name"], *user["orgs"])):
+        raise Refusal(401 if user is None else 403, f"Access to {id} is restricted", "GatedRepo")
     head = repo.commit_of(revision)
     about = {"X-Repo-Commit": head["oid"]}
     entry = head["tree"].get(path)
@@ -356,6 +373,7 @@ ROUTES: list[tuple[str, str, Callable[..., None]]] = [
     ("POST", r"/api/validate-yaml", validate_yaml),
     ("GET", rf"/api/{_REPO}", info),
     ("GET", rf"/api/{_REPO}/revision/(?P<revision>[^/]+)", info),
+    ("PUT", rf"/api/{_REPO}/settings", settings),
     ("POST", rf"/api/{_REPO}/preupload/(?P<revision>[^/]+)", preupload),
     ("POST", rf"/api/{_REPO}/commit/(?P<revision>[^/]+)", commit),
     ("GET", rf"/api/{_REPO}/tree/(?P<revision>[^/]+)(?:/(?P<path>.+))?", tree),

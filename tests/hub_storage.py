@@ -69,6 +69,17 @@ class Repo:
         return bool(self._read("meta.json")["private"])
 
     @property
+    def gated(self) -> str | bool:
+        """Whether readers have to ask first: auto, manual, or not at all."""
+        found: str | bool = self._read("meta.json").get("gated", False)
+        return found
+
+    def gate(self, gated: str | bool) -> None:
+        """Changes that."""
+        with self._lock:
+            self._write("meta.json", {**self._read("meta.json"), "gated": gated})
+
+    @property
     def refs(self) -> dict[str, dict[str, str]]:
         """Branches and tags, name to commit."""
         refs: dict[str, dict[str, str]] = self._read("refs.json")

@@ -1,8 +1,8 @@
 """Copies of a data set with fewer rows, or with rows that say less: what goes out in place of the set as built.
 
-Contract: tables, configs and order stay; files of which every row goes out as it is are copied as they are; the same
-rows give the same bytes; card and statistics are counted again from the copy. A page that shows something withheld
-does not go out, and a question that is not all on pages that go out is not in `image_only`.
+Contract: tables, configs and order stay; files of which every row goes out as it is are linked to; the same rows give
+the same bytes; card and statistics are counted again from the copy, unless all of it goes out as it is. A page that
+shows something withheld does not go out, and a question that is not all on pages that go out is not in `image_only`.
 """
 
 from __future__ import annotations
@@ -96,18 +96,19 @@ def _copy(
 ) -> None:
     out.mkdir()
     _, tables = tables_of(folder)
-    kept: set[QuestionId] = set()
+    kept, whole = set[QuestionId](), True
     # The pages come last: which of them are wanted is known once the questions were seen.
     for table, splits in sorted(tables.items(), key=lambda entry: entry[0] == PAGES):
         for split, files in splits.items():
             rows = [row for file in files for row in read_columns(file, _COLUMNS[table == PAGES])]
             fates = [fate(table, row) for row in rows]
+            whole = whole and set(fates) <= {"keep"}
             if table != PAGES:
                 kept.update(_name(row) for row, outcome in zip(rows, fates, strict=True) if outcome != "drop")
             if set(fates) <= {"keep"}:
                 (out / table).mkdir(exist_ok=True)
                 for file in files:
-                    shutil.copyfile(file, out / table / file.name)
+                    (out / table / file.name).symlink_to(file.resolve())
             elif set(fates) != {"drop"}:
                 _rewrite(table, split, files, out, fates, change)
     for name in set(METADATA) - {MEMBERS}:
@@ -116,7 +117,8 @@ def _copy(
     write_members(out, members_of(read_members(folder), kept))
     if held:
         held.write(out)
-    rewrite_metadata(out)
+    if held or not whole:
+        rewrite_metadata(out)
 
 
 def _rewrite(

@@ -15,7 +15,7 @@ from livek12.core.errors import UserError
 from livek12.core.questions import CARD, configs_of, read_card
 from livek12.dataset_builders.base import PAGES
 from livek12.dataset_builders.publishing.answers import answered
-from livek12.dataset_builders.publishing.plan import LocalFile
+from livek12.dataset_builders.publishing.plan import LocalFile, holds_records
 from livek12.dataset_builders.publishing.policy import QuestionId, read_columns
 from livek12.dataset_builders.publishing.remote import Repository, State
 
@@ -73,13 +73,13 @@ def dropped(
     had = Content(answers=set(unseen), configs=_configs(*public) if public else set())
     for repository, state in (*((public,) if public else ()), *private):
         for path, file in state.files.items():
-            if path.endswith(".parquet") and (file.sha256 or file.sha1) not in same:
+            if holds_records(path) and (file.sha256 or file.sha1) not in same:
                 _add(had, repository, state, path)
     has = Content(configs=set(read_card(next(iter(outgoing)))))
     if had.rows or had.answers:
         for folder, files in outgoing.items():
             for path in files:
-                if path.endswith(".parquet"):
+                if holds_records(path):
                     has.add(folder / path, _table(path))
     return had.without(has)
 

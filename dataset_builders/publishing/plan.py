@@ -1,7 +1,7 @@
 """What a publish would change in a repository.
 
 Contract: contents are compared by the hashes the Hub lists: SHA-256 for LFS objects, git's SHA-1 for regular files.
-Whatever the repository holds and the data set does not is removed, but for the Hub's own `.gitattributes`.
+What an earlier publish made (see `owning`) and the data set no longer has is removed; nothing else is.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Literal
 
 from livek12.core.errors import UserError
+from livek12.core.flat import is_flat
 from livek12.core.questions import CARD
-from livek12.dataset_builders.publishing.remote import RemoteFile, State
-from livek12.dataset_builders.writing.card import MARK, METADATA
+from livek12.dataset_builders.publishing.remote import RemoteFile
+from livek12.dataset_builders.writing.card import METADATA
+from livek12.dataset_builders.writing.published import FILE, SHARED
 
 HUBS_OWN = frozenset({".gitattributes"})
 Kind = Literal["added", "changed", "removed", "unchanged"]
@@ -47,25 +49,39 @@ class Change:
     bytes: int
 
 
-def local_files(folder: Path) -> dict[str, LocalFile]:
+def local_files(folder: Path, only: str = "*") -> dict[str, LocalFile]:
     """The files of a data set by their path in the repository; hidden ones are no part of it.
+
+    Args:
+        folder: the data set.
+        only: a pattern of the names that are looked at.
 
     Raises:
         UserError: the folder holds a file that belongs to no data set.
     """
+    return {path: _hashed(file) for path, file in data_set_files(folder, only).items()}
+
+
+def data_set_files(folder: Path, only: str = "*") -> dict[str, Path]:
+    """The same without their hashes."""
     found = {}
-    for file in sorted(folder.rglob("*")):
+    for file in sorted(folder.rglob(only)):
         path = file.relative_to(folder)
         if not file.is_file() or any(part.startswith(".") for part in path.parts):
             continue
-        if file.suffix != ".parquet" and path.as_posix() not in METADATA:
+        if file.suffix != ".parquet" and path.as_posix() not in {*METADATA, FILE, *SHARED}:
             raise UserError(f"{folder}: {path} is no file of a data set: move it elsewhere before publishing")
-        found[path.as_posix()] = _hashed(file)
+        found[path.as_posix()] = file
     return found
 
 
 def changes(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> list[Change]:
-    """What becomes of each file, in the order of the paths; the card last."""
+    """What becomes of each file, in the order of the paths; the card last.
+
+    Args:
+        local: what goes out.
+        remote: what is ours there.
+    """
     found = []
     for path in sorted({*local, *remote} - HUBS_OWN, key=lambda path: (path == CARD, path)):
         mine, theirs = local.get(path), remote.get(path)
@@ -78,8 +94,13 @@ def changes(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> list[
 
 
 def is_published(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> bool:
-    """Whether a revision with these files is this very data set."""
-    return all(change.kind == "unchanged" for change in changes(local, remote))
+    """Whether a revision with these files, ours and those of others, has this very data set."""
+    return all(file.is_same(remote.get(path)) for path, file in local.items())
+
+
+def holds_records(path: str) -> bool:
+    """Whether a file is a table of questions or pages; flat rows are made of these anew at each publish."""
+    return path.endswith(".parquet") and not is_flat(path.partition("/")[0])
 
 
 def free_tag(name: str, taken: Iterable[str]) -> str:
@@ -94,20 +115,6 @@ def content_hash(local: dict[str, LocalFile]) -> str:
     """A name for the content of a data set: the first 12 digits of a hash of its files."""
     lines = (f"{path} {file.sha256}\n" for path, file in sorted(local.items()))
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
-
-
-def check_owner(repo: str, state: State, card: str) -> None:
-    """Refuses to replace what livek12 did not publish.
-
-    Raises:
-        UserError: the repository holds other data.
-    """
-    foreign = sorted(path for path in state.files if path not in HUBS_OWN and path != CARD)
-    if foreign and MARK not in card:
-        raise UserError(
-            f"{repo} holds other data ({foreign[0]}) and no card of livek12: publishing would remove it; give another"
-            " repository, or empty it first"
-        )
 
 
 def _hashed(file: Path) -> LocalFile:

@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.questions import CARD
 from livek12.dataset_builders.publishing.answers import check_history, newest_release
+from livek12.dataset_builders.publishing.completing import Extras, complete, data_hash
 from livek12.dataset_builders.publishing.copying import copy_held, copy_public
 from livek12.dataset_builders.publishing.keeping import Content, Head, dropped
-from livek12.dataset_builders.publishing.plan import check_owner, content_hash, is_published, local_files
+from livek12.dataset_builders.publishing.owning import check_free_places, with_owner
+from livek12.dataset_builders.publishing.plan import data_set_files
 from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, judge_rows
 from livek12.dataset_builders.publishing.remote import Repository, State
 from livek12.dataset_builders.publishing.rights import read_rights
-from livek12.dataset_builders.publishing.shipping import Files, Shipment, Shipping
+from livek12.dataset_builders.publishing.shipping import Shipment, Shipping
 from livek12.dataset_builders.writing.withheld import FILE, Withheld, parse_withheld
 
 
@@ -85,6 +86,7 @@ class Publisher:
         reveal_answers: bool = False,
         drop: bool = False,
         tag: str | None = None,
+        extras: Extras | None = None,
     ) -> Published:
         """Publishes it as a dataset repository of the Hub.
 
@@ -98,6 +100,7 @@ class Publisher:
             reveal_answers: publish answers that an earlier publish held back.
             drop: let rows, answers or configs go that the repository has and the folder has not.
             tag: name of this state; the newest release, or a hash of the content, where it is None.
+            extras: what goes out beside the questions: flat configs, who gets access.
 
         Raises:
             UserError: the set is not sound (`NotSound`), nothing of it may be published, the Hub refuses, or a tag or
@@ -116,17 +119,20 @@ class Publisher:
             raise UserError(f"--hold-answers {hold_answers} and --repo {repo} are one repository: {before.name}")
         was = parse_withheld(target.read(FILE, before.head)) if before and FILE in before.files else None
         self._check_reveal(target, was, held, ruling, reveal_answers)
+        extras = extras or Extras()
         with self._outgoing(ruling, held) as (public, secret):
-            files = local_files(public)
-            hidden = local_files(secret) if secret else {}
+            name = _default_tag(ruling, data_hash(public), before) if tag is None else tag
+            files = complete(public, self._folder, target, before, name, extras, self._notes)
+            hidden = complete(secret, secret, vault, vault_before, name, Extras(), []) if vault and secret else {}
             keepers, unseen = _keepers(vault, vault_before, was, ruling)
             folders = {public: files} | ({secret: hidden} if secret else {})
             if lost := dropped((target, before) if before else None, keepers, folders, unseen):
                 self._drop(target, was, lost, drop)
-            name = _default_tag(ruling, files, before) if tag is None else tag
+            if before:
+                check_free_places(target.name, files, before)
             if held and before:
                 check_history(target, before, files, _held_questions(ruling, held))
-            shippings = [Shipping(target, before, public, files, name, private=private)]
+            shippings = [Shipping(target, before, public, files, name, private=private, gate=extras.gated)]
             if vault and secret:
                 shippings.insert(0, Shipping(vault, vault_before, secret, hidden, name, private=True))
             for shipping in () if dry_run else shippings:
@@ -151,6 +157,7 @@ class Publisher:
         from livek12.dataset_builders import validate
 
         permissions = read_rights(rights) if rights else []
+        data_set_files(self._folder)
         if problems := validate(self._folder):
             raise NotSound(self._folder, problems)
         ruling = judge_rows(self._folder, permissions)
@@ -175,8 +182,7 @@ class Publisher:
                 f"{name} is there and public: make it private in its settings on the Hub, or give another name"
             )
         if state:
-            card = repository.read(CARD, state.head) if CARD in state.files else b""
-            check_owner(name, state, card.decode("utf-8", errors="replace"))
+            state = with_owner(repository, state)
             if state.name.lower() != name.lower():
                 self._notes.append(f"{name} is called {state.name} on the Hub by now")
         if state is None and not repository.logged_in:
@@ -210,10 +216,7 @@ class Publisher:
 
     @contextmanager
     def _outgoing(self, ruling: PolicyRuling, held: Withheld | None) -> Iterator[tuple[Path, Path | None]]:
-        """The folder to publish and that of the held answers: copies, where rows do not go out as they are."""
-        if not ruling.changes_rows and not held:
-            yield self._folder, None
-            return
+        """The folder to publish and that of the held answers: copies, with links to what goes out as it is."""
         with tempfile.TemporaryDirectory(prefix="livek12-publish-") as scratch:
             public, secret = Path(scratch) / "public", Path(scratch) / "answers"
             questions = _held_questions(ruling, held) if held else set()
@@ -248,16 +251,15 @@ def _held_questions(ruling: PolicyRuling, held: Withheld) -> set[QuestionId]:
     return {question for releases in ruling.releases.values() for question in releases.get(held.release, ())}
 
 
-def _default_tag(ruling: PolicyRuling, files: Files, before: State | None) -> str:
+def _default_tag(ruling: PolicyRuling, content: str, before: State | None) -> str:
     """What the same content is called already; else the newest release, as readers ask for it.
 
     Where releases have no order it is a hash of the content.
     """
-    if before and is_published(files, before.files):
-        names = sorted(name for name, commit in before.tags.items() if commit == before.head)
-        if names:
-            return names[0]
+    was = before.published if before else None
+    if was and was.content == content:
+        return was.tag
     try:
         return newest_release(ruling.releases)
     except UserError:
-        return f"content-{content_hash(files)}"
+        return f"content-{content}"

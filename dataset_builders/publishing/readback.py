@@ -16,6 +16,7 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.features import from_row
+from livek12.core.flat import SPLIT, FlatRow, is_flat
 from livek12.core.progress import Progress
 from livek12.core.questions import data_files, read_card, read_records
 from livek12.core.records import Page, Question, Record
@@ -23,6 +24,7 @@ from livek12.dataset_builders.base import PAGES, one_line
 from livek12.dataset_builders.publishing.plan import LocalFile, changes
 from livek12.dataset_builders.publishing.policy import read_columns
 from livek12.dataset_builders.publishing.remote import Repository
+from livek12.dataset_builders.writing.flat_tables import flat_rows
 
 
 def read_back(
@@ -34,9 +36,9 @@ def read_back(
         UserError: something on the Hub is not as it is here; one line with the first difference.
     """
     for change in changes(local, repository.files(commit)):
-        if change.kind != "unchanged":
+        if change.kind in ("added", "changed"):
             _differs(repository, f"{change.path} is {change.kind} against the folder")
-    configs = read_card(folder)
+    configs = read_card(folder) | {name: {SPLIT: [f"{name}/{SPLIT}-*.parquet"]} for name in flat_rows(folder)}
     counts: dict[str, dict[str, int]] = {}
     with (
         _quiet(),
@@ -58,7 +60,7 @@ def read_back(
 
 def _compare(repository: Repository, where: str, files: list[Path], rows: Any, keys: Any, config: str) -> int:
     """The number of rows, once they are the same."""
-    record: type[Record] = Page if config == PAGES else Question
+    record: type[Record] = FlatRow if is_flat(config) else Page if config == PAGES else Question
     mine = [tuple(row.values()) for file in files for row in read_columns(file, _key_columns(config))]
     theirs = [tuple(row[name] for name in _key_columns(config)) for row in keys]
     if mine != theirs:

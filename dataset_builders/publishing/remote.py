@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from livek12.core import hub
 from livek12.core.errors import UserError
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.writing.published import Gate, Publication
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, GitRefs
@@ -59,7 +60,10 @@ class State:
 
     Attributes:
         name: what the Hub calls it, which differs where it was renamed.
+        files: those that are ours, once that was looked at (`owning.with_owner`).
         tips: every commit that something leads to: branches, tags, the Hub's own conversions, proposals of others.
+        theirs: the files of others.
+        published: what the last publish said of itself.
     """
 
     name: str
@@ -69,6 +73,8 @@ class State:
     tags: dict[str, str]
     branches: dict[str, str]
     tips: frozenset[str]
+    theirs: dict[str, RemoteFile] = field(default_factory=dict)
+    published: Publication | None = None
 
 
 class Repository:
@@ -93,6 +99,11 @@ class Repository:
         self.name = name
         self._token = get_token()
         self._api = HfApi()
+
+    @property
+    def url(self) -> str:
+        """The address of its page."""
+        return f"{self._api.endpoint}/datasets/{self.name}"
 
     @property
     def logged_in(self) -> bool:
@@ -154,6 +165,10 @@ class Repository:
     def create(self, private: bool) -> None:
         """Creates it; nothing to do where it is there."""
         self._ask(lambda: self._api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
+
+    def gate(self, gate: Gate) -> None:
+        """Lets only those read its files who asked for it: at once (`auto`), or once somebody agreed (`manual`)."""
+        self._ask(lambda: self._api.update_repo_settings(self.name, gated=gate or False, repo_type="dataset"))
 
     def upload(self, operations: Sequence[CommitOperationAdd]) -> None:
         """Sends the contents that the Hub keeps apart from commits and does not have yet."""

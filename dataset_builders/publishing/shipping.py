@@ -18,6 +18,7 @@ from livek12.core.progress import Progress
 from livek12.dataset_builders.publishing.plan import Change, LocalFile, changes, free_tag, is_published
 from livek12.dataset_builders.publishing.readback import read_back
 from livek12.dataset_builders.publishing.remote import WAITS, Changed, Repository, State, Unanswered, local_operation
+from livek12.dataset_builders.writing.published import Gate
 
 BATCH_FILES = 8
 BATCH_BYTES = 256 << 20
@@ -64,15 +65,25 @@ class Shipping:
         folder: the data set; `files` are its files.
         tag: the name it gets.
         private: whether a repository that is created is private.
+        gate: who gets access from now on; None leaves that as it is.
 
     Raises:
         UserError: the tag is no name for one, or names another content.
     """
 
     def __init__(
-        self, repository: Repository, before: State | None, folder: Path, files: Files, tag: str, *, private: bool
+        self,
+        repository: Repository,
+        before: State | None,
+        folder: Path,
+        files: Files,
+        tag: str,
+        *,
+        private: bool,
+        gate: Gate | None = None,
     ) -> None:
         self._repository, self._before, self._folder, self._files = repository, before, folder, files
+        self._gate = gate
         tagged = _tagged_commit(repository, before, files, tag)
         self.shipment = Shipment(
             repo=repository.name,
@@ -92,6 +103,8 @@ class Shipping:
         """
         shipment = self.shipment
         state = self._before or self._create()
+        if self._gate is not None:
+            self._repository.gate(self._gate)
         if not is_published(self._files, state.files):
             state = self._commit(state)
             shipment.committed = True

@@ -196,13 +196,13 @@ def review_of(data: Data, published_by: str | None) -> Review:
         raise BadRow(f"review: {first['msg']}") from None
 
 
-def source_of(data: Data, licence: str | None) -> Source:
-    """Where the row says it comes from; `licence` is what its upstream states, where the row states none."""
+def source_of(data: Data, licence: str | None, url: str | None = None) -> Source:
+    """Where the row says it comes from; `licence` and `url` are those of its upstream, where the row states none."""
     given = data.get("source")
     source = given if isinstance(given, Mapping) else {}
     upstream = stated(source, "upstream_id") or stated(data, "upstream_id", "id")
     return Source(
-        url=text_of(source, "url") or text_of(data, "source_url", "url") or None,
+        url=text_of(source, "url") or text_of(data, "source_url", "url") or url,
         licence=text_of(source, "licence", "license") or text_of(data, "licence", "license") or licence,
         upstream_id=None if upstream is None else str(upstream),
     )

@@ -13,17 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.features import columns
+from livek12.core.flat import SPLIT, FlatRow
 from livek12.core.questions import CARD
 from livek12.core.records import Page, Question, Record
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import IMAGE_ONLY
 from livek12.dataset_builders.reading.built import tables_of
+from livek12.dataset_builders.reading.publishers import PUBLISHERS
 from livek12.dataset_builders.registry import CARD as TEMPLATE
 from livek12.dataset_builders.registry import CITATION, text_of
 from livek12.dataset_builders.writing.columns import meanings
 from livek12.dataset_builders.writing.croissant import render_croissant
+from livek12.dataset_builders.writing.flat_tables import flat_rows
+from livek12.dataset_builders.writing.layouts import names_of
 from livek12.dataset_builders.writing.measures import NOT_STATED
 from livek12.dataset_builders.writing.membership import FILE as MEMBERS
+from livek12.dataset_builders.writing.mended import FILE as MENDED
+from livek12.dataset_builders.writing.mended import read_mended
+from livek12.dataset_builders.writing.published import read_published
 from livek12.dataset_builders.writing.statistics import FILE as STATISTICS
 from livek12.dataset_builders.writing.statistics import (
     differences,
@@ -44,8 +51,10 @@ WITHDRAWN = "withdrawn.csv"
 """Why questions were withdrawn: columns id, removed_in, reason."""
 VARIANTS = "variants.jsonl"
 """What `livek12 vary` drew for each question, and what became of it."""
-METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS, VARIANTS)
+METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS, MENDED, VARIANTS)
 """Every file of a data set that is no table."""
+CARD_FILES = (CARD, STATISTICS, CROISSANT)
+"""Those that are made of the others."""
 CANARY = "Benchmark questions, not for training. Canary GUID livek12:96b945c0-14b5-464b-9b67-6e213cdda2b5"
 """Stays the same in all releases, so that one search finds every copy."""
 HUB_LICENCES = frozenset(
@@ -102,9 +111,10 @@ def write_metadata(folder: Path, summary: Mapping[str, Any], configs: Mapping[st
 
 def _rendered(folder: Path, summary: Mapping[str, Any], described: list[dict[str, Any]]) -> dict[str, str]:
     """The card and `croissant.json`."""
-    cite = "\n".join(citations(summary["all"]["by"]["benchmark"]))
+    cite = "\n".join(cited(summary["all"]["by"]))
+    whole = [*described, *describe_flat(folder)]
     return {
-        CROISSANT: render_croissant(summary, described, CANARY, cite),
+        CROISSANT: render_croissant(summary, whole, CANARY, cite, read_published(folder)),
         CARD: render_card(folder, summary, described),
     }
 
@@ -119,6 +129,16 @@ def rewrite_metadata(folder: Path) -> None:
     """
     summary, configs = _counted(folder)
     write_metadata(folder, summary, configs)
+
+
+def describe_again(folder: Path) -> None:
+    """Writes card and `croissant.json` again for a data set whose `statistics.json` holds.
+
+    Raises:
+        UserError: the folder is no data set of `livek12 build`.
+    """
+    configs, _ = tables_of(folder, missing_ok=True)
+    write_metadata(folder, read_statistics(folder), configs)
 
 
 def metadata_problems(folder: Path) -> list[str]:
@@ -172,6 +192,14 @@ def describe_configs(
     return described
 
 
+def describe_flat(folder: Path) -> list[dict[str, Any]]:
+    """Each flat config in the same form."""
+    return [
+        {"name": name, "rows": rows, "splits": [{"name": SPLIT, "rows": rows, "paths": [f"{name}/{SPLIT}-*.parquet"]}]}
+        for name, rows in flat_rows(folder).items()
+    ]
+
+
 def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str, Any]]) -> str:
     """The text of README.md.
 
@@ -191,6 +219,8 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
     return template.render(
         summary,
         configs=configs,
+        flat=describe_flat(folder),
+        published=read_published(folder),
         image_only=any(config["name"] == IMAGE_ONLY for config in configs),
         figures=_figures(everything),
         licence=_licence(everything["by"]["licence"]),
@@ -206,7 +236,10 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         held=read_withheld(folder),
         question_columns=describe(Question, everything["by"]["benchmark"]),
         page_columns=describe(Page),
-        citations=citations(everything["by"]["benchmark"]),
+        flat_columns=describe(FlatRow),
+        citations=cited(everything["by"]),
+        mended=read_mended(folder),
+        names=names_of(summary["data_set"], {config["name"]: config["rows"] for config in configs}),
         canary=CANARY,
         mark=MARK,
     )
@@ -235,6 +268,13 @@ def _own(template: str) -> str | None:
 def citations(benchmarks: Iterable[str]) -> list[str]:
     """BibTeX of the articles that questions come from."""
     return [text.strip() for benchmark in benchmarks if (text := text_of(benchmark, CITATION))]
+
+
+def cited(by: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """BibTeX of those who released the questions, where it is known, then of the benchmarks."""
+    names = {name.rpartition(": ")[0] for name in by["attribution"]}
+    others = [publisher.citation for name, publisher in PUBLISHERS.items() if name in names]
+    return [*others, *citations(by["benchmark"])]
 
 
 def describe(record: type[Record], benchmarks: Iterable[str] = ()) -> list[dict[str, str]]:

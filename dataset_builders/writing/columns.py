@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from livek12.core.flat import FlatRow
 from livek12.core.records import Page, Question, Record
 
 MEANINGS: dict[type[Record], dict[str, str]] = {
@@ -51,6 +52,14 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
         "image": "the whole page",
         "language": "zh, en or ko",
         "release": "the paper's release",
+    },
+    FlatRow: {
+        "id": "the question's id in the other configs",
+        "input": "what the model is told: the whole prompt, or the question alone where there are choices",
+        "target": "the letters, the number or the expression that is right",
+        "choices": "the texts of the choices, for the harness to print; empty where the prompt holds them",
+        "image": "all pictures of the question in one, as a data address; empty where it has none",
+        "metadata": "benchmark, release, language, subject, type, points, licence and address of the question",
     },
 }
 

@@ -1,22 +1,30 @@
-"""Renders `croissant.json`: the data set as Croissant 1.0 describes data sets (JSON-LD).
+"""Renders `croissant.json`: the data set as Croissant 1.1 describes data sets (JSON-LD).
 
 Contract: one record set a config, with a field for every column; files are named by the same patterns as in the card,
-relative to the data set. Croissant knows texts, numbers, pictures, lists and records of one level; deeper members of
-a column are left to the Parquet schema.
+and all lie in one repository: the folder of the file, or the address where the data set is published. Croissant knows
+texts, numbers, pictures, lists and records of one level; deeper members of a column are left to the Parquet schema.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from livek12.core.features import columns
+from livek12.core.flat import FlatRow, is_flat
 from livek12.core.records import Page, Question, Record
 from livek12.dataset_builders.base import PAGES
 from livek12.dataset_builders.writing.columns import meanings
+from livek12.dataset_builders.writing.measures import NOT_STATED
+from livek12.dataset_builders.writing.published import Publication
 
-CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
+CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
+REPOSITORY = "repo"
+"""The id of the repository among the files, as in the descriptions that the Hub makes itself."""
+_NO_SUM = "https://github.com/mlcommons/croissant/issues/80"
+"""What stands for the checksum of a repository, which Croissant asks for and does not define yet."""
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -24,11 +32,15 @@ _CONTEXT: dict[str, Any] = {
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "dct": "http://purl.org/dc/terms/",
+    "arrayShape": "cr:arrayShape",
     "citeAs": "cr:citeAs",
     "column": "cr:column",
     "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
@@ -37,10 +49,12 @@ _CONTEXT: dict[str, Any] = {
     "fileSet": "cr:fileSet",
     "format": "cr:format",
     "includes": "cr:includes",
+    "isArray": "cr:isArray",
     "isLiveDataset": "cr:isLiveDataset",
     "jsonPath": "cr:jsonPath",
     "key": "cr:key",
     "md5": "cr:md5",
+    "name": {"@container": "@language"},
     "parentField": "cr:parentField",
     "path": "cr:path",
     "recordSet": "cr:recordSet",
@@ -48,6 +62,7 @@ _CONTEXT: dict[str, Any] = {
     "regex": "cr:regex",
     "repeated": "cr:repeated",
     "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
     "separator": "cr:separator",
     "source": "cr:source",
     "subField": "cr:subField",
@@ -56,7 +71,20 @@ _CONTEXT: dict[str, Any] = {
 _TYPES = {"string": "sc:Text", "int64": "sc:Integer", "float64": "sc:Float", "bool": "sc:Boolean"}
 
 
-def render_croissant(summary: Mapping[str, Any], configs: Iterable[Mapping[str, Any]], note: str, cite: str) -> str:
+_LICENCES = {
+    "apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0",
+    "mit": "https://spdx.org/licenses/MIT.html",
+    "cc0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+}
+
+
+def render_croissant(
+    summary: Mapping[str, Any],
+    configs: Iterable[Mapping[str, Any]],
+    note: str,
+    cite: str,
+    published: Publication | None = None,
+) -> str:
     """The description of a data set, as text.
 
     Args:
@@ -64,6 +92,7 @@ def render_croissant(summary: Mapping[str, Any], configs: Iterable[Mapping[str, 
         configs: the configs as `card.describe_configs` gives them.
         note: what has to go with every copy.
         cite: BibTeX of the papers.
+        published: where it is published; None for a folder.
     """
     listed = list(configs)
     described = {
@@ -72,14 +101,39 @@ def render_croissant(summary: Mapping[str, Any], configs: Iterable[Mapping[str, 
         "conformsTo": CONFORMS_TO,
         "name": f"livek12_{summary['data_set']}",
         "description": f"{summary['all']['questions']} exam questions as Parquet. {note}",
+        **(_place(published) if published else {}),
         "citeAs": cite,
-        "license": sorted(summary["all"]["by"]["licence"]),
+        "license": [licence_address(name) for name in sorted(summary["all"]["by"]["licence"]) if name != NOT_STATED],
         "inLanguage": sorted(summary["all"]["by"]["language"]),
         "isAccessibleForFree": True,
-        "distribution": [_files(config) for config in listed],
+        "distribution": [_repository(published), *(_files(config) for config in listed)],
         "recordSet": [_records(config, summary["all"]["by"]["benchmark"]) for config in listed],
     }
-    return json.dumps(described, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps({name: value for name, value in described.items() if value}, ensure_ascii=False, indent=1) + "\n"
+
+
+def licence_address(name: str) -> str:
+    """Where a licence stands on the web; its name where that is not known."""
+    slug = "-".join(name.lower().split())
+    if match := re.fullmatch(r"cc-by((?:-(?:nc|nd|sa))*)-(\d\.\d)", slug):
+        return f"https://creativecommons.org/licenses/by{match[1]}/{match[2]}/"
+    return _LICENCES.get(slug, name)
+
+
+def _place(published: Publication) -> dict[str, Any]:
+    return {"url": published.url, "version": published.version, "datePublished": published.date}
+
+
+def _repository(published: Publication | None) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": REPOSITORY,
+        "name": REPOSITORY,
+        "description": "The repository of the data set." if published else "The folder of the data set.",
+        "contentUrl": published.url if published else ".",
+        "encodingFormat": "git+https",
+        "sha256": _NO_SUM,
+    }
 
 
 def _files(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,13 +142,14 @@ def _files(config: Mapping[str, Any]) -> dict[str, Any]:
         "@id": f"{config['name']}-files",
         "name": f"{config['name']}-files",
         "description": f"Parquet files of config {config['name']}.",
+        "containedIn": {"@id": REPOSITORY},
         "encodingFormat": "application/x-parquet",
         "includes": [path for split in config["splits"] for path in split["paths"]],
     }
 
 
 def _records(config: Mapping[str, Any], benchmarks: Iterable[str]) -> dict[str, Any]:
-    record: type[Record] = Page if config["name"] == PAGES else Question
+    record: type[Record] = FlatRow if is_flat(config["name"]) else Page if config["name"] == PAGES else Question
     splits = ", ".join(f"{split['name']} ({split['rows']})" for split in config["splits"])
     name, explained = config["name"], meanings(record, benchmarks)
     return {

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.flat import PREFIX, is_flat
 from livek12.core.records import Page
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, Log, PageKey, Records, not_from_pages, page_keys
 from livek12.dataset_builders.builder import Layout
@@ -23,6 +24,7 @@ from livek12.dataset_builders.registry import builder_of
 from livek12.dataset_builders.writing.card import write_metadata
 from livek12.dataset_builders.writing.layouts import as_stored, split_of
 from livek12.dataset_builders.writing.membership import MemberRow, read_members, write_members
+from livek12.dataset_builders.writing.mended import read_mended, write_mended
 from livek12.dataset_builders.writing.parquet import Counts, TableWriters
 from livek12.dataset_builders.writing.releases import Base
 from livek12.dataset_builders.writing.statistics import Statistics
@@ -136,6 +138,7 @@ def write(
         with workspace(out) as scratch, _few_collections():
             folder = scratch / "data"
             folder.mkdir()
+            _check_names(layout)
             tables, statistics = _write(records, layout, folder, log, step)
             members = list(carried.members)  # which reading the records has filled
             if older:
@@ -150,6 +153,7 @@ def write(
             if not statistics.questions:
                 raise UserError(f"{shown}: no question could be read{_first(log.skipped)}")
             write_members(folder, members)
+            write_mended(folder, log.mended + (read_mended(older.folder) if older else Counter()))
             configs = _configs(layout, tables)
             log.notes += [
                 f"config {config}: left out, {_why_empty(config, tables)}"
@@ -223,6 +227,16 @@ def _configs(layout: Layout, tables: Counts) -> dict[str, tuple[str, ...]]:
     if PAGES in tables:
         present[PAGES] = (PAGES,)
     return {config: parts for config, parts in present.items() if parts}
+
+
+def _check_names(layout: Layout) -> None:
+    """Refuses the names of flat configs.
+
+    Raises:
+        UserError: a config has one.
+    """
+    if reserved := next(filter(is_flat, layout.configs), None):
+        raise UserError(f"config {reserved}: names that begin with {PREFIX} are kept for `livek12 publish`; rename it")
 
 
 def _why_empty(config: str, tables: Counts) -> str:

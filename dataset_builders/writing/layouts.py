@@ -4,13 +4,15 @@ Contract: a question is stored in the tables that its benchmark's layout gives; 
 share no row, so that no question is stored again for being in a large config: only image-only rows (which have no
 pictures) and members of subsets have rows of their own besides. A config of several tables has their rows one table
 after the other, each in the order of the source. Pages are split by language and release. The first config is the
-default. In the merged data set the configs of all benchmarks but livek12 carry the benchmark's name as prefix.
+default. In the merged data set the configs of all benchmarks but livek12 carry the benchmark's name as prefix, and a
+few have a name without it besides (`NAMED`): the same files, under the name that people ask for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
+from livek12.core.benchmarks import RESERVED
 from livek12.core.errors import UserError
 from livek12.core.records import BenchmarkName, Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, PageKey, by_release
@@ -18,6 +20,14 @@ from livek12.dataset_builders.builder import Layout
 from livek12.dataset_builders.registry import builder_of
 
 _UNPREFIXED = "livek12"
+NAMED = {
+    "text_only": "livek12",
+    "text_image": "livek12",
+    "image_only": "livek12",
+    "hard": "kmmmu",
+    "korean_specific": "kmmmu",
+}
+"""The names without a prefix that a merged data set is asked for, and whose they are."""
 
 
 def split_of(record: Question | Page) -> str:
@@ -34,7 +44,7 @@ def as_stored(table: str, question: Question) -> Question:
     return question.model_copy(update={"images": []}) if table == IMAGE_ONLY else question
 
 
-def merged(benchmarks: Iterable[BenchmarkName]) -> Layout:
+def merged(benchmarks: Collection[BenchmarkName]) -> Layout:
     """The layout of one data set for several benchmarks.
 
     Raises:
@@ -52,7 +62,21 @@ def merged(benchmarks: Iterable[BenchmarkName]) -> Layout:
             if name in configs:
                 raise UserError(f"two benchmarks have a config {name}: build {benchmark} into a data set of its own")
             configs[name] = tuple(_prefixed(benchmark, part) for part in parts)
+    for name, benchmark in NAMED.items():
+        if benchmark in benchmarks:
+            configs.setdefault(name, configs[_prefixed(benchmark, name)])
     return Layout(configs, tables)
+
+
+def names_of(data_set: str, rows: Mapping[str, int]) -> list[tuple[str, str, int]]:
+    """The names that a merged data set is asked for, each with its benchmark and its rows, 0 where it is not there.
+
+    Args:
+        data_set: as `statistics.json` calls it; others than the merged ones have no such names.
+        rows: of each config.
+    """
+    listed = NAMED.items() if data_set in RESERVED else ()
+    return [(name, benchmark, rows.get(name, 0)) for name, benchmark in listed]
 
 
 def _prefixed(benchmark: BenchmarkName, name: str) -> str:

@@ -177,6 +177,8 @@ def writer_options(columns: pa.Schema) -> dict[str, Any]:
     """How a table is written, as options of `pyarrow.parquet.ParquetWriter`."""
     texts = [leaf for leaf in leaves(columns) if not leaf.endswith(".bytes")]
     return {
+        # The pages of a paper are one text in many flat rows, which a row group then holds once.
+        **({"dictionary_pagesize_limit": 2 * GROUP_BYTES} if "image" in texts else {}),
         "compression": {leaf: "zstd" if leaf in texts else "none" for leaf in leaves(columns)},
         "use_dictionary": texts,
         "write_statistics": texts,

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.errors import UserError
 from livek12.core.progress import tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.publishing.publisher import Published
     from livek12.dataset_builders.publishing.shipping import Shipment
+    from livek12.dataset_builders.writing.published import Gate
 
 app = options.command()
 _SHOWN_IDS = 5
+_GATES: dict[str, Gate] = {"auto": "auto", "manual": "manual", "off": ""}
 
 
 @app.command(epilog=options.example("livek12 publish data/mine --repo ORG/NAME --private --dry-run"))
@@ -43,11 +46,28 @@ def publish(
     tag: Annotated[
         str | None, typer.Option("--tag", help="Tag of this version on the Hub; default: the newest release.")
     ] = None,
+    gated: Annotated[
+        str | None,
+        typer.Option("--gated", help="Ask readers to agree first: auto (then at once), manual (you decide), or off."),
+    ] = None,
+    flat: Annotated[
+        bool, typer.Option("--eval/--no-eval", help="With configs eval_TASK and an eval.yaml for other harnesses.")
+    ] = True,
+    environment: Annotated[
+        bool, typer.Option("--environment", help="With an environment.yaml (the Hub's draft hf-env-0.1).")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Publish a data set to the Hub."""
+    from livek12.core.arguments import one_of
+    from livek12.dataset_builders.publishing.completing import Extras
     from livek12.dataset_builders.publishing.publisher import NotSound, Publisher
+    from livek12.evaluation.flat import flat_tasks
 
+    one_of("--gated", gated or "off", tuple(_GATES))
+    if environment and not flat:
+        raise UserError("--environment names the configs eval_TASK: leave --no-eval out")
+    extras = Extras(flat_tasks if flat else None, environment, _GATES[gated] if gated else None)
     try:
         published = Publisher(folder).publish(
             repo,
@@ -58,6 +78,7 @@ def publish(
             reveal_answers=reveal_answers,
             drop=drop,
             tag=tag,
+            extras=extras,
         )
     except NotSound as problem:
         for line in problem.problems:

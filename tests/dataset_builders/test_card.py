@@ -10,14 +10,24 @@ from typing import Any
 import pytest
 import yaml
 
+from livek12.core.flat import FlatRow
 from livek12.core.questions import read_card
-from livek12.core.records import Page, Question
+from livek12.core.records import Page, Question, Record
 from livek12.dataset_builders import build, sample, validate
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.benchmarks import livek12
 from livek12.dataset_builders.builder import read
 from livek12.dataset_builders.writing import columns
-from livek12.dataset_builders.writing.card import CANARY, citations, metadata_problems, rewrite_metadata
+from livek12.dataset_builders.writing.card import (
+    CANARY,
+    citations,
+    cited,
+    describe_again,
+    metadata_problems,
+    rewrite_metadata,
+)
+from livek12.dataset_builders.writing.croissant import licence_address
+from livek12.dataset_builders.writing.published import Publication
 from livek12.dataset_builders.writing.statistics import read_statistics
 from tests.conftest import ROOT
 
@@ -123,21 +133,63 @@ def test_a_card_edited_by_hand_is_said(copied: Path) -> None:
 
 def test_croissant_describes_every_config_and_column(built: Path) -> None:
     described = json.loads((built / "croissant.json").read_text())
-    assert described["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    assert described["conformsTo"] == "http://mlcommons.org/croissant/1.1"
+    assert described["license"] == ["https://www.apache.org/licenses/LICENSE-2.0"]
+    assert "url" not in described, "it is not published"
     sets = {entry["name"]: entry for entry in described["recordSet"]}
     files = {entry["@id"]: entry for entry in described["distribution"]}
+    assert files["repo"]["contentUrl"] == "." and files["repo"]["encodingFormat"] == "git+https"
     assert list(sets) == list(read_card(built))
     for config, splits in read_card(built).items():
         record = Page if config == "pages" else Question
         assert [field["name"] for field in sets[config]["field"]] == list(record.model_fields)
         assert {field["source"]["fileSet"]["@id"] for field in sets[config]["field"]} == {f"{config}-files"}
+        assert files[f"{config}-files"]["containedIn"] == {"@id": "repo"}
         assert files[f"{config}-files"]["includes"] == [path for paths in splits.values() for path in paths]
     ids = [field["@id"] for entry in sets.values() for field in entry["field"]]
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize("record", [Question, Page])
-def test_every_column_is_explained(record: type[Question | Page]) -> None:
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("CC BY-NC-SA 4.0", "https://creativecommons.org/licenses/by-nc-sa/4.0/"),
+        ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
+        ("MIT", "https://spdx.org/licenses/MIT.html"),
+        ("by permission of Board: letter", "by permission of Board: letter"),
+    ],
+)
+def test_licences_by_their_address(name: str, address: str) -> None:
+    assert licence_address(name) == address
+
+
+@pytest.mark.parametrize(
+    ("tag", "version"),
+    [
+        ("2605", "2605"),
+        ("2605.1", "2605.1"),
+        ("2605-answers", "0.0.0+2605-answers"),
+        ("content-0a", "0.0.0+content-0a"),
+    ],
+)
+def test_where_a_set_is_published_stands_in_its_description(
+    tag: str, version: str, copied: Path, tmp_path: Path
+) -> None:
+    Publication("org/exam", "https://hub.example/datasets/org/exam", tag, "2026-11-25", "0a").write(copied)
+    describe_again(copied)
+    described = json.loads((copied / "croissant.json").read_text())
+    assert (described["version"], described["datePublished"]) == (version, "2026-11-25")
+    assert described["url"] == described["distribution"][0]["contentUrl"] == "https://hub.example/datasets/org/exam"
+    assert validate(copied) == []
+
+
+def test_those_whose_rows_are_in_a_set_are_cited_first() -> None:
+    by = {"attribution": {"OpenMOSS/GAOKAO-MM: Apache-2.0": 3, "not stated: MIT": 1}, "benchmark": {"livek12": 4}}
+    assert [entry.partition(",")[0] for entry in cited(by)] == ["@misc{gaokaomm2024", "@misc{livek12bench2026"]
+
+
+@pytest.mark.parametrize("record", [Question, Page, FlatRow])
+def test_every_column_is_explained(record: type[Record]) -> None:
     assert list(columns.MEANINGS[record]) == list(record.model_fields)
 
 

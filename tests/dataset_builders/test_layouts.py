@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from livek12.core.records import Flags, Image, Question
 from livek12.dataset_builders.builder import Layout
 from livek12.dataset_builders.registry import builder_of, builders
-from livek12.dataset_builders.writing.layouts import merged, split_of
+from livek12.dataset_builders.writing.layouts import NAMED, merged, split_of
 
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "images": st.sampled_from([[], [Image(path="a.png")]]),
@@ -65,7 +65,8 @@ def test_configs_of_a_question(benchmark: str, fields: dict[str, Any], configs: 
     asked = question(benchmark, **fields)
     assert configs_of(asked) == set(configs.split())
     prefix = "" if benchmark == "livek12" else f"{benchmark}_"
-    assert configs_of(asked, merged(builders())) == {prefix + config for config in configs.split()}
+    named = {config for config in configs.split() if NAMED.get(config) == benchmark}
+    assert configs_of(asked, merged(builders())) == {prefix + config for config in configs.split()} | named
 
 
 @given(st.sampled_from(list(builders())), st.fixed_dictionaries(FIELDS))
@@ -83,8 +84,12 @@ def test_configs_of_the_merged_data_set() -> None:
         "default text_only text_image image_only complex_layout rigorous_process long_horizon"
         " kmmmu_default kmmmu_hard kmmmu_korean_specific cfe_text cfe_multimodal"
         " mdk12_full mdk12_mini mdk12_easy mdk12_medium mdk12_hard mdk12_dynamic"
+        " hard korean_specific"
     )
-    assert list(merged(["kmmmu"]).configs) == ["kmmmu_default", "kmmmu_hard", "kmmmu_korean_specific"]
+    for name, benchmark in NAMED.items():
+        prefix = "" if benchmark == "livek12" else f"{benchmark}_"
+        assert merged(builders()).configs[name] == (prefix + name,), "the same files under both names"
+    assert "hard" not in merged(["mdk12", "livek12"]).configs, "MDK12's difficulty has no name of its own"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -28,14 +29,19 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_set(tmp_path_factory.mktemp("data") / "small", rows, [page(1), page(1, "2603")])
 
 
-def tree(hub: Hub, repo: str, revision: str = "main") -> dict[str, Any]:
-    """The files of a revision on the Hub, without the Hub's own."""
+ADDED = re.compile(r"\.|eval|README.md|croissant.json|published.json")
+"""What a publish adds to the built set, or says of where it stands; and the Hub's own."""
+
+
+def tree(hub: Hub, repo: str, revision: str = "main", added: re.Pattern[str] = ADDED) -> dict[str, Any]:
+    """The files of a revision on the Hub that are those of the built set."""
     files = hub.repo(repo).commit_of(revision)["tree"]
-    return {path: hub.repo(repo).content(entry).read_bytes() for path, entry in files.items() if path[0] != "."}
+    return {path: hub.repo(repo).content(entry).read_bytes() for path, entry in files.items() if not added.match(path)}
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+    found = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
+    return {path: file.read_bytes() for path, file in found.items() if not ADDED.match(path)}
 
 
 def history(hub: Hub, repo: str) -> list[str]:
@@ -114,7 +120,7 @@ def test_withheld_rows_are_listed_and_the_rest_goes_out(hub: Hub, logged_in: Cli
     listed = json.loads(logged_in.livek12(*args, "--json").out)
     assert {row["id"] for row in listed["withheld"]} == {*(f"u{n}" for n in range(7)), "r", "n"}
     assert not listed["shipments"][0]["committed"]
-    for path, content in tree(hub, "org/partly").items():
+    for path, content in tree(hub, "org/partly", added=re.compile(r"\.")).items():
         (tmp_path / "back" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "back" / path).write_bytes(content)
     assert {q.id for q in load_questions(tmp_path / "back", ["default"], "livek12")} == {"a", "p"}

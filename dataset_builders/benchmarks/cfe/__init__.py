@@ -66,6 +66,8 @@ def _question(row: SourceRow, provenance: Provenance, loader: ImageLoader, log: 
     variables = _variables(data, row, log)
     origin = provenance.get(("mm" if images else "text", row.id), {})
     topic = origin.get("topic") or None
+    log.mended.update(_mended("question", data.get("question"), text))
+    log.mended.update(_mended("solution", data.get("answer"), solution))
     return Question(
         id=row.id,
         benchmark="cfe",
@@ -105,6 +107,16 @@ def _body(data: Mapping[str, Any], key: str) -> tuple[str, list[Any]]:
     if not isinstance(body, Mapping) or not isinstance(body.get("text") or "", str):
         raise BadRow(f"{key} is not {{text, images}}")
     return _as_text(body.get("text")).strip(), parse_list(body.get("images"))
+
+
+def _mended(name: str, body: object, now: str) -> Iterator[str]:
+    """What is told of a text that is not to the letter as the release has it."""
+    found = parse_object(body)
+    text = as_text(found.get("text")) if isinstance(found, Mapping) else ""
+    if text != now:
+        yield name
+    if restore_commands(text) != text:
+        yield f"{name}, LaTeX commands"
 
 
 def _as_text(value: object) -> str:

@@ -41,6 +41,7 @@ from livek12.dataset_builders.reading.latex import restore, unboxed
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline, take_inline
 from livek12.dataset_builders.reading.naming import Naming
 from livek12.dataset_builders.reading.options import options_of, placed_key
+from livek12.dataset_builders.reading.publishers import PUBLISHERS
 from livek12.dataset_builders.reading.rows import SourceRow, read_rows
 from livek12.dataset_builders.reading.text import (
     count_blanks,
@@ -202,7 +203,7 @@ def _question(
         translation_of=text_of(data, "translation_of") or None,
         removed_in=text_of(data, "removed_in") or None,
         review=review_of(data, origin.published_by),
-        source=source_of(data, origin.licence),
+        source=source_of(data, origin.licence, PUBLISHERS[row.form].url if row.form in PUBLISHERS else None),
     )
 
 

@@ -1,0 +1,131 @@
+"""What a published data set has beyond the one that was built: flat configs, `eval.yaml`, and where it stands.
+
+Contract: everything is made from the rows that go out, after what is withheld or held back was taken away, so that
+nothing of that can be in it. A file of others on the Hub is not written over: their `eval.yaml` stays, and so does one
+that the keeper wrote into the folder, once it passes the check. The same data gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from livek12.core.flat import SPLIT, Flatten
+from livek12.core.questions import CARD, read_card
+from livek12.dataset_builders.publishing.environment_yaml import render_environment_yaml
+from livek12.dataset_builders.publishing.eval_yaml import check_eval_yaml, render_eval_yaml
+from livek12.dataset_builders.publishing.plan import content_hash, local_files
+from livek12.dataset_builders.publishing.remote import Repository, State
+from livek12.dataset_builders.publishing.shipping import Files
+from livek12.dataset_builders.writing.card import CARD_FILES, describe_again
+from livek12.dataset_builders.writing.flat_tables import FlatConfig, flat_rows, write_flat
+from livek12.dataset_builders.writing.published import (
+    ENVIRONMENT,
+    EVAL,
+    FILE,
+    SHARED,
+    Gate,
+    Publication,
+    parse_published,
+)
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What goes out beside the questions.
+
+    Attributes:
+        flatten: makes the flat configs; None makes none.
+        environment: write an `environment.yaml`.
+        gated: who gets access; None leaves it as it is.
+    """
+
+    flatten: Flatten | None = None
+    environment: bool = False
+    gated: Gate | None = None
+
+
+def data_hash(folder: Path) -> str:
+    """A name for the questions and lists of a data set, whatever describes them."""
+    files = local_files(folder)
+    return content_hash({path: file for path, file in files.items() if path not in {*CARD_FILES, FILE, *SHARED}})
+
+
+def complete(
+    folder: Path,
+    built: Path,
+    repository: Repository,
+    before: State | None,
+    tag: str,
+    extras: Extras,
+    notes: list[str],
+) -> Files:
+    """Writes it into the folder that goes out; gives all files of that.
+
+    Args:
+        folder: the copy that goes out, without anything of this yet.
+        built: the data set of the keeper, who may have put an `eval.yaml` there.
+        repository: where it goes.
+        before: what is there.
+        tag: the name of this state.
+        extras: what goes out beside the questions.
+        notes: takes what is worth knowing.
+
+    Raises:
+        UserError: a file of the keeper's would be refused by the Hub, or a picture cannot be read.
+    """
+    published = _published(repository, before, tag, data_hash(folder), extras)
+    published.write(folder)
+    flat = write_flat(folder, extras.flatten(folder)) if extras.flatten else []
+    _add_eval_yaml(folder, built, before, flat, notes)
+    if extras.environment and flat and not (before and ENVIRONMENT in before.theirs):
+        (folder / ENVIRONMENT).write_text(render_environment_yaml(flat), encoding="utf-8")
+    describe_again(folder)
+    files = local_files(folder)
+    listed = {path: file.sha256 for path, file in files.items() if path != FILE}
+    replace(published, files=listed).write(folder)
+    return files | local_files(folder, only=FILE)
+
+
+def _published(repository: Repository, before: State | None, tag: str, content: str, extras: Extras) -> Publication:
+    """Where this state stands; of content that stood there before under this tag, since when."""
+    was = before.published if before else None
+    if before and tag in before.tags and FILE in repository.files(before.tags[tag]):
+        was = parse_published(repository.read(FILE, before.tags[tag])) or was
+    same = was is not None and (was.tag, was.content) == (tag, content)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return Publication(
+        repo=repository.name,
+        url=repository.url,
+        tag=tag,
+        date=was.date if was and same else today,
+        content=content,
+        gated=extras.gated if extras.gated is not None else was.gated if was else "",
+    )
+
+
+def _add_eval_yaml(
+    folder: Path, built: Path, before: State | None, flat: Sequence[FlatConfig], notes: list[str]
+) -> None:
+    if (built / EVAL).is_file():
+        splits = {config: tuple(splits) for config, splits in read_card(folder).items()}
+        check_eval_yaml(built / EVAL, splits | dict.fromkeys(flat_rows(folder), (SPLIT,)))
+        shutil.copyfile(built / EVAL, folder / EVAL)
+    elif before and EVAL in before.theirs:
+        notes.append(f"{before.name} has an {EVAL} of its own, which stays; the flat configs are there for it")
+    elif flat:
+        rows = sum(config.rows for config in flat)
+        described = f"{rows} exam questions that one letter, number or expression decides, of {len(flat)} tasks."
+        (folder / EVAL).write_text(render_eval_yaml(_pretty_name(folder), described, flat), encoding="utf-8")
+        check_eval_yaml(folder / EVAL, {config.name: (SPLIT,) for config in flat})
+
+
+def _pretty_name(folder: Path) -> str:
+    """The name of the data set, as its card has it."""
+    import yaml
+
+    front = (folder / CARD).read_text(encoding="utf-8").split("---\n")[1]
+    return str(yaml.safe_load(front)["pretty_name"])

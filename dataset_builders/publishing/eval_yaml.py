@@ -1,0 +1,140 @@
+"""`eval.yaml`, by which the Hub knows a data set for a benchmark, and Inspect knows how to run it.
+
+Contract: names of frameworks, solvers and scorers come from closed lists, those of the Hub (huggingface.js,
+packages/tasks/src/eval.ts) and of Inspect (`HFTask` in inspect_ai/_eval/task/hf.py); what is generated passes the same
+check as a file that the keeper of a data set wrote. The file is data: of it nothing is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError, why
+from livek12.core.flat import SPLIT, Form
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.writing.flat_tables import FlatConfig
+
+FRAMEWORK = "inspect-ai"
+FRAMEWORKS = frozenset(
+    "exgentic inspect-ai math-arena mteb olmocr-bench harbor archipelago apex-evals screenspot-pro swe-bench"
+    " swe-bench-pro nemo-evaluator yc-bench open-asr-leaderboard mdpbench parsebench video-mme-v2 claw-eval"
+    " wildclawbench".split()
+)
+SOLVERS = frozenset(
+    "prompt_template system_message user_message chain_of_thought use_tools generate self_critique"
+    " multiple_choice".split()
+)
+SCORERS = frozenset("includes match pattern answer exact f1 model_graded_qa model_graded_fact choice math".split())
+TASK_KEYS = frozenset("id config split field_spec shuffle_choices epochs epoch_reducer solvers scorers".split())
+MAX_BYTES = 1 << 20
+BOXED = r"\A(?s:.*)\\boxed(?!(?s:.*)\\boxed)\s*\{\s*(?:\\[a-z]+\s*\{\s*)?[(（]?\s*([A-Za-z0-9]+)\s*[)）.]?\s*\}"
+"""The letters that stand alone in the last box."""
+_GENERATE = {"name": "generate"}
+_HOW: Mapping[Form, tuple[dict[str, Any], dict[str, Any]]] = {
+    "choices": ({"name": "multiple_choice", "args": {"cot": True}}, {"name": "choice"}),
+    "letters": (_GENERATE, {"name": "pattern", "args": {"pattern": BOXED}}),
+    "value": (_GENERATE, {"name": "math"}),
+}
+"""Solver and scorer of each form."""
+
+
+def render_eval_yaml(name: str, description: str, flat: Sequence[FlatConfig]) -> str:
+    """The file for the flat configs of a data set."""
+    import yaml
+
+    described = {
+        "name": name,
+        "description": description,
+        "evaluation_framework": FRAMEWORK,
+        "tasks": [_task(config) for config in flat],
+    }
+    return yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=110)
+
+
+def _task(config: FlatConfig) -> dict[str, Any]:
+    solver, scorer = _HOW[config.form]
+    fields: dict[str, Any] = {"input": "input", "target": "target", "metadata": ["id", "metadata"]}
+    if config.form == "choices":
+        fields["choices"] = "choices"
+    if config.pictures:
+        fields["input_image"] = "image"
+    return {
+        "id": config.task,
+        "config": config.name,
+        "split": SPLIT,
+        "field_spec": fields,
+        "solvers": [deepcopy(solver)],  # or YAML would name it once and refer to it
+        "scorers": [deepcopy(scorer)],
+    }
+
+
+def check_eval_yaml(file: Path, configs: Mapping[str, Sequence[str]]) -> None:
+    """Refuses a file that the Hub or Inspect would refuse.
+
+    Args:
+        file: the file.
+        configs: the splits of each config of the data set.
+
+    Raises:
+        UserError: one line with the first thing that is wrong.
+    """
+    import yaml
+
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no {file.name}")
+        read = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
+        raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
+    if problem := next(_problems(read, configs), None):
+        raise UserError(one_line(f"{file}: {problem}; see docs/publish.md"))
+
+
+def _problems(read: Any, configs: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    if not isinstance(read, Mapping):
+        yield "is no mapping of name, description, evaluation_framework and tasks"
+        return
+    for key in ("name", "description", "evaluation_framework"):
+        if not isinstance(read.get(key), str) or not read[key].strip():
+            yield f"{key} is no text"
+    framework = read.get("evaluation_framework")
+    if framework not in FRAMEWORKS:
+        yield f"evaluation_framework {framework!r} is none that the Hub knows: {', '.join(sorted(FRAMEWORKS))}"
+    tasks = read.get("tasks")
+    if not isinstance(tasks, list) or not tasks:
+        yield "tasks is no list of tasks"
+        return
+    ids = [task.get("id") if isinstance(task, Mapping) else None for task in tasks]
+    if len(tasks) > 1 and (None in ids or len({str(name) for name in ids}) < len(ids)):
+        yield "of several tasks each needs an id of its own"
+    for number, task in enumerate(tasks, start=1):
+        for problem in _task_problems(task, configs, framework == FRAMEWORK):
+            yield f"task {ids[number - 1] or number}: {problem}"
+
+
+def _task_problems(task: Any, configs: Mapping[str, Sequence[str]], inspect: bool) -> Iterator[str]:
+    if not isinstance(task, Mapping):
+        yield "is no mapping"
+        return
+    config, split = task.get("config", "default"), task.get("split", "test")
+    if config not in configs:
+        yield f"config {config!r} is not in the data set; it has {', '.join(configs)}"
+    elif split not in configs[config]:
+        yield f"split {split!r} is not in config {config}; it has {', '.join(configs[config])}"
+    if not inspect:
+        return
+    if unknown := sorted(map(str, set(task) - TASK_KEYS)):
+        yield f"{unknown[0]} is nothing that {FRAMEWORK} knows"
+    fields = task.get("field_spec")
+    if not isinstance(fields, Mapping) or not {"input", "target"} <= set(fields):
+        yield "field_spec does not say which columns are input and target"
+    for key, known in (("solvers", SOLVERS), ("scorers", SCORERS)):
+        listed = task.get(key)
+        names = [each.get("name") if isinstance(each, Mapping) else None for each in listed or ()]
+        if not isinstance(listed, list) or not names:
+            yield f"{key} is no list of names"
+        elif wrong := [name for name in names if name not in known]:
+            yield f"{key}: {wrong[0]!r} is none of {', '.join(sorted(known))}"

@@ -1,0 +1,80 @@
+"""The flat tables of a data set (`core.flat`): written, found again, and described for cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from livek12.core.errors import UserError, why
+from livek12.core.flat import PREFIX, SPLIT, FlatTask, Form
+from livek12.dataset_builders.writing.parquet import TableWriters
+
+FORMS: dict[Form, str] = {
+    "choices": "the question and its choices",
+    "letters": "whole prompt, letters in a box",
+    "value": "whole prompt, answer in a box",
+}
+
+
+@dataclass(frozen=True)
+class FlatConfig:
+    """A flat config that was written.
+
+    Attributes:
+        task: the task's name.
+        description: of the task.
+        form: of its rows (see `core.flat`).
+        pictures: whether a row has any.
+        rows: how many.
+    """
+
+    task: str
+    description: str
+    form: Form
+    pictures: bool
+    rows: int
+
+    @property
+    def name(self) -> str:
+        """Of the config."""
+        return PREFIX + self.task
+
+
+def write_flat(folder: Path, tasks: Iterable[FlatTask]) -> list[FlatConfig]:
+    """Writes the rows of each task as a table of its own.
+
+    Raises:
+        UserError: a picture of a row cannot be read.
+    """
+    written = []
+    for task in tasks:
+        with TableWriters(folder) as writers:
+            for row in task.rows:
+                writers.write(PREFIX + task.name, SPLIT, row)
+            rows = writers.counts.get(PREFIX + task.name, {}).get(SPLIT, 0)
+        written.append(FlatConfig(task.name, task.description, task.form, task.pictures, rows))
+    return written
+
+
+def flat_rows(folder: Path) -> dict[str, int]:
+    """The flat configs that lie in a folder, with their rows.
+
+    Raises:
+        UserError: a file is damaged.
+    """
+    return {
+        table.name: sum(map(_rows, table.glob(f"{SPLIT}-*.parquet")))
+        for table in sorted(folder.glob(f"{PREFIX}*"))
+        if table.is_dir() and any(table.glob(f"{SPLIT}-*.parquet"))
+    }
+
+
+def _rows(file: Path) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(file).num_rows)
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(f"{file}: damaged or not Parquet ({why(error)}); fetch it again") from None

@@ -1,0 +1,173 @@
+"""The flat rows of a data set: for each task the questions that one answer decides (see `core.flat`).
+
+Contract: the prompt is that of `livek12 run`, from `tasks.prompting`. A question is left out where no single letter,
+number or expression decides it, where it is withdrawn, or where its answers are held back; a text is never changed to
+make it fit. Pictures become one: several stand below each other, numbered as the prompt names them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.core.flat import FlatFacts, FlatRow, FlatTask, Form
+from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Failure, Image, Question, Request
+from livek12.evaluation.stitching import one_picture
+from livek12.tasks.base import Task
+from livek12.tasks.census import Census
+from livek12.tasks.loading import pages_for, questions_of
+from livek12.tasks.prompting import Pages, requests
+from livek12.tasks.registry import disjoint, get_task
+
+LONGEST = 120
+"""Characters of a key that is one number or expression."""
+_LETTERS = re.compile(r"[A-Z]{1,10}|[1-9]")
+_WORDS = re.compile(r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|ln|log|lg|exp|pi|max|min)\b)[A-Za-z]{2,}")
+_VALUE = re.compile(r"[0-9A-Za-z\\{}()\[\]+\-*/^_! ]+")
+"""Without a point: a decimal is decided by a tolerance, and the harness's scorers have none."""
+_MATH = re.compile(r"\$([^$]+)\$|\\\((.+)\\\)", re.DOTALL)
+_NO_VALUE = re.compile(r"\\[()]|\\(?:text|mathrm|mbox|operatorname|mathbf|pm|mp|quad|begin|hline|[lc]?dots)")
+
+
+def flat_tasks(data: Path) -> Iterator[FlatTask]:
+    """The flat tasks of a data set, of tasks that share no question; none of a task without such a question.
+
+    Raises:
+        UserError: a file of the data set is damaged, or a picture cannot be read.
+    """
+    census, held = Census(str(data)), _held_release(data)
+    for task in map(get_task, disjoint()):
+        if task.first_style or not census.count(task):
+            continue
+        questions = questions_of(task, str(data))
+        decided = {
+            question.id: target
+            for question in questions
+            if (target := target_of(question)) and (held is None or question.release != held)
+        }
+        if decided:
+            yield _flat(task, str(data), questions, decided)
+
+
+def target_of(question: Question) -> str:
+    """The letters, the number or the expression that decides a question; "" where no single one does."""
+    if question.answer_images or len(question.part_points) > 1:
+        return ""
+    if question.variables:
+        kinds = {variable.type for variable in question.variables}
+        values = [variable.value for variable in question.variables]
+        return _value(values[0]) if len(values) == 1 and kinds <= {"numeric", "formula"} else ""
+    if len(question.answer) != 1:
+        return ""
+    (key,) = question.answer
+    if question.question_type in CHOICE_TYPES:
+        labels = {option.label for option in question.options}
+        known = not labels or set(key.strip()) <= labels
+        return key.strip() if _LETTERS.fullmatch(key.strip()) and known else ""
+    return _value(key) if question.question_type in ("fill_in_blank", "short_answer") else ""
+
+
+def _value(key: str) -> str:
+    """A key that is one number or expression without a unit or a word, without the signs of a formula around it."""
+    text = key.strip()
+    if math := _MATH.fullmatch(text):
+        text = (math[1] or math[2]).strip()
+    fits = len(text) <= LONGEST and _VALUE.fullmatch(text) and not _WORDS.search(text) and not _NO_VALUE.search(text)
+    return text if fits and re.search(r"[0-9A-Za-z]", text) else ""
+
+
+def _held_release(data: Path) -> str | None:
+    """The release whose answers are held back, as the data set says it (`held_back.json`)."""
+    file = data / "held_back.json"
+    return str(json.loads(file.read_bytes())["release"]) if file.is_file() else None
+
+
+def _flat(task: Task, data: str, questions: Sequence[Question], decided: dict[str, str]) -> FlatTask:
+    asked = [question for question in questions if question.id in decided]
+    form = _form(task, asked, decided)
+    row = _bare if form == "choices" else _whole(task, pages_for(task, data, asked))
+    pictures = task.modality == "image_only" or any(question.images for question in asked)
+    rows = (row(question, decided[question.id]) for question in asked)
+    return FlatTask(task.name, task.description, form, pictures, len(questions), rows)
+
+
+def _form(task: Task, asked: Sequence[Question], decided: dict[str, str]) -> Form:
+    """The form that fits all questions of a task."""
+    if all(_prints_choices(question, decided[question.id]) for question in asked) and task.modality != "image_only":
+        return "choices"
+    return "letters" if all(question.question_type in CHOICE_TYPES for question in asked) else "value"
+
+
+def _prints_choices(question: Question, target: str) -> bool:
+    """Whether a harness can print the choices: one of them is right, and they are texts labelled from A on."""
+    labels = [option.label for option in question.options]
+    texts = [option.text.strip() for option in question.options]
+    return (
+        len(target) == 1
+        and labels == [chr(ord("A") + place) for place in range(len(labels))]
+        and all(texts)
+        and not any(IMAGE_MARK in text for text in texts)
+    )
+
+
+def _bare(question: Question, target: str) -> FlatRow:
+    """The question alone, with the texts of its choices."""
+    text = question.question
+    missing = len(question.images) - text.count(IMAGE_MARK)
+    text = "\n".join([text, *[IMAGE_MARK] * missing])
+    choices = [option.text for option in question.options]
+    return _row(question, text, target, choices, question.images)
+
+
+def _whole(task: Task, pages: Pages) -> Callable[[Question, str], FlatRow]:
+    """What makes the row of a question with the whole prompt of a task."""
+
+    def row(question: Question, target: str) -> FlatRow:
+        (asked,) = requests(task, [question], 1, task.sampling, pages, lambda key: True)
+        if isinstance(asked, Failure):
+            raise UserError(f"task {task.name}: {asked.reason}")
+        return _row(question, _text(asked), target, [], _pictures(asked))
+
+    return row
+
+
+def _text(request: Request) -> str:
+    parts = [part for message in request.messages for part in message.content]
+    return "".join(IMAGE_MARK if part.image else part.text or "" for part in parts)
+
+
+def _pictures(request: Request) -> list[Image]:
+    """The pictures in the order of their marks."""
+    parts = [part for message in request.messages for part in message.content]
+    return [request.images[part.image] for part in parts if part.image]
+
+
+def _row(question: Question, text: str, target: str, choices: list[str], pictures: Sequence[Image]) -> FlatRow:
+    try:
+        image = one_picture(pictures)
+    except UserError as error:
+        raise UserError(f"question {question.id}: {error}") from None
+    return FlatRow(
+        id=question.id,
+        input=_named(text, len(pictures)),
+        target=target,
+        choices=choices,
+        image=image,
+        metadata=FlatFacts(
+            **{name: getattr(question, name) for name in FlatFacts.model_fields if name not in ("licence", "url")},
+            licence=question.source.licence,
+            url=question.source.url,
+        ),
+    )
+
+
+def _named(text: str, pictures: int) -> str:
+    """The text with a name in the place of each mark: `[image]`, or `[image 1]` and so on where there are several."""
+    pieces = text.split(IMAGE_MARK)
+    if len(pieces) != pictures + 1:
+        return text
+    marks = ["[image]"] if pictures == 1 else [f"[image {number}]" for number in range(1, pictures + 1)]
+    return pieces[0] + "".join(mark + piece for mark, piece in zip(marks, pieces[1:], strict=True))
