@@ -69,7 +69,9 @@ def killed(hub: Hub, client: Client, folder: Path, home: Path, moment: float, nu
     assert ended.code == 0, ended.err
     chain.took("2605", True)
     chain.step("2607", "public", True)
-    return f"{seen} requests, {'running' if running else 'ended'}, keys: {moved[chain.keys]}, public: {moved[chain.repo]}"
+    return (
+        f"{seen} requests, {'running' if running else 'ended'}, keys: {moved[chain.keys]}, public: {moved[chain.repo]}"
+    )
 
 
 @pytest.mark.slow
