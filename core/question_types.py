@@ -1,8 +1,8 @@
 """Names of question types in Chinese, English and Korean, and what they are called here.
 
 Contract: `kind_of` gives a canonical type, `CHOICE` (one or several letters: the key decides) or `FREE` (short or open:
-whether there is a key decides); None for a name it does not know. `settle` makes a canonical type of a kind, `keyless` one
-in which no key had a part.
+whether there is a key decides); None for a name it does not know. `settle` makes a canonical type of a kind, `keyless`
+one in which no key had a part.
 """
 
 from __future__ import annotations
