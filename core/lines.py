@@ -40,8 +40,8 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
     """The rows of a CSV or TSV file (by its suffix) as column → text, each with the line it begins at.
 
-    Empty fields are left out: a table has no other way to say that a value is missing. A column without a name is
-    the index that some programs write, and is left out too.
+    Empty fields are left out: a table has no other way to say that a value is missing. So are numbers in a column
+    without a name, the index that some programs write; what else such a column holds is `column N`, from 1.
     """
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
     csv.field_size_limit(MAX_LINE)
@@ -61,7 +61,12 @@ def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
             elif len(fields) != len(header):
                 yield line, BadLine(line, f"it has {len(fields)} fields where the header has {len(header)}")
             else:
-                row = {name: field for name, field in zip(header, fields, strict=True) if name and field}
+                columns = enumerate(zip(header, fields, strict=True), start=1)
+                row = {
+                    name or f"column {n}": field
+                    for n, (name, field) in columns
+                    if field and (name or not field.isdecimal())
+                }
                 yield line, row if _is_utf8(*fields) else BadLine(line, "not valid UTF-8", row.get("id"))
 
 

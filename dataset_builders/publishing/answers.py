@@ -4,8 +4,8 @@ Contract: the public rows of that release keep text, figures, points and part po
 types of their variables. Every field that tells the answer is empty, and what the key had a part in (whether a choice
 has one right option or several, whether there is a short answer, what was an option and what a statement) says no more
 than without it: two builds that differ in keys only give the same public rows. The private data set has the whole rows
-of the release (and their pages), and of those that it kept before, in the same configs, so whoever holds it loads it like
-any other.
+of the release (and their pages), and of those that it kept before, in the same configs, so whoever holds it loads it
+like any other.
 """
 
 from __future__ import annotations
