@@ -61,12 +61,9 @@ def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
             elif len(fields) != len(header):
                 yield line, BadLine(line, f"it has {len(fields)} fields where the header has {len(header)}")
             else:
-                columns = enumerate(zip(header, fields, strict=True), start=1)
-                row = {
-                    name or f"column {n}": field
-                    for n, (name, field) in columns
-                    if field and (name or not field.isdecimal())
-                }
+                cells = enumerate(zip(header, fields, strict=True), start=1)
+                held = ((name or f"column {n}", name or not field.isdecimal(), field) for n, (name, field) in cells)
+                row = {name: field for name, counts, field in held if field and counts}
                 yield line, row if _is_utf8(*fields) else BadLine(line, "not valid UTF-8", row.get("id"))
 
 

@@ -1,8 +1,8 @@
 """Reads the rows of a JSON file one after the other, in bounded memory.
 
 Contract: the rows are the elements of the top-level list, or of a list named in `LISTS` in a top-level object, whose
-other members are the context of the rows behind them; such a member behind the rows that holds for them is a problem. An
-object without such a list is one row if it asks something, else the lists in it hold the rows. Several values, one
+other members are the context of the rows behind them; such a member behind the rows that holds for them is a problem.
+An object without such a list is one row if it asks something, else the lists in it hold the rows. Several values, one
 behind the other, are read as if each were a file. A member that comes twice is a problem of its row. A file that breaks
 off gives what came before and one problem; a row may be `MAX_ROW` characters long.
 """
