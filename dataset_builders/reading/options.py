@@ -48,8 +48,9 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
     pairs = [item for item in items if isinstance(item, Mapping)]
     if pairs and len(pairs) == len(items):
         return [_of_pair(pair, place) for place, pair in enumerate(pairs)], False
-    if items and all(isinstance(item, list) and len(item) == _PAIR for item in items):
-        return [_option(*item) for item in items], False
+    lists = [item for item in items if isinstance(item, list) and len(item) == _PAIR]
+    if lists and len(lists) == len(items):
+        return [_option(*item) for item in lists], False
     if not all(isinstance(item, str | int | float) for item in items):
         raise BadRow("options holds something that is not a text")
     texts = [restore(str(item)) for item in items]
