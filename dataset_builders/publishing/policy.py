@@ -14,10 +14,9 @@ from typing import Any
 
 from livek12.dataset_builders.base import PAGES, PageKey
 from livek12.dataset_builders.publishing.rights import Permission, covering
+from livek12.dataset_builders.reading.licences import is_stated
+from livek12.dataset_builders.writing.card import REVIEWED
 
-REVIEWED = ("accepted", "upstream")
-NOT_STATED = frozenset({"", "none", "unknown", "not stated", "no licence stated", "no license stated", "n/a", "?"})
-"""What sources write where they state no licence, in lower case."""
 COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "source")
 QuestionId = tuple[str, str]
 """Benchmark and id of a question."""
@@ -94,7 +93,7 @@ def _refusal(row: dict[str, Any], permission: Permission | None) -> str:
 
 def _licence(row: dict[str, Any]) -> str:
     licence = str((row["source"] or {}).get("licence") or "").strip()
-    return "" if licence.lower() in NOT_STATED else licence
+    return licence if is_stated(licence) else ""
 
 
 def _questions(folder: Path) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+UNSTATED = frozenset({"", "none", "unknown", "not stated", "no licence stated", "no license stated", "n/a", "?"})
+"""What sources write where they state no licence, in lower case."""
 _FILES = re.compile(r"(?:data[_-]?)?licen[cs]e(?:\.\w+)?|readme(?:\.\w+)?", re.IGNORECASE)
 _NAMES = {
     "Apache-2.0": r"apache[- ]?(?:licen[cs]e,? )?(?:version )?2(?:\.0)?",
@@ -37,6 +39,11 @@ def stated_licence(folder: Path) -> str | None:
             found |= {name for name, full in _TEXTS.items() if full.match(text)}
             found |= {_spelled(match[1]) for match in _STATED.finditer(text)}
     return found.pop() if len(found) == 1 else None
+
+
+def is_stated(licence: str | None) -> bool:
+    """Whether what a row says of its licence is one."""
+    return (licence or "").strip().lower() not in UNSTATED
 
 
 def _spelled(stated: str) -> str:

@@ -18,6 +18,7 @@ from livek12.core.records import Page, Question, Record
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import IMAGE_ONLY
 from livek12.dataset_builders.reading.built import tables_of
+from livek12.dataset_builders.reading.licences import is_stated
 from livek12.dataset_builders.registry import CARD as TEMPLATE
 from livek12.dataset_builders.registry import CITATION, text_of
 from livek12.dataset_builders.writing.columns import meanings
@@ -81,6 +82,8 @@ AXES = {
     "licence": "licence",
     "review": "review",
 }
+REVIEWED = ("accepted", "upstream")
+"""The states of a review that let a question out."""
 MOST = 60
 """Rows of one table of counts in a card; the rest is summed up."""
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -194,6 +197,7 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         image_only=any(config["name"] == IMAGE_ONLY for config in configs),
         figures=_figures(everything),
         licence=_licence(everything["by"]["licence"]),
+        kept_back=kept_back(everything),
         size=next((name for bound, name in _SIZES if everything["questions"] < bound), "1M<n<10M"),
         axes=list(_axes(everything["by"])),
         numbers=[
@@ -285,6 +289,18 @@ def _most(counts: Mapping[str, int], *, by_count: bool = True) -> list[tuple[str
 def _release(release: Mapping[str, Any], everything: Mapping[str, Any]) -> str:
     several = len(everything["by"]["benchmark"]) > 1
     return f"{release['benchmark']} {release['release']}" if several else str(release["release"])
+
+
+def kept_back(everything: Mapping[str, Any]) -> list[str]:
+    """What a publish would not let out, as far as the figures tell: a sentence for licences, one for reviews."""
+    total = everything["questions"]
+    unstated = sum(count for name, count in everything["by"]["licence"].items() if not is_stated(name))
+    unseen = total - sum(everything["by"]["review"].get(state, 0) for state in REVIEWED)
+    said = [
+        f"{unstated} of {total} questions state no licence: `livek12 publish` withholds them unless a rights file names"
+        " a permission"
+    ] * bool(unstated)
+    return said + [f"{unseen} of {total} questions are not reviewed: `livek12 publish` withholds them"] * bool(unseen)
 
 
 def _licence(counts: Mapping[str, int]) -> dict[str, Any]:

@@ -78,8 +78,8 @@ def spelled(value: Any) -> str:
 
 
 def words(text: str) -> set[str]:
-    """The words of a text: runs of letters and digits, two at least; what is only a command of LaTeX may be mended."""
-    text = re.sub(rf"\\[a-zA-Z]+|{IMAGE_MARK}", " ", re.sub(r"[ \t　]+", " ", text))
+    """The words of a text: runs of letters and digits, two at least, without commands of LaTeX, broken or not."""
+    text = re.sub(rf"[\\\a\b\v\f\r][a-zA-Z]+|{IMAGE_MARK}", " ", re.sub(r"[ \t　]+", " ", text))
     return set(re.findall(r"[^\W_①-⑳]{2,}", text)) - HEADS
 
 
