@@ -28,7 +28,7 @@ _PICTURE = ".bytes"
 
 
 @dataclass
-class Told:
+class QuestionContent:
     """What is told of one question: the entries of each column, and its texts and keys as they stand."""
 
     entries: dict[str, int] = field(default_factory=dict)
@@ -44,11 +44,11 @@ class Told:
         if any(map(any, key)):
             self.keys.add(repr(key))
 
-    def is_other(self, now: Told) -> bool:
+    def is_other(self, now: QuestionContent) -> bool:
         """Whether the question of this id is another one now."""
         return self.texts.isdisjoint(now.texts) and self.keys.isdisjoint(now.keys)
 
-    def lost(self, now: Told) -> set[str]:
+    def lost(self, now: QuestionContent) -> set[str]:
         """The columns that have fewer entries now, or another key."""
         found = {column for column, count in self.entries.items() if now.entries.get(column, 0) < count}
         return found | ({"answer"} if self.keys and self.keys.isdisjoint(now.keys) else set())
@@ -58,7 +58,7 @@ class Told:
 class Content:
     """What repositories, or the folders that go out, hold: questions, and pages by name."""
 
-    questions: defaultdict[QuestionId, Told] = field(default_factory=lambda: defaultdict(Told))
+    questions: defaultdict[QuestionId, QuestionContent] = field(default_factory=lambda: defaultdict(QuestionContent))
     pages: set[str] = field(default_factory=set)
 
     def add(self, file: Any, table: str, wanted: Collection[QuestionId] | None = None) -> None:
