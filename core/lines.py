@@ -40,8 +40,8 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
     """The rows of a CSV or TSV file (by its suffix) as column → text, each with the line it begins at.
 
-    Empty fields are left out: a table has no other way to say that a value is missing. A column without a name is
-    the index that some programs write, and is left out too.
+    Empty fields are left out: a table has no other way to say that a value is missing. So are numbers in a column
+    without a name, the index that some programs write; what else such a column holds is `column N`, from 1.
     """
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
     csv.field_size_limit(MAX_LINE)
@@ -61,7 +61,9 @@ def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
             elif len(fields) != len(header):
                 yield line, BadLine(line, f"it has {len(fields)} fields where the header has {len(header)}")
             else:
-                row = {name: field for name, field in zip(header, fields, strict=True) if name and field}
+                cells = enumerate(zip(header, fields, strict=True), start=1)
+                held = ((name or f"column {n}", name or not field.isdecimal(), field) for n, (name, field) in cells)
+                row = {name: field for name, counts, field in held if field and counts}
                 yield line, row if _is_utf8(*fields) else BadLine(line, "not valid UTF-8", row.get("id"))
 
 

@@ -1,7 +1,8 @@
 """Names of question types in Chinese, English and Korean, and what they are called here.
 
 Contract: `kind_of` gives a canonical type, `CHOICE` (one or several letters: the key decides) or `FREE` (short or open:
-whether there is a key decides); None for a name it does not know. `settle` makes a canonical type of a kind.
+whether there is a key decides); None for a name it does not know. `settle` makes a canonical type of a kind, `keyless`
+one in which no key had a part.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import cast, get_args
 
-from livek12.core.records import QuestionType
+from livek12.core.records import CHOICE_TYPES, QuestionType
 
 CHOICE, FREE = "choice", "free"
+_FREE_TYPES = ("short_answer", "open_ended")
 _NAMES = {
     CHOICE: "选择题 multiplechoice choice mcq mcqs 객관식 선다형 선택형",
     "single_choice": "单选题 单项选择题 singlechoice singleanswerchoice singleselect multiplechoicesingleanswer"
@@ -56,3 +58,20 @@ def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
     if kind == FREE:
         return "short_answer" if has_key else "open_ended"
     return cast(QuestionType, kind)
+
+
+def keyless(raw: str | None, *, has_options: bool) -> tuple[QuestionType, str | None]:
+    """The type of a question, and its name, as far as both are known without the key.
+
+    A name that is one of ours and depends on the key may have been settled by it, so it says no more than its kind.
+
+    Args:
+        raw: the source's name of the type.
+        has_options: whether the question has options.
+    """
+    kind = kind_of(raw) or (CHOICE if has_options else FREE)
+    if raw in CHOICE_TYPES:
+        kind, raw = CHOICE, None
+    elif raw in _FREE_TYPES:
+        kind, raw = FREE, None
+    return settle(kind, several=False, has_key=False), raw

@@ -185,7 +185,7 @@ def with_answers(questions: Iterable[Question], held: Iterable[Question]) -> lis
     filled = []
     for question in questions:
         row = rows.get(question.id)
-        if row is not None and (row.benchmark, row.question) != (question.benchmark, question.question):
+        if row is not None and not _is_same(question, row):
             raise UserError(
                 f"question {question.id}: the held answer is of another text; give the answers of this data set"
             )
@@ -430,6 +430,13 @@ def _field(row: Any, name: str) -> Any:
     return row[name] if isinstance(row, Mapping) else getattr(row, name)
 
 
+def _is_same(question: Question, row: Question) -> bool:
+    """Whether two rows are one question; options that one has may stand in the text of the other."""
+    apart = bool(question.options) and not row.options and row.question.startswith(question.question)
+    return row.benchmark == question.benchmark and (apart or row.question == question.question)
+
+
 def _answered(question: Question, row: Question) -> Question:
     names = ("answer", "answer_images", "solution", "solution_images", "variables", "reasoning_flow", "part_units")
-    return question.model_copy(update={name: getattr(row, name) for name in names})
+    settled = ("question", "options", "question_type", "question_type_raw")  # the key may have had a part in these
+    return question.model_copy(update={name: getattr(row, name) for name in (*names, *settled)})

@@ -17,5 +17,9 @@ def refusal(question: Question) -> str:
     """Why a question may not be shown; "" where it may."""
     if question.review.state not in REVIEWED:
         return "rejected in review" if question.review.state == "rejected" else "nobody reviewed it"
-    licence = (question.source.licence or "").strip().lower()
-    return "no licence stated" if licence in NOT_STATED else ""
+    return "" if is_stated(question.source.licence) else "no licence stated"
+
+
+def is_stated(licence: str | None) -> bool:
+    """Whether what a row says of its licence is one."""
+    return (licence or "").strip().lower() not in NOT_STATED

@@ -20,7 +20,7 @@ from livek12.dataset_builders.reading.licences import stated_licence
 from livek12.dataset_builders.reading.making import UNFORESEEN, to_questions
 from livek12.dataset_builders.reading.naming import NOTHING, Given, Naming, headed
 from livek12.dataset_builders.reading.pictures import find_pages, unused_pictures
-from livek12.dataset_builders.reading.rows import SourceRow, source_root
+from livek12.dataset_builders.reading.rows import SourceRow, source_root, unread_files
 
 _SHOWN = 5
 
@@ -154,8 +154,12 @@ def read(builder: Builder, source: Path, log: Log, hosts: Collection[str] = (), 
     for question in to_questions(source, make, log, other_files=builder.other_files, forms=forms):
         used.update(image.path or "" for image in (*question.images, *question.solution_images))
         yield question
-    if unused := unused_pictures(root, used):
-        named = ", ".join(unused[:_SHOWN]) + ", …" * (len(unused) > _SHOWN)
-        log.note(source.name, None, f"pictures that no question has: {len(unused)} ({named})")
+    for what, files in (
+        ("pictures that no question has", unused_pictures(root, used)),
+        ("files that are not read", unread_files(source, builder.other_files)),
+    ):
+        if files:
+            named = ", ".join(files[:_SHOWN]) + ", …" * (len(files) > _SHOWN)
+            log.note(source.name, None, f"{what}: {len(files)} ({named})")
     if log.unread:
         log.note(source.name, None, f"columns with no place in a question: {', '.join(sorted(log.unread))}")

@@ -3,10 +3,12 @@
 Contract: tables, configs and order stay; files of which every row goes out as it is are linked to; the same rows give
 the same bytes; card and statistics are counted again from the copy, unless all of it goes out as it is. A page that
 shows something withheld does not go out, and a question that is not all on pages that go out is not in `image_only`.
+Nothing that is made of a question without its answer goes out: neither its variants nor what was drawn for them.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -18,7 +20,7 @@ from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey
 from livek12.dataset_builders.publishing.answers import without_answers
 from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, read_columns
 from livek12.dataset_builders.reading.built import tables_of
-from livek12.dataset_builders.writing.card import METADATA, rewrite_metadata
+from livek12.dataset_builders.writing.card import METADATA, VARIANTS, rewrite_metadata
 from livek12.dataset_builders.writing.membership import FILE as MEMBERS
 from livek12.dataset_builders.writing.membership import members_of, read_members, write_members
 from livek12.dataset_builders.writing.parquet import TableWriters
@@ -27,7 +29,7 @@ from livek12.dataset_builders.writing.withheld import Withheld
 Fate = Literal["keep", "change", "drop"]
 _COLUMNS: dict[bool, tuple[str, ...]] = {
     True: ("paper_id", "page_number"),
-    False: ("benchmark", "id", "paper_id", "page_numbers"),
+    False: ("benchmark", "id", "paper_id", "page_numbers", "variant"),
 }
 
 
@@ -42,13 +44,15 @@ def copy_public(
 
     def fate(table: str, row: dict[str, Any]) -> Fate:
         found = _fate(table, row, ruling)
-        return "change" if found == "keep" and table != PAGES and _name(row) in keyless else found
+        if found == "drop" or table == PAGES or _name(row) not in keyless:
+            return found
+        return "drop" if row["variant"] else "change"
 
     def change(question: Question) -> Question:
         licensed = _licensed(question, ruling)
         return without_answers(licensed) if (question.benchmark, question.id) in keyless else licensed
 
-    _copy(folder, out, fate, change, held)
+    _copy(folder, out, fate, change, held, keyless)
 
 
 def copy_held(folder: Path, out: Path, ruling: PolicyRuling, wanted: Collection[QuestionId]) -> None:
@@ -93,6 +97,7 @@ def _copy(
     fate: Callable[[str, dict[str, Any]], Fate],
     change: Callable[[Question], Question],
     held: Withheld | None,
+    keyless: Collection[QuestionId] = (),
 ) -> None:
     out.mkdir()
     _, tables = tables_of(folder)
@@ -111,14 +116,22 @@ def _copy(
                     (out / table / file.name).symlink_to(file.resolve())
             elif set(fates) != {"drop"}:
                 _rewrite(table, split, files, out, fates, change)
-    for name in set(METADATA) - {MEMBERS}:
+    for name in set(METADATA) - {MEMBERS, VARIANTS}:
         if (folder / name).is_file():
             shutil.copyfile(folder / name, out / name)
+    _copy_drawn(folder, out, {id for _, id in kept.difference(keyless)})
     write_members(out, members_of(read_members(folder), kept))
     if held:
         held.write(out)
     if held or not whole:
         rewrite_metadata(out)
+
+
+def _copy_drawn(folder: Path, out: Path, ids: Collection[str]) -> None:
+    """What was drawn for the variants of these questions."""
+    if (folder / VARIANTS).is_file():
+        lines = (folder / VARIANTS).read_text(encoding="utf-8").splitlines(keepends=True)
+        (out / VARIANTS).write_text("".join(line for line in lines if json.loads(line).get("of") in ids), "utf-8")
 
 
 def _rewrite(

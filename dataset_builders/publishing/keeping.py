@@ -1,12 +1,16 @@
-"""What a publish would drop: rows, answers and configs that a head of the Hub has and the data set has not.
+"""What a publish would drop: rows, keys, other fields and configs that a head of the Hub has and the data set has not.
 
-Contract: of a head only tables are looked at that do not go out again as they are, and of those only the columns that
-name a row or tell its answer. An answer that moves from the private repository to the public one is not dropped.
+Contract: the heads, public and private, are compared together with all that goes out, so that an answer may move from
+the private repository to the public one. A question is kept where each of its columns has as many entries as before;
+one whose text and key are both others is another question, and one with the same text and another key has lost its key.
+Of a head only tables are looked at that do not go out again as they are, and never the bytes of a picture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,84 +18,180 @@ from typing import Any
 from livek12.core.errors import UserError
 from livek12.core.questions import CARD, configs_of, read_card
 from livek12.dataset_builders.base import PAGES
-from livek12.dataset_builders.publishing.answers import answered
 from livek12.dataset_builders.publishing.plan import LocalFile, holds_records
 from livek12.dataset_builders.publishing.policy import QuestionId, read_columns
 from livek12.dataset_builders.publishing.remote import Repository, State
+from livek12.dataset_builders.writing.withheld import FIELDS
+
+Head = tuple[Repository, State]
+_PICTURE = ".bytes"
+
+
+@dataclass
+class QuestionContent:
+    """What is told of one question: the entries of each column, and its texts and keys as they stand."""
+
+    entries: dict[str, int] = field(default_factory=dict)
+    texts: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Takes in a row of a table."""
+        for column, value in row.items():
+            self.entries[column] = max(self.entries.get(column, 0), _entries(value))
+        self.texts.add(repr((row.get("question"), row.get("options") or [])))
+        key = (row.get("answer") or [], [variable["value"] for variable in row.get("variables") or ()])
+        if any(map(any, key)):
+            self.keys.add(repr(key))
+
+    def is_other(self, now: QuestionContent) -> bool:
+        """Whether the question of this id is another one now."""
+        return self.texts.isdisjoint(now.texts) and self.keys.isdisjoint(now.keys)
+
+    def lost(self, now: QuestionContent) -> set[str]:
+        """The columns that have fewer entries now, or another key."""
+        found = {column for column, count in self.entries.items() if now.entries.get(column, 0) < count}
+        return found | ({"answer"} if self.keys and self.keys.isdisjoint(now.keys) else set())
 
 
 @dataclass
 class Content:
-    """Rows by benchmark and id (of pages: `pages` and their name), answers, and the names of configs."""
+    """What repositories, or the folders that go out, hold: questions, and pages by name."""
 
-    rows: set[tuple[str, str]] = field(default_factory=set)
-    answers: set[QuestionId] = field(default_factory=set)
-    configs: set[str] = field(default_factory=set)
+    questions: defaultdict[QuestionId, QuestionContent] = field(default_factory=lambda: defaultdict(QuestionContent))
+    pages: set[str] = field(default_factory=set)
 
-    def add(self, file: Any, table: str) -> None:
-        """Notes what a table (a path or an open file) holds."""
+    def add(self, file: Any, table: str, wanted: Collection[QuestionId] | None = None) -> None:
+        """Notes what a table (a path or an open file) holds; of questions only those wanted, if any are named."""
         if table == PAGES:
             rows = read_columns(file, ("paper_id", "page_number"))
-            self.rows |= {(PAGES, f"page {row['page_number']} of {row['paper_id']}") for row in rows}
-        else:
-            self.rows |= {(row["benchmark"], row["id"]) for row in read_columns(file, ("benchmark", "id"))}
-            self.answers |= answered(file)
+            self.pages |= {f"page {row['page_number']} of {row['paper_id']}" for row in rows}
+            return
+        for row in _rows(file):
+            name = (row["benchmark"], row["id"])
+            if wanted is None or name in wanted:
+                self.questions[name].add(row)
 
-    def without(self, other: Content) -> Content:
-        """What the other does not hold; the answers of a row that is gone go without saying."""
-        rows = self.rows - other.rows
-        return Content(rows, self.answers - other.answers - rows, self.configs - other.configs)
+
+@dataclass
+class Losses:
+    """What would be dropped.
+
+    Attributes:
+        rows: by benchmark and id (of pages: `pages` and their name).
+        answers: questions that lose something of their key, or all of it.
+        fields: questions that lose entries of another column, by column.
+        configs: names.
+    """
+
+    rows: set[QuestionId] = field(default_factory=set)
+    answers: set[QuestionId] = field(default_factory=set)
+    fields: dict[str, set[QuestionId]] = field(default_factory=dict)
+    configs: set[str] = field(default_factory=set)
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether more than configs would go."""
+        return bool(self.rows or self.answers or self.fields)
 
     def __bool__(self) -> bool:
-        return bool(self.rows or self.answers or self.configs)
+        return self.of_rows or bool(self.configs)
 
     def __str__(self) -> str:
         said = [f"{_many(self.rows, 'row')} ({min(self.rows)[1]})"] if self.rows else []
         said += [f"the answers of {_many(self.answers, 'question')} ({min(self.answers)[1]})"] if self.answers else []
+        said += [
+            f"{column} of {_many(questions, 'question')} ({min(questions)[1]})"
+            for column, questions in sorted(self.fields.items())
+        ]
         said += [f"the configs {', '.join(sorted(self.configs))}"] if self.configs else []
         return ", ".join(said)
 
 
-Head = tuple[Repository, State]
-
-
-def dropped(
-    public: Head | None,
-    private: Sequence[Head],
+def losses(
+    heads: Sequence[Head],
     outgoing: Mapping[Path, Mapping[str, LocalFile]],
     unseen: set[QuestionId],
-) -> Content:
+    replaced: Mapping[Path, Head],
+) -> Losses:
     """What the heads have and the folders have not.
 
     Args:
-        public: the repository as it is.
-        private: those that keep its answers.
-        outgoing: the folders that go out, with their files, the public one first.
+        heads: the repository as it is, and those that keep its answers.
+        outgoing: the folders that go out, with their files.
         unseen: questions whose answers are kept where this token does not look.
+        replaced: the head that each folder takes the place of, whose configs it must name.
     """
     same = {name for files in outgoing.values() for file in files.values() for name in (file.sha256, file.sha1)}
-    had = Content(answers=set(unseen), configs=_configs(*public) if public else set())
-    for repository, state in (*((public,) if public else ()), *private):
+    had, has = Content(), Content()
+    for repository, state in heads:
         for path, file in state.files.items():
             if holds_records(path) and (file.sha256 or file.sha1) not in same:
                 _add(had, repository, state, path)
-    has = Content(configs=set(read_card(next(iter(outgoing)))))
-    if had.rows or had.answers:
+    if had.questions or had.pages or unseen:
         for folder, files in outgoing.items():
             for path in files:
                 if holds_records(path):
-                    has.add(folder / path, _table(path))
-    return had.without(has)
+                    has.add(folder / path, _table(path), {*had.questions, *unseen})
+    found = _compared(had, has)
+    found.answers |= {question for question in unseen - found.rows if not has.questions[question].keys}
+    for folder, head in replaced.items():
+        found.configs |= _configs(*head) - set(read_card(folder))
+    return found
 
 
-def _add(had: Content, repository: Repository, state: State, path: str) -> None:
+def kept_by(heads: Sequence[Head]) -> set[QuestionId]:
+    """The questions that private repositories keep."""
     import pyarrow as pa
 
-    with repository.open(path, state.head) as file:
-        try:
-            had.add(file, _table(path))
-        except pa.ArrowException:
-            """No table at all, so nothing to read in it."""
+    found = set[QuestionId]()
+    for repository, state in heads:
+        for path in state.files:
+            if holds_records(path) and _table(path) != PAGES:
+                with repository.open(path, state.head) as file, suppress(pa.ArrowException):
+                    found |= {(row["benchmark"], row["id"]) for row in read_columns(file, ("benchmark", "id"))}
+    return found
+
+
+def _compared(had: Content, has: Content) -> Losses:
+    found = Losses(rows={(PAGES, page) for page in had.pages - has.pages})
+    for question, before in had.questions.items():
+        now = has.questions.get(question)
+        if now is None or before.is_other(now):
+            found.rows.add(question)
+            continue
+        for column in before.lost(now):
+            if column in FIELDS:
+                found.answers.add(question)
+            else:
+                found.fields.setdefault(column, set()).add(question)
+    return found
+
+
+def _rows(file: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file without the bytes of their pictures."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as parquet:
+        paths = (parquet.schema.column(number).path for number in range(len(parquet.schema)))
+        for batch in parquet.iter_batches(columns=[path for path in paths if not path.endswith(_PICTURE)]):
+            yield from batch.to_pylist()
+
+
+def _entries(value: Any) -> int:
+    """How many texts, numbers and yes-or-nos a value holds; a member of a list counts, whatever it holds."""
+    if isinstance(value, Mapping):
+        return sum(map(_entries, value.values()))
+    if isinstance(value, list):
+        return sum(max(1, _entries(entry)) if isinstance(entry, Mapping) else _entries(entry) for entry in value)
+    return int(value is not None and value != "")
+
+
+def _add(content: Content, repository: Repository, state: State, path: str) -> None:
+    import pyarrow as pa
+
+    with repository.open(path, state.head) as file, suppress(pa.ArrowException):  # what is no table holds nothing
+        content.add(file, _table(path))
 
 
 def _configs(repository: Repository, state: State) -> set[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from livek12.core.rights import NOT_STATED, REVIEWED
+from livek12.core.rights import REVIEWED, is_stated
 from livek12.dataset_builders.base import PAGES, PageKey
 from livek12.dataset_builders.publishing.rights import Permission, covering
 
@@ -92,7 +92,7 @@ def _refusal(row: dict[str, Any], permission: Permission | None) -> str:
 
 def _licence(row: dict[str, Any]) -> str:
     licence = str((row["source"] or {}).get("licence") or "").strip()
-    return "" if licence.lower() in NOT_STATED else licence
+    return licence if is_stated(licence) else ""
 
 
 def _questions(folder: Path) -> Iterator[dict[str, Any]]:

@@ -1,23 +1,25 @@
 """The course of a publish: check the set, choose what goes out, and ship it.
 
 Contract: everything that can refuse is asked before anything is sent. Answers that are held back go to their private
-repository before the public one changes.
+repository before the public one changes, and stay there when a newer release is held back: at every moment one of the
+two heads has them.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.questions import read_card
 from livek12.dataset_builders.publishing.answers import check_history, newest_release
 from livek12.dataset_builders.publishing.completing import Extras, complete, data_hash
 from livek12.dataset_builders.publishing.copying import copy_held, copy_public
-from livek12.dataset_builders.publishing.keeping import Content, Head, dropped
+from livek12.dataset_builders.publishing.keeping import Head, Losses, kept_by, losses
 from livek12.dataset_builders.publishing.owning import check_free_places, with_owner
 from livek12.dataset_builders.publishing.plan import data_set_files
 from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, judge_rows
@@ -85,6 +87,7 @@ class Publisher:
         hold_answers: str | None = None,
         reveal_answers: bool = False,
         drop: bool = False,
+        remove: Collection[str] = (),
         tag: str | None = None,
         extras: Extras | None = None,
     ) -> Published:
@@ -98,7 +101,8 @@ class Publisher:
             hold_answers: ORG/NAME of a private repository that gets the newest release with its answers; the public
                 one gets it without.
             reveal_answers: publish answers that an earlier publish held back.
-            drop: let rows, answers or configs go that the repository has and the folder has not.
+            drop: let rows, answers or other fields go that the repository has and the folder has not.
+            remove: configs that may go.
             tag: name of this state; the newest release, or a hash of the content, where it is None.
             extras: what goes out beside the questions: flat configs, who gets access.
 
@@ -120,14 +124,18 @@ class Publisher:
         was = parse_withheld(target.read(FILE, before.head)) if before and FILE in before.files else None
         self._check_reveal(target, was, held, ruling, reveal_answers)
         extras = extras or Extras()
-        with self._outgoing(ruling, held) as (public, secret):
+        keepers, unseen = _keepers(vault, vault_before, was, ruling)
+        with self._outgoing(ruling, held, kept_by(keepers)) as (public, secret):
             name = _default_tag(ruling, data_hash(public), before) if tag is None else tag
             files = complete(public, self._folder, target, before, name, extras, self._notes)
             hidden = complete(secret, secret, vault, vault_before, name, Extras(), []) if vault and secret else {}
-            keepers, unseen = _keepers(vault, vault_before, was, ruling)
+            heads = ([(target, before)] if before else []) + keepers
             folders = {public: files} | ({secret: hidden} if secret else {})
-            if lost := dropped((target, before) if before else None, keepers, folders, unseen):
-                self._drop(target, was, lost, drop)
+            replaced = {public: (target, before)} if before else {}
+            if secret and vault and vault_before:
+                replaced[secret] = (vault, vault_before)
+            _check_removed(public, remove)
+            self._drop(target, was, losses(heads, folders, unseen, replaced), drop, remove)
             if before:
                 check_free_places(target.name, files, before)
             if held and before:
@@ -189,16 +197,20 @@ class Publisher:
             self._notes.append(f"{name}: you are not logged in, so a private repository of this name is not seen")
         return state
 
-    def _drop(self, target: Repository, was: Withheld | None, lost: Content, meant: bool) -> None:
+    def _drop(
+        self, target: Repository, was: Withheld | None, lost: Losses, meant: bool, remove: Collection[str]
+    ) -> None:
         """Refuses to drop by mistake what a head holds."""
-        if meant:
+        unnamed = sorted(lost.configs - set(remove))
+        needed = ["--drop"] * (lost.of_rows and not meant) + [f"--remove {','.join(unnamed)}"] * bool(unnamed)
+        if needed:
+            base = f"--base {target.name}" + (f" --base-answers {was.repo}" if was else "")
+            raise UserError(
+                f"{self._folder} has not all that is published as {target.name}: this publish would drop {lost}; build"
+                f" it with {base}, or say with {' '.join(needed)} that it is meant"
+            )
+        if lost:
             self._notes.append(f"dropped: {lost}")
-            return
-        base = f"--base {target.name}" + (f" --base-answers {was.repo}" if was else "")
-        raise UserError(
-            f"{self._folder} has not all that is published as {target.name}: this publish would drop {lost}; build it"
-            f" with {base}, or say with --drop that it is meant"
-        )
 
     def _check_reveal(
         self, target: Repository, was: Withheld | None, held: Withheld | None, ruling: PolicyRuling, reveal: bool
@@ -215,21 +227,36 @@ class Publisher:
             )
 
     @contextmanager
-    def _outgoing(self, ruling: PolicyRuling, held: Withheld | None) -> Iterator[tuple[Path, Path | None]]:
-        """The folder to publish and that of the held answers: copies, with links to what goes out as it is."""
+    def _outgoing(
+        self, ruling: PolicyRuling, held: Withheld | None, kept: set[QuestionId]
+    ) -> Iterator[tuple[Path, Path | None]]:
+        """The folder to publish and that of the held answers: copies, with links to what goes out as it is.
+
+        What the private repository keeps (`kept`) stays in it.
+        """
         with tempfile.TemporaryDirectory(prefix="livek12-publish-") as scratch:
             public, secret = Path(scratch) / "public", Path(scratch) / "answers"
             questions = _held_questions(ruling, held) if held else set()
             try:
                 copy_public(self._folder, public, ruling, questions, held)
                 if held:
-                    copy_held(self._folder, secret, ruling, questions)
+                    copy_held(self._folder, secret, ruling, questions | kept)
             except OSError as error:
                 raise UserError(
                     f"{scratch}: cannot write the copy that goes out ({error.strerror or error}):"
                     " make room, or set TMPDIR"
                 ) from None
             yield public, secret if held else None
+
+
+def _check_removed(folder: Path, remove: Collection[str]) -> None:
+    """Refuses to remove a config that the data set has.
+
+    Raises:
+        UserError: it has one.
+    """
+    if present := sorted(set(remove) & set(read_card(folder))):
+        raise UserError(f"--remove {','.join(present)}: the data set has it; name only configs that it has not")
 
 
 def _keepers(

@@ -51,8 +51,9 @@ def stated(data: Data, *keys: str) -> Any:
     """The first of the fields that holds something; None where none does."""
     for key in keys:
         value = data.get(key)
-        if value not in (None, "", []) and not (isinstance(value, float) and math.isnan(value)):
-            return value
+        if value is None or value in ("", []) or (isinstance(value, float) and math.isnan(value)):
+            continue
+        return value
     return None
 
 

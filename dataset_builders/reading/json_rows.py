@@ -1,8 +1,10 @@
 """Reads the rows of a JSON file one after the other, in bounded memory.
 
 Contract: the rows are the elements of the top-level list, or of a list named in `LISTS` in a top-level object, whose
-other members are the context of the rows behind them; an object without such a list is one row if it asks something. A
-file that breaks off gives what came before and one problem; a row may be `MAX_ROW` characters long.
+other members are the context of the rows behind them; such a member behind the rows that holds for them is a problem.
+An object without such a list is one row if it asks something, else the lists in it hold the rows. Several values, one
+behind the other, are read as if each were a file. A member that comes twice is a problem of its row. A file that breaks
+off gives what came before and one problem; a row may be `MAX_ROW` characters long.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.lines import BadLine
-from livek12.dataset_builders.reading.names import OURS, spelled
+from livek12.dataset_builders.reading.names import NAMES, OURS, spelled
 
 LISTS = frozenset({"example", "examples", "data", "rows", "questions", "items", "train", "test", "validation"})
 """What the list of rows is called where it is a member of an object."""
@@ -44,38 +46,97 @@ def read_json(file: Path) -> Iterator[Element | BadLine]:
     """The rows of a file. Bytes that are not UTF-8 come as surrogate escapes, for the caller to refuse."""
     with file.open("rb") as stream:
         text = _Text(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=""))
-        found = False
         try:
-            for item in _rows(text):
-                found = True
-                yield item
-            if not found and not text.empty_list:
-                yield BadLine(0, "not a list of rows")
+            yield from _rows(text)
         except (ValueError, RecursionError) as error:
             yield BadLine(text.line, f"not JSON ({error}); the file cannot be read from here on")
 
 
-def _rows(text: _Text) -> Iterator[Element]:
-    """The rows of the value that begins here."""
-    if text.peek() == "[":
-        yield from (Element(line, text.last, row, {}) for line, row in text.elements())
-    elif text.peek() == "{":
-        context: dict[str, Any] = {}
-        members: dict[str, Any] | None = {}
-        pieces = []
-        for _, name in text.elements(keys=True):
-            if name in LISTS and text.peek() == "[":
-                members = None
-                yield from (Element(line, text.last, row, context) for line, row in text.elements())
-                continue
-            value = text.value()
-            if not isinstance(value, list | dict):
+def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of its members (`object_pairs_hook`).
+
+    Raises:
+        Twice: one is there twice, and one of both would be lost.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise Twice(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+class Twice(ValueError):
+    """An object has a member twice."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name!r} is there more than once")
+
+
+def _rows(text: _Text) -> Iterator[Element | BadLine]:
+    """The rows of all values of a file."""
+    first = True
+    while first or text.peek():
+        start, line, found, text.empty_list = text.peek(), text.line, False, False
+        if start and start not in _ENDS and not first:
+            raise ValueError(f"{start!r} stands where a row belongs")
+        for item in _list(text, {}) if start == "[" else _object(text, first) if start == "{" else ():
+            found = True
+            yield item
+        if not found and not text.empty_list:
+            yield BadLine(0 if first else line, "not a list of rows")
+        if start not in _ENDS:
+            return
+        first = False
+
+
+def _list(text: _Text, context: dict[str, Any]) -> Iterator[Element | BadLine]:
+    """The rows of the list that begins here."""
+    for line, row in text.elements():
+        yield row if isinstance(row, BadLine) else Element(line, text.last, row, context)
+
+
+def _object(text: _Text, first: bool) -> Iterator[Element | BadLine]:
+    """The rows of the object that begins here, or itself."""
+    begin, listed, pieces = text.line, False, list[str]()
+    rest: dict[str, Any] = {}
+    context: dict[str, Any] = {}
+    for line, name in text.elements(keys=True):
+        if name in LISTS and text.peek() == "[":
+            listed = True
+            yield from _list(text, context)
+            continue
+        value = text.value()
+        if isinstance(value, BadLine) or name in rest:
+            yield value if isinstance(value, BadLine) else BadLine(line, str(Twice(name)))
+        elif listed and _known(name) and not isinstance(value, list | dict):
+            yield BadLine(line, f"{name!r} holds for the rows, and stands behind them: put it before them")
+        else:
+            rest[name] = value
+            pieces += [name, text.last]
+            if not listed and not _holds_rows(value):
                 context[name] = value
-            if members is not None:
-                members[name] = value
-                pieces.append(text.last)
-        if members and any(OURS.get(name, name) == "question" for name in map(spelled, members)):
-            yield Element(1, " ".join([*members, *pieces]), members, {}, alone=True)
+    if not listed and _asks(rest):
+        yield Element(begin, " ".join(pieces), rest, {}, alone=first and not text.peek())
+        return
+    if rest and not listed and all(map(_asks, rest.values())):
+        yield from (Element(begin, "", {"id": name, **row}, {}) for name, row in rest.items())
+        return
+    for value in filter(_holds_rows, rest.values()):
+        yield from (Element(begin, json.dumps(row), row, context) for row in value)
+
+
+def _asks(value: object) -> bool:
+    """Whether a value is an object with a question."""
+    return isinstance(value, dict) and any(OURS.get(name, name) == "question" for name in map(spelled, value))
+
+
+def _holds_rows(value: object) -> bool:
+    return isinstance(value, list) and any(map(_asks, value))
+
+
+def _known(name: str) -> bool:
+    """Whether a member has the name of what a question has."""
+    return spelled(name) in OURS or spelled(name) in NAMES
 
 
 class _Text:
@@ -85,7 +146,7 @@ class _Text:
         self._stream = stream
         self._held, self._at, self._counted = "", 0, 0
         self._line = 1
-        self._decoder = json.JSONDecoder()
+        self._decoder, self._plain = json.JSONDecoder(object_pairs_hook=members), json.JSONDecoder()
         self.last = ""
         self.empty_list = False
 
@@ -127,11 +188,11 @@ class _Text:
                 return
 
     def value(self) -> Any:
-        """The value that begins here."""
+        """The value that begins here; a `BadLine` for one that has a member twice."""
         self.peek()
         while True:
             try:
-                value, end = self._decoder.raw_decode(self._held, self._at)
+                value, end = self._decode()
             except json.JSONDecodeError as error:
                 held = len(self._held) - self._at
                 breaks_off = error.msg.startswith("Unterminated") or error.pos >= len(self._held) - _NEAR
@@ -142,6 +203,13 @@ class _Text:
                 continue  # a number may go on
             self.last, self._at = self._held[self._at : end], end
             return value
+
+    def _decode(self) -> tuple[Any, int]:
+        try:
+            return self._decoder.raw_decode(self._held, self._at)
+        except Twice as error:
+            _, end = self._plain.raw_decode(self._held, self._at)
+            return BadLine(self.line, str(error)), end
 
     def _expect(self, characters: str) -> str:
         if (found := self.peek()) and found in characters:

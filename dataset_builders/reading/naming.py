@@ -18,6 +18,7 @@ from livek12.core.errors import UserError, why
 from livek12.dataset_builders.base import Log, one_line
 from livek12.dataset_builders.reading.fields import stated
 from livek12.dataset_builders.reading.names import OURS, RANK, spelled
+from livek12.dataset_builders.reading.options import other_members
 from livek12.dataset_builders.reading.pictures import is_picture
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import parse_list
@@ -86,6 +87,8 @@ class Naming:
             return replace(row, data={**data, **named}, found=row.as_found)
         if row.context:
             said = {key: value for key, value in row.context.items() if key not in data and self._said_of_all(key)}
+            placeless = (key for key, value in row.context.items() if _holds_text(value) and self.place(key) is None)
+            log.unread |= {*placeless} - {*HEADS} - self.given.dropped
             data = {**said, **data}
         plan = self._plan(data)
         log.unread |= plan.unread
@@ -243,6 +246,8 @@ def _fill(named: dict[str, Any], data: Mapping[str, Any], plan: _Plan) -> Iterat
                 yield key
         elif stated(named, ours) is None:
             named[ours] = value
+            if ours == "options":
+                yield from (f"{key}.{member}" for member in other_members(value))
         elif ours in JOINED:
             named[ours] = _joined(ours, named[ours], value)
         elif _holds_text(value) and str(value).strip() != str(named[ours]).strip():

@@ -1,8 +1,9 @@
 """Options that stand apart from their question, in whatever shape.
 
 Contract: a list of texts (with labels in them or not), of {label, text} under any usual names (each in a list of its
-own or not), an object of label → text, an object of two lists, or a text with a line for each. Where no label is
-given, the place in the list is one.
+own or not), of pairs, an object of label → text, an object of two lists, or a text with a line for each. Where no label
+is given, the place in the list is one. A picture of an option, its own member or all of its text, is written into the
+text in Markdown. `other_members` are those that hold anything else.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ from typing import Any
 from livek12.core.records import Option
 from livek12.dataset_builders.base import BadRow
 from livek12.dataset_builders.reading.choice_keys import plain_label
-from livek12.dataset_builders.reading.fields import numbers_of, whole_of
+from livek12.dataset_builders.reading.fields import numbers_of, stated, truth_of, whole_of
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.text import parse_list, parse_object, split_options, unlabelled
 
 _LABELS = ("label", "key", "aoVal", "letter", "id", "name", "index", "option_label")
 _TEXTS = ("text", "content", "value", "option", "option_text", "choice", "answer")
+_PICTURES = ("image", "img", "picture", "figure", "image_path", "image_url")
+_RIGHT = ("is_correct", "isCorrect", "correct", "is_answer", "is_right")
+_PATH = re.compile(r"[^\s()<>]{1,300}\.(?:png|jpe?g|webp|gif|bmp)", re.IGNORECASE)
 _LETTERED = re.compile(r"\s*[(（]?\s*([A-J])\s*[.．、:：)）]\s*")
 _NUMBERED = re.compile(r"\s*[(（]?\s*[①⑴1A]")
 """How options with labels in them begin; (가) and ㄱ in them name what the question is about."""
 LETTERS = "ABCDEFGHIJ"
+_PAIR = 2
 
 
 def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
@@ -42,7 +47,10 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
     items = [_alone(item) for item in parse_list(value)]
     pairs = [item for item in items if isinstance(item, Mapping)]
     if pairs and len(pairs) == len(items):
-        return [_of_pair(pair) for pair in pairs], False
+        return [_of_pair(pair, place) for place, pair in enumerate(pairs)], False
+    lists = [item for item in items if isinstance(item, list) and len(item) == _PAIR]
+    if lists and len(lists) == len(items):
+        return [_option(*item) for item in lists], False
     if not all(isinstance(item, str | int | float) for item in items):
         raise BadRow("options holds something that is not a text")
     texts = [restore(str(item)) for item in items]
@@ -52,6 +60,7 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
     if len(texts) > 1 and [match[1] for match in matches if match] == list(LETTERS[: len(texts)]):
         found = zip(matches, texts, strict=True)
         return [Option(label=match[1], text=text[match.end() :].strip()) for match, text in found if match], False
+    texts = [_pictured(text) for text in texts]
     bare = unlabelled(texts) if texts and _NUMBERED.match(texts[0]) else texts
     labels = list(LETTERS) if letters and len(bare) <= len(LETTERS) else list(map(str, range(1, len(bare) + 1)))
     return [Option(label=label, text=text) for label, text in zip(labels, bare, strict=False)], bare == texts
@@ -69,28 +78,62 @@ def placed_key(data: Mapping[str, Any], options: Sequence[Option]) -> list[str]:
             raise BadRow(f"{name} {places} names no option of {len(options)}")
         if places:
             return ["".join(options[place - first].label for place in places if place is not None)]
-    return []
+    return _flagged(data.get("options"), options)
+
+
+def other_members(given: object) -> set[str]:
+    """The members of options that hold a text and have no place in an option."""
+    items = [_alone(item) for item in given] if isinstance(given, list) else []
+    found = set[str]()
+    for item in items:
+        if isinstance(item, Mapping) and len(item) > 1:
+            taken = {_name(item, names) for names in (_LABELS, _TEXTS, _PICTURES)}
+            found |= {name for name, value in item.items() if name not in taken and isinstance(value, str) and value}
+    return found - {*_RIGHT}
+
+
+def _flagged(given: object, options: Sequence[Option]) -> list[str]:
+    """The labels of the options that say of themselves that they are right."""
+    items = [_alone(item) for item in parse_list(parse_object(given))]
+    flags = [truth_of(stated(item, *_RIGHT)) if isinstance(item, Mapping) else None for item in items]
+    right = [option.label for option, flag in zip(options, flags, strict=False) if flag]
+    return ["".join(right)] if right else []
 
 
 def _of_object(value: Mapping[Any, Any]) -> list[Option]:
     """The options of label → text, or of two lists, one of labels and one of texts."""
+    if value and all(isinstance(item, Mapping) for item in value.values()):
+        return [_of_pair({"label": label, **item}, 0) for label, item in value.items()]
     labels, texts = _first(value, _LABELS), _first(value, _TEXTS)
     if isinstance(labels, list) and isinstance(texts, list) and len(labels) == len(texts):
         return [_option(label, text) for label, text in zip(labels, texts, strict=True)]
     return [_option(label, text) for label, text in value.items() if text not in (None, "")]
 
 
-def _of_pair(item: Mapping[str, Any]) -> Option:
-    label, text = _first(item, _LABELS), _first(item, _TEXTS)
-    if label is not None and text is not None:
-        return _option(label, text)
-    if len(item) == 1:
+def _of_pair(item: Mapping[str, Any], place: int) -> Option:
+    label, text, picture = (_first(item, names) for names in (_LABELS, _TEXTS, _PICTURES))
+    if len(item) == 1 and text is picture is None:
         return _option(*next(iter(item.items())))
-    raise BadRow("options is a list of {label, text}")
+    if text is picture is None or (label is None and place >= len(LETTERS)):
+        raise BadRow("options is a list of {label, text}")
+    if picture is not None and not (isinstance(picture, str) and _PATH.fullmatch(picture.strip())):
+        raise BadRow(f"the picture of option {label} is no path of a picture")
+    written = [part for part in (text, picture and f"![]({picture.strip()})") if part not in (None, "")]
+    return _option(LETTERS[place] if label is None else label, written[0] if len(written) == 1 else " ".join(written))
 
 
 def _first(value: Mapping[Any, Any], names: Sequence[str]) -> Any:
-    return next((value[name] for name in names if name in value), None)
+    name = _name(value, names)
+    return None if name is None else value[name]
+
+
+def _name(value: Mapping[Any, Any], names: Sequence[str]) -> str | None:
+    return next((name for name in names if name in value), None)
+
+
+def _pictured(text: str) -> str:
+    """A text that is nothing but the path of a picture, as a picture."""
+    return f"![]({text.strip()})" if _PATH.fullmatch(text.strip()) else text
 
 
 def _alone(item: object) -> object:
@@ -100,4 +143,4 @@ def _alone(item: object) -> object:
 def _option(label: object, text: object) -> Option:
     if not isinstance(label, str | int) or not isinstance(text, str | int | float):
         raise BadRow("options holds something that is not a text")
-    return Option(label=plain_label(str(label).strip()), text=restore(str(text)).strip())
+    return Option(label=plain_label(str(label).strip()), text=_pictured(restore(str(text)).strip()))

@@ -7,6 +7,7 @@ Contract: every row comes with the place it stands at (file:line, or file:row fo
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +16,17 @@ from typing import Any
 from livek12.core.errors import UserError
 from livek12.core.lines import MAX_LINE, BadLine, read_lines, read_table
 from livek12.dataset_builders.base import BadRow, Log
-from livek12.dataset_builders.reading.json_rows import read_json
+from livek12.dataset_builders.reading.json_rows import members, read_json
+from livek12.dataset_builders.reading.pictures import is_picture
 
-SUFFIXES = (".json", ".jsonl", ".parquet", ".csv", ".tsv")
+SUFFIXES = (".json", ".jsonl", ".ndjson", ".parquet", ".csv", ".tsv")
 PARQUET_BATCH = 64
 PARQUET_BUFFER = 1 << 20
 """With buffering ahead (`pre_buffer`) a whole row group would be held instead."""
 _FETCHED = (*SUFFIXES, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".md", ".txt")
+_ABOUT = re.compile(
+    r"readme|licen[cs]e|copying|notice|citation|changelog|authors|data_licen[cs]e|.*\.md$", re.IGNORECASE
+)
 Found = tuple[Any, str, Mapping[str, Any], bool]
 
 
@@ -136,6 +141,16 @@ def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> I
             log.skip(name, None, f"the file cannot be read ({getattr(error, 'strerror', None) or error})")
 
 
+def unread_files(source: Path, other_files: Collection[str]) -> list[str]:
+    """The files of a folder that hold no rows as they are read here, and are no pictures, pages or words about it."""
+    if not source.is_dir():
+        return []
+    files = (file for file in sorted(source.rglob("*")) if file.is_file() and file.name not in other_files)
+    told = (file for file in files if file.suffix.lower() not in SUFFIXES and not is_picture(file))
+    names = (file.relative_to(source) for file in told if not _ABOUT.match(file.name))
+    return [str(name) for name in names if not any(part.startswith(".") for part in name.parts)]
+
+
 def _shown_id(data: Any) -> str | None:
     id = data.get("id") if isinstance(data, dict) else None
     return str(id) if isinstance(id, str | int) else None
@@ -160,7 +175,7 @@ def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
                 continue
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="surrogateescape")
             try:
-                data = json.loads(text)
+                data = json.loads(text, object_pairs_hook=members)
             except (ValueError, RecursionError) as error:
                 log.read += 1
                 log.skip(where, None, f"not JSON: {error}")
@@ -195,6 +210,10 @@ def _parquet(file: Path, name: str, log: Log) -> Iterator[Found]:
     number = 0
     try:
         with pq.ParquetFile(file, buffer_size=PARQUET_BUFFER, pre_buffer=False) as parquet:
+            names = parquet.schema_arrow.names
+            if twice := next((one for one in names if names.count(one) > 1), None):
+                log.skip(name, None, f"column {twice!r} is there more than once")
+                return
             groups = range(parquet.num_row_groups)  # asked for all at once, pyarrow keeps each until the last is read
             batches = (batch for group in groups for batch in parquet.iter_batches(PARQUET_BATCH, row_groups=[group]))
             for batch in batches:
@@ -222,7 +241,7 @@ def _dicts(batch: Any) -> Iterator[dict[str, Any] | str]:
                 yield "not valid UTF-8"
 
 
-_READERS = {".json": _json, ".jsonl": _jsonl, ".parquet": _parquet, ".csv": _table, ".tsv": _table}
+_READERS = {".json": _json, ".jsonl": _jsonl, ".ndjson": _jsonl, ".parquet": _parquet, ".csv": _table, ".tsv": _table}
 
 
 def _has_utf8(text: str, data: Any, where: str, log: Log) -> bool:

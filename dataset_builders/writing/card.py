@@ -16,6 +16,7 @@ from livek12.core.features import columns
 from livek12.core.flat import SPLIT, FlatRow
 from livek12.core.questions import CARD
 from livek12.core.records import Page, Question, Record
+from livek12.core.rights import REVIEWED, is_stated
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import IMAGE_ONLY
 from livek12.dataset_builders.reading.built import tables_of
@@ -224,6 +225,7 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         image_only=any(config["name"] == IMAGE_ONLY for config in configs),
         figures=_figures(everything),
         licence=_licence(everything["by"]["licence"]),
+        kept_back=kept_back(everything),
         size=next((name for bound, name in _SIZES if everything["questions"] < bound), "1M<n<10M"),
         axes=list(_axes(everything["by"])),
         numbers=[
@@ -325,6 +327,18 @@ def _most(counts: Mapping[str, int], *, by_count: bool = True) -> list[tuple[str
 def _release(release: Mapping[str, Any], everything: Mapping[str, Any]) -> str:
     several = len(everything["by"]["benchmark"]) > 1
     return f"{release['benchmark']} {release['release']}" if several else str(release["release"])
+
+
+def kept_back(everything: Mapping[str, Any]) -> list[str]:
+    """What a publish would not let out, as far as the figures tell: a sentence for licences, one for reviews."""
+    total = everything["questions"]
+    unstated = sum(count for name, count in everything["by"]["licence"].items() if not is_stated(name))
+    unseen = total - sum(everything["by"]["review"].get(state, 0) for state in REVIEWED)
+    said = [
+        f"{unstated} of {total} questions state no licence: `livek12 publish` withholds them unless a rights file names"
+        " a permission"
+    ] * bool(unstated)
+    return said + [f"{unseen} of {total} questions are not reviewed: `livek12 publish` withholds them"] * bool(unseen)
 
 
 def _licence(counts: Mapping[str, int]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, Log, PageKey, Recor
 from livek12.dataset_builders.builder import Layout
 from livek12.dataset_builders.reading.workers import COLLECTED
 from livek12.dataset_builders.registry import builder_of
-from livek12.dataset_builders.writing.card import write_metadata
+from livek12.dataset_builders.writing.card import kept_back, write_metadata
 from livek12.dataset_builders.writing.layouts import as_stored, split_of
 from livek12.dataset_builders.writing.membership import MemberRow, read_members, write_members
 from livek12.dataset_builders.writing.mended import read_mended, write_mended
@@ -161,6 +161,7 @@ def write(
                 if config not in configs
             ]
             summary = statistics.summary(benchmark, configs)
+            log.notes += kept_back(summary["all"])
             beside(folder)
             write_metadata(folder, summary, configs)
             size = sum(file.stat().st_size for file in folder.rglob("*.parquet"))

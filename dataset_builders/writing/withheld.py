@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FILE = "held_back.json"
 FIELDS = ("answer", "answer_images", "solution", "solution_images", "variables", "reasoning_flow")
 """What tells the answer of a question."""
+INFERRED = ("question", "options", "question_type", "question_type_raw")
+"""What the answer may have had a part in, and is told as it is known without it."""
 
 
 @dataclass(frozen=True)
@@ -97,5 +99,5 @@ class WithheldAnswers:
         rows = table.to_pylist()
         for row in rows:
             filled: dict[str, Any] = to_row(self.filled(from_row(Question, row)))
-            row.update({name: filled[name] for name in FIELDS if name in row})
+            row.update({name: filled[name] for name in (*FIELDS, *INFERRED) if name in row})
         return pa.Table.from_pylist(rows, schema=table.schema)

@@ -41,8 +41,11 @@ def publish(
         bool, typer.Option("--reveal-answers", help="Publish answers that were held back so far.")
     ] = False,
     drop: Annotated[
-        bool, typer.Option("--drop", help="Remove published rows, answers or configs that are not in the folder.")
+        bool, typer.Option("--drop", help="Remove published rows, answers or fields that are not in the folder.")
     ] = False,
+    remove: Annotated[
+        str, typer.Option("--remove", help="Published configs that may go, with commas between them.")
+    ] = "",
     tag: Annotated[
         str | None, typer.Option("--tag", help="Tag of this version on the Hub; default: the newest release.")
     ] = None,
@@ -77,6 +80,7 @@ def publish(
             hold_answers=hold_answers,
             reveal_answers=reveal_answers,
             drop=drop,
+            remove=[name.strip() for name in remove.split(",") if name.strip()],
             tag=tag,
             extras=extras,
         )

@@ -149,7 +149,8 @@ def test_release_of_cfe_end_to_end(shared_data: Path, tmp_path: Path) -> None:
     questions = load_questions(tmp_path / "cfe", ["cfe_multimodal", "multimodal"], "cfe")
     assert sum(len(question.images) for question in questions) == 178
     front = yaml.safe_load((tmp_path / "cfe" / "README.md").read_text().split("---")[1])
-    assert front["license"] == "cc-by-nc-sa-4.0"
+    assert (front["license"], front["license_name"]) == ("other", "cc-by-nc-sa-4.0-and-not-stated")
+    assert any(note.startswith("221 of 449 questions state no licence: ") for note in report.notes)
     assert [c["config_name"] for c in front["configs"] if c.get("default")] == ["text"]
 
 

@@ -142,7 +142,7 @@ def test_json_is_read_in_pieces(
     (tmp_path / "r.json").write_text(json.dumps(value, ensure_ascii=False, indent=indent), encoding="utf-8-sig")
     found = list(read_rows(tmp_path, Log()))
     assert [row.data for row in found] == rows
-    assert [row.context for row in found] == [{"keywords": "k", "n": 12} if wrapped else {}] * 9
+    assert [row.context for row in found] == [{"keywords": "k", "info": {"a": [1]}, "n": 12} if wrapped else {}] * 9
 
 
 def test_json_holds_no_more_than_a_row(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from livek12.core.records import Question, Source
+from livek12.core.records import Question, Review, Source
 from livek12.dataset_builders import sample
 from livek12.dataset_builders.sources import names
 from livek12.dataset_builders.writing.card import describe_configs, render_card
@@ -94,7 +94,18 @@ def test_rows_cannot_write_the_card(name: str, tmp_path: Path) -> None:
     assert re.fullmatch(r"[a-z0-9.-]+", front["license_name"])
 
 
-def test_cfe_states_the_licence_of_its_release_only_where_its_rows_bear_it_out(tmp_path: Path) -> None:
+def test_a_card_says_what_a_publish_would_keep_back(tmp_path: Path) -> None:
+    first, second = some("cfe")[:2]
+    stated, silent = Source(licence="CC BY-NC-SA 4.0"), Source(licence="Not stated")
+    rows = [first.model_copy(update={"source": stated, "review": Review(state="upstream")})]
+    assert "withholds them" not in render("cfe", rows, tmp_path)
+    rows.append(second.model_copy(update={"source": silent, "review": Review()}))
+    card = render("cfe", rows, tmp_path)
+    assert "1 of 2 questions state no licence: `livek12 publish` withholds them unless a rights file names" in card
+    assert "1 of 2 questions are not reviewed: `livek12 publish` withholds them." in card
+
+
+def test_a_set_states_a_licence_only_where_all_its_rows_state_it(tmp_path: Path) -> None:
     def licence(*stated: str | None) -> str:
         rows = [
             question.model_copy(update={"source": Source(licence=licence)})
@@ -102,7 +113,8 @@ def test_cfe_states_the_licence_of_its_release_only_where_its_rows_bear_it_out(t
         ]
         return str(yaml.safe_load(render("cfe", rows, tmp_path).split("---\n")[1])["license"])
 
-    assert licence("CC BY-NC-SA 4.0", None) == "cc-by-nc-sa-4.0"
+    assert licence("CC BY-NC-SA 4.0", None) == "other"
+    assert licence("CC BY-NC-SA 4.0", "CC BY-NC-SA 4.0") == "cc-by-nc-sa-4.0"
     assert licence(None, None) == "other"
     assert licence("CC BY-NC-SA 4.0", "MIT") == "other"
     assert licence("MIT", "MIT") == "mit"

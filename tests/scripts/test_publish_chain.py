@@ -96,7 +96,7 @@ def test_over_three_releases_no_answer_is_lost_or_leaked(
         assert ("become public" in ended.out) == bool(before)
         public = head(hub, name, tmp_path / f"public-{release}")
         private = head(hub, keys, tmp_path / f"private-{release}")
-        assert private == answers(release)
+        assert private == answers(*before, release)
         assert public == answers(*before) | {id: ([], None) for id in answers(release)}
         assert ever_shown(hub, name) == set(answers(*before))
         assert logged_in.livek12("validate", tmp_path / f"public-{release}").code == 0
@@ -158,7 +158,12 @@ def test_what_is_dropped_on_purpose_is_said(
     refused = logged_in.livek12(*args)
     assert refused.code == 2
     assert "would drop 2 rows (b), the configs image_only, pages;" in refused.err
-    ended = logged_in.livek12(*args, "--drop")
+    assert "say with --drop --remove image_only,pages that it is meant" in refused.err
+    for less_said in (("--drop",), ("--remove", "image_only,pages"), ("--drop", "--remove", "pages")):
+        assert logged_in.livek12(*args, *less_said).code == 2
+    ended = logged_in.livek12(*args, "--remove", "default")
+    assert ended.code == 2 and "--remove default: the data set has it" in ended.err
+    ended = logged_in.livek12(*args, "--drop", "--remove", "image_only, pages")
     assert ended.code == 0, ended.err
     assert "dropped: 2 rows (b), the configs image_only, pages" in ended.out
 

@@ -34,7 +34,7 @@ from livek12.dataset_builders.reading.fields import (
 from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
-from livek12.dataset_builders.reading.options import options_of
+from livek12.dataset_builders.reading.options import options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import (
     count_blanks,
@@ -122,7 +122,7 @@ def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
     if name and name["modality"].lower() == "multi" and not images:
         log.note(row.where, id, "it stands among questions with images and has none")
     raw_type = _raw_type(data, name)
-    key = [restore(entry) for entry in texts_of(data, "answer")]
+    key = [restore(entry) for entry in texts_of(data, "answer")] or placed_key(data, options)
     letters = ["".join(re.findall(r"[A-Za-z]", plain_width(entry))).upper() for entry in key if _is_choice_key(entry)]
     kind = kind_of(raw_type) or (CHOICE if options and letters else None)
     if not options and kind in (CHOICE, *CHOICE_TYPES):
