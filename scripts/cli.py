@@ -33,6 +33,7 @@ GROUPS = {
         "score": "Compute the scores of a run folder.",
         "report": "Write and print the report of a run folder.",
         "compare": "Compare runs: a table, intervals and paired tests.",
+        "site": "Make a static site of run folders: leaderboard, heat-map, plots, questions, papers.",
     },
     "Judging": {
         "judge": "Mark the responses of a run folder.",
