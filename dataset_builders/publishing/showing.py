@@ -16,7 +16,7 @@ from livek12.dataset_builders.publishing.rights import Permission, covering
 NO_LICENCE = "no licence stated"
 FORBIDDEN = "its licence forbids it"
 _FORBIDS = re.compile(
-    r"all rights reserved|(?:not?|never)\b[^.;]{0,40}\b(?:redistribut|re-?publi|distribut|shar(?:e|ing)\b|copy)|"
+    r"all rights reserved|(?:not?|never)\b[^.;]{0,40}\b(?:redistribut|re-?publi|distribut|shar(?:ed?|ing)\b|copy)|"
     r"no redistribution|redistribution (?:is )?(?:not|prohibited|forbidden)|proprietary|confidential|internal use|"
     r"版权所有|保留所有权利|禁止(?:转载|传播|分发|复制)|不得(?:转载|传播|分发|复制)|내부용|무단\s*(?:전재|복제|배포)|대외비|재배포\s*금지",
     re.IGNORECASE,

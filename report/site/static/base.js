@@ -47,7 +47,7 @@ const livek12 = (() => {
       else if (name === "style") Object.assign(element.style, value);
       else element.setAttribute(name, value === true ? "" : value);
     }
-    element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+    element.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
     return element;
   };
   const SVG = new Set(["svg", "g", "line", "circle", "rect", "text", "polyline", "path", "use", "title", "desc"]);
@@ -107,11 +107,12 @@ const livek12 = (() => {
 
   const select = (label, value, options, then) => h("label", {}, `${label} `, h("select", { onchange: (event) => then(event.target.value) }, options.map(([name, text]) => h("option", { value: name, selected: name === value }, text))));
   const label = (run) => run.known.name || run.model;
-  // Runs of one model on one exam have names of their own.
+  // Runs of one model that share a task are told apart by the names of their folders.
   const labels = () => {
-    const times = new Map();
-    for (const run of runs().values()) times.set(label(run), (times.get(label(run)) || 0) + 1);
-    return new Map([...runs()].map(([slug, run]) => [slug, times.get(label(run)) > 1 && run.name !== label(run) ? `${label(run)} · ${run.name}` : label(run)]));
+    const asked = new Map();
+    for (const run of runs().values()) for (const task of Object.keys(run.tasks)) { const key = JSON.stringify([label(run), task]); asked.set(key, (asked.get(key) || 0) + 1); }
+    const clashes = (run) => Object.keys(run.tasks).some((task) => asked.get(JSON.stringify([label(run), task])) > 1);
+    return new Map([...runs()].map(([slug, run]) => [slug, clashes(run) && run.name !== label(run) ? `${label(run)} · ${run.name}` : label(run)]));
   };
   const best = (task, metric = "mark", profile = "article") => [...runs()].filter(([, run]) => run.tasks[task]).sort(([, a], [, b]) => middle(b.tasks[task].metrics[profile][metric]) - middle(a.tasks[task].metrics[profile][metric]));
 

@@ -98,13 +98,13 @@
       { name: "date", title: t("date"), order: (row) => Date.parse(of(row).date) || null },
     ];
     const list = sorted(rows, columns, said), plainOrder = !said.sort && said.way !== "up";
-    let groupEnd = null;
+    let groupEnd = null, groupStart = 1;
     const body = list.map((row, place) => {
       const one = found(row, task), range = ranked(row), run = of(row), cost = part(row).cost;
       const begins = plainOrder && range && (groupEnd === null || range[0] > groupEnd);
-      if (begins) groupEnd = range[1];
+      if (begins) [groupStart, groupEnd] = [place + 1, range[1]];
       return h("tr", { class: begins && place ? "group" : "" },
-        h("td", { class: "right nowrap" }, range ? [h("b", {}, range[0] === range[1] ? String(range[0]) : String(plainOrder ? place + 1 : range[0])), range[0] !== range[1] && h("span", { class: "ends" }, `${range[0]}–${range[1]}`)] : plainOrder ? String(place + 1) : "–"),
+        h("td", { class: "right nowrap" }, range ? [h("b", {}, String(plainOrder ? groupStart : range[0])), range[0] !== range[1] && h("span", { class: "ends" }, `${range[0]}–${range[1]}`)] : plainOrder ? String(place + 1) : "–"),
         h("th", { scope: "row" }, h("a", { href: link("model", { run: row.of.get(task) }) }, row.name)),
         h("td", { class: "right red nowrap" }, written(one, metric)), h("td", { class: "right soft nowrap" }, ends(one, metric)), h("td", { class: "bar-cell" }, bar(one, metric)),
         h("td", { class: "right nowrap" }, `${number(100 * part(row).undecided)} %`),

@@ -72,7 +72,9 @@
         grid(exam, record.cells[task], anchors, (anchor) => link("graded", { run: said.run, task, q: anchor })),
         Object.keys(subjects).length > 1 && livek12.dots(t("subject_plot"), Object.entries(subjects).map(([name, marks]) => ({ name: name.replace(/_/g, " "), mark: marks.mark, n: marks.n })).filter((row) => row.mark))];
     }));
-    return [h("p", { class: "kicker" }, t("model")), h("h1", {}, livek12.labels().get(said.run)), h("dl", { class: "about" }, about.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))), parts];
+    const others = [...livek12.runs()].filter(([slug, other]) => slug !== said.run && other.model === run.model);
+    return [h("p", { class: "kicker" }, t("model")), h("h1", {}, livek12.labels().get(said.run)),
+      others.length > 0 && h("p", { class: "small" }, `${t("others")}: `, others.map(([slug, other], n) => [n ? ", " : "", h("a", { href: link("model", { run: slug }) }, other.name)])), h("dl", { class: "about" }, about.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))), parts];
   };
 
   const papersOf = (exam) => {

@@ -38,14 +38,14 @@
   const table = (heads, rows) => h("details", { class: "fold" }, h("summary", {}, t("numbers")), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("numbers") }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, n) => n ? h("td", { class: "right nowrap" }, cell) : h("th", { scope: "row" }, cell))))))));
   const whisker = (px, py, x, found) => [found[2] !== null && h("line", { class: "whisker", x1: px(x), x2: px(x), y1: py(found[2]), y2: py(found[3]) }), found[0] !== found[1] && h("line", { class: "spread", x1: px(x), x2: px(x), y1: py(found[0]), y2: py(found[1]) })];
   const named = (points, px, py) => {
-    // A name stands right of its point, or left of it near the edge, and gives way where another one stands.
-    const taken = [];
+    // A name stands right of its point, or left of it near the edge, and moves up or down where another one stands.
+    const taken = points.map((point) => ({ x: px(point.x) - 5, y: py(point.y), wide: 10 }));
     return [...points].sort((a, b) => b.y - a.y).map((point) => {
-      const x = px(point.x), left = x > W - 170, y = py(point.y), wide = point.name.length * 7;
-      const box = { x: left ? x - wide - 8 : x + 8, y: y - 6, wide };
-      while (taken.some((other) => Math.abs(other.y - box.y) < 13 && box.x < other.x + other.wide && other.x < box.x + box.wide)) box.y += 13;
-      taken.push(box);
-      return h("text", { class: left ? "name end" : "name", x: left ? x - 8 : x + 8, y: box.y + 10 }, point.name);
+      const x = px(point.x), wide = point.name.length * 7, left = x + wide > W - RIGHT, from = left ? x - wide - 8 : x + 8;
+      const free = (y) => !taken.some((other) => Math.abs(other.y - y) < 12 && from < other.x + other.wide && other.x < from + wide);
+      const y = [0, -13, 13, -26, 26, -39, 39, -52, 52, 65, 78, 91].map((by) => py(point.y) + by).find(free) ?? py(point.y);
+      taken.push({ x: from, y, wide });
+      return [Math.abs(y - py(point.y)) > 1 && h("line", { class: "lead", x1: x, y1: py(point.y), x2: left ? x - 7 : x + 7, y2: y }), h("text", { class: left ? "name end" : "name", x: left ? x - 9 : x + 9, y: y + 4 }, point.name)];
     });
   };
 
@@ -114,7 +114,7 @@
   const dots = (title, rows) => {
     if (!rows.length) return null;
     const px = along({ low: 0, high: 100 }, 230, W - RIGHT - 10), high = 40 + rows.length * 20 + 24;
-    return [h("h2", {}, `${title} `, h("span", { class: "soft small" }, `${Math.max(...rows.map((row) => row.n || 0))} ${t("questions")}`)), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, h("svg", { class: "plot", viewBox: `0 0 ${W} ${high}`, role: "img", "aria-label": title },
+    return [h("h2", {}, `${title} `, h("span", { class: "soft small" }, `n = ${Math.max(...rows.map((row) => row.n || 0))}`)), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, h("svg", { class: "plot", viewBox: `0 0 ${W} ${high}`, role: "img", "aria-label": title },
       [0, 25, 50, 75, 100].map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: 8, y2: high - 28 }), h("text", { class: "tick", x: px(value), y: high - 10 }, String(value))]),
       rows.map((row, n) => { const y = 22 + n * 20, [low, most, start, end] = row.mark; return [h("text", { class: "name end", x: 220, y: y + 4 }, row.name.length > 30 ? `${row.name.slice(0, 29)}…` : row.name), start !== null && h("line", { class: "whisker", x1: px(start), x2: px(end), y1: y, y2: y }), low !== most && h("line", { class: "spread", x1: px(low), x2: px(most), y1: y, y2: y }), h("circle", { class: "dot", cx: px((low + most) / 2), cy: y, r: 4.5 }, h("title", {}, `${row.name}: ${livek12.written(row.mark, "mark")} (${livek12.ends(row.mark, "mark")})`))]; }))),
     table([t("model"), t("mark"), t("interval"), t("questions")], rows.map((row) => [row.name, livek12.written(row.mark, "mark"), livek12.ends(row.mark, "mark"), String(row.n ?? "")]))];

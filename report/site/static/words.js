@@ -105,6 +105,7 @@ const WORDS = {
   pages: ["pages", "页面", "페이지"],
   filters: ["filters", "筛选", "필터"],
   none_said: ["nothing", "无", "없음"],
+  others: ["other runs of this model", "该模型的其他运行", "이 모델의 다른 실행"],
   repeats: ["repeats", "次重复", "반복"],
 };
 const LANGUAGES = { en: "English", zh: "中文", ko: "한국어" };
