@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.progress import watched
-from livek12.core.records import UNMARKED
+from livek12.core.records import UNMARKED, Question
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
@@ -23,6 +23,7 @@ from livek12.evaluation.variants import alike, beside, tasks_of
 if TYPE_CHECKING:
     from livek12.core.scoring import Limit
     from livek12.evaluation.outlook import Outlook
+    from livek12.report.paper import Pages
 
 ASKING = frozenset({"vllm", "transformers", "openai"})
 """Engines whose answers were drawn with the budget of the run, as recorded ones may not have been."""
@@ -80,7 +81,17 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
 
     shown = Shown(folder.each_question(), folder.spec().trials)
     scores = score(folder, profile, shown.passing(illustrated(read_rows(folder), exam)))
-    return Scored(folder, scores, lambda page: write_html(page, scores, shown, scores["run"], exam.pages))
+    pages = with_placed_pages(exam, [row.question for row in shown.rows])
+    return Scored(folder, scores, lambda page: write_html(page, scores, shown, scores["run"], pages))
+
+
+def with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
+    """The page images of an exam, with those of questions that say where on them they stand."""
+    from livek12.core.questions import load_pages
+    from livek12.report.scan import page_keys
+
+    keys = page_keys(questions) - exam.pages.keys()
+    return {**load_pages(exam.data, keys), **exam.pages} if keys and exam.questions else exam.pages
 
 
 def score(run: RunFolder, profile: Profile = "article", rows: Iterable[Row] | None = None) -> dict[str, Any]:
