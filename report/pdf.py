@@ -62,7 +62,9 @@ def write_pdf(page: Path, pdf: Path) -> None:
             shutil.copyfile(made, temporary)
             temporary.replace(pdf)
         except OSError as error:
-            raise UserError(f"{pdf}: cannot be written ({error.strerror}); make room or choose another folder") from None
+            raise UserError(
+                f"{pdf}: cannot be written ({error.strerror}); make room or choose another folder"
+            ) from None
         finally:
             with suppress(OSError):
                 temporary.unlink()
@@ -72,7 +74,11 @@ def _run(command: list[str]) -> str:
     """Runs the browser to its end or ours; why it failed, in words."""
     try:
         with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         ) as process:
             try:
                 code = process.wait(MOST_SECONDS)

@@ -96,9 +96,7 @@ def sum_of(entries: Iterable[PaperEntry]) -> str:
     return f"{points(low) if points(low) == points(high) else span(low, high, 2)} / {points(of)}"
 
 
-def _sheet(
-    task: str, paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, total: str
-) -> Sheet | None:
+def _sheet(task: str, paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, total: str) -> Sheet | None:
     picture = encode(pages[paper, number].bytes or b"", PAGE_WIDTH)
     if isinstance(picture, str):
         return None

@@ -79,7 +79,7 @@ def items(
         for task, questions in exams.items()
         for anchor, question in questions.items()
     }
-    by_anchor = {anchor: item for anchor, item in found.values()}
+    by_anchor = dict(found.values())
     for slug, record in records.items():
         for cells in record["cells"].values():
             for anchor, (_, *trials) in cells.items():

@@ -22,7 +22,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.evaluation.site.across import items, ranks
 from livek12.evaluation.site.exams import Exams, stem_of
 from livek12.evaluation.site.hidden import Hidden, Refuses, held_back_in
-from livek12.evaluation.site.models import KnownModel, facts_of, hub_record, of_run
+from livek12.evaluation.site.models import KnownModel, hub_record, of_run
 from livek12.evaluation.site.reading import AXES, fingerprint, read_run
 from livek12.evaluation.site.tables import front_of, write_tables
 from livek12.evaluation.studies.suspects import same_by_rules

@@ -41,7 +41,7 @@ END = 400
 """Characters at the end of a response in which a key that nobody took from it is looked for."""
 LEAST_SOUGHT = 2
 Cell = list[Any]
-"""[low, high] share of the points, [low, high] fully right, state (place in `STATES`), warnings, tokens, what it said."""
+"""Bounds of the share of the points and of being fully right, place in `STATES`, warnings, tokens, what it said."""
 
 
 def fingerprint(path: Path) -> list[Any]:

@@ -1,7 +1,7 @@
 """Sends a site to a static Space of the Hub.
 
-Contract: a Space is one commit of the whole folder, with a card that says `sdk: static`; what an earlier site left there
-in our folders goes with it. Nothing is sent to a repository that is there as something else.
+Contract: a Space is one commit of the whole folder, with a card that says `sdk: static`; what an
+earlier site left there in our folders goes with it. Nothing is sent to a repository that is there as something else.
 """
 
 from __future__ import annotations

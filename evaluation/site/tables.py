@@ -96,9 +96,7 @@ def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, told: Mapping[st
                 row |= {"question_id": question.id, "paper": question.paper_id, "number": question.number}
                 row |= {"question": question.question, "key": "; ".join(question.answer)}
                 row |= {"agreed": suspect.get("agreed"), "chance_key_is_wrong": suspect.get("chance")}
-            rows.append(
-                {name: visible(value) if isinstance(value, str) else value for name, value in row.items()}
-            )
+            rows.append({name: visible(value) if isinstance(value, str) else value for name, value in row.items()})
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(fields)), buffer)
     return buffer.getvalue()

@@ -37,8 +37,11 @@ def write_front(
         .get_template("site.html.j2")
         .render(
             title=title,
-            scripts=[*(f"assets/{name}" for name in SCRIPTS[:-1]), "data/site.js", *(f"data/{n}.js" for n in names)]
-            + ["assets/start.js"],
+            scripts=[
+                *(f"assets/{name}" for name in SCRIPTS[:-1]),
+                *(f"data/{name}.js" for name in ("site", *names)),
+                f"assets/{SCRIPTS[-1]}",
+            ],
             tasks=list(tasks)[:8],
             rows=_rows(runs, list(tasks)[:8])[:MOST_AT_ONCE],
             runs=len(runs),

@@ -1,7 +1,7 @@
 """The files of a site: data as scripts, pictures by their hash, written only where they change.
 
-Contract: a data file is `livek12.data("NAME", JSON)`; `read` gives the JSON back, so that what is published is also what
-the next build goes on from. No data file is larger than `LARGEST`; names are ours, never taken from a record. What a
+Contract: a data file is `livek12.data("NAME", JSON)`; `read` gives the JSON back: what is published is also
+what the next build goes on from. No data file is larger than `LARGEST`; names are ours, never taken from a record. What a
 build neither wrote nor kept is removed at its end.
 """
 
@@ -64,7 +64,7 @@ class SiteStore:
 
     def pieces(self, name: str, items: Iterable[tuple[str, Any]]) -> list[str]:
         """Writes items under as many names as their size takes: NAME-0, NAME-1, …; the names."""
-        names, part, size = [], dict[str, Any](), 0
+        names, part, size = list[str](), dict[str, Any](), 0
         for key, value in items:
             length = len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
             if part and size + length > LARGEST - 1000:

@@ -15,6 +15,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from livek12.core.records import Question
+    from livek12.core.run_folder import RunFolder
 
 TASK = "livek12_text_only"
 SUBJECTS = ("math", "physics", "chemistry", "biology")
@@ -38,49 +43,55 @@ def make_runs(folder: Path, runs: int, questions: int) -> list[Path]:
         if (path / "done").exists():
             continue
         shutil.rmtree(path, ignore_errors=True)
-        run = RunFolder.create_or_resume(path, RunSpec(model=f"model-{number}", engine="openai", tasks=[task]), {TASK: exam})
+        run = RunFolder.create_or_resume(
+            path, RunSpec(model=f"model-{number}", engine="openai", tasks=[task]), {TASK: exam}
+        )
         _answer(run, number, exam)
         run.leave()
         (path / "done").touch()
     return found
 
 
-def _question(number: int):  # type: ignore[no-untyped-def]
+def _question(number: int) -> Question:
     from livek12.core.records import Question, Source
 
+    x = number % 7
     return Question(
-        id=f"q{number:05}", benchmark="livek12", release=str(2601 + number % 4), language="zh", number=str(number % 20 + 1),
-        subject=SUBJECTS[number // 20 % 4], question_type="fill_in_blank", points=5.0, paper_id=f"paper-{number // 20:03}",
-        question=f"已知函数 $f(x)=x^2+{number}x$，求 $f({number % 7})$ 的值。", answer=[str((number % 7) ** 2 + number * (number % 7))],
-        solution=rf"代入 $x={number % 7}$ 得 $\frac{{2f}}{{2}}$。", source=Source(licence="CC BY 4.0"),
-    )  # fmt: skip
+        id=f"q{number:05}",
+        benchmark="livek12",
+        release=str(2601 + number % 4),
+        language="zh",
+        number=str(number % 20 + 1),
+        subject=SUBJECTS[number // 20 % 4],
+        question_type="fill_in_blank",
+        points=5.0,
+        paper_id=f"paper-{number // 20:03}",
+        question=f"已知函数 $f(x)=x^2+{number}x$，求 $f({x})$ 的值。",
+        answer=[str(x**2 + number * x)],
+        solution=rf"代入 $x={x}$ 得 $\frac{{2f}}{{2}}$。",
+        source=Source(licence="CC BY 4.0"),
+    )
 
 
-def _answer(run, number: int, exam) -> None:  # type: ignore[no-untyped-def]
+def _answer(run: RunFolder, number: int, exam: list[Question]) -> None:
     from livek12.core.records import Key, PartVerdict, Response, Verdict
 
-    draw = random.Random(number)
+    draw, model = random.Random(number), f"model-{number}"
     ability = draw.uniform(0.2, 0.95)
     with run.writer("responses") as responses, run.writer("verdicts") as verdicts:
         for question in exam:
-            key, right = Key(task=TASK, question_id=question.id), draw.random() < ability
-            said = question.answer[0] if right else str(draw.randint(0, 5) + int(question.answer[0]))
-            response = Response(
-                key=key, finish_reason="stop" if draw.random() < 0.95 else "length", engine="openai", model=f"model-{number}",
-                text=f"我们把数代入函数。\n\n因为 $f(x)$ 是二次函数，所以\n\n$$f={said}.$$\n\n答案是 **{said}**。",
-                prompt_tokens=90, completion_tokens=draw.randint(50, 900),
-            )  # fmt: skip
-            part = PartVerdict(
-                answer=said, gold=question.answer[0], decision="accept" if right else "reject", score=float(right),
-                decided_by="number",
-            )  # fmt: skip
+            key, right, gold = Key(task=TASK, question_id=question.id), draw.random() < ability, question.answer[0]
+            said, points = gold if right else str(draw.randint(1, 6) + int(gold)), 5.0 * right
+            text = f"我们把数代入函数。\n\n因为 $f(x)$ 是二次函数，所以\n\n$$f={said}.$$\n\n答案是 **{said}**。"
+            ended, tokens = "stop" if draw.random() < 0.95 else "length", draw.randint(50, 900)
+            facts = {"finish_reason": ended, "prompt_tokens": 90, "completion_tokens": tokens}
+            response = Response(key=key, text=text, engine="openai", model=model, **facts)
+            decision = "accept" if right else "reject"
+            part = PartVerdict(answer=said, gold=gold, decision=decision, score=float(right), decided_by="number")
+            mark = {"points": points, "low": points, "high": points, "max_points": 5.0, "correct": right}
+            state = {"state": "graded", "response_sha256": response.sha256, "judge": "rules-1+x"}
             responses.append(response)
-            verdicts.append(
-                Verdict(
-                    key=key, response_sha256=response.sha256, state="graded", parts=[part], points=5.0 * right,
-                    low=5.0 * right, high=5.0 * right, max_points=5.0, correct=right, judge="rules-1+x",
-                )  # fmt: skip
-            )
+            verdicts.append(Verdict(key=key, parts=[part], **mark, **state))
 
 
 def build(runs: list[Path], out: Path) -> str:

@@ -61,7 +61,9 @@ def drawn(*entries: PaperEntry, numbers: tuple[int, ...] = (1, 2)) -> list[Sheet
 
 
 def test_each_mark_stands_within_the_height_of_its_question() -> None:
-    entries = [entry(n, [box(1 + n // 5, 0.05 + 0.18 * (n % 5), 0.2 + 0.18 * (n % 5))], 4.0 * (n % 2)) for n in range(1, 10)]
+    entries = [
+        entry(n, [box(1 + n // 5, 0.05 + 0.18 * (n % 5), 0.2 + 0.18 * (n % 5))], 4.0 * (n % 2)) for n in range(1, 10)
+    ]
     found = drawn(*entries)
     assert [[pen.anchor for pen in sheet.pens] for sheet in found] == [
         [anchor_of(TASK, f"q{n}") for n in numbers] for numbers in ((1, 2, 3, 4), (5, 6, 7, 8, 9))
@@ -77,7 +79,9 @@ def test_each_mark_stands_within_the_height_of_its_question() -> None:
 
 
 def test_the_sum_stands_on_the_first_page_and_a_subtotal_on_each() -> None:
-    found = drawn(entry(1, [box(1, 0.1, 0.3)], 4.0), entry(2, [box(1, 0.4, 0.6)], 1.5), entry(3, [box(2, 0.1, 0.3)], None))
+    found = drawn(
+        entry(1, [box(1, 0.1, 0.3)], 4.0), entry(2, [box(1, 0.4, 0.6)], 1.5), entry(3, [box(2, 0.1, 0.3)], None)
+    )
     assert [sheet.sum for sheet in found] == ["5.5–9.5 / 12", ""]
     assert [sheet.subtotal for sheet in found] == ["5.5 / 8", "0–4 / 4"]
     assert [pen.kind for sheet in found for pen in sheet.pens] == ["full", "part", "open"]
@@ -181,6 +185,6 @@ def test_a_browser_that_prints_nothing_is_said(tmp_path: Path, monkeypatch: pyte
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UserError, match="did not print .*ended with 3"):
+    with pytest.raises(UserError, match=r"did not print .*ended with 3"):
         pdf.write_pdf(tmp_path / "report.html", tmp_path / "report.pdf")
     assert [file.name for file in tmp_path.iterdir()] == ["chromium"]
