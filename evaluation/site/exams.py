@@ -41,8 +41,8 @@ class Exams:
         """Takes in what a run asked."""
         run = RunFolder(path, warn)
         spec = run.spec()
-        for task in spec.tasks:
-            self.image_only.setdefault(task.name, task.modality == "image_only")
+        for one in spec.tasks:
+            self.image_only.setdefault(one.name, one.modality == "image_only")
         elsewhere = keys_from_elsewhere(spec)
         same = f"{spec.questions_sha256 or path}, {elsewhere}"
         if same in self._read:  # runs of one exam have one list of questions

@@ -71,8 +71,10 @@ def read_models(file: Path) -> dict[str, KnownModel]:
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
+    if found is None:
+        raise UserError(f"{file}: states no model; see docs/site.md")
     try:
-        models = TypeAdapter(dict[str, KnownModel]).validate_python(found or {})
+        models = TypeAdapter(dict[str, KnownModel]).validate_python(found)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ": ".join(str(part) for part in first["loc"] if part != "[key]")

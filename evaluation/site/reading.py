@@ -62,8 +62,9 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
     slim, outcomes, pieces = Slim(), list[Outcome](), _Pieces(store, slug)
     cells: dict[str, dict[str, list[Any]]] = {}
     judged, spent = Counter[str](), Counter[str]()
-    for (task, _), found in groupby(read_rows(folder), key=lambda row: (row.task, row.question.id)):
-        rows = list(found)
+    for _, trials in groupby(read_rows(folder), key=_asked):
+        rows = list(trials)
+        task = rows[0].task
         outcomes += map(slim, rows)
         anchor, is_hidden = anchor_of(task, rows[0].question.id), bool(hidden.why(rows[0].question))
         piece = -1 if is_hidden else pieces.add(anchor, answer_fragment(rows))
@@ -92,6 +93,10 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
         "budgets": _budgets(scores["article"]["budgets"]),
         "cells": cells,
     }
+
+
+def _asked(row: Row) -> tuple[str, str]:
+    return row.task, row.question.id
 
 
 class _Pieces:

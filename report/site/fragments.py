@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from livek12.core.records import Image, PageBox, Question
 from livek12.core.scoring import Row
@@ -17,9 +17,6 @@ from livek12.report.html import environment
 from livek12.report.paper import PaperEntry, answer_views, question_view
 from livek12.report.pictures import PAGE_WIDTH
 from livek12.report.site.store import SitePictures
-
-if TYPE_CHECKING:
-    from jinja2.environment import TemplateModule
 
 MOST = 1_500_000
 Pages = Mapping[tuple[str, int], Image]
@@ -82,5 +79,5 @@ def _bounded(piece: str) -> str:
 
 
 @cache
-def _parts() -> TemplateModule:
+def _parts() -> Any:
     return environment().get_template("parts.html.j2").module

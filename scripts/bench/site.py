@@ -74,7 +74,7 @@ def _question(number: int) -> Question:
 
 
 def _answer(run: RunFolder, number: int, exam: list[Question]) -> None:
-    from livek12.core.records import Key, PartVerdict, Response, Verdict
+    from livek12.core.records import Key, Response, Verdict
 
     draw, model = random.Random(number), f"model-{number}"
     ability = draw.uniform(0.2, 0.95)
@@ -84,14 +84,13 @@ def _answer(run: RunFolder, number: int, exam: list[Question]) -> None:
             said, points = gold if right else str(draw.randint(1, 6) + int(gold)), 5.0 * right
             text = f"我们把数代入函数。\n\n因为 $f(x)$ 是二次函数，所以\n\n$$f={said}.$$\n\n答案是 **{said}**。"
             ended, tokens = "stop" if draw.random() < 0.95 else "length", draw.randint(50, 900)
-            facts = {"finish_reason": ended, "prompt_tokens": 90, "completion_tokens": tokens}
-            response = Response(key=key, text=text, engine="openai", model=model, **facts)
-            decision = "accept" if right else "reject"
-            part = PartVerdict(answer=said, gold=gold, decision=decision, score=float(right), decided_by="number")
+            asked = {"key": key, "text": text, "engine": "openai", "model": model, "finish_reason": ended}
+            response = Response.model_validate({**asked, "prompt_tokens": 90, "completion_tokens": tokens})
+            part = {"answer": said, "gold": gold, "decision": "accept" if right else "reject", "score": float(right)}
             mark = {"points": points, "low": points, "high": points, "max_points": 5.0, "correct": right}
-            state = {"state": "graded", "response_sha256": response.sha256, "judge": "rules-1+x"}
+            made = {"key": key, "state": "graded", "parts": [{**part, "decided_by": "number"}], "judge": "rules-1+x"}
             responses.append(response)
-            verdicts.append(Verdict(key=key, parts=[part], **mark, **state))
+            verdicts.append(Verdict.model_validate({**made, **mark, "response_sha256": response.sha256}))
 
 
 def build(runs: list[Path], out: Path) -> str:

@@ -4,7 +4,7 @@
 (() => {
   const { h, t, number, many, middle, change, select } = livek12;
   const W = 760, H = 380, LEFT = 56, BOTTOM = 52, TOP = 14, RIGHT = 20;
-  const INKS = 8;
+  const INKS = 8, MOST_NAMES = 16;
 
   const ticks = (low, high, log) => {
     if (log) {
@@ -43,7 +43,8 @@
     return [...points].sort((a, b) => b.y - a.y).map((point) => {
       const x = px(point.x), wide = point.name.length * 7, left = x + wide > W - RIGHT, from = left ? x - wide - 8 : x + 8;
       const free = (y) => !taken.some((other) => Math.abs(other.y - y) < 12 && from < other.x + other.wide && other.x < from + wide);
-      const y = [0, -13, 13, -26, 26, -39, 39, -52, 52, 65, 78, 91].map((by) => py(point.y) + by).find(free) ?? py(point.y);
+      const y = [0, -13, 13, -26, 26, -39, 39, -52, 52, 65, 78, 91].map((by) => py(point.y) + by).find((place) => free(place) && place > TOP && place < H - BOTTOM);
+      if (y === undefined) return null;
       taken.push({ x: from, y, wide });
       return [Math.abs(y - py(point.y)) > 1 && h("line", { class: "lead", x1: x, y1: py(point.y), x2: left ? x - 7 : x + 7, y2: y }), h("text", { class: left ? "name end" : "name", x: left ? x - 9 : x + 9, y: y + 4 }, point.name)];
     });
@@ -51,12 +52,13 @@
 
   const scatter = (title, xName, points, lineWord) => {
     const y = axis(points.flatMap((one) => [one.mark[2] ?? one.mark[0], one.mark[3] ?? one.mark[1]])), positive = points.every((one) => one.x > 0);
-    const x = axis(points.map((one) => one.x), positive && Math.max(...points.map((one) => one.x)) / Math.min(...points.map((one) => one.x)) > 8, true);
+    const [least, most] = [Math.min(...points.map((one) => one.x)), Math.max(...points.map((one) => one.x))];
+    const x = axis(points.map((one) => one.x), positive && most / least > 8, least < 0.5 * most);
     const front = [];
     for (const point of [...points].sort((a, b) => a.x - b.x || b.y - a.y)) if (!front.length || point.y > front[front.length - 1].y) front.push(point);
     return [frame(title, x, y, xName, t("mark"), (px, py) => [
       h("polyline", { class: "pareto", points: front.map((one) => `${px(one.x)},${py(one.y)}`).join(" ") }),
-      points.map((one) => [whisker(px, py, one.x, one.mark), h("circle", { class: "dot", cx: px(one.x), cy: py(one.y), r: 4.5 }, h("title", {}, `${one.name}: ${one.text}`))]), named(points, px, py)]),
+      points.map((one) => [whisker(px, py, one.x, one.mark), h("circle", { class: "dot", cx: px(one.x), cy: py(one.y), r: 4.5 }, h("title", {}, `${one.name}: ${one.text}`))]), named([...new Set([...front, ...points])].slice(0, MOST_NAMES), px, py)]),
     h("p", { class: "soft small" }, lineWord), table([t("model"), xName, t("mark"), t("interval")], points.map((one) => [one.name, many(one.x) === "0" ? number(one.x, 4) : many(one.x), livek12.written(one.mark, "mark"), livek12.ends(one.mark, "mark")]))];
   };
 
@@ -104,7 +106,7 @@
       const high = 34 + found.length * 22 + BOTTOM, most = Math.max(...found.map((one) => one.range[1]));
       const px = along({ low: 0.5, high: most + 0.5 }, 230, W - RIGHT);
       return [h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("rank_plot") }, h("svg", { class: "plot", viewBox: `0 0 ${W} ${high}`, role: "img", "aria-label": t("rank_plot") },
-        ticks(1, most, false).filter(Number.isInteger).map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: TOP, y2: high - BOTTOM }), h("text", { class: "tick", x: px(value), y: high - BOTTOM + 18 }, String(value))]),
+        [1, ...ticks(1, most, false)].filter((value, n, all) => Number.isInteger(value) && all.indexOf(value) === n).map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: TOP, y2: high - BOTTOM }), h("text", { class: "tick", x: px(value), y: high - BOTTOM + 18 }, String(value))]),
         found.map((one, n) => { const y = 30 + n * 22; return [h("text", { class: "name end", x: 220, y: y + 4 }, one.name.length > 30 ? `${one.name.slice(0, 29)}…` : one.name), h("line", { class: "range-line", x1: px(one.range[0] - 0.3), x2: px(one.range[1] + 0.3), y1: y, y2: y })]; }),
         h("text", { class: "tick", x: (230 + W) / 2, y: high - 12 }, t("rank")))), h("p", { class: "soft small" }, t("tied")), table([t("model"), t("rank")], found.map((one) => [one.name, one.range[0] === one.range[1] ? String(one.range[0]) : one.range.join("–")]))];
     },
