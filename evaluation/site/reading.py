@@ -34,7 +34,7 @@ PROFILES: tuple[Profile, ...] = ("article", "release")
 METRICS = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy", "pass@1")
 AXES = ("subject", "question_type", "modality", "subset", "difficulty", "year", "release", "language", "macro_subject")
 """What marks are shown by; none of them names a question or a paper."""
-CUT_OFF, NOT_EXTRACTED, DISAGREE, UNDECIDED, BY_PERSON = 1, 2, 4, 8, 16
+CUT_OFF, NOT_EXTRACTED, DISAGREE, UNDECIDED = 1, 2, 4, 8
 """Warnings of a cell, added up."""
 LONGEST_SAID = 160
 END = 400

@@ -40,10 +40,8 @@ def front_of(
         }
     facts = {name: value for name, value in record["facts"].items() if name != "limits"}
     about = {**facts_of(known), "currency": known.currency if known and known.prices else None}
-    changed = record.get("changed", 0)
-    return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, "changed": changed} | (
-        {"budgets": record["budgets"]} if record["budgets"] else {}
-    )
+    budgets = {"budgets": record["budgets"]} if record["budgets"] else {}
+    return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets}
 
 
 def write_tables(

@@ -29,41 +29,43 @@ CARRIERS = (
     "<style>@import 'http://elsewhere.test/{0}';</style>", "<link rel=stylesheet href=http://elsewhere.test/{0}>",
     "\");{0};//", "'+{0}+'", "\u2028{0}//", "</script><script>{0}</script>", "<base href=http://elsewhere.test/>{0}",
     "<form action=http://elsewhere.test/><input autofocus onfocus='{0}'></form>",
-    "<object data='data:text/html,<script>{0}</script>'></object>", "<body onload='{0}'>", "<details open ontoggle='{0}'>",
+    "<object data='data:text/html,<script>{0}</script>'></object>", "<body onload='{0}'>",
+    "<details open ontoggle='{0}'>",
     "<video><source onerror='{0}'></video>", "<meta http-equiv=refresh content='0;url=http://elsewhere.test/{0}'>",
 )  # fmt: skip
 PUT = ("{0}", "```\n{0}\n```", "| a |\n| - |\n| {0} |", "**{0}**")
 HOSTILE = [put.format(carrier.format("window.pwned=1")) for carrier, put in itertools.product(CARRIERS, PUT)]
 assert len(HOSTILE) == 100
 VIEWS = (
-    "board",
-    "board?task={t}&axis=subject",
-    "heat",
-    "heat?by=subject&order=right",
-    "plots?kind=tokens",
-    "plots?kind=cost",
-)
-VIEWS += (
-    "plots?kind=budgets",
-    "plots?kind=dates",
-    "plots?kind=subjects",
-    "plots?kind=ranks",
-    "papers",
-    "paper?task={t}&paper={p}",
-)
-VIEWS += ("question?task={t}&q={q}", "graded?run=one&task={t}&q={q}", "model?run=one", "nonsense?x=1")
+    "board", "board?task={t}&axis=subject", "heat", "heat?by=subject&order=right", "papers", "paper?task={t}&paper={p}",
+    *(f"plots?kind={kind}" for kind in ("tokens", "cost", "budgets", "dates", "subjects", "ranks")),
+    "question?task={t}&q={q}", "graded?run=one&task={t}&q={q}", "model?run=one", "nonsense?x=1",
+)  # fmt: skip
 CONTRAST = """() => {
   const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const light = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
-  const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > .99) return c; } return [255, 255, 255]; };
+  const linear = (v) => (v / 255 <= .03928 ? v / 255 / 12.92 : ((v / 255 + .055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => .2126 * linear(r) + .7152 * linear(g) + .0722 * linear(b);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] > .99) return c;
+    }
+    return [255, 255, 255];
+  };
   const bad = [];
   for (const e of document.querySelectorAll("body *")) {
-    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length || e.closest("svg, [hidden]")) continue;
-    const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x), ratio = (a + .05) / (b + .05);
-    if (ratio < 4.5) bad.push([e.tagName, e.className, e.textContent.slice(0, 40), ratio]);
+    const says = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!says || !e.getClientRects().length || e.closest("svg, [hidden]")) continue;
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
+    if ((a + .05) / (b + .05) < 4.5) bad.push([e.tagName, e.className, e.textContent.slice(0, 40)]);
   }
   return bad;
 }"""
+FOCUSED = """(() => {
+  const e = document.activeElement, s = getComputedStyle(e);
+  return {tag: e.tagName, seen: s.outlineStyle !== "none" || e.className === "skip"};
+})()"""
+RUNS = "main script, main iframe, main [onerror], main [href^=java]"
 
 
 class Tab:
@@ -97,11 +99,11 @@ class Tab:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three runs of a hundred questions: whatever can hold a text holds one that wants to run."""
     folder = tmp_path_factory.mktemp("site")
-    questions = [
-        asked(n, question=text, subject=text[:60], exam=text, solution=text, answer=[text], paper_id=f"p{n // 50} {HOSTILE[n // 50]}",
-              options=[Option(label="A", text=text)], difficulty=text[:40], subsets=[text[:40]])
-        for n, text in enumerate(HOSTILE, 1)
-    ]  # fmt: skip
+    questions = []
+    for n, text in enumerate(HOSTILE, 1):
+        names = {"subject": text[:60], "exam": text, "difficulty": text[:40], "subsets": [text[:40]]}
+        texts = {"question": text, "solution": text, "answer": [text], "options": [Option(label="A", text=text)]}
+        questions.append(asked(n, paper_id=f"p{n // 50} {HOSTILE[n // 50]}", **names, **texts))
     runs = []
     for name, shift in (("one", 0), ("two", 7), ("three", 31)):
         texts = HOSTILE[shift:] + HOSTILE[:shift]
@@ -145,12 +147,7 @@ def test_none_of_a_hundred_hostile_answers_runs(browser: Browser, site: Path) ->
         tab.open("question?task={t}&q={q}".format(**addresses(site, number)))
         assert tab.page.locator(".beside .marking").count() == 3
         tab.assert_quiet()
-    assert (
-        tab.page.evaluate(
-            "document.querySelectorAll('main script, main iframe, main [onerror], main [href^=java]').length"
-        )
-        == 0
-    )
+    assert tab.page.locator(RUNS).count() == 0
 
 
 def test_the_keyboard_goes_through_the_heat_map_to_an_answer(tab: Tab, site: Path) -> None:
@@ -169,9 +166,7 @@ def test_the_keyboard_reaches_all_controls_and_shows_where_it_is(tab: Tab) -> No
     reached: set[str] = set()
     for _ in range(60):
         tab.page.keyboard.press("Tab")
-        found: dict[str, Any] = tab.page.evaluate(
-            "(() => { const e = document.activeElement, s = getComputedStyle(e); return {tag: e.tagName, seen: s.outlineStyle !== 'none' || e.className === 'skip'}; })()"
-        )
+        found: dict[str, Any] = tab.page.evaluate(FOCUSED)
         if found["tag"] == "BODY":
             break
         assert found["seen"], found

@@ -83,12 +83,12 @@ const livek12 = (() => {
   const metricName = (metric) => ({ mark: t("mark"), accuracy: t("accuracy") })[metric] || metric.replace(/_/g, " ");
 
   // ---- what a cell says: [low, high, least, most, state, warnings, tokens, said]
-  const CUT = 1, NOT_EXTRACTED = 2, DISAGREE = 4, UNDECIDED = 8, CHANGED = 16;
+  const CUT = 1, NOT_EXTRACTED = 2, DISAGREE = 4, UNDECIDED = 8;
   const kindOf = (cell) => (cell[5] & UNDECIDED) || cell[0] !== cell[1] ? "open" : cell[0] >= 1 ? "full" : cell[0] <= 0 ? "wrong" : "part";
   const inWords = (cell) => {
     const kind = kindOf(cell);
     const words = [kind === "open" ? t("undecided") : cell[4] === 1 ? t("no_answer") : kind === "full" ? t("right") : kind === "wrong" ? t("wrong") : `${t("part")} (${number(cell[0] * 100)} %)`];
-    for (const [bit, word] of [[CUT, "cut"], [NOT_EXTRACTED, "not_extracted"], [DISAGREE, "disagree"], [CHANGED, "changed"]]) if (cell[5] & bit) words.push(t(word));
+    for (const [bit, word] of [[CUT, "cut"], [NOT_EXTRACTED, "not_extracted"], [DISAGREE, "disagree"]]) if (cell[5] & bit) words.push(t(word));
     return words.join(", ");
   };
   const earned = (cell, points) => { const of = points ?? 1; return cell[0] === cell[1] ? number(cell[0] * of, 2) : `${number(cell[0] * of, 2)}–${number(cell[1] * of, 2)}`; };
@@ -116,5 +116,5 @@ const livek12 = (() => {
   };
   const best = (task, metric = "mark", profile = "article") => [...runs()].filter(([, run]) => run.tasks[task]).sort(([, a], [, b]) => middle(b.tasks[task].metrics[profile][metric]) - middle(a.tasks[task].metrics[profile][metric]));
 
-  return { data, load, loadAll, site, runs, exam, h, fragment, sign, t, speak, number, many, size, scale, digits, span, written, ends, middle, metricName, kindOf, inWords, earned, address, link, go, change, select, label, labels, best, pages: {}, CUT, NOT_EXTRACTED, DISAGREE, UNDECIDED, CHANGED };
+  return { data, load, loadAll, site, runs, exam, h, fragment, sign, t, speak, number, many, size, scale, digits, span, written, ends, middle, metricName, kindOf, inWords, earned, address, link, go, change, select, label, labels, best, pages: {}, CUT, NOT_EXTRACTED, DISAGREE, UNDECIDED };
 })();

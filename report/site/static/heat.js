@@ -59,7 +59,6 @@
       if (warnings & livek12.CUT) context.fillRect(left, top + wide - 2, wide, 2);
       if (warnings & livek12.NOT_EXTRACTED) { context.beginPath(); context.moveTo(left, top); context.lineTo(left + wide / 2, top); context.lineTo(left, top + wide / 2); context.fill(); }
       if (warnings & livek12.DISAGREE) { context.beginPath(); context.arc(left + wide - 3, top + 3, 2, 0, 7); context.fill(); }
-      if (warnings & livek12.CHANGED) context.fillRect(left + wide / 2 - 1, top + 2, 2, wide - 4);
       if (warnings & livek12.UNDECIDED && side >= 14) { context.fillStyle = tints.ink; context.font = `${side - 6}px sans-serif`; context.textAlign = "center"; context.fillText("?", left + wide / 2, top + wide - 4); }
     };
 
@@ -165,7 +164,7 @@
 
   const legend = () => h("ul", { class: "legend" },
     [["low", "wrong"], ["mid", "part"], ["high", "right"], ["open", "undecided"]].map(([name, word]) => h("li", {}, h("span", { class: `swatch ${name}`, "aria-hidden": "true" }), t(word))),
-    [["cut-off", "cut"], ["not-taken", "not_extracted"], ["judges", "disagree"], ["person", "changed"]].map(([name, word]) => h("li", {}, h("span", { class: `swatch mark-${name}`, "aria-hidden": "true" }), t(word))));
+    [["cut-off", "cut"], ["not-taken", "not_extracted"], ["judges", "disagree"]].map(([name, word]) => h("li", {}, h("span", { class: `swatch mark-${name}`, "aria-hidden": "true" }), t(word))));
 
   livek12.pages.heat = async (said) => {
     const names = Object.keys(livek12.site().tasks), task = names.includes(said.task) ? said.task : names[0];
