@@ -1,8 +1,8 @@
 """The files of a site: data as scripts, pictures by their hash, written only where they change.
 
-Contract: a data file is `livek12.data("NAME", JSON)`; `read` gives the JSON back: the next build goes on from
-what is published. No data file is larger than `LARGEST`; names are ours, never taken from a record. What a build neither
-wrote nor kept is removed at its end.
+Contract: a data file is `livek12.data("NAME", JSON)`; `read` gives the JSON back, and the next build goes on from it.
+No data file is larger than `LARGEST`; names are ours, never taken from a record. What a build neither wrote nor kept is
+removed at its end.
 """
 
 from __future__ import annotations
