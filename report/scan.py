@@ -42,7 +42,7 @@ class Pen:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class GradedSheet:
     """One page with all that is written on and beside it; `sum` and `subtotal` are like "12–15 / 20"."""
 
     task: str
@@ -65,12 +65,12 @@ def page_keys(questions: Iterable[Question]) -> set[tuple[str, int]]:
     return {(q.paper_id, box.page) for q in questions if q.paper_id for box in q.boxes}
 
 
-def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[Sheet], int]:
+def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedSheet], int]:
     """The pages with their marks, and how many pages are left out for their number."""
     by_paper: dict[tuple[str, str], list[PaperEntry]] = {}
     for entry in placed(entries):
         by_paper.setdefault((entry.task, entry.question.paper_id or ""), []).append(entry)
-    found: list[Sheet] = []
+    found: list[GradedSheet] = []
     left_out = 0
     for (task, paper), of_paper in by_paper.items():
         numbers = sorted({box.page for entry in of_paper for box in entry.question.boxes})
@@ -96,7 +96,9 @@ def sum_of(entries: Iterable[PaperEntry]) -> str:
     return f"{points(low) if points(low) == points(high) else span(low, high, 2)} / {points(of)}"
 
 
-def _sheet(task: str, paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, total: str) -> Sheet | None:
+def _sheet(
+    task: str, paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, total: str
+) -> GradedSheet | None:
     picture = encode(pages[paper, number].bytes or b"", PAGE_WIDTH)
     if isinstance(picture, str):
         return None
@@ -105,7 +107,7 @@ def _sheet(task: str, paper: str, number: int, entries: Sequence[PaperEntry], pa
     here.sort(key=lambda item: (round(item[1].left, 1), item[1].top))
     others = [box for entry in entries for box in entry.question.boxes if box.page == number]
     pens = [_pen(entry, box, others, picture) for entry, box in here]
-    return Sheet(
+    return GradedSheet(
         task=task,
         paper=paper,
         number=number,

@@ -33,7 +33,7 @@ Text = Annotated[str, BeforeValidator(lambda value: str(value) if not isinstance
 """Dates and years that YAML reads as such are texts again."""
 
 
-class Prices(BaseModel):
+class ModelPrices(BaseModel):
     """What a million tokens cost; cached ones cost what others do where it is not said."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,7 +52,7 @@ class KnownModel(BaseModel):
     released: Text | None = None
     parameters: Amount | None = None
     licence: Text | None = None
-    prices: Prices | None = None
+    prices: ModelPrices | None = None
     currency: Text = "USD"
     source: str = "models.yaml"
 

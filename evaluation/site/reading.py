@@ -81,7 +81,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
         name: {
             "profiles": {profile: _profile(scores[profile]["tasks"][name]) for profile in PROFILES},
             "counts": dict(task["counts"]),
-            "tokens": {kind: use["sum"] for kind, use in task["tokens"].items() if use["mean"] is not None},
+            "tokens": _tokens(task),
             "untold": task["tokens"]["completion"]["missing"],
             "modality": modalities.get(name, ""),
         }
@@ -93,6 +93,12 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
         "budgets": _budgets(scores["article"]["budgets"]),
         "cells": cells,
     }
+
+
+def _tokens(task: TaskReport) -> dict[str, int]:
+    """The sums of what is stated."""
+    uses: Mapping[str, Any] = {**task["tokens"]}
+    return {kind: use["sum"] for kind, use in uses.items() if use["mean"] is not None}
 
 
 def _asked(row: Row) -> tuple[str, str]:

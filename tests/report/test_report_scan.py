@@ -17,7 +17,7 @@ from livek12.evaluation.reporting import score_run
 from livek12.evaluation.task_data import reload_task_data
 from livek12.report import pdf
 from livek12.report.paper import PaperEntry, anchor_of
-from livek12.report.scan import Sheet, sheets
+from livek12.report.scan import GradedSheet, sheets
 
 TASK = "kmmmu"
 
@@ -54,7 +54,7 @@ def _row(question: Question, trial: int, earned: float | None) -> Row:
     return Row(TASK, question, trial, verdict.state, None, verdict)
 
 
-def drawn(*entries: PaperEntry, numbers: tuple[int, ...] = (1, 2)) -> list[Sheet]:
+def drawn(*entries: PaperEntry, numbers: tuple[int, ...] = (1, 2)) -> list[GradedSheet]:
     found, left_out = sheets(entries, {("p", number): page() for number in numbers})
     assert left_out == 0
     return found
