@@ -23,7 +23,7 @@ from livek12.evaluation.site.across import items, ranks
 from livek12.evaluation.site.exams import Exams, stem_of
 from livek12.evaluation.site.hidden import Hidden, Refuses, held_back_in
 from livek12.evaluation.site.models import KnownModel, hub_record, of_run
-from livek12.evaluation.site.reading import AXES, fingerprint, read_run
+from livek12.evaluation.site.reading import AXES, answers_of, fingerprint, read_run
 from livek12.evaluation.site.tables import front_of, write_tables
 from livek12.evaluation.studies.suspects import same_by_rules
 from livek12.report.site.front import write_front
@@ -95,7 +95,7 @@ def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
                 store.data(f"runs/{slug}", record)
             else:
                 store.keep(f"data/runs/{slug}.js")
-                store.keep(f"data/runs/{slug}-*.js")
+                store.keep(f"data/{answers_of(slug)}*.js")
             records[slug] = record
             progress.step()
     made = exams.write(store, hidden, before.get("exams", {}), code)

@@ -105,6 +105,11 @@ def _asked(row: Row) -> tuple[str, str]:
     return row.task, row.question.id
 
 
+def answers_of(slug: str) -> str:
+    """How the names of the pieces with a run's answers begin; no other run's begin so."""
+    return f"answers/{slug}~p"
+
+
 class _Pieces:
     """The fragments of a run's answers, some at a time in a file each."""
 
@@ -125,7 +130,7 @@ class _Pieces:
     def end(self) -> None:
         """Writes what is left."""
         if self._part:
-            self._store.data(f"runs/{self._slug}-{self._number}", self._part)
+            self._store.data(f"{answers_of(self._slug)}{self._number}", self._part)
             self._number += 1
             self._part, self._size = {}, 0
 

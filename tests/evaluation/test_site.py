@@ -152,7 +152,7 @@ def test_repeats_stand_in_one_cell(tmp_path: Path) -> None:
     made([run_of(tmp_path / "run", [question], answers, trials=3)], tmp_path / "site")
     piece, *trials = read(tmp_path / "site", "runs/run")["cells"][TASK][anchor_of(TASK, "q1")]
     assert [cell[0] for cell in trials] == [1, 0, 1]
-    assert read(tmp_path / "site", f"runs/run-{piece}")[anchor_of(TASK, "q1")].count('class="marking"') == 3
+    assert read(tmp_path / "site", f"answers/run~p{piece}")[anchor_of(TASK, "q1")].count('class="marking"') == 3
 
 
 HIDING = [
@@ -264,7 +264,11 @@ def test_only_what_changed_is_made_again(tmp_path: Path) -> None:
     added = made([*runs, more], tmp_path / "site")
     assert added.read == 1
     changed = {name for name, time in _files(tmp_path / "site").items() if before.get(name) != time}
-    kept = {name for name in before if name.startswith(("data/runs/r", "data/exams/")) and "items" not in name}
+    kept = {
+        name
+        for name in before
+        if name.startswith(("data/runs/r", "data/answers/", "data/exams/")) and "items" not in name
+    }
     assert not changed & kept
     fresh = tmp_path / "fresh"
     made([*runs, more], fresh)
@@ -275,6 +279,18 @@ def test_only_what_changed_is_made_again(tmp_path: Path) -> None:
     assert made([*runs, more], tmp_path / "site").read == 1
     made(runs, tmp_path / "site")
     assert _files(tmp_path / "site").keys() == before.keys()
+
+
+def test_runs_whose_names_begin_alike_do_not_mix(tmp_path: Path) -> None:
+    names = ("a", "a-0", "a~2", "a~p0", "A b/a", "ü")
+    runs = [simple(tmp_path / name, f"m{n}", [n % 2 == 0], [asked(1)]) for n, name in enumerate(names)]
+    made(runs, tmp_path / "site")
+    records = {slug: read(tmp_path / "site", f"runs/{slug}") for slug in read(tmp_path / "site", "site")["runs"]}
+    assert [record["facts"]["model"] for record in records.values()] == [f"m{n}" for n in range(len(names))]
+    assert len({*(tmp_path / "site" / "data" / "answers").iterdir()}) == len(names)
+    made(runs[:1], tmp_path / "site")
+    assert [file.name for file in (tmp_path / "site" / "data" / "answers").iterdir()] == ["a~p0.js"]
+    assert [file.name for file in (tmp_path / "site" / "data" / "runs").iterdir()] == ["a.js"]
 
 
 def test_a_changed_question_is_drawn_again(tmp_path: Path) -> None:

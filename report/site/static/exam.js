@@ -13,7 +13,7 @@
   const pieceOf = async (question, anchor) => question.piece ? (await livek12.load(question.piece))[anchor] : null;
   const answerOf = async (slug, task, anchor) => {
     const cell = (await livek12.load(`runs/${slug}`)).cells[task]?.[anchor];
-    return !cell || cell[0] < 0 ? null : (await livek12.load(`runs/${slug}-${cell[0]}`))[anchor];
+    return !cell || cell[0] < 0 ? null : (await livek12.load(`answers/${slug}~p${cell[0]}`))[anchor];
   };
   const printed = (piece) => piece.places.length === 0 ? null : h("details", { class: "fold", open: piece.places.length < 3 }, h("summary", {}, t("printed")), h("div", { class: "sheets" }, piece.places.map((place) => h("figure", { class: "sheet-page" },
     h("img", { src: place.file, width: place.size[0], height: place.size[1], alt: `${t("page")} ${place.page}`, loading: "lazy" }),
