@@ -133,7 +133,7 @@ class TestSample:
         low, high = (round(8 * mark[end] / 100, 2) for end in ("low", "high"))
         assert f"{low:g}–{high:g} / 8" in text
 
-    @pytest.mark.slow
+    @pytest.mark.release
     def test_the_pdf_has_every_mark_at_its_question(self, run: RunFolder) -> None:
         """Read back from the PDF: the words of each mark lie at the height of the box of its question."""
         pdfium = pytest.importorskip("pypdfium2")
