@@ -141,11 +141,12 @@ def test_every_page_of_hostile_answers_is_quiet_fits_and_can_be_read(tab: Tab, s
         assert tab.page.locator("h1").count() == 1
 
 
-def test_none_of_a_hundred_hostile_answers_runs(browser: Browser, site: Path) -> None:
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.release)])
+def test_none_of_a_hundred_hostile_answers_runs(browser: Browser, site: Path, step: int) -> None:
     tab = Tab(browser.new_context(offline=True).new_page(), site)
-    for number in range(1, 101, 3):
+    for number in range(1, 101, step):
         tab.open("question?task={t}&q={q}".format(**addresses(site, number)))
-        assert tab.page.locator(".beside .marking").count() == 3
+        tab.page.locator(".beside .marking").nth(2).wait_for(state="attached")
         tab.assert_quiet()
     assert tab.page.locator(RUNS).count() == 0
 
