@@ -198,11 +198,10 @@ def fingerprint(questions: Iterable[Question], pages: Iterable[Image] = ()) -> s
     """SHA-256 of the content of questions and pages, whatever their order.
 
     Pictures count by their bytes, not by their names; empty fields do not count, so that a field added later does
-    not change it.
+    not change it, nor does where on its pages a question stands, which nobody is asked.
     """
-    digests = [
-        hashlib.sha256(canonical_json(_content(q.model_dump(exclude_defaults=True))).encode()) for q in questions
-    ]
+    dumped = (question.model_dump(exclude_defaults=True, exclude={"boxes"}) for question in questions)
+    digests = [hashlib.sha256(canonical_json(_content(fields)).encode()) for fields in dumped]
     parts = [*(digest.hexdigest() for digest in digests), *(f"page {image.sha256}" for image in pages)]
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
 

@@ -13,7 +13,15 @@ import hashlib
 import json
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 RECORD_VERSION = 4
 IMAGE_MARK = "<image>"
@@ -159,12 +167,34 @@ class Variant(Record):
     transforms: list[str] = []
 
 
+class PageBox(Record):
+    """Where on a page of its paper a question stands.
+
+    Attributes:
+        page: the page's number, from 1.
+        left, top, right, bottom: fractions of the page's width and height, 0 to 1.
+    """
+
+    page: int
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @model_validator(mode="after")
+    def _on_the_page(self) -> PageBox:
+        if not (self.page >= 1 and 0 <= self.left < self.right <= 1 and 0 <= self.top < self.bottom <= 1):
+            raise ValueError("a box lies on a page: its sides are fractions from 0 to 1, left before right")
+        return self
+
+
 class Question(Record):
     """One exam question with its key.
 
     `answer` has one entry a blank or sub-question; letters of a multiple choice are one entry ("ACD").
     `part_units` is the unit printed after each blank, which an answer may leave out ("" where none is).
-    Images are used in the order of their marks: those of `question` first, then those of the options.
+    Images are used in the order of their marks: those of `question` first, then those of the options. `boxes` say where
+    it stands on its pages, one a column and page that it runs through.
     """
 
     id: str
@@ -179,6 +209,7 @@ class Question(Record):
     images: list[Image] = []
     paper_id: str | None = None
     page_numbers: list[int] = []
+    boxes: list[PageBox] = []
     number: str | None = None
     answer: list[str] = []
     part_points: list[float] = []
@@ -208,6 +239,8 @@ class Question(Record):
         fields: dict[str, Any] = dumped(self)
         if self.variant is None:
             fields.pop("variant", None)
+        if not self.boxes:
+            fields.pop("boxes", None)
         return fields
 
 

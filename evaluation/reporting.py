@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.progress import watched
-from livek12.core.records import UNMARKED
+from livek12.core.records import UNMARKED, Question
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
@@ -25,6 +25,7 @@ from livek12.evaluation.variants import alike, beside, tasks_of
 if TYPE_CHECKING:
     from livek12.core.scoring import Limit
     from livek12.evaluation.outlook import Outlook
+    from livek12.report.paper import Pages
 
 ASKING = frozenset({"vllm", "transformers", "openai"})
 """Engines whose answers were drawn with the budget of the run, as recorded ones may not have been."""
@@ -85,12 +86,22 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     shown = Shown(folder.each_question(), folder.spec().trials)
     outcomes: list[Outcome] = []
     scores = score(folder, profile, shown.passing(illustrated(read_rows(folder), exam)), outcomes)
+    pages = with_placed_pages(exam, [row.question for row in shown.rows])
 
     def write_page(page: Path) -> None:
         tables = article_tables({scores["run"]["model"]: outcomes}, SHAPES, profile).tables
-        write_html(page, scores, shown, scores["run"], exam.pages, tables)
+        write_html(page, scores, shown, scores["run"], pages, tables)
 
     return Scored(folder, scores, write_page)
+
+
+def with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
+    """The page images of an exam, with those of questions that say where on them they stand."""
+    from livek12.core.questions import load_pages
+    from livek12.report.scan import page_keys
+
+    keys = page_keys(questions) - exam.pages.keys()
+    return {**load_pages(exam.data, keys), **exam.pages} if keys and exam.questions else exam.pages
 
 
 def score(
@@ -107,7 +118,7 @@ def score(
         rows: those of the run, if others look at them on the way.
         outcomes: what scoring keeps of each row is added to it.
     """
-    from livek12.core.scoring import score as score_rows
+    from livek12.core.scoring.report import score_outcomes
     from livek12.evaluation.outlook import Outlook
     from livek12.tasks.registry import find_task
 
@@ -121,14 +132,13 @@ def score(
     passing, harness = read_rows(run) if rows is None else rows, HarnessMarks.read(run)
     if harness is not None:
         passing = harness.passing(passing, spec.trials, run.path)
-    seen = _counted(passing, spec, by, outlook)
-    counted: Iterable[Row | Outcome] = seen
+    counted: Iterable[Outcome] = map(Slim(), _counted(passing, spec, by, outlook))
     if outcomes is not None:
-        outcomes += map(Slim(), seen)
+        outcomes += counted
         counted = outcomes
     asked = tasks_of(spec)
     scores: dict[str, Any] = {}
-    scores |= score_rows(
+    scores |= score_outcomes(
         counted,
         profile,
         modalities=modalities,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -33,6 +33,7 @@ from livek12.report.paper import (
     question_view,
 )
 from livek12.report.pictures import PictureFiles
+from livek12.report.scan import sheets
 from livek12.report.shown import Shown
 from livek12.report.tables import ArticleTable, with_heads
 
@@ -71,6 +72,8 @@ def write_html(
     order = {task: rank for rank, task in enumerate(shown.tasks)}
     ordered = sorted(score["tasks"].items(), key=lambda task: order.get(task[0], len(order)))
     chosen = entries(shown.rows, {task["name"]: task.get("modality", "") for task in run.get("tasks", [])})
+    drawn, undrawn = sheets(chosen, pages or {})
+    on_sheets = {(sheet.paper, sheet.number) for sheet in drawn}
     pictures = PictureFiles(_occurring(chosen, pages or {}))
     with Progress("writing report.html", len(chosen), patient=True) as progress:
         page = (
@@ -91,7 +94,9 @@ def write_html(
                 harness=score.get("harness", {}),
                 left_out=shown.left_out,
                 asked=shown.asked,
-                sections=_sections(chosen, pages or {}, pictures, progress.step),
+                scans=drawn,
+                scans_left_out=undrawn,
+                sections=_sections(chosen, pages or {}, pictures, progress.step, on_sheets),
                 shared_pictures=pictures.shared,
                 **_assets(),
             )
@@ -234,16 +239,23 @@ def _made(run: Mapping[str, Any], seen: Mapping[str, Counter[str]]) -> dict[str,
 
 
 def _sections(
-    chosen: Sequence[PaperEntry], pages: Pages, pictures: PictureFiles, step: Callable[[], None]
+    chosen: Sequence[PaperEntry],
+    pages: Pages,
+    pictures: PictureFiles,
+    step: Callable[[], None],
+    on_sheets: Set[tuple[str, int]],
 ) -> list[dict[str, Any]]:
-    """The questions under their papers; pages and questions are drawn one by one, when the page takes them."""
+    """The questions under their papers; pages and questions are drawn one by one, when the page takes them.
+
+    Pages that stand above with their marks are not shown again.
+    """
 
     def questions(entries: Sequence[tuple[PaperEntry, dict[str, str]]]) -> Iterator[dict[str, Any]]:
         for entry, cell in entries:
             yield question_view(entry, cell, pictures)
             step()
 
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, int]] = set(on_sheets)
     sections: list[dict[str, Any]] = []
     cells: dict[str, list[dict[str, str]]] = {}
     for entry in chosen:

@@ -116,9 +116,14 @@ def question_view(entry: PaperEntry, cell: Mapping[str, str], pictures: PictureF
         "image_only": entry.image_only,
         "options": _options(entry, later),
         "short_options": all(len(option.text) <= 24 for option in question.options),
-        "answers": [_answer_view(row, mark) for row, mark in zip(entry.rows, marks, strict=True)],
+        "answers": answer_views(entry.rows),
         "key": _key_view(question, pictures),
     }
+
+
+def answer_views(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The answers to one question, a trial after the other, with their marking."""
+    return [_answer_view(row, mark_of(row)) for row in rows]
 
 
 def new_pages(entry: PaperEntry, shown: Set[tuple[str, int]]) -> list[tuple[str, int]]:

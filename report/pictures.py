@@ -76,6 +76,25 @@ class PictureFiles:
 
 def encode(data: bytes, width: int) -> Encoded | str:
     """The picture at most `width` pixels wide, or what is wrong with it."""
+    small = scaled(data, width)
+    if isinstance(small, str):
+        return small
+    uri = f"data:{small.mime};base64,{base64.b64encode(small.data).decode()}"
+    return Encoded(uri, small.width, small.height)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A picture as the bytes of a file; sizes in pixels."""
+
+    mime: str
+    data: bytes
+    width: int
+    height: int
+
+
+def scaled(data: bytes, width: int) -> Scaled | str:
+    """The picture at most `width` pixels wide as PNG or JPEG, or what is wrong with it."""
     from PIL import Image as Pillow
 
     try:
@@ -87,7 +106,7 @@ def encode(data: bytes, width: int) -> Encoded | str:
         return f"not a picture that can be read ({type(error).__name__})"
     small.thumbnail((width, 3 * width), Pillow.Resampling.LANCZOS)
     mime, stored = min((_stored(small, kind) for kind in ("PNG", "JPEG")), key=lambda found: len(found[1]))
-    return Encoded(f"data:{mime};base64,{base64.b64encode(stored).decode()}", small.width, small.height)
+    return Scaled(mime, stored, small.width, small.height)
 
 
 def _flat(bitmap: Bitmap) -> Bitmap:

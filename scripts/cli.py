@@ -36,6 +36,7 @@ GROUPS = {
         "export": "Write results as Every Eval Ever, for the Hub's model pages, or as logs of Inspect.",
         "compare": "Compare runs: a table, intervals and paired tests.",
         "compact": "Pack the journals of a finished run into Parquet, without losing a byte.",
+        "site": "Make a static site of run folders: leaderboard, heat-map, plots, questions, papers.",
     },
     "Judging": {
         "judge": "Mark the responses of a run folder.",

@@ -43,7 +43,7 @@ from livek12.core.scoring.terms import task_terms
 
 
 def score(
-    rows: Iterable[Row | Outcome],
+    rows: Iterable[Row],
     profile: Profile = "article",
     parameters: Parameters | None = None,
     modalities: Mapping[str, str] | None = None,
@@ -56,8 +56,7 @@ def score(
     """Scores a run.
 
     Args:
-        rows: one for every answer the run asked for, of any number of tasks, in any order; none is kept. `Outcome`s
-            are taken as they are.
+        rows: one for every answer the run asked for, of any number of tasks, in any order; none is kept.
         profile: `paper` or `release` (see `formulas`).
         parameters: constants; None: the profile's own.
         modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
@@ -70,11 +69,26 @@ def score(
     Raises:
         UserError: unknown profile; no rows; rows that occur twice, lack a verdict, or award more points than there are.
     """
+    outcomes = map(Slim(), rows)
+    return score_outcomes(outcomes, profile, parameters, modalities, limits, thinking, asked, beside, alike)
+
+
+def score_outcomes(
+    outcomes: Iterable[Outcome],
+    profile: Profile = "article",
+    parameters: Parameters | None = None,
+    modalities: Mapping[str, str] | None = None,
+    limits: Mapping[str, Limit] | None = None,
+    thinking: Mapping[str, int | None] | None = None,
+    asked: Mapping[str, int] | None = None,
+    beside: Mapping[str, Sequence[Counterpart]] | None = None,
+    alike: Iterable[Sequence[str]] = (),
+) -> Report:
+    """The same of outcomes, which may be scored several times."""
     parameters = parameters or parameters_of(profile)
     modalities, limits, thinking, asked = modalities or {}, limits or {}, thinking or {}, asked or {}
     by_task: defaultdict[str, list[Outcome]] = defaultdict(list)
-    slim = Slim()
-    for outcome in (row if isinstance(row, Outcome) else slim(row) for row in rows):
+    for outcome in outcomes:
         by_task[outcome.task].append(outcome)
     if not by_task:
         raise UserError("there are no answers to score: run or import some first")

@@ -147,6 +147,7 @@ def row(paper: IngestedPaper, draft: Draft, review: Mapping[str, Any] | None = N
         "translation_of": draft.translation_of,
         "paper_id": paper.paper_id,
         "page_numbers": draft.page_numbers,
+        "boxes": [box.model_dump() for box in draft.boxes],
         "number": draft.number,
         "year": paper.year,
         "exam": paper.exam,

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from livek12.core.records import Language, Review, Source
+from livek12.core.records import Language, PageBox, Review, Source
 from livek12.dataset_builders.base import BadRow, one_line
 from livek12.dataset_builders.reading.text import parse_list
 
@@ -131,6 +131,19 @@ def numbers_of(data: Data, key: str) -> list[Any]:
     if isinstance(value, str) and (match := _NUMBER_LIST.fullmatch(" ".join(value.split()))):
         return re.split(r"[ ,;]+", match[1])
     return parse_list(value)
+
+
+def boxes_of(data: Data) -> list[PageBox]:
+    """Where the question stands on its pages; a list of objects with page, left, top, right, bottom.
+
+    Raises:
+        BadRow: it is something else, or a box that lies on no page.
+    """
+    value = stated(data, "boxes")
+    try:
+        return [PageBox.model_validate(box) for box in (parse_list(value) if isinstance(value, str) else value or [])]
+    except (ValidationError, TypeError):
+        raise BadRow(f"boxes {one_line(repr(value), 60)} are no boxes on pages") from None
 
 
 def whole_of(data: Data, *keys: str) -> int | None:

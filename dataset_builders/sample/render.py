@@ -1,8 +1,8 @@
 """Remakes the sample's figures, papers and page pictures from their sources.
 
 Contract: `python -m livek12.dataset_builders.sample.render` writes figures/*.png, papers/*.pdf and pages/*.png
-beside this file, and into each jsonl the `page_numbers` where typst set the question; nothing else of the jsonl
-changes. Needs typst, pypdfium2, pillow and Debian's fonts-noto-cjk. The same tools give the same bytes.
+beside this file, and into each jsonl the `page_numbers` and `boxes` where typst set the question; nothing else of the
+jsonl changes. Needs typst, pypdfium2, pillow and Debian's fonts-noto-cjk. The same tools give the same bytes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,9 @@ PAGE_PPI = 115
 GREYS = 16
 MARGIN = 6
 """Pixels of white left around a figure."""
+PAGE, PAGE_MARGIN = (595.28, 841.89), (59.53, 53.86)
+"""Width and height of a page, and its margins, in points (paper.typ)."""
+SIDES = ("left", "top", "right", "bottom")
 BREAKABLE = {"short_answer", "open_ended", "proof"}
 
 
@@ -127,12 +131,24 @@ def _sized(block: dict[str, object]) -> dict[str, object]:
         return {**block, "width": picture.width * 72 / FIGURE_PPI * FIGURE_SCALE}
 
 
-def locate(name: str) -> dict[str, list[int]]:
-    """The pages (from 1) that each question of a group covers in its typeset paper."""
+def locate(name: str) -> dict[str, dict[str, Any]]:
+    """`page_numbers` (from 1) and `boxes` of each question of a group in its typeset paper."""
     import typst
 
     found = typst.query(HERE / "paper.typ", "<pages>", field="value", one=True, sys_inputs=layout(name))
-    return {place["id"]: list(range(place["first"], place["last"] + 1)) for place in json.loads(found)}
+    return {
+        place["id"]: {"page_numbers": list(range(place["first"], place["last"] + 1)), "boxes": list(_boxes(place))}
+        for place in json.loads(found)
+    }
+
+
+def _boxes(place: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A box a page, from the left margin to the right one."""
+    for page in range(place["first"], place["last"] + 1):
+        top = place["top"] if page == place["first"] else PAGE_MARGIN[1]
+        bottom = place["bottom"] if page == place["last"] else PAGE[1] - PAGE_MARGIN[1]
+        sides = PAGE_MARGIN[0] / PAGE[0], top / PAGE[1], 1 - PAGE_MARGIN[0] / PAGE[0], bottom / PAGE[1]
+        yield {"page": page, **dict(zip(SIDES, (round(side, 4) for side in sides), strict=True))}
 
 
 def typeset(name: str) -> None:
@@ -141,7 +157,7 @@ def typeset(name: str) -> None:
     import typst
 
     places = locate(name)
-    write(name, [{**row, "page_numbers": places[row["id"]]} for row in read(name)])
+    write(name, [{**row, **places[row["id"]]} for row in read(name)])
     paper = PAPERS[name]
     target = HERE / "papers" / f"{paper}.pdf"
     typst.compile(HERE / "paper.typ", output=target, format="pdf", sys_inputs=layout(name))

@@ -22,6 +22,7 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
         "images": "the figures, in the order of their marks",
         "paper_id": "the paper the question stands on",
         "page_numbers": "the pages of the paper it stands on, from 1",
+        "boxes": "where it stands on these pages, in fractions of width and height; empty where that is not known",
         "number": "its number on the paper",
         "answer": "the key: one entry a blank, sub-question or variable; the letters of a choice are one entry",
         "part_points": "the points of each entry of the key",

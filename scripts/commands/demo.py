@@ -18,6 +18,8 @@ app = options.command()
 TASKS = "livek12_en,kmmmu,cfe_text,mdk12"
 MODEL = "SmolLM2-135M-Instruct"
 MAX_TOKENS = 384
+SHORT = 96
+"""Tokens of an answer in the second run, which stands beside the first one on the site."""
 
 
 @app.command(epilog=options.example("livek12 demo --out demo"))
@@ -28,15 +30,17 @@ def demo(
     """Let a small real model (SmolLM2, 135 M parameters, text only) sit the sample exam."""
     from livek12.core.records import Question
     from livek12.dataset_builders import build
+    from livek12.dataset_builders.publishing.showing import refusal
     from livek12.engines.small_model import fetch_small_model, serve_gguf
     from livek12.evaluation.asking import ask
     from livek12.evaluation.marking import judge
+    from livek12.evaluation.site.making import SiteWishes, make_site
     from livek12.scripts.commands.report import end, finish
 
     step = _Steps()
     step("building the sample exam: its questions without figures, since the model reads text only")
     data = out / "data"
-    build("sample", "", data, keep=lambda record: isinstance(record, Question) and not record.images)
+    build("sample", "", data, keep=lambda record: not (isinstance(record, Question) and record.images))
     step(f"fetching the model {MODEL} (93 MB, once)")
     gguf = fetch_small_model(_cache())
     step("asking")
@@ -44,11 +48,19 @@ def demo(
         args = f"base_url={base_url},images=false,concurrency=2"
         sampling = {"max_tokens": MAX_TOKENS, "temperature": 0.0}
         folder, exam = ask(TASKS, MODEL, out / "run", str(data), "openai", args, limit, 1, sampling)
+        step(f"asking again, with {SHORT} tokens an answer")
+        sampling["max_tokens"] = SHORT
+        short, _ = ask(TASKS, MODEL, out / "short", str(data), "openai", args, limit, 1, sampling)
     step("judging, by rules alone")
     judge(folder)
+    judge(short)
+    step("making a site of both runs")
+    wishes = SiteWishes(refuses=refusal, title=f"{MODEL} sits the sample exam")
+    make_site([folder.path, short.path], out / "site", wishes)
     step("done")
     finished = finish(folder, "article", exam=exam, as_json=False, brief=True)
     livek12, run = _command(), out / "run"
+    typer.echo(f"site: {out / 'site' / 'index.html'} (open it: both runs side by side, question by question)")
     if finished.ungraded:
         few = "1 answer is" if finished.ungraded == 1 else f"{finished.ungraded} answers are"
         typer.echo(f"{few} open; a model that judges settles that: {livek12} judge {run} --judge MODEL")

@@ -26,6 +26,9 @@ def report(
     run: options.Run,
     data: Annotated[str, typer.Option("--data", help="Where the data set lies now, if it was moved.")] = "",
     profile: options.Profile = "article",
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Also print report.pdf, by a Chromium that is on this machine.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Write and print the report of a run folder."""
@@ -38,6 +41,11 @@ def report(
     folder = RunFolder.open(run, warn)
     if not finish(folder, formulas, exam=task_data.reload_task_data(folder, data), as_json=as_json).written:
         raise typer.Exit(1)
+    if pdf:
+        from livek12.report.pdf import write_pdf
+
+        write_pdf(run / "report.html", run / "report.pdf")
+        tell(f"for a printer: {run / 'report.pdf'}", err=as_json)
 
 
 def finish(folder: RunFolder, profile: Profile, exam: TaskData, as_json: bool, brief: bool = False) -> Finished:

@@ -199,7 +199,23 @@ def test_typesetting_again_gives_the_same_pages(name: str) -> None:
     families = {font.family for font in typst.Fonts().fonts()}
     if not {"Noto Serif CJK SC", "Noto Serif CJK KR"} <= families:
         pytest.skip("the papers need Debian's fonts-noto-cjk")
-    assert render.locate(name) == {question.id: question.page_numbers for question in QUESTIONS[name]}
+    assert render.locate(name) == {
+        question.id: {"page_numbers": question.page_numbers, "boxes": [box.model_dump() for box in question.boxes]}
+        for question in QUESTIONS[name]
+    }
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_each_box_holds_the_number_of_its_question(name: str) -> None:
+    pdfium = pytest.importorskip("pypdfium2")
+    with pdfium.PdfDocument(sample.pdf(sample.PAPERS[name])) as document:
+        sheets = [(page.get_size(), page.get_textpage()) for page in document]
+        for question in QUESTIONS[name]:
+            box = question.boxes[0]
+            (width, height), text = sheets[box.page - 1]
+            sides = {"left": box.left * width, "right": box.right * width}
+            held = text.get_text_bounded(top=height * (1 - box.top), bottom=height * (1 - box.bottom), **sides)
+            assert held.strip().startswith(f"{question.number}."), (question.id, held[:40])
 
 
 def test_writing_a_group_back_changes_nothing(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]

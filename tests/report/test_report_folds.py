@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
-TEMPLATES = ("report.html.j2", "macros.html.j2", "question.html.j2", "budgets.html.j2")
+TEMPLATES = ("report.html.j2", "macros.html.j2", "parts.html.j2", "budgets.html.j2")
 LONG = (
     r"The volume is $V=\frac{1}{3}\times S\times h=\frac{1}{3}\times 6\times 2=4$, and so the answer to it is four. "
     * 2

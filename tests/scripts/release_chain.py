@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from livek12.dataset_builders.publishing.keeping import Content
+from livek12.dataset_builders.publishing.plan import holds_records
 from tests.hub import Hub
 from tests.hub_client import Client
 from tests.scripts.command import Ended
@@ -143,7 +144,7 @@ class Chain:
         content = Content()
         for repo in (self.repo, self.keys):
             for path, file in self._head(repo):
-                if path.endswith(".parquet"):
+                if holds_records(path):
                     content.add(file, path.partition("/")[0])
         for release in self.published:
             for row in rows(release):

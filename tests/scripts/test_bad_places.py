@@ -103,6 +103,12 @@ LINES = {
     "sweep": ["{in}", "{in} --status"],
     "compare": ["{in} run", "run {in}"],
     "compact": ["{in}", "{in} --undo"],
+    "site": [
+        "{in} --out {new}",
+        "run --out {out}",
+        "run --models {in} --out {new}",
+        "run --rights {in} --out {new}",
+    ],
 }
 IN = ("nowhere", "empty", "folder", "text.txt", "junk.bin", "zero", "text.txt/below", "x" * 300, "hollow", "headless")
 OUT = ("/proc/nowhere/x", "text.txt", "text.txt/below", "x" * 300)

@@ -225,6 +225,7 @@ def test_judge_score_report_compare_and_study(run: Path, tmp_path: Path) -> None
     quiet(watched(tmp_path, "report", run), 0, 1)
     other = shutil.copytree(run, tmp_path / "other")
     quiet(watched(tmp_path, "compare", run, other))
+    quiet(watched(tmp_path, "site", run, other, "--out", tmp_path / "site"))
     quiet(watched(tmp_path, "study", "stability", run, other))
     quiet(watched(tmp_path, "label-plan", run, "--budget", 3), 0, 2)
     quiet(watched(tmp_path, "compact", other))

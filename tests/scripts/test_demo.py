@@ -69,7 +69,9 @@ def test_the_demo_asks_what_it_can_see_and_ends_briefly(tmp_path: Path) -> None:
     assert [line.split()[0] for line in lines[2:6]] == list(rows)
     assert lines[6] == "report: demo/run/report.html"
     assert re.match(r"next, a model that you serve .*: \S*cli\.py run --task livek12_en --data demo/data ", lines[-1])
-    assert len(lines) <= 10
+    assert lines[7].startswith("site: demo/site/index.html ")
+    assert (tmp_path / "demo" / "site" / "data" / "runs" / "short.js").is_file()
+    assert len(lines) <= 11
     _again(tmp_path, lines)
     assert livek12("report", tmp_path / "demo" / "run").code == 0, "its data set is the one that was asked"
 

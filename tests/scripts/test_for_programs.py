@@ -37,6 +37,7 @@ LINES = {
     "study intra-judge run copy": lambda said: said["identical"] == 1,
     "export run --to eee --out exported": lambda said: len(said["files"]) >= 1 and said["proposed"] == [],
     "compare run copy": lambda said: said["tasks"],
+    "site run copy --out made": lambda said: (said["runs"], said["hidden"], said["space"]) == (2, 0, None),
     "plugins inspect --data data": lambda said: said["path"] == "livek12",
     "ingest paper.pdf --out papers": lambda said: said["papers"][0]["found"] == 6,
     "review papers --status": lambda said: said["papers"][0]["open"] == 6,

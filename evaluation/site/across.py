@@ -1,0 +1,143 @@
+"""What only several runs together tell: ranks, how hard a question is, which keys look wrong.
+
+Contract: works on the records of runs (`reading`), so that no run is read again. Ranks are those of `livek12 compare`,
+questions and keys those of `livek12 study items`. Of hidden questions nothing is said but how many were right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from livek12.core.records import Question
+from livek12.core.scoring.comparison import compare_outcomes
+from livek12.core.scoring.outcomes import AXES, Outcome, SlimQuestion, Used
+from livek12.core.scoring.schema import STATES
+from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, items_study
+from livek12.evaluation.studies.suspects import SameAnswer
+
+MOST_RANKED = 100
+"""Runs of a task, the best ones, that are tested against each other."""
+MOST_COMPARED = 20_000
+"""Answers that are all compared by the rules to find keys that look wrong."""
+RANKED = ("mark", "accuracy")
+Records = Mapping[str, Mapping[str, Any]]
+"""The records of runs by slug."""
+
+
+def ranks(task: str, questions: Mapping[str, Question], records: Records) -> dict[str, dict[str, list[int]]]:
+    """By metric and run the best and the worst rank that the data leave open; of one run, none."""
+    slim = {anchor: _slim(question) for anchor, question in questions.items()}
+    runs = {slug: record["cells"][task] for slug, record in records.items() if task in record["cells"]}
+    best = sorted(runs, key=lambda slug: -_middle(records[slug], task))[:MOST_RANKED]
+    if len(best) < 2:
+        return {}
+    outcomes = {slug: list(_outcomes(task, runs[slug], slim)) for slug in best}
+    found = compare_outcomes(outcomes)["tasks"][task]["ranks"]
+    return {metric: found[metric] for metric in RANKED if metric in found}
+
+
+def _middle(record: Mapping[str, Any], task: str) -> float:
+    mark = record["tasks"][task]["profiles"]["article"]["metrics"].get("mark")
+    return -1.0 if mark is None else float(mark[0] + mark[1]) / 2
+
+
+def _slim(question: Question) -> SlimQuestion:
+    return SlimQuestion(
+        id=question.id,
+        source=question.variant.of if question.variant else question.id,
+        translates=question.translation_of or "",
+        benchmark=question.benchmark,
+        paper_id=question.paper_id,
+        points=question.points,
+        has_variables=bool(question.variables),
+        values=tuple(() for _ in AXES),
+    )
+
+
+def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, SlimQuestion]) -> Any:
+    for anchor, (_, *trials) in cells.items():
+        for trial, (low, high, least, most, state, _, tokens, _) in enumerate(trials):
+            used = None if tokens is None else Used(None, None, tokens, None)
+            yield Outcome(
+                task, slim[anchor], trial, STATES[state], (low, high), (least, most), (least, most),
+                None, None, used, "whole", None, (),
+            )  # fmt: skip
+
+
+def items(
+    exams: Mapping[str, Mapping[str, Question]], hidden: frozenset[str], records: Records, same: SameAnswer
+) -> dict[str, dict[str, Any]]:
+    """By anchor: how many answered, the share that is right, discrimination, and what speaks against the key.
+
+    Args:
+        exams: the questions of each task, by anchor.
+        hidden: anchors of which nothing is said.
+        records: of the runs.
+        same: whether two answers to a question are one.
+    """
+    found = {
+        (task, question.id): (anchor, ExamItem(task, question))
+        for task, questions in exams.items()
+        for anchor, question in questions.items()
+    }
+    by_anchor = dict(found.values())
+    for slug, record in records.items():
+        for cells in record["cells"].values():
+            for anchor, (_, *trials) in cells.items():
+                by_anchor[anchor].answers[slug] += [_answered(one) for one in trials]
+    asked = [item for item in by_anchor.values() if item.answers]
+    if len(records) < FEWEST_RUNS:
+        return {found[item.key][0]: _counted(item) for item in asked}
+    study = items_study(asked, same if _few(asked) else _where_it_matters(asked, same))
+    rows = {(row["task"], row["question_id"]): row for row in study["items"]}
+    doubted = {(one["task"], one["question_id"]): one for one in study["suspects"] if one["chance"] >= SUSPECT}
+    told: dict[str, dict[str, Any]] = {}
+    for key, row in rows.items():
+        anchor, item = found[key]
+        told[anchor] = _counted(item) | {"discrimination": _short(row["discrimination"])}
+        if anchor not in hidden and (doubt := doubted.get(key)):
+            names = ("key", "agreed", "agreed_runs", "of_runs")
+            told[anchor]["suspect"] = {"chance": _short(doubt["chance"]), **{name: doubt[name] for name in names}}
+    return told
+
+
+def _few(asked: Sequence[ExamItem]) -> bool:
+    return sum(len(answers) for item in asked for answers in item.answers.values()) <= MOST_COMPARED
+
+
+def _where_it_matters(asked: Sequence[ExamItem], same: SameAnswer) -> SameAnswer:
+    """Compares answers by the rules only where a key may look wrong: elsewhere by their spelling, in no time.
+
+    A key may look wrong where it does, well below the chance that is told, with answers told apart by spelling alone or
+    with all wrong ones taken for one; the truth lies between the two.
+    """
+    near: set[tuple[str, str]] = set()
+    for quick in (_never, _always):
+        found = items_study(asked, quick)["suspects"]
+        near |= {(one["task"], one["question_id"]) for one in found if one["chance"] >= SUSPECT / 10}
+    ids = {question_id for _, question_id in near}
+    return lambda question, one, other: question.id in ids and same(question, one, other)
+
+
+def _never(question: Question, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return False
+
+
+def _always(question: Question, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return True
+
+
+def _answered(one: Sequence[Any]) -> Answered:
+    _, _, least, most, _, _, tokens, said = one
+    return Answered(bool(least) if least == most else None, least, most, tuple(said or ()), None, tokens)
+
+
+def _counted(item: ExamItem) -> dict[str, Any]:
+    given = [answer for answers in item.answers.values() for answer in answers]
+    right = [answer.right for answer in given]
+    return {"runs": len(item.answers), "answers": len(given), "right": right.count(True), "open": right.count(None)}
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

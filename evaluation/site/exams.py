@@ -1,0 +1,202 @@
+"""The questions of a site: what was asked in all runs together, in the order of the papers, and its pieces.
+
+Contract: `Exams` holds each question once, however many runs asked it. `write` draws only questions that are new or
+changed; of hidden ones it writes what `Hidden` lets through.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.progress import Progress, warn
+from livek12.core.questions import load_pages, paper_order
+from livek12.core.records import Image, Question
+from livek12.core.run_folder import RunFolder
+from livek12.core.visible import visible
+from livek12.evaluation.site.hidden import Hidden
+from livek12.evaluation.site.reading import keys_from_elsewhere
+from livek12.report.paper import anchor_of
+from livek12.report.site.fragments import Places, places, question_fragments
+from livek12.report.site.store import SitePictures, SiteStore, digest_of
+
+TOGETHER = 10
+"""Questions that are drawn together, and again when one of them changes."""
+
+
+@dataclass
+class Exams:
+    """All questions by task and anchor, and one run that asked each."""
+
+    tasks: dict[str, dict[str, Question]] = field(default_factory=dict)
+    image_only: dict[str, bool] = field(default_factory=dict)
+    asked_by: dict[tuple[str, str], Path] = field(default_factory=dict)
+    _read: set[str] = field(default_factory=set)
+
+    def take(self, path: Path, hidden: Hidden) -> None:
+        """Takes in what a run asked."""
+        run = RunFolder(path, warn)
+        spec = run.spec()
+        for one in spec.tasks:
+            self.image_only.setdefault(one.name, one.modality == "image_only")
+        elsewhere = keys_from_elsewhere(spec)
+        same = f"{spec.questions_sha256 or path}, {elsewhere}"
+        if same in self._read:  # runs of one exam have one list of questions
+            return
+        self._read.add(same)
+        for task, question in run.each_question():
+            anchor = anchor_of(task, question.id)
+            if self.tasks.setdefault(task, {}).setdefault(anchor, question) is question:
+                self.asked_by[task, anchor] = path
+            hidden.look([question], elsewhere)
+
+    def in_order(self, task: str) -> list[tuple[str, Question]]:
+        """The questions of a task by paper and number."""
+        return sorted(self.tasks[task].items(), key=lambda item: paper_order(item[1]))
+
+    def hidden(self, hidden: Hidden) -> frozenset[str]:
+        """Anchors of the questions that are hidden."""
+        return frozenset(
+            anchor for asked in self.tasks.values() for anchor, question in asked.items() if hidden.why(question)
+        )
+
+    def write(self, store: SiteStore, hidden: Hidden, before: Mapping[str, Any], code: str) -> dict[str, Any]:
+        """Writes the pieces of all tasks.
+
+        Args:
+            store: where to.
+            hidden: what may not be shown.
+            before: what this returned in the build before.
+            code: of the programs that draw.
+
+        Returns:
+            For each task "index" (names of its index files) and "groups" (of each some questions: their digest and the
+            piece that holds each).
+        """
+        pictures, at_hand = SitePictures(store), _AtHand(self)
+        made = {}
+        with Progress("drawing questions", sum(map(len, self.tasks.values())), patient=True) as progress:
+            for task in sorted(self.tasks):
+                stem, groups, index = stem_of(task), [], []
+                known = {group["digest"]: group for group in before.get(task, {}).get("groups", ())}
+                for number, some in enumerate(_batched(self.in_order(task))):
+                    group = self._group(task, number, some, known, code, hidden, at_hand, pictures, store)
+                    groups.append(group)
+                    for anchor, question in some:
+                        index.append((anchor, _entry(question, hidden, group["pieces"].get(anchor, ""))))
+                        progress.step()
+                made[task] = {"index": store.pieces(f"exams/{stem}", index), "groups": groups}
+        return made
+
+    def _group(
+        self,
+        task: str,
+        number: int,
+        some: Sequence[tuple[str, Question]],
+        known: Mapping[str, Any],
+        code: str,
+        hidden: Hidden,
+        at_hand: _AtHand,
+        pictures: SitePictures,
+        store: SiteStore,
+    ) -> dict[str, Any]:
+        off = sorted(hidden.pages())
+        shown = [(anchor, question) for anchor, question in some if not hidden.why(question)]
+        asked = [(anchor, question.model_dump_json()) for anchor, question in shown]
+        digest = digest_of(code, number, asked, self.image_only[task], off)
+        if (group := known.get(digest)) and all((store.root / f"data/{name}.js").is_file() for name in group["names"]):
+            for name in (*(f"data/{piece}.js" for piece in group["names"]), *group["images"]):
+                store.keep(name)
+            return dict(group)
+        drawn, whole = [], True
+        for anchor, question in shown:
+            full, pages, found = at_hand(task, anchor, question)
+            whole &= found
+            fragments = question_fragments(full, task, self.image_only[task], pictures)
+            drawn.append((anchor, {**fragments, "places": places(full, Places(pages, frozenset(off)), pictures)}))
+        held: dict[str, str] = {}
+        names = store.pieces(f"exams/{stem_of(task)}-q{number}", drawn)
+        for name in names:
+            held |= dict.fromkeys(store.read(name), name)
+        # What was drawn without its pictures is drawn again once they are there.
+        images = sorted({name for _, piece in drawn for name in _images(piece)})
+        return {"digest": digest if whole else "", "names": names, "pieces": held, "images": images}
+
+
+def _batched(items: Sequence[tuple[str, Question]]) -> Iterator[Sequence[tuple[str, Question]]]:
+    return (items[start : start + TOGETHER] for start in range(0, len(items), TOGETHER))
+
+
+def stem_of(task: str) -> str:
+    """The name of a task's files: its own where that is a plain one, with a hash of it."""
+    plain = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in task)[:40]
+    return f"{plain}-{hashlib.sha256(task.encode()).hexdigest()[:6]}"
+
+
+def _images(piece: Mapping[str, Any]) -> Iterator[str]:
+    for part in (piece["asked"], piece["key"]):
+        for found in part.split('src="')[1:]:
+            name = found.partition('"')[0]
+            if name.startswith("images/"):
+                yield name
+    yield from (place["file"] for place in piece["places"])
+
+
+def _entry(question: Question, hidden: Hidden, piece: str) -> dict[str, Any]:
+    """What the index says of a question; of a hidden one nothing that names it or its paper."""
+    why, paper = hidden.why(question), question.paper_id or ""
+    entry = {
+        "subject": visible(question.subject),
+        "type": question.question_type,
+        "points": question.points,
+        "release": question.release and visible(question.release),
+        "language": question.language,
+        "subsets": [visible(name) for name in question.subsets],
+        "difficulty": question.difficulty and visible(question.difficulty),
+        "modality": "text_image" if question.images else "text_only",
+        "year": question.year,
+        "paper": digest_of(paper)[:10] if paper else "",
+        "why": why,
+    }
+    if not why:
+        entry |= {"n": visible(question.number or ""), "id": visible(question.id), "title": visible(paper)}
+        entry |= {"exam": visible(question.exam or ""), "piece": piece}
+    return entry
+
+
+class _AtHand:
+    """The pictures of questions, read from the data sets of their runs when the first of them is drawn."""
+
+    def __init__(self, exams: Exams) -> None:
+        self._exams = exams
+        self._read: dict[Path, tuple[dict[tuple[str, str], Question], dict[tuple[str, int], Image]] | None] = {}
+
+    def __call__(
+        self, task: str, anchor: str, question: Question
+    ) -> tuple[Question, dict[tuple[str, int], Image], bool]:
+        """The question with its pictures, pages by paper and number, and whether the data set was there."""
+        path = self._exams.asked_by[task, anchor]
+        if path not in self._read:
+            self._read[path] = _pictured(path)
+        if (found := self._read[path]) is None:
+            return question, {}, False
+        return found[0].get((task, question.id), question), found[1], True
+
+
+def _pictured(path: Path) -> tuple[dict[tuple[str, str], Question], dict[tuple[str, int], Image]] | None:
+    from livek12.evaluation.task_data import reload_task_data
+
+    try:
+        exam = reload_task_data(RunFolder(path))
+    except UserError as error:
+        warn(f"{path.name}: its questions are shown without pictures: {error}")
+        return None
+    if not exam.questions:
+        return None
+    questions = {(task, one.id): one for task, asked in exam.questions.items() for one in asked}
+    keys = {(one.paper_id or "", number) for one in questions.values() for number in one.page_numbers}
+    return questions, {**load_pages(exam.data, keys), **exam.pages} if keys else dict(exam.pages)

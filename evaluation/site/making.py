@@ -1,0 +1,207 @@
+"""Makes a site from run folders, and makes again only what changed.
+
+Contract: `make_site` leaves a whole site, whatever was there before: runs that did not change are taken as the site has
+them, and what the runs no longer hold is gone. `data/made.json` says by hashes alone what the files were made from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from livek12 import __version__
+from livek12.core.errors import UserError
+from livek12.core.progress import Progress, warn
+from livek12.core.run_folder import RunFolder
+from livek12.evaluation.site.across import items, ranks
+from livek12.evaluation.site.exams import Exams, stem_of
+from livek12.evaluation.site.hidden import Hidden, Refuses, held_back_in
+from livek12.evaluation.site.models import KnownModel, hub_record, of_run
+from livek12.evaluation.site.reading import AXES, answers_of, fingerprint, read_run
+from livek12.evaluation.site.tables import front_of, write_tables
+from livek12.evaluation.studies.suspects import same_by_rules
+from livek12.report.site.front import write_front
+from livek12.report.site.store import SiteStore, digest_of
+
+MADE = "data/made.json"
+
+
+@dataclass(frozen=True)
+class SiteWishes:
+    """What a site is to be.
+
+    Attributes:
+        refuses: why the rights of a question forbid that it is shown; "" where they do not.
+        held: releases that are held back.
+        models: what is known of models, by their names.
+        ask_hub: whether the Hub is asked for the models that nothing is known of.
+        title: of the site.
+    """
+
+    refuses: Refuses
+    held: Sequence[str] = ()
+    models: Mapping[str, KnownModel] | None = None
+    ask_hub: bool = False
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class SiteMade:
+    """What a build did: runs in the site, of these read anew, questions, hidden ones, and files that were written."""
+
+    runs: int
+    read: int
+    questions: int
+    hidden: int
+    written: int
+
+
+def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
+    """Makes or renews a site.
+
+    Args:
+        runs: run folders.
+        out: the site's folder, new or made by an earlier build.
+        wishes: what it is to be.
+
+    Raises:
+        UserError: a folder holds no run, or `out` holds something else.
+    """
+    _check(out)
+    specs = [RunFolder.open(path, warn).spec() for path in runs]  # all are there before the first is read
+    held = {*wishes.held, *filter(None, map(held_back_in, sorted({t.data for spec in specs for t in spec.tasks})))}
+    hidden, exams = Hidden(wishes.refuses, held), Exams()
+    for path in runs:
+        exams.take(path, hidden)
+    hidden.settle()
+    store, before, code = SiteStore(out), _before(out), _code()
+    slugs = _slugs(runs)
+    fresh = digest_of(code, hidden.digest())
+    records, prints = dict[str, Any](), dict[str, str]()
+    read = 0
+    with Progress("reading runs", len(runs), patient=True) as progress:
+        for slug, path in slugs.items():
+            prints[slug] = digest_of(fresh, fingerprint(path))
+            record = store.read(f"runs/{slug}") if before.get("runs", {}).get(slug) == prints[slug] else None
+            if record is None:
+                record = {**read_run(path, slug, hidden, store), "name": path.resolve().name}
+                read += 1
+                store.data(f"runs/{slug}", record)
+            else:
+                store.keep(f"data/runs/{slug}.js")
+                store.keep(f"data/{answers_of(slug)}*.js")
+            records[slug] = record
+            progress.step()
+    made = exams.write(store, hidden, before.get("exams", {}), code)
+    _across(store, exams, hidden, records, made, wishes)
+    store.file(MADE, json.dumps({"runs": prints, "exams": made}, ensure_ascii=False).encode())
+    store.clear()
+    asked = sum(map(len, exams.tasks.values()))
+    return SiteMade(len(runs), read, asked, len(exams.hidden(hidden)), store.written)
+
+
+def _across(
+    store: SiteStore,
+    exams: Exams,
+    hidden: Hidden,
+    records: Mapping[str, Any],
+    made: Mapping[str, Any],
+    wishes: SiteWishes,
+) -> None:
+    """Writes what is made from all runs together."""
+    placed = {task: ranks(task, questions, records) for task, questions in exams.tasks.items()}
+    off = exams.hidden(hidden)
+    with same_by_rules() as same:
+        told = items(exams.tasks, off, records, same)
+    known = {slug: _known(slug, record, wishes) for slug, record in records.items()}
+    front = {slug: front_of(record, known[slug], placed, slug) for slug, record in records.items()}
+    tasks = {}
+    for task in sorted(exams.tasks):
+        stem = stem_of(task)
+        about = [(anchor, told[anchor]) for anchor, _ in exams.in_order(task) if anchor in told]
+        questions = list(exams.tasks[task].values())
+        tasks[task] = {
+            "benchmark": questions[0].benchmark,
+            "questions": len(questions),
+            "hidden": sum(anchor in off for anchor in exams.tasks[task]),
+            "index": made[task]["index"],
+            "items": store.pieces(f"exams/{stem}-items", about),
+            "releases": sorted({one.release or str(one.year or "") for one in questions} - {""}),
+        }
+    groups = {axis: store.pieces(f"groups/{axis}", _by_axis(records, axis)) for axis in AXES}
+    write_front(store, wishes.title, front, tasks, {axis: names for axis, names in groups.items() if names})
+    write_tables(store, front, exams, off, hidden, told)
+
+
+def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
+    """Of each run its marks by the values of an axis, by task and profile."""
+    found = []
+    for slug, record in records.items():
+        tasks = {
+            task: {name: profile["groups"][axis] for name, profile in each["profiles"].items()}
+            for task, each in record["tasks"].items()
+            if any(axis in profile["groups"] for profile in each["profiles"].values())
+        }
+        if tasks:
+            found.append((slug, tasks))
+    return found
+
+
+def _known(slug: str, record: Mapping[str, Any], wishes: SiteWishes) -> KnownModel | None:
+    model = str(record["facts"]["model"])
+    stated = of_run(wishes.models or {}, (str(record["name"]), model))
+    if stated is None and wishes.ask_hub and re.fullmatch(r"[\w.-]+/[\w.-]+", model):
+        return _asked(model)
+    return stated
+
+
+@cache
+def _asked(model: str) -> KnownModel | None:
+    found = hub_record(model)
+    if isinstance(found, str):
+        warn(f"{model}: the Hub says nothing of it: {found}")
+        return None
+    return found
+
+
+def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
+    """The runs by names for files and addresses, which stay while the folders keep theirs."""
+    found: dict[str, Path] = {}
+    for path in runs:
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip(".-_")[:60] or "run"
+        slug, number = plain, 1
+        while slug in found:
+            if found[slug].resolve() == path.resolve():
+                raise UserError(f"{path}: is named twice; name each run once")
+            number += 1
+            slug = f"{plain}~{number}"
+        found[slug] = path
+    return found
+
+
+def _check(out: Path) -> None:
+    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / MADE).is_file())):
+        raise UserError(f"{out}: holds something else than a site; choose an empty folder")
+
+
+def _before(out: Path) -> dict[str, Any]:
+    """What the build before says it was made from; nothing where there was none, or it cannot be read."""
+    with suppress(OSError, ValueError):
+        found = json.loads((out / MADE).read_bytes())
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+@cache
+def _code() -> str:
+    """Hash of all that draws, so that a later version makes its pages anew."""
+    rooms = [Path(__file__).resolve().parent, Path(__file__).resolve().parents[2] / "report"]
+    files = sorted(file for room in rooms for file in room.rglob("*") if file.suffix in (".py", ".j2"))
+    return digest_of(__version__, [(file.name, digest_of(file.read_text("utf-8"))) for file in files])

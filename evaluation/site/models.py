@@ -1,0 +1,131 @@
+"""What is known of the models of a site: date, size, licence and prices, as somebody stated them.
+
+Contract: they come from a `models.yaml` or from the record that the Hub has of a model, and from nowhere else; a name
+tells nothing. What neither states is unknown. `models.yaml` is a mapping from the model as its runs name it, or from a
+run folder's name, to any of:
+
+    Qwen/Qwen3-8B:
+      name: Qwen3 8B                        # shown in its place
+      released: 2025-04                     # a year, a month or a day
+      parameters: 8.2e9
+      licence: Apache-2.0
+      prices: {prompt: 0.1, cached: 0.02, completion: 0.4}   # for a million tokens
+      currency: USD
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from livek12.core.errors import UserError, why
+from livek12.core.hub import reason
+from livek12.core.text import one_line
+from livek12.core.visible import visible
+from livek12.evaluation.studies.exam_dates import period
+
+MAX_BYTES = 1 << 20
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Text = Annotated[str, BeforeValidator(lambda value: str(value) if not isinstance(value, str) else value)]
+"""Dates and years that YAML reads as such are texts again."""
+
+
+class ModelPrices(BaseModel):
+    """What a million tokens cost; cached ones cost what others do where it is not said."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt: Amount
+    cached: Amount | None = None
+    completion: Amount
+
+
+class KnownModel(BaseModel):
+    """What is stated of one model; None where it is not."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Text | None = None
+    released: Text | None = None
+    parameters: Amount | None = None
+    licence: Text | None = None
+    prices: ModelPrices | None = None
+    currency: Text = "USD"
+    source: str = "models.yaml"
+
+
+def read_models(file: Path) -> dict[str, KnownModel]:
+    """The models of a `models.yaml`.
+
+    Raises:
+        UserError: it cannot be read, or states what it cannot; one line with the model.
+    """
+    import yaml
+
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no list of models")
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
+    if found is None:
+        raise UserError(f"{file}: states no model; see docs/site.md")
+    try:
+        models = TypeAdapter(dict[str, KnownModel]).validate_python(found)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ": ".join(str(part) for part in first["loc"] if part != "[key]")
+        raise UserError(f"{file}: {one_line(place, 80)}: {first['msg']}; see docs/site.md") from None
+    for name, model in models.items():
+        if model.released is not None and period(model.released) is None:
+            raise UserError(f"{file}: {one_line(name, 60)}: released {model.released!r:.30} is no date like 2025-08")
+    return models
+
+
+def hub_record(model: str) -> KnownModel | str:
+    """What the Hub says of a model: the day its repository was made, its size and licence; or why it says nothing."""
+    from huggingface_hub import HfApi
+
+    try:
+        found: Any = HfApi().model_info(model)
+    except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
+        return reason(error).replace("data set", "model")
+    card, tensors = getattr(found, "card_data", None), getattr(found, "safetensors", None)
+    licence, made = getattr(card, "license", None), getattr(found, "created_at", None)
+    return KnownModel(
+        released=made.date().isoformat() if made else None,
+        parameters=getattr(tensors, "total", None),
+        licence=licence if isinstance(licence, str) else None,
+        source="the Hub",
+    )
+
+
+def of_run(models: Mapping[str, KnownModel], names: Iterable[str]) -> KnownModel | None:
+    """What is stated under the first of these names that is listed."""
+    return next((models[name] for name in names if name in models), None)
+
+
+def facts_of(known: KnownModel | None) -> dict[str, Any]:
+    """The model's facts as a site shows them; what is unknown is None."""
+    if known is None:
+        return {"name": None, "released": None, "parameters": None, "licence": None, "source": None}
+    return {
+        "name": known.name and visible(known.name),
+        "released": known.released,
+        "parameters": known.parameters,
+        "licence": known.licence and visible(known.licence),
+        "source": known.source,
+    }
+
+
+def cost_of(known: KnownModel | None, tokens: Mapping[str, int]) -> float | None:
+    """What tokens cost at the stated prices; None without prices, or where the tokens are not stated."""
+    if known is None or known.prices is None or "completion" not in tokens or "prompt" not in tokens:
+        return None
+    prices, cached = known.prices, tokens.get("cached", 0)
+    read = (tokens["prompt"] - cached) * prices.prompt
+    read += cached * (prices.prompt if prices.cached is None else prices.cached)
+    return (read + tokens["completion"] * prices.completion) / 1e6

@@ -1,0 +1,62 @@
+"""Sends a site to a static Space of the Hub.
+
+Contract: a Space is one commit of the whole folder, with a card that says `sdk: static`; what an
+earlier site left there in our folders goes with it. Nothing is sent to a repository that is there as something else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.core.hub import endpoint, reason
+from livek12.core.visible import visible
+
+_CARD = """\
+---
+title: {title}
+sdk: static
+app_file: index.html
+pinned: false
+tags: [leaderboard, livek12]
+---
+Models sit exams: marks, answers and questions, made by livek12. The page asks nothing of a server; `table.json`,
+`cost.json` and `questions.parquet` hold the same for programs.
+"""
+
+
+def check_space(space: str) -> None:
+    """Refuses what is no name of a Space.
+
+    Raises:
+        UserError: it is none.
+    """
+    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", space):
+        raise UserError(f"--space {space}: give ORG/NAME")
+
+
+def send(site: Path, space: str, title: str) -> str:
+    """Writes the card and sends the folder; the Space's address.
+
+    Raises:
+        UserError: nobody is logged in, or the Hub refuses.
+    """
+    from huggingface_hub import HfApi
+
+    card = _CARD.format(title=json.dumps(visible(title or space.rpartition("/")[2]), ensure_ascii=False))
+    (site / "README.md").write_text(card, encoding="utf-8")
+    api = HfApi()
+    try:
+        api.create_repo(space, repo_type="space", space_sdk="static", exist_ok=True)
+        api.upload_folder(
+            repo_id=space,
+            repo_type="space",
+            folder_path=site,
+            commit_message="livek12 site",
+            delete_patterns=["data/**", "images/**", "assets/**"],
+        )
+    except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
+        raise UserError(f"{space}: {reason(error).replace('data set', 'Space')}; `hf auth login` logs in") from None
+    return f"{endpoint()}/spaces/{space}"

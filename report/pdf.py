@@ -1,0 +1,93 @@
+"""`report.pdf`: the graded paper for a printer, printed from report.html by a Chromium that is on this machine.
+
+Contract: the browser has a profile of its own, reaches no network, and is ended with all it has started when it takes
+too long. The page's own policy holds in it too. The file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from livek12.core.errors import UserError
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+MOST_SECONDS = 300.0
+_FLAGS = (
+    "--headless",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-extensions",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-pdf-header-footer",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
+
+
+def find_browser() -> str | None:
+    """A Chromium or its like on the PATH."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def write_pdf(page: Path, pdf: Path) -> None:
+    """Prints a page.
+
+    Args:
+        page: report.html.
+        pdf: the file to write.
+
+    Raises:
+        UserError: there is no browser, or it does not print the page.
+    """
+    browser = find_browser()
+    if browser is None:
+        raise UserError(f"{pdf.name}: needs Chromium or Chrome on the PATH; or print {page} from a browser")
+    with tempfile.TemporaryDirectory(prefix="livek12-pdf-") as scratch:
+        made = Path(scratch) / "report.pdf"
+        # As root, browsers refuse to start inside their own sandbox; what is opened is our page under its own policy.
+        own = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        command = [browser, *_FLAGS, *own, f"--user-data-dir={scratch}/profile", f"--print-to-pdf={made}"]
+        said = _run([*command, page.resolve().as_uri()])
+        if not made.is_file() or not made.read_bytes().startswith(b"%PDF"):
+            raise UserError(f"{pdf.name}: {Path(browser).name} did not print {page}{said}")
+        temporary = pdf.with_name(f".{pdf.name}.{os.getpid()}")
+        try:
+            shutil.copyfile(made, temporary)
+            temporary.replace(pdf)
+        except OSError as error:
+            raise UserError(
+                f"{pdf}: cannot be written ({error.strerror}); make room or choose another folder"
+            ) from None
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def _run(command: list[str]) -> str:
+    """Runs the browser to its end or ours; why it failed, in words."""
+    try:
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process:
+            try:
+                code = process.wait(MOST_SECONDS)
+            except BaseException as error:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                if isinstance(error, subprocess.TimeoutExpired):
+                    return f" within {MOST_SECONDS:.0f} s"
+                raise
+    except OSError as error:
+        return f" ({error.strerror})"
+    return f" (it ended with {code})" if code else ""

@@ -1,0 +1,177 @@
+"""The graded paper on the page itself: ticks, crosses, points and the sum drawn on the scan, the answers beside it.
+
+Contract: `sheets` takes the entries of a report whose questions say where on their pages they stand (`Question.boxes`),
+and gives each page once, in the order of the paper, with a mark at the end of each question and a note beside it. What
+is drawn is what the verdicts say; nothing is marked here. Pages are bounded in number, and what is left out is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from livek12.core.records import PageBox, Question
+from livek12.core.scoring import Row
+from livek12.report.marks import Kind, ShownMark, mark_of, points, span
+from livek12.report.markup import render_answer
+from livek12.report.paper import Pages, PaperEntry, anchor_of
+from livek12.report.pictures import PAGE_WIDTH, Encoded, encode
+
+MOST_PAGES = 60
+LONGEST_ANSWER = 140
+SIGN = 0.052
+"""Width of a sign, as a share of the page's width."""
+INK = 0.021
+"""Height of the points beside it."""
+EDGE = 0.985
+"""Nothing is drawn beyond this share of the width."""
+
+
+@dataclass(frozen=True)
+class Pen:
+    """A mark on a page, in pixels of its picture: the sign's corner and size, and the points below it."""
+
+    kind: Kind
+    text: str
+    anchor: str
+    x: float
+    y: float
+    size: float
+    ink: float
+
+
+@dataclass(frozen=True)
+class GradedSheet:
+    """One page with all that is written on and beside it; `sum` and `subtotal` are like "12–15 / 20"."""
+
+    task: str
+    paper: str
+    number: int
+    picture: Encoded
+    pens: list[Pen]
+    notes: list[dict[str, Any]]
+    sum: str
+    subtotal: str
+
+
+def placed(entries: Iterable[PaperEntry]) -> list[PaperEntry]:
+    """The entries that say where they stand."""
+    return [entry for entry in entries if entry.question.boxes and entry.question.paper_id]
+
+
+def page_keys(questions: Iterable[Question]) -> set[tuple[str, int]]:
+    """The pages that questions with boxes stand on."""
+    return {(q.paper_id, box.page) for q in questions if q.paper_id for box in q.boxes}
+
+
+def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedSheet], int]:
+    """The pages with their marks, and how many pages are left out for their number."""
+    by_paper: dict[tuple[str, str], list[PaperEntry]] = {}
+    for entry in placed(entries):
+        by_paper.setdefault((entry.task, entry.question.paper_id or ""), []).append(entry)
+    found: list[GradedSheet] = []
+    left_out = 0
+    for (task, paper), of_paper in by_paper.items():
+        numbers = sorted({box.page for entry in of_paper for box in entry.question.boxes})
+        there = [number for number in numbers if (image := pages.get((paper, number))) and image.bytes]
+        for number in there:
+            if len(found) >= MOST_PAGES:
+                left_out += 1
+                continue
+            total = sum_of(of_paper) if number == there[0] else ""
+            if (sheet := _sheet(task, paper, number, of_paper, pages, total)) is not None:
+                found.append(sheet)
+    return found, left_out
+
+
+def sum_of(entries: Iterable[PaperEntry]) -> str:
+    """What the entries earned of what they are worth, the trials of each averaged."""
+    low = high = of = 0.0
+    for entry in entries:
+        marks = [mark_of(row) for row in entry.rows]
+        low += sum(mark.low for mark in marks) / len(marks)
+        high += sum(mark.high for mark in marks) / len(marks)
+        of += sum(mark.of for mark in marks) / len(marks)
+    return f"{points(low) if points(low) == points(high) else span(low, high, 2)} / {points(of)}"
+
+
+def _sheet(
+    task: str, paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, total: str
+) -> GradedSheet | None:
+    picture = encode(pages[paper, number].bytes or b"", PAGE_WIDTH)
+    if isinstance(picture, str):
+        return None
+    # The mark of a question stands where it ends.
+    here = [(entry, entry.question.boxes[-1]) for entry in entries if entry.question.boxes[-1].page == number]
+    here.sort(key=lambda item: (round(item[1].left, 1), item[1].top))
+    others = [box for entry in entries for box in entry.question.boxes if box.page == number]
+    pens = [_pen(entry, box, others, picture) for entry, box in here]
+    return GradedSheet(
+        task=task,
+        paper=paper,
+        number=number,
+        picture=picture,
+        pens=pens,
+        notes=[_note(entry, pen) for (entry, _), pen in zip(here, pens, strict=True)],
+        sum=total,
+        subtotal=sum_of(entry for entry, _ in here) if here else "",
+    )
+
+
+def _pen(entry: PaperEntry, box: PageBox, others: Sequence[PageBox], picture: Encoded) -> Pen:
+    kind, text = _mark(entry.rows)
+    wide, high = picture.width, picture.height
+    size, ink = SIGN * wide, INK * wide
+    needed = max(SIGN, 0.58 * INK * len(text)) + 0.01
+    beside = box.right + needed <= EDGE and not any(_reaches(other, box, needed) for other in others)
+    left = box.right + 0.01 if beside else box.right - needed
+    # The sign and the points below it lie within the height of the question, where it has that height.
+    top = max(box.top * high, min((box.top + box.bottom) / 2 * high - (size + ink) / 2, box.bottom * high - size - ink))
+    return Pen(kind, text, anchor_of(entry.task, entry.question.id), left * wide, top, size, ink)
+
+
+def _reaches(other: PageBox, box: PageBox, needed: float) -> bool:
+    """Whether another question stands right of this one, where its mark would be."""
+    beside = other.left < box.right + needed and other.right > box.right + 0.005
+    return beside and other.top < box.bottom and box.top < other.bottom
+
+
+def _mark(rows: Sequence[Row]) -> tuple[Kind, str]:
+    marks = [mark_of(row) for row in rows]
+    if len(marks) == 1:
+        return marks[0].kind, marks[0].text.replace(" ", "")
+    kinds = {mark.kind for mark in marks}
+    return (marks[0].kind if len(kinds) == 1 else "part"), _mean(marks)
+
+
+def _mean(marks: Sequence[ShownMark]) -> str:
+    low, high, of = (sum(getattr(mark, end) for mark in marks) / len(marks) for end in ("low", "high", "of"))
+    return f"{points(low) if points(low) == points(high) else span(low, high, 2)}/{points(of)}"
+
+
+def _note(entry: PaperEntry, pen: Pen) -> dict[str, Any]:
+    return {
+        "number": entry.question.number or "",
+        "anchor": pen.anchor,
+        "kind": pen.kind,
+        "text": pen.text,
+        "answers": [_said(row) for row in entry.rows[:4]],
+        "more": max(0, len(entry.rows) - 4),
+        "key": [render_answer(_short(one)) for one in _key(entry.question)],
+        "language": entry.question.language,
+    }
+
+
+def _key(question: Question) -> list[str]:
+    return question.answer or [variable.value for variable in question.variables]
+
+
+def _said(row: Row) -> dict[str, Any]:
+    parts = row.verdict.parts if row.verdict else []
+    said = [render_answer(_short(part.answer)) for part in parts if part.answer]
+    return {"said": said, "state": row.state, "word": mark_of(row).word}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]} …"

@@ -1,0 +1,115 @@
+// Questions, papers, models and graded answers.
+"use strict";
+(() => {
+  const { h, t, number, link, change, select, fragment, written, ends } = livek12;
+  const AT_ONCE = 24;
+
+  const nameOf = (question) => question.why ? `${question.subject} · ${t("hidden").toLowerCase()}` : `${question.title ? `${question.title} · ` : ""}${question.n || question.id}`;
+  const whyHidden = (question) => h("p", { class: "notice" }, `${t("hidden")}: ${question.why === "held back" ? t("held_back") : t("rights")}.`);
+  const neighbours = (exam, anchor, to) => {
+    const anchors = [...exam.questions.keys()], at = anchors.indexOf(anchor);
+    return h("nav", { class: "steps", "aria-label": t("questions") }, at > 0 && h("a", { class: "button", rel: "prev", href: to(anchors[at - 1]) }, `← ${t("previous")}`), h("span", { class: "soft" }, `${at + 1} ${t("of")} ${anchors.length}`), at < anchors.length - 1 && h("a", { class: "button", rel: "next", href: to(anchors[at + 1]) }, `${t("next")} →`));
+  };
+  const pieceOf = async (question, anchor) => question.piece ? (await livek12.load(question.piece))[anchor] : null;
+  const answerOf = async (slug, task, anchor) => {
+    const cell = (await livek12.load(`runs/${slug}`)).cells[task]?.[anchor];
+    return !cell || cell[0] < 0 ? null : (await livek12.load(`answers/${slug}~p${cell[0]}`))[anchor];
+  };
+  const printed = (piece) => piece.places.length === 0 ? null : h("details", { class: "fold", open: piece.places.length < 3 }, h("summary", {}, t("printed")), h("div", { class: "sheets" }, piece.places.map((place) => h("figure", { class: "sheet-page" },
+    h("img", { src: place.file, width: place.size[0], height: place.size[1], alt: `${t("page")} ${place.page}`, loading: "lazy" }),
+    h("svg", { viewBox: "0 0 1000 1000", preserveAspectRatio: "none", "aria-hidden": "true" }, place.boxes.map(([left, top, right, bottom]) => h("rect", { class: "on-page", x: left * 1000, y: top * 1000, width: (right - left) * 1000, height: (bottom - top) * 1000 })))))));
+  const facts = (question) => h("p", { class: "meta" }, [question.type.replace(/_/g, " "), question.subject, question.points !== null && `${number(question.points, 2)} ${t("points")}`, question.difficulty, question.release, question.exam].filter(Boolean).join(" · "), question.id && h("span", { class: "id" }, question.id));
+  const marked = (cell, question) => h("span", { class: "mark-line" }, livek12.sign(livek12.kindOf(cell)), h("b", { class: "red" }, livek12.earned(cell, question.points)), " ", h("span", { class: "soft" }, livek12.inWords(cell)));
+
+  const suspect = (item) => item?.suspect && h("div", { class: "notice", role: "note" }, h("b", {}, `${t("suspect")} `), `(${number(100 * item.suspect.chance)} %): `, `${t("models_say")} `, h("b", { class: "said" }, item.suspect.agreed), ` (${item.suspect.agreed_runs} ${t("of")} ${item.suspect.of_runs})`);
+
+  livek12.pages.question = async (said) => {
+    const task = said.task in livek12.site().tasks ? said.task : Object.keys(livek12.site().tasks)[0];
+    const exam = await livek12.exam(task), question = exam.questions.get(said.q);
+    if (!question) return [h("h1", {}, t("question")), h("p", {}, t("missing"))];
+    const piece = await pieceOf(question, said.q), item = exam.items[said.q], labels = livek12.labels(), all = livek12.best(task);
+    const shown = Number(said.runs) || AT_ONCE, list = all.slice(0, shown);
+    const records = await Promise.all(list.map(([slug]) => livek12.load(`runs/${slug}`)));
+    const rows = list.flatMap(([slug, run], n) => { const cell = records[n].cells[task]?.[said.q]; return cell ? [{ slug, run, piece: cell[0], trials: cell.slice(1) }] : []; });
+    const answers = rows.map((row) => {
+      const body = h("div", { class: "answer-body" });
+      const fold = h("details", { class: "fold", "data-fold": "whole", ontoggle: async () => { if (fold.open && !body.childNodes.length) body.append(fragment(await answerOf(row.slug, task, said.q) || "")); } }, h("summary", {}, t("whole_answer")), body);
+      return h("section", { class: "beside" }, h("h3", {}, h("a", { href: link("graded", { run: row.slug, task, q: said.q }) }, labels.get(row.slug))),
+        row.trials.map((cell) => h("div", {}, marked(cell, question), cell[7] && h("p", { class: "said", dir: "auto" }, cell[7].some(Boolean) ? cell[7].map((one) => one || t("none_said")).join("; ") : t("none_said")), cell[6] !== null && h("p", { class: "soft small" }, `${cell[6].toLocaleString("en")} ${t("tokens").split(" ")[0]}`))), row.piece >= 0 && fold);
+    });
+    const agreed = item && h("p", {}, h("b", { class: "red" }, `${item.right} ${t("of")} ${item.answers}`), ` ${t("how_many")}`, item.open > 0 && `, ${item.open} ${t("undecided")}`, item.discrimination !== null && item.discrimination !== undefined && `; ${t("discrimination")} ${number(item.discrimination, 2)}`);
+    return [h("p", { class: "kicker" }, h("a", { href: link("paper", { task, paper: question.paper }) }, task)), h("h1", {}, `${t("question")} ${nameOf(question)}`), facts(question), neighbours(exam, said.q, (anchor) => link("question", { task, q: anchor })), agreed, suspect(item),
+      piece ? [printed(piece), h("div", { class: "asked" }, fragment(piece.asked), fragment(piece.key))] : whyHidden(question),
+      h("h2", {}, t("answers")), h("div", { class: "side-by-side" }, answers), all.length > list.length && h("a", { class: "button", href: link("question", { ...said, runs: shown + AT_ONCE }) }, `${t("more")} (${list.length} ${t("of")} ${all.length})`)];
+  };
+
+  livek12.pages.graded = async (said) => {
+    const run = livek12.runs().get(said.run);
+    if (!run) return [h("h1", {}, t("graded")), h("p", {}, t("missing"))];
+    const task = said.task in run.tasks ? said.task : Object.keys(run.tasks)[0], exam = await livek12.exam(task), record = await livek12.load(`runs/${said.run}`);
+    const anchors = [...exam.questions.keys()].filter((anchor) => record.cells[task][anchor]), anchor = anchors.includes(said.q) ? said.q : anchors[0];
+    const question = exam.questions.get(anchor), piece = await pieceOf(question, anchor), answer = await answerOf(said.run, task, anchor);
+    const to = (other) => link("graded", { run: said.run, task, q: other });
+    return [h("p", { class: "kicker" }, h("a", { href: link("model", { run: said.run }) }, livek12.labels().get(said.run)), ` · ${task}`), h("h1", {}, `${t("graded")}: ${nameOf(question)}`), facts(question), neighbours({ questions: new Map(anchors.map((one) => [one, 1])) }, anchor, to),
+      grid(exam, record.cells[task], anchors, to, anchor),
+      piece ? [printed(piece), h("div", { class: "asked graded" }, fragment(piece.asked), answer ? fragment(answer) : null, fragment(piece.key))] : [whyHidden(question), record.cells[task][anchor].slice(1).map((cell) => h("p", {}, marked(cell, question)))],
+      h("p", {}, h("a", { class: "button", href: link("question", { task, q: anchor }) }, t("answers")))];
+  };
+  const grid = (exam, cells, anchors, to, at) => h("details", { class: "fold", open: anchors.length <= 120 }, h("summary", {}, `${anchors.length} ${t("questions")}`), h("ol", { class: "grid" }, anchors.map((anchor, n) => {
+    const question = exam.questions.get(anchor), trials = cells[anchor].slice(1), kinds = new Set(trials.map(livek12.kindOf));
+    return h("li", {}, h("a", { class: "cell", "data-kind": kinds.size === 1 ? [...kinds][0] : "part", href: to(anchor), "aria-current": anchor === at ? "true" : null, title: trials.map(livek12.inWords).join(" | ") }, question.n || String(n + 1)));
+  })));
+
+  livek12.pages.model = async (said) => {
+    const run = livek12.runs().get(said.run);
+    if (!run) return [h("h1", {}, t("model")), h("p", {}, t("missing"))];
+    const record = await livek12.load(`runs/${said.run}`), known = run.known;
+    const about = [[t("released"), known.released || t("unknown")], [t("size"), livek12.size(known.parameters)], [t("licence"), known.licence || t("unknown")], [t("revision"), run.revision || t("unknown")], [t("engine"), run.engine], [t("date"), run.date], [t("trials"), String(run.trials)], [t("judged"), Object.entries(run.judged).map(([who, n]) => `${who} (${n.toLocaleString("en")})`).join("; ") || "–"]];
+    const parts = await Promise.all(Object.entries(run.tasks).map(async ([task, part]) => {
+      const exam = await livek12.exam(task), anchors = [...exam.questions.keys()].filter((anchor) => record.cells[task][anchor]), subjects = record.tasks[task].profiles.article.groups.subject || {};
+      return [h("h2", {}, `${task} `, h("span", { class: "red" }, written(part.metrics.article.mark, "mark")), " ", h("span", { class: "soft small" }, ends(part.metrics.article.mark, "mark"))),
+        h("table", { class: "plain" }, h("thead", {}, h("tr", {}, [t("metric"), t("article"), t("release")].map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, [...new Set(Object.values(part.metrics).flatMap((profile) => Object.keys(profile)))].map((metric) => h("tr", {}, h("th", { scope: "row" }, livek12.metricName(metric)), ["article", "release"].map((profile) => h("td", { class: "right nowrap" }, written(part.metrics[profile][metric], metric), " ", h("span", { class: "ends" }, ends(part.metrics[profile][metric], metric)))))))),
+        grid(exam, record.cells[task], anchors, (anchor) => link("graded", { run: said.run, task, q: anchor })),
+        Object.keys(subjects).length > 1 && livek12.dots(t("subject_plot"), Object.entries(subjects).map(([name, marks]) => ({ name: name.replace(/_/g, " "), mark: marks.mark, n: marks.n })).filter((row) => row.mark))];
+    }));
+    const others = [...livek12.runs()].filter(([slug, other]) => slug !== said.run && other.model === run.model);
+    return [h("p", { class: "kicker" }, t("model")), h("h1", {}, livek12.labels().get(said.run)),
+      others.length > 0 && h("p", { class: "small" }, `${t("others")}: `, others.map(([slug, other], n) => [n ? ", " : "", h("a", { href: link("model", { run: slug }) }, other.name)])), h("dl", { class: "about" }, about.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))), parts];
+  };
+
+  const papersOf = (exam) => {
+    const papers = new Map();
+    for (const [anchor, question] of exam.questions) {
+      if (!papers.has(question.paper)) papers.set(question.paper, { key: question.paper, title: "", anchors: [], subjects: new Set() });
+      const paper = papers.get(question.paper);
+      paper.title = paper.title || question.exam || question.title || "";
+      paper.anchors.push(anchor);
+      paper.subjects.add(question.subject);
+    }
+    return [...papers.values()];
+  };
+  livek12.pages.papers = async (said) => {
+    const names = Object.keys(livek12.site().tasks), task = names.includes(said.task) ? said.task : names[0], exam = await livek12.exam(task);
+    return [h("h1", {}, t("papers")), names.length > 1 && h("div", { class: "filters", role: "group", "aria-label": t("filters") }, select(t("exam"), task, names.map((name) => [name, name]), (value) => change(said, { task: value }))),
+      h("ul", { class: "papers" }, papersOf(exam).map((paper) => h("li", {}, h("a", { href: link("paper", { task, paper: paper.key }) }, paper.title || [...paper.subjects].join(", ") || task), " ", h("span", { class: "soft" }, `${paper.anchors.length} ${t("questions")}`))))];
+  };
+  livek12.pages.paper = async (said) => {
+    const task = said.task in livek12.site().tasks ? said.task : Object.keys(livek12.site().tasks)[0], exam = await livek12.exam(task);
+    const paper = papersOf(exam).find((one) => one.key === (said.paper || ""));
+    if (!paper) return [h("h1", {}, t("sheet")), h("p", {}, t("missing"))];
+    const start = Number(said.from) || 0, shown = 12, all = livek12.best(task), list = all.slice(start, start + shown), labels = livek12.labels();
+    const records = await Promise.all(list.map(([slug]) => livek12.load(`runs/${slug}`)));
+    const cellOf = (n, anchor) => records[n].cells[task]?.[anchor];
+    const sum = (n) => {
+      let [low, high, of] = [0, 0, 0];
+      for (const anchor of paper.anchors) { const cell = cellOf(n, anchor), points = exam.questions.get(anchor).points ?? 1; if (!cell) continue; of += points; for (const one of cell.slice(1)) { low += one[0] * points / (cell.length - 1); high += one[1] * points / (cell.length - 1); } }
+      return `${livek12.span(low, high)} / ${number(of, 2)}`;
+    };
+    const mean = (cell, points) => { const trials = cell.slice(1), low = trials.reduce((all_, one) => all_ + one[0], 0) / trials.length, high = trials.reduce((all_, one) => all_ + one[1], 0) / trials.length; return livek12.span(low * points, high * points, 2); };
+    return [h("p", { class: "kicker" }, h("a", { href: link("papers", { task }) }, task)), h("h1", {}, `${t("sheet")}: ${paper.title || [...paper.subjects].join(", ") || task}`),
+      h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("sheet") }, h("table", { class: "plain sheet-table" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("question")), h("th", { scope: "col", class: "right" }, t("points")), list.map(([slug]) => h("th", { scope: "col", class: "right" }, h("a", { href: link("model", { run: slug }) }, labels.get(slug)))))),
+        h("tbody", {}, paper.anchors.map((anchor, place) => { const question = exam.questions.get(anchor); return h("tr", {}, h("th", { scope: "row" }, h("a", { href: link("question", { task, q: anchor }) }, question.n || (question.why ? `(${place + 1})` : question.id)), exam.items[anchor]?.suspect && h("span", { class: "warn", title: t("suspect") }, " ⚠")), h("td", { class: "right soft" }, number(question.points ?? 1, 2)), list.map(([slug], n) => { const cell = cellOf(n, anchor); return h("td", { class: "right nowrap", "data-kind": cell ? (new Set(cell.slice(1).map(livek12.kindOf)).size === 1 ? livek12.kindOf(cell[1]) : "part") : "none" }, cell ? h("a", { href: link("graded", { run: slug, task, q: anchor }), title: cell.slice(1).map(livek12.inWords).join(" | ") }, mean(cell, question.points ?? 1)) : "–"); })); })),
+        h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, t("total")), h("td", {}), list.map((_, n) => h("td", { class: "right red nowrap" }, sum(n))))))),
+      h("nav", { class: "steps", "aria-label": t("models") }, start > 0 && h("a", { class: "button", href: link("paper", { ...said, from: Math.max(0, start - shown) }) }, `← ${t("previous")}`), all.length > shown && h("span", { class: "soft" }, `${start + 1}–${start + list.length} ${t("of")} ${all.length}`), start + shown < all.length && h("a", { class: "button", href: link("paper", { ...said, from: start + shown }) }, `${t("next")} →`))];
+  };
+})();

@@ -1,0 +1,63 @@
+"""`livek12 site`: run folders as one static site that people look at and pass on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from livek12.core.progress import tell
+from livek12.scripts import options
+
+app = options.command()
+
+
+@app.command(epilog=options.example("livek12 site runs/qwen3 runs/gemma3 --out site"))
+def site(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    out: Annotated[Path, typer.Option("--out", help="The site's folder; made again, only what changed is written.")],
+    space: Annotated[str, typer.Option("--space", help="Send it to this static Space of the Hub: ORG/NAME.")] = "",
+    models: Annotated[
+        Path | None, typer.Option("--models", help="YAML with date, size, licence and prices of models.")
+    ] = None,
+    ask_hub: Annotated[bool, typer.Option("--ask-hub", help="Ask the Hub for models that --models lacks.")] = False,
+    hold: Annotated[
+        list[str] | None, typer.Option("--hold", help="A release that is held back: marks only; repeatable.")
+    ] = None,
+    rights: Annotated[
+        Path | None, typer.Option("--rights", help="Permissions for questions without a licence (docs/publish.md).")
+    ] = None,
+    title: Annotated[str, typer.Option("--title", help="Of the site.")] = "",
+    as_json: options.Json = False,
+) -> None:
+    """Make a static site of run folders: leaderboard, heat-map, plots, questions, papers."""
+    from livek12.dataset_builders.publishing.rights import read_rights
+    from livek12.dataset_builders.publishing.showing import refusal
+    from livek12.evaluation.site.making import SiteWishes, make_site
+    from livek12.evaluation.site.models import read_models
+    from livek12.evaluation.site.space import check_space, send
+
+    if space:
+        check_space(space)
+    permissions = read_rights(rights) if rights else []
+    wishes = SiteWishes(
+        refuses=lambda question: refusal(question, permissions),
+        held=hold or (),
+        models=read_models(models) if models else None,
+        ask_hub=ask_hub,
+        title=title,
+    )
+    made = make_site(runs, out, wishes)
+    sent = send(out, space, title) if space else ""
+    if as_json:
+        typer.echo(json.dumps({**asdict(made), "site": str(out / "index.html"), "space": sent or None}))
+        return
+    tell(
+        f"{out / 'index.html'}: {made.runs} runs ({made.read} read anew), {made.questions} questions"
+        f" ({made.hidden} hidden), {made.written} files written"
+    )
+    if sent:
+        tell(f"space: {sent}")
