@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from livek12.core.records import Question
-from livek12.dataset_builders.publishing.policy import NOT_STATED
+from livek12.core.rights import is_stated
 from livek12.dataset_builders.publishing.rights import Permission, covering
 
 NO_LICENCE = "no licence stated"
@@ -28,7 +28,7 @@ def refusal(question: Question, permissions: Sequence[Permission] = ()) -> str:
     row = {**question.model_dump(include={"id", "paper_id", "release", "benchmark", "source"})}
     if covering(permissions, row) is not None:
         return ""
-    licence = (question.source.licence or "").strip()
-    if licence.lower() in NOT_STATED:
+    licence = question.source.licence or ""
+    if not is_stated(licence):
         return NO_LICENCE
     return FORBIDDEN if _FORBIDS.search(licence) else ""
