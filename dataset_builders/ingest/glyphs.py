@@ -33,6 +33,7 @@ class Glyph:
         math: set in a font for formulas.
         sound: whether `text` can be believed.
         confidence: of the reading, 0 to 1; `text` is a whole run of letters where OCR read it.
+        item: address of the text object it is of; 0 where there is none.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Glyph:
     math: bool = False
     sound: bool = True
     confidence: float = 1.0
+    item: int = 0
 
 
 @dataclass(slots=True)
@@ -144,7 +146,7 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             continue
         yield Glyph(
             known or character, *box, base, size, max(around[2], box[2]), font,
-            bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound,
+            bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=drawings.address(item),
         )  # fmt: skip
 
 

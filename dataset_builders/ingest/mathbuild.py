@@ -86,32 +86,55 @@ def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
 
 
 def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
-    """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost."""
+    """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost.
+
+    The rules that were none of these stay in `rules`.
+    """
     spaces = [atom for atom in atoms if not atom.text.strip()]
     finder = Finder([atom for atom in atoms if atom.text.strip()])
-    for rule in rules:
-        y = (rule.top + rule.bottom) / 2
-        near = [
-            atom
-            for atom in finder.between(rule.left - 0.4, rule.right + 0.4)
-            if atom.left > rule.left - 1.5 * atom.size and atom.right < rule.right + 1.5 * atom.size
-        ]
-        above = _adjacent(
-            [atom for atom in near if atom.bottom < y + 0.12 * atom.size and atom.axis < y], y, down=False
-        )
-        below = _adjacent([atom for atom in near if atom.top > y - 0.12 * atom.size and atom.axis > y], y, down=True)
-        if _root(finder, rule, near, y):
-            continue
-        if above and below and _snug(rule, above, below) and not _text_below(finder, rule, below):
-            size = max(atom.size for atom in (*above, *below))
-            fraction = f"\\frac{{{tex(above)}}}{{{tex(below)}}}"
-            made = joined(fraction, [*above, *below], y + AXIS * size, size, extra=(rule.left, y, rule.right, y))
-            finder.replace([*above, *below], [made])
-        elif not above and rule.right - rule.left > 14 and (blank := _blank(finder, rule, y)):
-            finder.replace([], [blank])
-        elif below and not above and _covers(rule, below):
-            finder.replace(below, [_barred(rule, below)])
+    unused = [rule for rule in rules if not _read(finder, rule)]
+    rules[:] = unused
     return [*finder.atoms, *spaces]
+
+
+def _read(finder: Finder, rule: Rule) -> bool:
+    """Puts what a rule makes of the letters around it in their place; says whether it makes anything."""
+    y = (rule.top + rule.bottom) / 2
+    near = [
+        atom
+        for atom in finder.between(rule.left - 0.4, rule.right + 0.4)
+        if atom.left > rule.left - 1.5 * atom.size and atom.right < rule.right + 1.5 * atom.size
+    ]
+    above = _adjacent(
+        [atom for atom in near if atom.bottom < y + 0.12 * atom.size and atom.axis < y], y, down=False
+    )
+    below = _adjacent([atom for atom in near if atom.top > y - 0.12 * atom.size and atom.axis > y], y, down=True)
+    if _root(finder, rule, near, y):
+        return True
+    if above and below and _is_fraction(finder, rule, above, below):
+        size = max(atom.size for atom in (*above, *below))
+        fraction = f"\\frac{{{tex(above)}}}{{{tex(below)}}}"
+        made = joined(fraction, [*above, *below], y + AXIS * size, size, extra=(rule.left, y, rule.right, y))
+        finder.replace([*above, *below], [made])
+    elif not above and rule.right - rule.left > 14 and (blank := _blank(finder, rule, y)):
+        finder.replace([], [blank])
+    elif below and not above and _covers(rule, below):
+        finder.replace(below, [_barred(rule, below)])
+    else:
+        return False
+    return True
+
+
+def _is_fraction(finder: Finder, rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
+    """Whether a rule parts a numerator and a denominator, and does not underline words of a line."""
+    words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
+    reach = 1.3 if words else 0.45
+    if not _snug(rule, above, below) or any(_runs_on(finder, rule, part, reach) for part in (above, below)):
+        return False
+    size = max(atom.size for atom in (*above, *below))
+    boxes = [around(part) for part in (above, below)]
+    centred = all(abs(box[0] + box[2] - rule.left - rule.right) < 0.8 * size for box in boxes)
+    return centred or not words
 
 
 def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
@@ -141,16 +164,16 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
     return row if far < 6 * size else []
 
 
-def _text_below(finder: Finder, rule: Rule, below: list[Atom]) -> bool:
-    """Whether what stands under the rule is part of a longer line of text: the rule only underlines."""
-    size = max(atom.size for atom in below)
-    base = max(below, key=lambda atom: atom.size).base
-    left, right = min(atom.left for atom in below), max(atom.right for atom in below)
+def _runs_on(finder: Finder, rule: Rule, part: list[Atom], reach: float) -> bool:
+    """Whether what stands over or under a rule is part of a longer line of text: the rule only underlines."""
+    size = max(atom.size for atom in part)
+    base = max(part, key=lambda atom: atom.size).base
+    left, right = min(atom.left for atom in part), max(atom.right for atom in part)
     beside = finder.between(left - 1.6 * size, right + 1.6 * size)
     return any(
-        atom not in below
+        atom not in part
         and abs(atom.base - base) < 0.1 * size
-        and (0 <= atom.left - right < 0.45 * size or 0 <= left - atom.right < 0.45 * size)
+        and (0 <= atom.left - right < reach * size or 0 <= left - atom.right < reach * size)
         and (atom.middle > rule.right + 1 or atom.middle < rule.left - 1)
         for atom in beside
     )

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 BY_RULES = "parsed by rules alone: no model looked at it (--parser MODEL has one check it)"
 _YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
+_PAGE_AT_END = re.compile(r"\s{4,}\d{1,3}\s*$|^\s*\d{1,3}\s{4,}")
+"""The page's number, on the line of the title."""
 _LONGEST_TITLE = 120
 _LONGEST_NAME = 80
 """Characters of a title that is known by its year: a passage's line may have one too."""
@@ -289,18 +291,16 @@ def _headings(stream: Stream) -> str:
 
 
 def _title(stream: Stream, body: Body) -> str:
-    """The front's largest line on the first page, or the first that names a year."""
+    """The line of the first page's front or head that names a year, else its largest."""
     front = [*stream.titles, *(body.front or stream.items[:30])]
     lines = [item.line for item in front if item.line and item.box.page == 1]
     lines = [line for line in lines if 3 < len(line.text.strip()) <= _LONGEST_TITLE]
-    if not lines:
-        heads = [text.split("\n")[0] for text in stream.headings.get(1, []) if text.strip()]
-        return one_line(heads[0], _LONGEST_TITLE) if heads else ""
-    largest = max(line.size for line in lines)
-    named = [line for line in lines if _YEAR.search(line.text) and len(line.text) <= _LONGEST_NAME] or [
-        line for line in lines if line.size >= 0.9 * largest
-    ]
-    return one_line(named[0].text, _LONGEST_TITLE)
+    heads = [line for text in stream.headings.get(1, []) for line in text.split("\n") if line.strip()]
+    named = [text for text in (*(line.text for line in lines), *heads) if _YEAR.search(text)]
+    named = [text for text in named if len(text) <= _LONGEST_NAME]
+    largest = max((line.size for line in lines), default=0.0)
+    found = [*named, *(line.text for line in lines if line.size >= 0.9 * largest), *heads]
+    return one_line(_PAGE_AT_END.sub("", found[0]), _LONGEST_TITLE) if found else ""
 
 
 def _language(stream: Stream) -> Language:

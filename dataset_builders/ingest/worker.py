@@ -18,7 +18,7 @@ from livek12.core.extras import install
 from livek12.core.process import ChildProcess, Ended, Link, limit_time
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest import glyphs, pdf, text_layer
+from livek12.dataset_builders.ingest import glyphs, pdf, sight, text_layer
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.scanned import DPI, Scanner
 
@@ -160,13 +160,21 @@ class _Paper:
         return self._by_ocr(page, raw, number)
 
     def _by_text(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
+        picture = pdf.drawn(page, PAGE_DPI)
+        seen = sight.looked_at(page, raw, picture, PAGE_DPI)
         text_layer.name_brackets(page, raw)
-        blocks, self.middle = text_layer.blocks_of(
-            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.middle
+        found = text_layer.blocks_of(
+            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.middle, seen
         )
-        image = pdf.png(pdf.drawn(page, PAGE_DPI))
+        self.middle = found.middle
         return PageBlocks(
-            number=number, width=raw.width, height=raw.height, image=image, blocks=blocks, notes=raw.notes
+            number=number,
+            width=raw.width,
+            height=raw.height,
+            image=pdf.png(picture),
+            blocks=found.blocks,
+            notes=raw.notes,
+            loose=found.loose,
         )
 
     def _by_ocr(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
