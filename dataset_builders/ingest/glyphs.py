@@ -165,6 +165,8 @@ def _unmark(page: Any) -> None:
 
 
 def _character(code: int) -> str:
+    if 0xFE00 <= code < 0xFE10:  # says which form of the letter before it is meant
+        return ""
     if code in (0, 0xFFFE, 0xFFFF, 0xAD, 0xD, 0xA) or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
         return "\ufffd" if code in (0, 0xFFFE, 0xFFFF) else ""
     return chr(code)

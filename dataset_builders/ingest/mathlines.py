@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from livek12.dataset_builders.ingest.atoms import BIG, FENCES, Atom, around, atom_of
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.glyphs import Glyph
-from livek12.dataset_builders.ingest.mathbuild import accents, bars, brackets, cases, functions, operators
+from livek12.dataset_builders.ingest.mathbuild import accents, bars, brackets, cases, functions, matrices, operators
 from livek12.dataset_builders.ingest.writing import written
 
 _LONGEST_SCRIPT = 6
@@ -39,7 +39,7 @@ def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
     atoms = brackets(atoms)
     rules = sorted(rules, key=lambda rule: rule.right - rule.left)
     atoms = operators(functions(accents(atoms, rules)))
-    atoms = cases(operators(bars(atoms, rules)))
+    atoms = matrices(cases(operators(bars(atoms, rules))))
     lines = [line for line in map(_line, _rows(atoms)) if line.text.strip()]
     for rule in rules:
         for line in lines:

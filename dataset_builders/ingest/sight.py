@@ -60,7 +60,7 @@ class Sight:
             self._clear(rest, (glyph.left, glyph.top, glyph.right, glyph.bottom), 0.6)
         rest |= self.drawn < _DARK
         for box in explained:
-            self._clear(rest, box, 1.0)
+            self._clear(rest, box, 0.5)
         return [_scaled(box, 1 / self.scale) for box in _pieces(rest)]
 
     def _clear(self, mask: Mask, box: Bounds, margin: float) -> None:
