@@ -125,7 +125,7 @@ def _read(finder: Finder, rule: Rule) -> bool:
         finder.replace([*above, *below], [made])
     elif not above and rule.right - rule.left > 14 and (blank := _blank(finder, rule, y)):
         finder.replace([], [blank])
-    elif below and not above and _covers(rule, below):
+    elif below and _free(rule, above) and _covers(rule, below):
         finder.replace(below, [_barred(rule, below)])
     else:
         return False
@@ -220,11 +220,17 @@ def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
     return True
 
 
+def _free(rule: Rule, above: list[Atom]) -> bool:
+    """Whether nothing stands right on a rule: what does belongs to the line of text before."""
+    return all(rule.top - atom.bottom > 0.45 * atom.size for atom in above)
+
+
 def _covers(rule: Rule, below: list[Atom]) -> bool:
     left, top, right, _ = around(below)
     size = max(atom.size for atom in below)
     snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < 0.35 * size
-    return snug and all(atom.math or (atom.upright and len(below) < 6) for atom in below)
+    plain = len(below) < 6
+    return snug and all(a.math or (plain and (a.upright or a.text in "'′″" or a.text.isdecimal())) for a in below)
 
 
 def _barred(rule: Rule, below: list[Atom]) -> Atom:

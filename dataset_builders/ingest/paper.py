@@ -18,7 +18,8 @@ from livek12.core.errors import UserError
 from livek12.core.records import Image, Language, canonical_json
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest import keys, matching
+from livek12.dataset_builders.ingest import keys, matching, tally
+from livek12.dataset_builders.ingest.account import accounts
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.drafting import draft_all
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
@@ -182,6 +183,7 @@ def read_paper(
         notes += said
     else:
         notes.append(BY_RULES)
+    missing = missing_numbers(body.segments)
     year = _YEAR.search(title) or _YEAR.search(pdf.stem)
     paper = IngestedPaper(
         paper_id=paper_id,
@@ -197,8 +199,10 @@ def read_paper(
         year=int(year[1]) if year else None,
         exam=title or None,
         drafts=[_settled(draft) for draft in drafts],
-        unmatched=[*missing_numbers(body.segments), *_doubled(drafts), *lines],
+        errors=[*missing, *tally.without_text(body, found.drafts), *tally.differences(stream, body, drafts)],
+        unmatched=[*missing, *_doubled(drafts), *lines],
         notes=notes,
+        account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
     )
     return paper, found.pictures
 
