@@ -17,7 +17,7 @@ from livek12.core.errors import UserError
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.headings import is_section, short_title
-from livek12.dataset_builders.ingest.numbering import anchors
+from livek12.dataset_builders.ingest.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.stream import Item, flatten
 
 MAX_BYTES = 8 << 20
@@ -56,6 +56,8 @@ _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[�
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
 _NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
+_BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
+"""What an entry of a key may begin with."""
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 _COLUMNS = {
     "number": "number question q # no no. num question_number 题号 序号 编号 번호 문항 문항번호 문제번호",
@@ -253,7 +255,7 @@ def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     """Entries that begin with their numbers, each with all that follows up to the next."""
-    chosen = anchors(items)
+    chosen = _bracketed(items) or anchors(items)
     found = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
@@ -261,6 +263,13 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
         answer, solution = _answer_and_solution("\n".join(line for line in lines if line).strip())
         found.append(Entry(anchor.number, answer, None, solution, where=where))
     return found
+
+
+def _bracketed(items: Sequence[Item]) -> list[Anchor]:
+    """Entries that begin with 【第1题】 or 【1题答案】, where there are several."""
+    matches = ((place, _BRACKETS.match(item.text)) for place, item in enumerate(items))
+    found = [Anchor(place, int(match[1]), match.end()) for place, match in matches if match]
+    return found if len(found) > 1 else []
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:

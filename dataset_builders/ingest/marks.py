@@ -66,6 +66,24 @@ def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
     return found
 
 
+def name_numbers(raw: RawPage) -> None:
+    """Gives ringed or boxed numbers at the beginning of a line the full stop that a number of a question has."""
+    letters = [g for g in raw.glyphs if g.text.strip()]
+    for shape in [s for s in raw.shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
+        inside = sorted((g for g in letters if _holds(shape.box, g)), key=lambda g: g.left)
+        if not inside or len(inside) > 2 or not all(g.text.isdecimal() for g in inside) or not enclosing([shape], inside):
+            continue
+        middle = (shape.top + shape.bottom) / 2
+        row = [g for g in letters if g.top - 2 < middle < g.bottom + 2 and g not in inside]
+        size = inside[0].size
+        after = min((g for g in row if 0 <= g.left - shape.right < 3 * size), key=lambda g: g.left, default=None)
+        if after is None or any(0 <= shape.left - g.right < 6 * size for g in row):
+            continue
+        for glyph in inside:
+            glyph.base, glyph.size = after.base, after.size
+        inside[-1].text += "．" if not inside[-1].text.endswith("．") else ""
+
+
 def _crosses(shape: Shape, box: Bounds) -> bool:
     """Whether an outline runs through a box."""
     middles = (((x0 + x1) / 2, (y0 + y1) / 2) for (x0, y0), (x1, y1) in pairwise(shape.points))

@@ -19,6 +19,7 @@ from livek12.dataset_builders.reading.choice_keys import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
 
 _LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
+_SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
 _FORMS = ("홀수형", "짝수형")
 
@@ -190,6 +191,6 @@ def _labels(said: str) -> list[str]:
     plain = plain_width(said)
     if _RINGED.fullmatch(plain):
         return [plain_label(character) for character in plain if character in "①②③④⑤⑥⑦⑧⑨⑩"]
-    if found := _LETTERS.fullmatch(plain):
+    if found := _LETTERS.fullmatch(plain.upper() if _SMALL_LABEL.fullmatch(plain) else plain):
         return re.findall(r"[A-J]", found[1])
     return [plain] if re.fullmatch(r"[1-9]", plain) else []

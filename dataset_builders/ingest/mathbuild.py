@@ -226,9 +226,10 @@ def _free(rule: Rule, above: list[Atom]) -> bool:
 
 
 def _covers(rule: Rule, below: list[Atom]) -> bool:
-    left, top, right, _ = around(below)
+    left, top, right, bottom = around(below)
     size = max(atom.size for atom in below)
-    snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < 0.35 * size
+    gap = 0.35 if bottom - top > 0.55 * size else 0.6  # the bar over an x may be as high as that over a capital
+    snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < gap * size
     plain = len(below) < 6
     return snug and all(a.math or (plain and (a.upright or a.text in "'′″" or a.text.isdecimal())) for a in below)
 

@@ -29,6 +29,10 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
         re.compile(r"\s*[*＊]?\s*(\d{1,3})\s?(?:[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년]))\s*"),
         1.0,
     ),
+    ("dot", re.compile(r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\}?\s*[.．、]?\s*\$\s*[.．、](?!\d)\s*"), 1.0),
+    ("dot", re.compile(r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\s*[.．、]\}?\s*\$\s*"), 1.0),
+    ("dot", re.compile(r"\s*[【〖\[［]\s*第?\s*(\d{1,3})\s*题?\s*[】〗\]］]\s*[.．、:：]?\s*"), 1.0),
+    ("dot", re.compile(r"\s*(\d{1,3})\s?[,，](?=\s*[一-鿿가-힣“（(A-Z]|\s*\$)(?!\s*\d)\s*"), 0.7),
     ("dot", re.compile(r"\s*(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])\s*"), 0.8),
     ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿]{2})(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
     ("paren", re.compile(r"\s*(\d{1,3})\s?[)）]\s*"), 0.7),
@@ -125,9 +129,11 @@ def _best_run(
     parts, titles = _parts(candidates, starts), _parts(candidates, sections)
     for index, candidate in enumerate(candidates):
         score, previous = candidate.weight - _opening(candidate.number), -1
-        anew = candidate.number == 1 and index > 0 and titles[index] > titles[index - 1]
+        since = _since_title(candidates, titles, index)
         for earlier in range(index):
-            step = _step(candidates[earlier].number, candidate.number, anew or parts[index] > parts[earlier])
+            last = candidates[earlier].number
+            anew = candidate.number == 1 and titles[index] > titles[earlier] and not since & {1, last + 1}
+            step = _step(last, candidate.number, anew or parts[index] > parts[earlier])
             if scores[earlier] - step + candidate.weight > score:
                 score, previous = scores[earlier] - step + candidate.weight, earlier
         scores.append(score)
@@ -140,6 +146,17 @@ def _best_run(
         run.append(candidates[place])
         place = before[place]
     return total, run[::-1]
+
+
+def _since_title(candidates: Sequence[_Candidate], titles: Sequence[int], index: int) -> set[int]:
+    """The numbers that stand between the last section's title and a candidate."""
+    numbers: set[int] = set()
+    if candidates[index].number == 1:
+        place = index - 1
+        while place >= 0 and titles[place] == titles[index]:
+            numbers.add(candidates[place].number)
+            place -= 1
+    return numbers
 
 
 def _parts(candidates: Sequence[_Candidate], starts: Sequence[int]) -> list[int]:

@@ -259,7 +259,10 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
     if body.answers and not any(draft.answer_from for draft in found if key.name):
         open_ = [draft for draft in found if not draft.answer]
         answered = {draft.id: draft for draft in found if draft.answer}
-        matched, said = matching.match(open_, keys.entries_of_items(body.answers, "the paper"), "the paper", headings)
+        entries = keys.entries_of_items(body.answers, "the paper")
+        if not entries:
+            lines.append(f"no answer was read from the {len(body.answers)} lines behind the title of the answers")
+        matched, said = matching.match(open_, entries, "the paper", headings)
         known = {draft.number for draft in answered.values()}
         lines += [line for line in said if not (line.startswith("key ") and line.split()[1] in known)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}

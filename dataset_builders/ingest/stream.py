@@ -28,6 +28,9 @@ _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """What begins no word of Korean."""
+_CELL_NUMBER = re.compile(r"(?:No\.?|Q|第)?\s*(\d{1,3})\s*[.．、)题]?", re.IGNORECASE)
+_FEWEST_ROWS, _SHORTEST_ASKED = 2, 12
+"""Rows of a table of questions, and characters of the text of each: a key's are shorter."""
 _TOP = 0.25
 """Lines over several columns in this part of a page, from above, are its headings."""
 _ABOVE, _BELOW = 0.14, 0.93
@@ -137,8 +140,30 @@ def _add(block: Block, page: PageBlocks, repeated: Counter[str], stream: Stream)
                 stream.headings[page.number].append(line.text)
             elif line.text.strip() or line.unread:
                 stream.items.append(Item(line, block, line.box, block.column))
+    elif rows := _asked_in_rows(block):
+        stream.items += [Item(line, block, line.box, block.column) for line in rows]
     elif block.picture or block.lines:
         stream.items.append(Item(None, block, block.box, block.column))
+
+
+def _asked_in_rows(block: Block) -> list[Line]:
+    """The rows of a table whose first cells number questions, as lines that begin with their numbers."""
+    if block.kind != "table":
+        return []
+    rows = [[cell.strip() for cell in line.text.split("\t")] for line in block.lines]
+    numbers = [int(found[1]) if (found := _CELL_NUMBER.fullmatch(row[0])) else 0 for row in rows]
+    asked = [place for place, number in enumerate(numbers) if number]
+    follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(asked))
+    texts = [max(map(len, rows[place][1:]), default=0) for place in asked]
+    if len(asked) < _FEWEST_ROWS or not follow or asked[-1] - asked[0] >= 2 * len(asked) or min(texts) < _SHORTEST_ASKED:
+        return []
+    if asked[0] > 1:
+        return []
+    lines = []
+    for number, row, line in zip(numbers, rows, block.lines, strict=True):
+        rest = "    ".join(cell for cell in (row[1:] if number else row) if cell)
+        lines.append(line.model_copy(update={"text": f"{number}. {rest}" if number else rest}))
+    return [line for line in lines if line.text.strip()]
 
 
 def _outside(line: Line, repeated: Counter[str]) -> bool:

@@ -101,6 +101,7 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: float | None = None
     """
     size = layout.body_size(raw.glyphs)
     drawn = marks.read_drawn(raw, size)
+    marks.name_numbers(raw)
     found = layout.find(raw)
     for box in marks.in_lines(found.figures, raw.glyphs, size):
         found.figures.remove(box)
