@@ -140,8 +140,10 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         item = c.FPDFText_GetTextObject(layer, at)
         raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
         known = _known(font, code)
-        sound = known is not None or not _unsound(code)
-        if known == _BAR or (not sound and box[3] - box[1] < 0.12 * size < box[2] - box[0]):
+        unmapped = known is None and c.FPDFText_HasUnicodeMapError(layer, at) == 1
+        flat = box[3] - box[1] < 0.12 * size < box[2] - box[0]
+        sound = known is not None or not (unmapped or _unsound(code) or (flat and character in _TALL))
+        if known == _BAR or (not sound and flat):
             bars.append(Rule(*box))
             continue
         yield Glyph(
@@ -170,6 +172,10 @@ def _character(code: int) -> str:
     if code in (0, 0xFFFE, 0xFFFF, 0xAD, 0xD, 0xA) or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
         return "\ufffd" if code in (0, 0xFFFE, 0xFFFF) else ""
     return chr(code)
+
+
+_TALL: Final = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!\"#$%&()*+/:;<>?@[]{}|\\")
+"""What no font sets flat: a flat glyph that is called one of these has another meaning."""
 
 
 def _unsound(code: int) -> bool:

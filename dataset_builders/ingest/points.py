@@ -28,11 +28,13 @@ _EACH = (
         rf"each\s+(?:question|item)?\s*(?:is\s+)?(?:worth|carries)\s*{_NUMBER}\s*(?:points?|marks?)", re.IGNORECASE
     ),
 )
+_NOT_EACH = r"(?!\s*(?:each|per|apiece|for\s+each))"
 _TOGETHER = (
     re.compile(rf"(?:共|满分|总分|合计|计)\s*(?:为|计|[:：])?\s*{_NUMBER}\s*分(?!\s*钟)"),
     re.compile(rf"(?:총|합계)\s*{_NUMBER}\s*점"),
-    re.compile(rf"(?:total|worth)\s*(?:of\s*)?[:=]?\s*{_NUMBER}\s*(?:points?|marks?)", re.IGNORECASE),
-    re.compile(rf"questions\s*[,;]\s*{_NUMBER}\s*(?:points?|marks?)", re.IGNORECASE),
+    re.compile(rf"(?:total|worth)\s*(?:of\s*)?[:=]?\s*{_NUMBER}\s*(?:points?|marks?)\b{_NOT_EACH}", re.IGNORECASE),
+    re.compile(rf"questions\s*[,;]\s*{_NUMBER}\s*(?:points?|marks?)\b{_NOT_EACH}", re.IGNORECASE),
+    re.compile(rf"(?<!\S){_NUMBER}\s*(?:points?|marks?)?\s*in\s+(?:total|all)\b", re.IGNORECASE),
 )
 _TO = r"\s*(?:[~～∼〜\-–—－至到]|to|부터)\s*"
 _SOME = re.compile(

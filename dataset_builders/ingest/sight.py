@@ -93,6 +93,7 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
             others = _changed(raw.glyphs, full, _grey(pdf.drawn(page, dpi)), scale)
         seen = [one and (texts.place.get(g.item) not in below or other)
                 for g, one, other in zip(raw.glyphs, seen, others, strict=True)]  # fmt: skip
+    _with_spaces(raw.glyphs, seen)
     hidden = [glyph for glyph, one in zip(raw.glyphs, seen, strict=True) if not one]
     raw.glyphs = [glyph for glyph, one in zip(raw.glyphs, seen, strict=True) if one]
     if hidden:
@@ -100,6 +101,16 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
         many = f"{len(hidden)} letters" if len(hidden) > 1 else "1 letter"
         raw.notes.append(f"{many} of the text layer are not printed on the page and were not read: {said!r}")
     return sight
+
+
+def _with_spaces(glyphs: Sequence[Glyph], seen: list[bool]) -> None:
+    """White space between letters that are not printed is not printed either, in place."""
+    last = True
+    for at, glyph in enumerate(glyphs):
+        if glyph.text.strip():
+            last = seen[at]
+        else:
+            seen[at] = last
 
 
 def _changed(glyphs: Sequence[Glyph], one: Grey, other: Grey, scale: float) -> list[bool]:
@@ -136,11 +147,11 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
 
 
 def _on(one: Glyph, other: Glyph) -> bool:
-    """Whether two letters share more than a fifth of the smaller one's box."""
+    """Whether two letters share more than a twentieth of the smaller one's box."""
     wide = min(one.right, other.right) - max(one.left, other.left)
     tall = min(one.bottom, other.bottom) - max(one.top, other.top)
     least = min((g.right - g.left) * (g.bottom - g.top) for g in (one, other))
-    return wide > 0 and tall > 0 and wide * tall > 0.2 * least
+    return wide > 0 and tall > 0 and wide * tall > 0.05 * least
 
 
 class _Texts:

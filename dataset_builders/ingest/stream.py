@@ -21,13 +21,15 @@ _PAGE_NUMBER = re.compile(
     r"[-—–·\s]*(?:第\s*)?\d{1,3}\s*(?:页)?(?:\s*(?:/|[(（,，]?\s*共|of)\s*\d{1,3}\s*页?[)）]?)?[-—–·\s]*|page\s*\d+(?:\s*of\s*\d+)?",
     re.IGNORECASE,
 )
-_OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-H][)）.．、])")
+_OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
 """Options may read the same on several pages, and stand at the foot of them."""
 _HANGUL = re.compile(r"[가-힣]+")
 _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """What begins no word of Korean."""
+_SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
+"""The number of a question that is set as part of its first formula."""
 _CELL_NUMBER = re.compile(r"(?:No\.?|Q|第)?\s*(\d{1,3})\s*[.．、)题]?", re.IGNORECASE)
 _FEWEST_ROWS, _SHORTEST_ASKED = 2, 12
 """Rows of a table of questions, and characters of the text of each: a key's are shorter."""
@@ -139,6 +141,8 @@ def _add(block: Block, page: PageBlocks, repeated: Counter[str], stream: Stream)
             if _outside(line, repeated):
                 stream.headings[page.number].append(line.text)
             elif line.text.strip() or line.unread:
+                if number := _SET_NUMBER.match(line.text):
+                    line = line.model_copy(update={"text": f"{number[1]}{number[2]} ${line.text[number.end() :]}"})
                 stream.items.append(Item(line, block, line.box, block.column))
     elif rows := _asked_in_rows(block):
         stream.items += [Item(line, block, line.box, block.column) for line in rows]

@@ -81,7 +81,7 @@ def _of_paper(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
     lines = []
     counts, sums = _combinations(drafts)
     said = _counts(text)
-    if said and not any(number in counts for number in said):
+    if said and not any(number in counts for number in (*said, sum(said))):
         found = sorted(counts)
         lines.append(f"the paper says that it has {_either(said)} questions, and {_either(found)} were found")
     totals = [int(next(filter(None, match.groups()))) for pattern in _TOTAL for match in pattern.finditer(text)]

@@ -161,6 +161,8 @@ def _belongs(run: list[Glyph], box: Bounds) -> bool:
     size = run[0].size
     beside = right - left < 2.2 * size and box[1] < (top + bottom) / 2 < box[3]
     reach = (box[0] - 1.2 * size, box[1], box[2] + 1.2 * size, box[3]) if beside else box
+    if len(run) <= 3 and all(glyph.text.isdecimal() for glyph in run):  # numbers along an axis
+        reach = (box[0] - 1.2 * size, box[1] - 0.6 * size, box[2] + 1.2 * size, box[3] + 0.6 * size)
     if not layout.overlaps((left, top, right, bottom), reach, 0.0 if beside else 0.6 * size):
         return False
     shared = max(0.0, min(right, box[2]) - max(left, box[0])) * max(0.0, min(bottom, box[3]) - max(top, box[1]))
