@@ -31,7 +31,7 @@ _TRIPLE = re.compile(
     r"\s+(?P<points>\d{1,2}(?:\.\d)?)(?!\S)"
 )
 _PAIR = re.compile(
-    rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}})(?!\S)"
+    rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}}|[(（]?[a-h][)）]?)(?!\S)"
 )
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
 _HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
@@ -58,6 +58,8 @@ _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:�
 _NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """What an entry of a key may begin with."""
+_FORM_COLUMN = re.compile(r"(?:(?:Form|Version|Paper|Test)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE)
+"""Names a column of answers after a form of the paper."""
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 _COLUMNS = {
     "number": "number question q # no no. num question_number 题号 序号 编号 번호 문항 문항번호 문제번호",
@@ -205,7 +207,10 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
     texts = [" ".join(text.replace("\t", " ").split()) for text in _texts(items)]
     pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
     found: list[tuple[int, str, float | None]] = []
+    formed = _of_forms(items, where)
     for place, text in enumerate(texts):
+        if formed:
+            break
         if spans := list(_SPAN.finditer(text)):
             found += [entry for span in spans for entry in _of_span(span)]
             rest = " ".join(_SPAN.sub(" ", text).split())
@@ -222,7 +227,21 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
     for number, answer, points in found:
         entries.append(Entry(number, answer, points, rank=ranks.get(number, 0), where=where))
         ranks[number] = ranks.get(number, 0) + 1
-    return entries
+    return [*formed, *entries]
+
+
+def _of_forms(items: Sequence[Item], where: str) -> list[Entry]:
+    """The entries of tables with a column of answers for each form of a paper; the form is their `elective`."""
+    found: list[Entry] = []
+    for item in items:
+        rows = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
+        names = rows[0] if rows else []
+        forms = [place for place, name in enumerate(names) if place and _FORM_COLUMN.fullmatch(name)]
+        for row in rows[1:] if len(forms) > 1 else ():
+            number = _NUMBER_CELL.fullmatch(row[0])
+            if number and len(row) == len(names):
+                found += [Entry(int(number[1]), row[at], elective=names[at], where=where) for at in forms if row[at]]
+    return found
 
 
 def _covers(text: str, found: Sequence[re.Match[str]]) -> bool:

@@ -262,6 +262,7 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
         entries = keys.entries_of_items(body.answers, "the paper")
         if not entries:
             lines.append(f"no answer was read from the {len(body.answers)} lines behind the title of the answers")
+            open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]
         matched, said = matching.match(open_, entries, "the paper", headings)
         known = {draft.number for draft in answered.values()}
         lines += [line for line in said if not (line.startswith("key ") and line.split()[1] in known)]

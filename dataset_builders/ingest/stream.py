@@ -159,13 +159,17 @@ def _asked_in_rows(block: Block) -> list[Line]:
     asked = [place for place, number in enumerate(numbers) if number]
     follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(asked))
     texts = [max(map(len, rows[place][1:]), default=0) for place in asked]
-    if len(asked) < _FEWEST_ROWS or not follow or asked[-1] - asked[0] >= 2 * len(asked) or min(texts) < _SHORTEST_ASKED:
+    if len(asked) < _FEWEST_ROWS or not follow or asked[-1] - asked[0] >= 6 * len(asked) or min(texts) < _SHORTEST_ASKED:
         return []
     if asked[0] > 1:
         return []
     lines = []
+    worth = all(re.fullmatch(r"\d{1,2}", rows[place][-1]) for place in asked) and len(rows[asked[0]]) > 2
     for number, row, line in zip(numbers, rows, block.lines, strict=True):
-        rest = "    ".join(cell for cell in (row[1:] if number else row) if cell)
+        cells = [cell for cell in (row[1:] if number else row) if cell]
+        if worth and number:
+            cells[-1] = f"[{cells[-1]}]"  # what the question is worth, as papers without tables print it
+        rest = "    ".join(cells)
         lines.append(line.model_copy(update={"text": f"{number}. {rest}" if number else rest}))
     return [line for line in lines if line.text.strip()]
 
