@@ -147,11 +147,10 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
 
 
 def _on(one: Glyph, other: Glyph) -> bool:
-    """Whether two letters share more than a twentieth of the smaller one's box."""
+    """Whether the boxes of two letters overlap by more than letters that touch do."""
     wide = min(one.right, other.right) - max(one.left, other.left)
     tall = min(one.bottom, other.bottom) - max(one.top, other.top)
-    least = min((g.right - g.left) * (g.bottom - g.top) for g in (one, other))
-    return wide > 0 and tall > 0 and wide * tall > 0.05 * least
+    return wide > 0.3 and tall > 0.3
 
 
 class _Texts:

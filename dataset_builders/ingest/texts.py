@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from livek12.core.records import IMAGE_MARK
+from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.blocks import Block, Box
 from livek12.dataset_builders.ingest.stream import Item
 
@@ -39,6 +40,7 @@ class Text:
         text: with image marks.
         pictures: the blocks of the marks.
         unread: whether pieces of it stand in the picture only.
+        unread_at: the lines of these, with their pages.
         confidence: of the least certain line.
         by_ocr: whether any of it was read from a picture.
     """
@@ -46,6 +48,7 @@ class Text:
     text: str = ""
     pictures: list[Block] = field(default_factory=list)
     unread: bool = False
+    unread_at: list[str] = field(default_factory=list)
     confidence: float = 1.0
     by_ocr: bool = False
 
@@ -69,7 +72,9 @@ class _Writer:
             self.paragraphs.append(text)
         self.last = item
         if item.line:
-            self.found.unread |= item.line.unread
+            if item.line.unread:
+                self.found.unread = True
+                self.found.unread_at.append(f"page {item.box.page}, {one_line(text, 40)!r}")
             self.found.by_ocr |= item.block.origin == "ocr"
             self.found.confidence = min(self.found.confidence, item.line.confidence)
 

@@ -118,7 +118,9 @@ def _script(tokens: list[_Token], scripts: list[Atom], reference: Atom) -> None:
         tokens.pop()
     left, right = min(atom.left for atom in scripts), max(atom.right for atom in scripts)
     size = reference.size
-    if tokens and left - tokens[-1].right < 0.8 * size and tokens[-1].text not in _NO_BASE:
+    if tokens and tokens[-1].text.endswith("】"):  # a title carries no script: OCR saw half of a fraction
+        tokens += [_plain(atom) for atom in scripts]
+    elif tokens and left - tokens[-1].right < 0.8 * size and tokens[-1].text not in _NO_BASE:
         last = tokens[-1]
         if not last.math:
             last.text, last.math = _roman(last.text), True
