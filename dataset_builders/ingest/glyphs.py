@@ -174,7 +174,7 @@ def _character(code: int) -> str:
     return chr(code)
 
 
-_TALL: Final = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!\"#$%&()*+/:;<>?@[]{}|\\")
+_TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
 """What no font sets flat: a flat glyph that is called one of these has another meaning."""
 
 

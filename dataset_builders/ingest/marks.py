@@ -71,7 +71,12 @@ def name_numbers(raw: RawPage) -> None:
     letters = [g for g in raw.glyphs if g.text.strip()]
     for shape in [s for s in raw.shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
         inside = sorted((g for g in letters if _holds(shape.box, g)), key=lambda g: g.left)
-        if not inside or len(inside) > 2 or not all(g.text.isdecimal() for g in inside) or not enclosing([shape], inside):
+        if (
+            not inside
+            or len(inside) > 2
+            or not all(g.text.isdecimal() for g in inside)
+            or not enclosing([shape], inside)
+        ):
             continue
         middle = (shape.top + shape.bottom) / 2
         row = [g for g in letters if g.top - 2 < middle < g.bottom + 2 and g not in inside]
@@ -122,7 +127,7 @@ def _amid(box: Bounds, glyphs: Sequence[Glyph], size: float) -> bool:
     before = sorted((g for g in row if g.right <= box[0] + 1), key=lambda g: -g.right)
     after = sorted((g for g in row if g.left >= box[2] - 1), key=lambda g: g.left)
     text = _run(before, box[0], size)
-    return any(character not in _LABEL for character in text) or bool(_run(after, box[2], size)) and bool(text)
+    return any(character not in _LABEL for character in text) or bool(text and _run(after, box[2], size))
 
 
 def _run(glyphs: Sequence[Glyph], edge: float, size: float) -> str:
@@ -214,7 +219,9 @@ def _arrow(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> Glyph 
     spread = [(x, abs(y - middle)) for x, y in shape.points]
     wide = [x for x, off in spread if off > 0.35 * (bottom - top)]
     tip = [off for x, off in spread if x > right - 0.12 * size]
-    pointed = bool(tip) and min(tip) < 0.2 * (bottom - top) + 0.1 and bool(wide) and min(wide) > start + 0.3 * (right - start)
+    pointed = (
+        bool(tip) and min(tip) < 0.2 * (bottom - top) + 0.1 and bool(wide) and min(wide) > start + 0.3 * (right - start)
+    )
     if not pointed or (shaft is None and not _has_shaft(shape, middle)):
         return None
     return Glyph(ARROW, left, top, right, bottom, bottom, size, right, shape.kind, math=True)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from livek12.dataset_builders.ingest.atoms import BIG, FENCES, Atom, around, atom_of
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.glyphs import Glyph
-from livek12.dataset_builders.ingest.mathbuild import accents, bars, brackets, cases, functions, matrices, operators
+from livek12.dataset_builders.ingest.mathbuild import accents, bars, brackets, functions, operators
+from livek12.dataset_builders.ingest.mathrows import cases, matrices
 from livek12.dataset_builders.ingest.writing import written
 
 _LONGEST_SCRIPT = 6
@@ -56,7 +57,10 @@ def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
     if not top - 0.3 * line.size < y < line.base - 0.12 * line.size:
         return False
     return not any(
-        other is not line and other.box[0] < rule.right and rule.left < other.box[2] and 0 <= y - other.base < 0.5 * other.size
+        other is not line
+        and other.box[0] < rule.right
+        and rule.left < other.box[2]
+        and 0 <= y - other.base < 0.5 * other.size
         for other in lines
     )
 

@@ -29,7 +29,13 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
         re.compile(r"\s*[*＊]?\s*(\d{1,3})\s?(?:[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년]))\s*"),
         1.0,
     ),
-    ("dot", re.compile(r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\}?\s*[.．、]?\s*\$\s*[.．、](?!\d)\s*"), 1.0),
+    (
+        "dot",
+        re.compile(
+            r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\}?\s*[.．、]?\s*\$\s*[.．、](?!\d)\s*"
+        ),
+        1.0,
+    ),
     ("dot", re.compile(r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\s*[.．、]\}?\s*\$\s*"), 1.0),
     ("dot", re.compile(r"\s*[【〖\[［]\s*第?\s*(\d{1,3})\s*题?\s*[】〗\]］]\s*[.．、:：]?\s*"), 1.0),
     ("dot", re.compile(r"\s*(\d{1,3})\s?[,，](?=\s*[一-鿿가-힣“（(A-Z]|\s*\$)(?!\s*\d)\s*"), 0.7),

@@ -28,8 +28,8 @@ _SMALL = (
     re.compile(r"(?:^|(?<=\s))[(（]\s?([a-h])\s?[)）]"),
 )
 _TASK = re.compile(
-    r"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write|sketch"
-    r"|solve|hence|give|use|draw|evaluate|estimate|justify|identify|discuss|how|what|why)\b|求|证明|说明|计算|写出|구하",
+    r"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write"
+    r"|sketch|solve|hence|give|use|draw|evaluate|estimate|justify|identify|discuss|how|what|why)\b|求|证明|说明|计算|写出|구하",
     re.IGNORECASE,
 )
 """What a part of a question has, and an option has not."""
@@ -87,7 +87,7 @@ def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | Non
 
 
 def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
-    """Options labelled a, b, c …: the last complete run, where the section says so or each is too short to be a part."""
+    """Options labelled a, b, c …: the last complete run, where the section says so or each is no part of a question."""
     for pattern in _SMALL:
         found = list(pattern.finditer(text))
         firsts = [at for at, match in enumerate(found) if match[1] == "a"]

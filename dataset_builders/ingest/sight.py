@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest import drawings, pdf
@@ -139,10 +140,12 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
         if not glyph.text.strip() or glyph.item not in place:
             continue
         x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
-        for other in (o for dx in (-1, 0, 1) for dy in (-1, 0, 1) for o in cells.get((int(x // 24) + dx, int(y // 24) + dy), ())):  # fmt: skip
+        at = int(x // 24), int(y // 24)
+        near = (o for dx in (-1, 0, 1) for dy in (-1, 0, 1) for o in cells.get((at[0] + dx, at[1] + dy), ()))
+        for other in near:
             if other.item != glyph.item and _on(glyph, other):
                 below.add(min(place[glyph.item], place[other.item]))
-        cells.setdefault((int(x // 24), int(y // 24)), []).append(glyph)
+        cells.setdefault(at, []).append(glyph)
     return below
 
 
@@ -172,7 +175,7 @@ class _Texts:
                 if kind == c.FPDF_PAGEOBJ_TEXT:
                     self.items.append(item)
                 elif kind == c.FPDF_PAGEOBJ_FORM and depth < drawings.MAX_DEPTH:
-                    walk(c.FPDFFormObj_CountObjects(item), lambda at, form=item: c.FPDFFormObj_GetObject(form, at), depth + 1)  # fmt: skip
+                    walk(c.FPDFFormObj_CountObjects(item), partial(c.FPDFFormObj_GetObject, item), depth + 1)
 
         walk(c.FPDFPage_CountObjects(page.raw), lambda at: c.FPDFPage_GetObject(page.raw, at), 0)
         self.place = {drawings.address(item): at for at, item in enumerate(self.items)}
@@ -196,7 +199,8 @@ class _Texts:
 def _grey(picture: Picture) -> Grey:
     import numpy as np
 
-    return np.asarray(picture.convert("L")).astype(np.int16)
+    values: Grey = np.asarray(picture.convert("L")).astype(np.int16)
+    return values
 
 
 def _pieces(mask: Mask) -> list[Bounds]:

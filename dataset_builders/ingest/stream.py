@@ -141,13 +141,18 @@ def _add(block: Block, page: PageBlocks, repeated: Counter[str], stream: Stream)
             if _outside(line, repeated):
                 stream.headings[page.number].append(line.text)
             elif line.text.strip() or line.unread:
-                if number := _SET_NUMBER.match(line.text):
-                    line = line.model_copy(update={"text": f"{number[1]}{number[2]} ${line.text[number.end() :]}"})
-                stream.items.append(Item(line, block, line.box, block.column))
+                stream.items.append(Item(_numbered(line), block, line.box, block.column))
     elif rows := _asked_in_rows(block):
         stream.items += [Item(line, block, line.box, block.column) for line in rows]
     elif block.picture or block.lines:
         stream.items.append(Item(None, block, block.box, block.column))
+
+
+def _numbered(line: Line) -> Line:
+    """A line with the number of its question in front of its first formula, not in it."""
+    number = _SET_NUMBER.match(line.text)
+    text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else line.text
+    return line.model_copy(update={"text": text}) if number else line
 
 
 def _asked_in_rows(block: Block) -> list[Line]:
@@ -159,7 +164,12 @@ def _asked_in_rows(block: Block) -> list[Line]:
     asked = [place for place, number in enumerate(numbers) if number]
     follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(asked))
     texts = [max(map(len, rows[place][1:]), default=0) for place in asked]
-    if len(asked) < _FEWEST_ROWS or not follow or asked[-1] - asked[0] >= 6 * len(asked) or min(texts) < _SHORTEST_ASKED:
+    if (
+        len(asked) < _FEWEST_ROWS
+        or not follow
+        or asked[-1] - asked[0] >= 6 * len(asked)
+        or min(texts) < _SHORTEST_ASKED
+    ):
         return []
     if asked[0] > 1:
         return []

@@ -21,17 +21,25 @@ _COUNTS = (
     re.compile(rf"共\s*(?:有|计|设|包含)?\s*{_N}\s*(?:[个道]\s*)?(?:小|大)?\s*题"),
     re.compile(rf"(?<![\d~～∼〜\-–—－至到第])\b{_N}\s*(?:个|道)?\s*小题(?!\s*(?:每|，每)?\s*[\d])"),
     re.compile(rf"(?<![\d~～∼〜\-–—－.第]){_N}\s*(?:개\s*)?문항(?!\s*(?:당|번호|별|마다))"),
-    re.compile(r"(?<![\d\-–—.])(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)\s+(?:[a-z-]+\s+){0,3}?(?:questions|problems)\b(?!\s*\d)", re.I),
+    re.compile(
+        r"(?<![\d\-–—.])(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)\s+"
+        r"(?:[a-z-]+\s+){0,3}?(?:questions|problems)\b(?!\s*\d)",
+        re.I,
+    ),
     re.compile(rf"\bnumber\s+of\s+(?:questions|problems)\s*[:=]?\s*{_N}", re.I),
 )
 _BIG = re.compile(r"(?:共|本大题共)[^，,。；;]{0,3}\d{1,3}\s*大题")
 _CHOOSE = re.compile(
-    r"\b(?:any|choose|select|of\s+the|out\s+of|only)\b|任选|选做|从.{0,12}[中选].{0,6}(?:任|选)|中\s*任|请考生|골라|중에서", re.I
+    r"\b(?:any|choose|select|of\s+the|out\s+of|only)\b|任选|选做|从.{0,12}[中选].{0,6}(?:任|选)|中\s*任|请考生|골라|중에서",
+    re.I,
 )
 _TOTAL = (
     re.compile(r"(?:满分|总分|卷面|全卷共|试卷共|共)\s*(?:为|计|[:：])?\s*(\d{2,3})\s*分(?!\s*钟)"),
     re.compile(r"(?:총점|만점|배점\s*합계)\s*[:：]?\s*(\d{2,3})\s*점|(\d{2,3})\s*점\s*만점"),
-    re.compile(r"\b(?:total\s+(?:marks?|points?|score)|maximum\s+(?:marks?|points?|score)|full\s+marks?)\s*(?:for\s+this\s+paper\s*)?(?:is|are|:|=)?\s*(\d{2,3})\b", re.I),
+    re.compile(
+        r"\b(?:total\s+(?:marks?|points?|score)|maximum\s+(?:marks?|points?|score)|full\s+marks?)\s*(?:for\s+this\s+paper\s*)?(?:is|are|:|=)?\s*(\d{2,3})\b",
+        re.I,
+    ),
 )
 _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
 
@@ -66,7 +74,9 @@ def without_text(body: Body, drafts: Sequence[Draft]) -> list[str]:
 def _is_gap(segment: Segment) -> bool:
     """Whether the number of a question stands in a gap of its passage: between lines, brackets or white space."""
     number = segment.number
-    gap = rf"(?:[_＿]\s*|[(（\[【]\s*|\s{{2,}}|[~～]){number}(?:\s*[_＿]|\s*[)）\]】]|\s{{2,}}|[~～]|\s*[.．]?\s*[(（]|\s*$)"
+    before = r"(?:[_＿]\s*|[(（\[【]\s*|\s{2,}|[~～])"
+    after = r"(?:\s*[_＿]|\s*[)）\]】]|\s{2,}|[~～]|\s*[.．]?\s*[(（]|\s*$)"
+    gap = f"{before}{number}{after}"
     return any(re.search(gap, item.line.text) for item in segment.items if item.line)
 
 
@@ -86,14 +96,18 @@ def _of_paper(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
         lines.append(f"the paper says that it has {_either(said)} questions, and {_either(found)} were found")
     totals = [int(next(filter(None, match.groups()))) for pattern in _TOTAL for match in pattern.finditer(text)]
     if totals and sums and not any(abs(total - value) < 1e-6 for total in totals for value in sums):
-        lines.append(f"the paper says that it has {_either(totals)} points, and its questions have {_either(sorted(sums))}")
+        lines.append(
+            f"the paper says that it has {_either(totals)} points, and its questions have {_either(sorted(sums))}"
+        )
     return lines
 
 
 def _combinations(drafts: Sequence[Draft]) -> tuple[set[int], set[float]]:
     """How many questions, and how many points, a candidate may have: all, or the common ones and one part's."""
     parts = Counter(draft.elective for draft in drafts)
-    counts = {len(drafts), len({draft.number for draft in drafts})} | {parts[""] + many for part, many in parts.items() if part}
+    counts = {len(drafts), len({draft.number for draft in drafts})} | {
+        parts[""] + many for part, many in parts.items() if part
+    }
     if any(draft.points is None for draft in drafts):
         return counts, set()
     points = {part: sum(draft.points or 0 for draft in drafts if draft.elective == part) for part in parts}
@@ -135,9 +149,15 @@ def _of_section(section: Section, later: Sequence[Section], by_section: dict[int
     if not said and each and total and (total / each).is_integer() and not re.search(r"每\s*空", text):
         said = [int(total / each)]
     if said and not any(len(some) in said for some in reach):
-        lines.append(f"section {title!r} says that it has {_either(said)} questions, and {len(reach[-1] if not own else own)} were found")
+        lines.append(
+            f"section {title!r} says that it has {_either(said)} questions, and {len(own or reach[-1])} were found"
+        )
     if total is not None and not lines:
-        sums = [sum(draft.points or 0 for draft in some) for some in reach if some and all(d.points is not None for d in some)]
+        sums = [
+            sum(draft.points or 0 for draft in some)
+            for some in reach
+            if some and all(d.points is not None for d in some)
+        ]
         if sums and not any(abs(value - total) < 1e-6 for value in sums):
             lines.append(f"section {title!r} says that it has {total:g} points, and its questions have {sums[0]:g}")
     return lines
@@ -155,7 +175,11 @@ def _counts(text: str) -> list[int]:
         if _CHOOSE.search(line) or _BIG.search(line):
             continue
         for pattern in _COUNTS:
-            found += [_NUMBERS.get(match[1].lower()) or int(match[1]) for match in pattern.finditer(line) if match[1].lower() in _NUMBERS or match[1].isdigit()]
+            found += [
+                _NUMBERS.get(match[1].lower()) or int(match[1])
+                for match in pattern.finditer(line)
+                if match[1].lower() in _NUMBERS or match[1].isdigit()
+            ]
     return list(dict.fromkeys(number for number in found if 0 < number <= 200))
 
 

@@ -130,7 +130,12 @@ def _explained(raw: RawPage, found: layout.Found) -> list[Bounds]:
     for left, top, right, bottom in found.frames:
         if (left, top, right, bottom) in grounds:
             boxes.append((left, top, right, bottom))
-        boxes += [(left, top, right, top), (left, bottom, right, bottom), (left, top, left, bottom), (right, top, right, bottom)]
+        boxes += [
+            (left, top, right, top),
+            (left, bottom, right, bottom),
+            (left, top, left, bottom),
+            (right, top, right, bottom),
+        ]
     return boxes
 
 
