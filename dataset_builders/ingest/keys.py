@@ -38,12 +38,12 @@ _HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
 ANSWER_HEAD = re.compile(
-    r"(?:^|\n)\s*(?:[【\[]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]]"
+    r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]］〗]"
     r"|(?:答案|参考答案|正确答案|정답|Answer|Correct answer)\s*[:：])\s*",
     re.IGNORECASE,
 )
 SOLUTION_HEAD = re.compile(
-    r"(?:^|\n|\s)(?:[【\[]\s*(?:解析|详解|解答|分析|点评|试题解析|解|해설|풀이)\s*[】\]]|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
+    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|证明)\s*[:：]|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
     re.IGNORECASE,
 )
 _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)")
@@ -58,6 +58,8 @@ _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:�
 _NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """What an entry of a key may begin with."""
+_RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
+"""Where OCR saw no space between two entries."""
 _FORM_COLUMN = re.compile(
     r"(?:(?:Form|Version|Paper|Test)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
 )
@@ -187,7 +189,8 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     start = answer.end() if answer else 0
     solution = SOLUTION_HEAD.search(text, start) or _SOLUTION_LINE.search(text, start)
     if not answer:
-        if solution and text[: solution.start()].strip() and solution[0].strip()[0] in "【[":
+        titled = solution and (solution[0].strip()[0] in "【[［〖" or solution[0].lstrip(" ").startswith("\n"))
+        if solution and titled and text[: solution.start()].strip():
             return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
         return text, None, None
     end = solution.start() if solution else len(text)
@@ -206,7 +209,7 @@ def _texts(items: Sequence[Item]) -> list[str]:
 
 
 def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
-    texts = [" ".join(text.replace("\t", " ").split()) for text in _texts(items)]
+    texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(items)]
     pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
     found: list[tuple[int, str, float | None]] = []
     formed = _of_forms(items, where)

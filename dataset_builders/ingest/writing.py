@@ -122,8 +122,12 @@ def _script(tokens: list[_Token], scripts: list[Atom], reference: Atom) -> None:
         tokens += [_plain(atom) for atom in scripts]
     elif tokens and left - tokens[-1].right < 0.8 * size and tokens[-1].text not in _NO_BASE:
         last = tokens[-1]
+        if not last.math and len(last.text) > 1 and not last.text.isascii():  # a run that OCR read: its last letter
+            tokens.append(_Token(last.text[-1], False, last.right, last.right, last.size))
+            last.text = last.text[:-1]
+            last = tokens[-1]
         if not last.math:
-            last.text, last.math = _roman(last.text), True
+            last.text, last.math = _roman(last.text) if last.text.isalnum() or last.text.isascii() else "{}", True
             _absorb(tokens)
         last = tokens[-1]
         last.text, last.right = last.text + text, right
