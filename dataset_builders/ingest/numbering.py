@@ -47,6 +47,8 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
 )
 """Style, form, and how much a line of that form weighs."""
+_SURE = 1.0
+"""What a number weighs at least that is hardly anything but a question's."""
 _RESTART = 4.5
 """What going back costs: more than a short list of statements brings."""
 _GAP, _WIDEST, _FAR = 0.5, 1.2, 12
@@ -140,7 +142,8 @@ def _best_run(
         since = _since_title(candidates, titles, index)
         for earlier in range(index):
             last = candidates[earlier].number
-            anew = candidate.number == 1 and titles[index] > titles[earlier] and not since & {1, last + 1}
+            goes_on = any(number == 1 or number > last for number in since)
+            anew = candidate.number == 1 and titles[index] > titles[earlier] and not goes_on
             step = _step(last, candidate.number, anew or parts[index] > parts[earlier])
             if scores[earlier] - step + candidate.weight > score:
                 score, previous = scores[earlier] - step + candidate.weight, earlier
@@ -157,12 +160,13 @@ def _best_run(
 
 
 def _since_title(candidates: Sequence[_Candidate], titles: Sequence[int], index: int) -> set[int]:
-    """The numbers that stand between the last section's title and a candidate."""
+    """The numbers that stand between the last section's title and a candidate, without those that may well be none."""
     numbers: set[int] = set()
     if candidates[index].number == 1:
         place = index - 1
         while place >= 0 and titles[place] == titles[index]:
-            numbers.add(candidates[place].number)
+            if candidates[place].weight >= _SURE or candidates[place].number == 1:
+                numbers.add(candidates[place].number)
             place -= 1
     return numbers
 
