@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image as Picture
 
-    Grey = np.ndarray[Any, np.dtype[np.int16]]
+    Grey = np.ndarray[Any, np.dtype[np.uint8]]
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 _CHANGE: Final = 20
@@ -118,17 +118,14 @@ def _changed(glyphs: Sequence[Glyph], one: Grey, other: Grey, scale: float) -> l
     """For each letter whether two pictures differ in its box; white space and what has no box is taken as printed."""
     import numpy as np
 
-    differ = np.abs(one - other) > _CHANGE
-    sums = np.zeros((differ.shape[0] + 1, differ.shape[1] + 1), dtype=np.int32)
-    sums[1:, 1:] = differ.cumsum(axis=0, dtype=np.int32).cumsum(axis=1, dtype=np.int32)
+    differ = np.maximum(one, other) - np.minimum(one, other) > _CHANGE
     tall, wide = differ.shape
     done = []
     for glyph in glyphs:
         bare = not glyph.text.strip() or glyph.right - glyph.left < 0.05 or glyph.bottom - glyph.top < 0.05
         left, right = (min(wide, max(0, round(x * scale + off))) for x, off in ((glyph.left, -1), (glyph.right, 1)))
         top, bottom = (min(tall, max(0, round(y * scale + off))) for y, off in ((glyph.top, -1), (glyph.bottom, 1)))
-        inside = sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
-        done.append(bool(bare or inside > 0))
+        done.append(bool(bare or differ[top:bottom, left:right].any()))
     return done
 
 
@@ -199,7 +196,7 @@ class _Texts:
 def _grey(picture: Picture) -> Grey:
     import numpy as np
 
-    values: Grey = np.asarray(picture.convert("L")).astype(np.int16)
+    values: Grey = np.asarray(picture.convert("L"))
     return values
 
 

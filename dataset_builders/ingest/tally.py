@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.kinds import section_type
 from livek12.dataset_builders.ingest.points import each_and_total
 from livek12.dataset_builders.ingest.segment import Body, Section, Segment
 from livek12.dataset_builders.ingest.stream import Stream
@@ -87,7 +88,7 @@ def _of_paper(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
     titled = {id(item) for section in body.sections for item in section.items}
     front = [item.text or item.block.text for item in (*stream.titles, *body.front) if id(item) not in titled]
     front += [text for texts in stream.headings.values() for text in texts]
-    text = "\n".join(dict.fromkeys(front))
+    text = "\n".join(line for line in dict.fromkeys(front) if not section_type(line))  # which is a section's count
     lines = []
     counts, sums = _combinations(drafts)
     said = _counts(text)
