@@ -50,6 +50,7 @@ class Sheet:
         rules: free rules (fractions, blanks).
         frames: boxes around text.
         dividers: long vertical lines.
+        unread: ink that nothing explains; `assembled` leaves what is in no line.
     """
 
     number: int
@@ -61,6 +62,7 @@ class Sheet:
     rules: list[Rule]
     frames: list[Bounds]
     dividers: list[Rule]
+    unread: list[Bounds] = field(default_factory=list)
 
 
 def centre(glyph: Glyph) -> tuple[float, float]:
@@ -131,9 +133,35 @@ def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
     rules = [r for r in sheet.rules if r.flat and _within(region, (r.left + r.right) / 2, (r.top + r.bottom) / 2)]
     own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
     labels, inside = _figure_labels(inside, own)
-    lines, captions = _captions(lines_of(inside, rules), own)
+    found = lines_of(inside, rules)
+    upright = [(r.left, r.top, r.right, r.bottom) for r in sheet.rules if not r.flat and _within(region, r.left, r.top)]
+    _unsound([*found, *(line for piece in own if piece.kind == "table" for line in piece.lines)], upright, sheet)
+    lines, captions = _captions(found, own)
     paragraphs = _paragraphs(lines, own, sheet.frames)
     return _in_rows([*paragraphs, *captions, *own, *labels], {id(label) for label in labels})
+
+
+def _unsound(lines: Sequence[TextLine], upright: Sequence[Bounds], sheet: Sheet) -> None:
+    """Marks the lines in which ink, or a short upright line, stands that was not read."""
+    for box in upright:
+        for line in lines:
+            inside = line.box[0] < box[0] < line.box[2] and line.box[1] - 1 < (box[1] + box[3]) / 2 < line.box[3] + 1
+            line.sound = line.sound and not (inside and box[3] - box[1] < 3 * line.size)
+    left: list[Bounds] = []
+    for box in sheet.unread:
+        near = [line for line in lines if _in_line(box, line)]
+        if near:
+            min(near, key=lambda line: abs(line.box[1] + line.box[3] - box[1] - box[3])).sound = False
+        else:
+            left.append(box)
+    sheet.unread = left
+
+
+def _in_line(box: Bounds, line: TextLine) -> bool:
+    left, top, right, bottom = line.box
+    beside = left - 1.2 * line.size < box[2] and box[0] < right + 1.2 * line.size
+    level = top - 0.4 * line.size < (box[1] + box[3]) / 2 < bottom + 0.3 * line.size
+    return beside and level and box[3] - box[1] < max(3 * line.size, bottom - top + line.size)
 
 
 def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[TextLine], list[Piece]]:

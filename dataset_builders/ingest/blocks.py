@@ -121,6 +121,7 @@ class PageBlocks(Record):
         image: the whole page as it is shown to people and to models (deskewed).
         blocks: in reading order, columns one after the other.
         notes: what a person should know (rotated by 2 degrees, text layer unsound, …).
+        loose: where there is ink of which no block was made.
     """
 
     number: int
@@ -129,6 +130,7 @@ class PageBlocks(Record):
     image: Image
     blocks: list[Block] = []
     notes: list[str] = []
+    loose: list[Box] = []
 
 
 def is_label(text: str) -> bool:

@@ -28,6 +28,8 @@ _SURE = 0.75
 _READ_KEY = 0.45
 """A fraction's lines that are taken for words of their own turn 3/2 into 2, and no rule can see it."""
 _LONGEST_TEXT = 60_000
+_FORMULA = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
+"""What OCR reads flat: no rule can see a lost root or index."""
 
 
 @dataclass
@@ -146,10 +148,16 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "options", f"options {', '.join(empty)} stand in the picture only", 0.2)
     elif len(read_as := [o.text for o in draft.options if o.text != IMAGE_MARK]) > len({*read_as}):
         draft = with_doubt(draft, "options", "two options read alike", 0.3)
+    if len(draft.markdown) > _LONGEST_TEXT:
+        draft = with_doubt(draft, "text", f"only the first {_LONGEST_TEXT} characters of it were taken", 0.1)
     if not draft.question.strip():
         draft = with_doubt(draft, "text", "no text was found", 0.05)
+    if any(text.by_ocr for text in texts) and _FORMULA.search(f"{draft.question}\n{draft.options}"):
+        draft = with_doubt(draft, "text", "formulas were read from a picture: compare them with the page", 0.5)
     if any(text.unread for text in texts):
-        draft = with_doubt(draft, "text", "pieces of the text (formulas) stand in the picture only", 0.2)
+        where = "; ".join(place for text in texts for place in text.unread_at[:3])
+        said = f"pieces of the text (formulas) stand in the picture only: {where}"
+        draft = with_doubt(draft, "text", said, 0.2)
     elif (confidence := min(text.confidence for text in texts)) < _SURE:
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
     if (

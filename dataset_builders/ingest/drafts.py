@@ -94,6 +94,22 @@ class Draft(Record):
         return min((doubt.confidence for doubt in self.doubts), default=1.0)
 
 
+class PageAccount(Record):
+    """What became of the lines, tables and pictures of one page.
+
+    Attributes:
+        page: its number, from 1.
+        questions, sections, key: how many went to questions, to titles and instructions of sections, to the key.
+        left: what is left over, each in words.
+    """
+
+    page: int
+    questions: int = 0
+    sections: int = 0
+    key: int = 0
+    left: list[str] = []
+
+
 class IngestedPaper(Record):
     """One paper of a folder.
 
@@ -104,8 +120,10 @@ class IngestedPaper(Record):
         pages: how many.
         template: the layout it was read with.
         parsed_by: "rules", or the model that filled the template.
+        errors: what the paper must have and was not found: numbers, questions' texts, printed counts and sums.
         unmatched: keys without a question, and numbers that are missing.
         notes: what a person should know about the paper as a whole.
+        account: what became of everything on each page.
         made_by: hash of the PDF, options and code it was made by: while it is the same, the paper is not done again.
     """
 
@@ -123,6 +141,8 @@ class IngestedPaper(Record):
     exam: str | None = None
     licence: str | None = None
     drafts: list[Draft] = []
+    errors: list[str] = []
     unmatched: list[str] = []
     notes: list[str] = []
+    account: list[PageAccount] = []
     made_by: str = ""

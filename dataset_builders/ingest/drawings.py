@@ -18,6 +18,8 @@ from livek12.dataset_builders.ingest.geometry import Affine, Bounds, Rule, Shape
 
 MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 8
+_OUTLINE: Final = 40
+"""Points of an outline that are kept: a sign of a formula has fewer."""
 THIN: Final = 2.6
 """Points: what is thinner is a line."""
 
@@ -68,6 +70,11 @@ def read(
 
     walk(c.FPDFPage_CountObjects(page.raw), lambda at: c.FPDFPage_GetObject(page.raw, at), shown, 0)
     return _merged([*found.rules, *bars]), found.shapes, left[0] > 0
+
+
+def address(item: Any) -> int:
+    """What tells an object of a page from the others; 0 for none."""
+    return ctypes.cast(item, ctypes.c_void_p).value or 0
 
 
 def _matrix(c: Any, item: Any) -> Affine:
@@ -141,18 +148,27 @@ def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, foun
         or not math.isfinite(left + right + top + bottom)
     ):
         return
-    if min(right - left, bottom - top) < THIN and max(right - left, bottom - top) > 1.0:
+    if _is_line(points, right - left, bottom - top):
         found.rules.append(Rule(left, top, right, bottom))
         return
     straight = not curved and all(abs(x0 - x1) < 0.5 or abs(y0 - y1) < 0.5 for (x0, y0), (x1, y1) in pairwise(points))
     if straight and filled:
-        found.shapes.append(Shape("frame" if len(points) <= 6 else "drawing", left, top, right, bottom))
+        kind = "frame" if len(points) <= 6 else "drawing"
+        found.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled=True))
     elif straight:
         for (x0, y0), (x1, y1) in pairwise(points):
             found.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
     elif max(right - left, bottom - top) > 1.0:
         kind = "frame" if _hugs(points, left, top, right, bottom) else "drawing"
-        found.shapes.append(Shape(kind, left, top, right, bottom))
+        found.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled))
+
+
+def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> bool:
+    """Whether a stroke is a thin line; the head of an arrow is as small, and slants."""
+    if min(wide, tall) >= THIN or max(wide, tall) <= 1.0:
+        return False
+    slants = any(abs(x0 - x1) > 0.8 and abs(y0 - y1) > 0.8 for (x0, y0), (x1, y1) in pairwise(points))
+    return min(wide, tall) < 1.2 or len(points) < 3 or not slants
 
 
 def _hugs(points: list[tuple[float, float]], left: float, top: float, right: float, bottom: float) -> bool:

@@ -30,13 +30,23 @@ class Rule:
 
 @dataclass(slots=True)
 class Shape:
-    """A picture ("image"), a drawing with curves or slants ("drawing") or a filled or rounded rectangle ("frame")."""
+    """A picture ("image"), a drawing with curves or slants ("drawing") or a filled or rounded rectangle ("frame").
+
+    `points` are those of its outline, for a drawing; `filled` says whether it has ground of its own.
+    """
 
     kind: str
     left: float
     top: float
     right: float
     bottom: float
+    points: tuple[tuple[float, float], ...] = ()
+    filled: bool = False
+
+    @property
+    def box(self) -> Bounds:
+        """Around it."""
+        return (self.left, self.top, self.right, self.bottom)
 
 
 @dataclass(frozen=True, slots=True)

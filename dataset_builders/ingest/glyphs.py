@@ -33,6 +33,7 @@ class Glyph:
         math: set in a font for formulas.
         sound: whether `text` can be believed.
         confidence: of the reading, 0 to 1; `text` is a whole run of letters where OCR read it.
+        item: address of the text object it is of; 0 where there is none.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Glyph:
     math: bool = False
     sound: bool = True
     confidence: float = 1.0
+    item: int = 0
 
 
 @dataclass(slots=True)
@@ -138,13 +140,15 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         item = c.FPDFText_GetTextObject(layer, at)
         raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
         known = _known(font, code)
-        sound = known is not None or not _unsound(code)
-        if known == _BAR or (not sound and box[3] - box[1] < 0.12 * size < box[2] - box[0]):
+        unmapped = known is None and c.FPDFText_HasUnicodeMapError(layer, at) == 1
+        flat = box[3] - box[1] < 0.12 * size < box[2] - box[0]
+        sound = known is not None or not (unmapped or _unsound(code) or (flat and character in _TALL))
+        if known == _BAR or (not sound and flat):
             bars.append(Rule(*box))
             continue
         yield Glyph(
             known or character, *box, base, size, max(around[2], box[2]), font,
-            bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound,
+            bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=drawings.address(item),
         )  # fmt: skip
 
 
@@ -163,9 +167,15 @@ def _unmark(page: Any) -> None:
 
 
 def _character(code: int) -> str:
+    if 0xFE00 <= code < 0xFE10:  # says which form of the letter before it is meant
+        return ""
     if code in (0, 0xFFFE, 0xFFFF, 0xAD, 0xD, 0xA) or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
         return "\ufffd" if code in (0, 0xFFFE, 0xFFFF) else ""
     return chr(code)
+
+
+_TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
+"""What no font sets flat: a flat glyph that is called one of these has another meaning."""
 
 
 def _unsound(code: int) -> bool:

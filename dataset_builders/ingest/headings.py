@@ -22,7 +22,7 @@ _TITLE_WORDS = re.compile(
     r"题|分[)）]|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"
 )
 _KOREAN = re.compile(
-    r"\s*[\[【<]?\s*(?:(?:\d\s*)?지\s*선다형|선다형|객관식|단답형|서답형|주관식|서술형|논술형)\s*(?:문항)?\s*[\]】>]?\s*(?:\([^)]*\))?\s*"
+    r"\s*[\[【<]?\s*(?:(?:\d\s*)?지\s*선다형|선다형|선택형|객관식|단답형|서답형|주관식|서술형|논술형)\s*(?:문항)?\s*[\]】>]?\s*(?:\([^)]*\))?\s*"
     r"|\s*[5５오]\s*지\s*선\s*다\s*형.{0,30}"
 )
 _ENGLISH = re.compile(r"\s*(?:Part|Section|SECTION|PART)\s+(?:[IVX]{1,5}|[A-H]|\d{1,2})\b(?!\s+of\b).{0,120}$")
@@ -52,7 +52,9 @@ _FIRST_ANSWER = re.compile(
 )
 _NOTICE = re.compile(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
-    r"|\s*(?:END OF (?:PAPER|TEST|EXAM)|BLANK PAGE|Turn over)\b|\s*[（(]?\s*(?:全卷完|试卷结束|以下空白)"
+    r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
+    r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
+    r"|\s*(?:END OF (?:PAPER|TEST|EXAM|SECTION)|BLANK PAGE|Turn over)\b|\s*[（(]?\s*(?:全卷完|试卷结束|以下空白)"
 )
 _RULES = re.compile(
     r"\s*[★☆*※]?\s*(?:考生)?\s*(?:注意事项|考生须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",

@@ -17,7 +17,7 @@ from livek12.core.errors import UserError
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.headings import is_section, short_title
-from livek12.dataset_builders.ingest.numbering import anchors
+from livek12.dataset_builders.ingest.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.stream import Item, flatten
 
 MAX_BYTES = 8 << 20
@@ -31,19 +31,19 @@ _TRIPLE = re.compile(
     r"\s+(?P<points>\d{1,2}(?:\.\d)?)(?!\S)"
 )
 _PAIR = re.compile(
-    rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}})(?!\S)"
+    rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}}|[(（]?[a-h][)）]?)(?!\S)"
 )
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
 _HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
 ANSWER_HEAD = re.compile(
-    r"(?:^|\n)\s*(?:[【\[]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]]"
+    r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]］〗]"
     r"|(?:答案|参考答案|正确答案|정답|Answer|Correct answer)\s*[:：])\s*",
     re.IGNORECASE,
 )
 SOLUTION_HEAD = re.compile(
-    r"(?:^|\n|\s)(?:[【\[]\s*(?:解析|详解|解答|分析|点评|试题解析|解|해설|풀이)\s*[】\]]|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
+    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|证明)\s*[:：]|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
     re.IGNORECASE,
 )
 _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)")
@@ -56,6 +56,14 @@ _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[�
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
 _NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
+_BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
+"""What an entry of a key may begin with."""
+_RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
+"""Where OCR saw no space between two entries."""
+_FORM_COLUMN = re.compile(
+    r"(?:(?:Form|Version|Paper|Test)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
+)
+"""Names a column of answers after a form of the paper."""
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 _COLUMNS = {
     "number": "number question q # no no. num question_number 题号 序号 编号 번호 문항 문항번호 문제번호",
@@ -181,7 +189,8 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     start = answer.end() if answer else 0
     solution = SOLUTION_HEAD.search(text, start) or _SOLUTION_LINE.search(text, start)
     if not answer:
-        if solution and text[: solution.start()].strip() and solution[0].strip()[0] in "【[":
+        titled = solution and (solution[0].strip()[0] in "【[［〖" or solution[0].lstrip(" ").startswith("\n"))
+        if solution and titled and text[: solution.start()].strip():
             return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
         return text, None, None
     end = solution.start() if solution else len(text)
@@ -200,10 +209,13 @@ def _texts(items: Sequence[Item]) -> list[str]:
 
 
 def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
-    texts = [" ".join(text.replace("\t", " ").split()) for text in _texts(items)]
+    texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(items)]
     pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
     found: list[tuple[int, str, float | None]] = []
+    formed = _of_forms(items, where)
     for place, text in enumerate(texts):
+        if formed:
+            break
         if spans := list(_SPAN.finditer(text)):
             found += [entry for span in spans for entry in _of_span(span)]
             rest = " ".join(_SPAN.sub(" ", text).split())
@@ -220,7 +232,21 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
     for number, answer, points in found:
         entries.append(Entry(number, answer, points, rank=ranks.get(number, 0), where=where))
         ranks[number] = ranks.get(number, 0) + 1
-    return entries
+    return [*formed, *entries]
+
+
+def _of_forms(items: Sequence[Item], where: str) -> list[Entry]:
+    """The entries of tables with a column of answers for each form of a paper; the form is their `elective`."""
+    found: list[Entry] = []
+    for item in items:
+        rows = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
+        names = rows[0] if rows else []
+        forms = [place for place, name in enumerate(names) if place and _FORM_COLUMN.fullmatch(name)]
+        for row in rows[1:] if len(forms) > 1 else ():
+            number = _NUMBER_CELL.fullmatch(row[0])
+            if number and len(row) == len(names):
+                found += [Entry(int(number[1]), row[at], elective=names[at], where=where) for at in forms if row[at]]
+    return found
 
 
 def _covers(text: str, found: Sequence[re.Match[str]]) -> bool:
@@ -253,7 +279,7 @@ def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     """Entries that begin with their numbers, each with all that follows up to the next."""
-    chosen = anchors(items)
+    chosen = _bracketed(items) or anchors(items)
     found = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
@@ -261,6 +287,13 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
         answer, solution = _answer_and_solution("\n".join(line for line in lines if line).strip())
         found.append(Entry(anchor.number, answer, None, solution, where=where))
     return found
+
+
+def _bracketed(items: Sequence[Item]) -> list[Anchor]:
+    """Entries that begin with 【第1题】 or 【1题答案】, where there are several."""
+    matches = ((place, _BRACKETS.match(item.text)) for place, item in enumerate(items))
+    found = [Anchor(place, int(match[1]), match.end()) for place, match in matches if match]
+    return found if len(found) > 1 else []
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:

@@ -19,9 +19,13 @@ LIMITS: Final = frozenset(("\\lim", "\\max", "\\min", "\\sup", "\\inf", "\\sum",
 ACCENTS: Final = {
     "\u20d7": "vec", "\u0305": "bar", "\u0304": "bar", "\u0302": "hat", "\u0303": "tilde", "\u0307": "dot",
     "\u0308": "ddot", "\u20d6": "overleftarrow", "\u030c": "check", "\u0306": "breve", "\u203e": "bar", "\u00af": "bar",
-    "\u02c6": "hat", "\u02dc": "tilde", "\u0332": "underline",
+    "⏜": "overparen", "⏞": "overbrace", "⏝": "underparen",
+    "⏟": "underbrace", "\u0311": "overparen", "\u02c6": "hat", "\u02dc": "tilde", "\u0332": "underline",
 }  # fmt: skip
 WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
+BRACES: Final = frozenset("⏞⏟")
+BELOW: Final = frozenset("⏝⏟\u0332")
+"""Accents that stand under their letters."""
 OPEN: Final = "([{⟨⌊⌈"
 PIECES: Final = {
     "⎧": "{", "⎨": "{", "⎩": "{", "⎪": "", "⎫": "}", "⎬": "}", "⎭": "}",

@@ -98,7 +98,7 @@ def find(raw: RawPage) -> Found:
     """Parts the drawings of a page into figures, tables, frames and free rules; of very many only the first ones."""
     found = Found()
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
-    body = _body_size(raw.glyphs)
+    body = body_size(raw.glyphs)
     shapes = [shape for shape in raw.shapes if _drawn(shape, raw, found)]
     loose = _tables(raw, found)
     boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
@@ -173,7 +173,8 @@ def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
     return len(on) * 0.5 * body < 0.6 * (rule.right - rule.left) or not on
 
 
-def _body_size(glyphs: Sequence[Glyph]) -> float:
+def body_size(glyphs: Sequence[Glyph]) -> float:
+    """Of a page's ordinary letters, in points."""
     sizes = sorted(glyph.size for glyph in glyphs if glyph.text.strip())
     return sizes[len(sizes) // 2] if sizes else 10.0
 

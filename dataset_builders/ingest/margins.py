@@ -18,7 +18,7 @@ LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _NUMBER: Final = re.compile(
-    r"^[\s\-–—·•.|/()（）第页共頁쪽page of,，.。\d]{0,6}\d{1,4}[\s\-–—·•.|/()（）第页共頁쪽pageof,，\d]{0,16}$",
+    r"^(?:[\s\-–—·•.|/()（）第页共頁쪽,，。\d]|page|of){0,6}\d{1,4}(?:[\s\-–—·•.|/()（）第页共頁쪽,，\d]|page|of){0,16}$",
     re.IGNORECASE,
 )
 _PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)

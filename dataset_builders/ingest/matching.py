@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from livek12.core.records import CHOICE_TYPES
 from livek12.core.text import squeezed
@@ -19,6 +20,7 @@ from livek12.dataset_builders.reading.choice_keys import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
 
 _LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
+_SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
 _FORMS = ("홀수형", "짝수형")
 
@@ -42,12 +44,14 @@ def match(
         return list(drafts), [f"{source} is a key for {', '.join(theirs)}, not for this paper; none of it was taken"]
     forms = {_form(draft, headings) for draft in drafts} - {""}
     entries = [entry for entry in entries if not forms or _form_of(entry) in ("", *forms)]
+    entries = _of_this_form(entries, drafts, headings)
     electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
     used: set[int] = set()
     matched, lines = [], []
     for draft in drafts:
         candidates = [index for index, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings)]
         used.update(candidates)
+        candidates = [index for index in candidates if _serves(entries[index], draft, drafts)]
         answers = {_spelling(entries[index]) for index in candidates}
         name = f"{draft.elective} {draft.number}".strip()
         if not candidates:
@@ -66,6 +70,31 @@ def match(
         if index not in used:
             lines.append(f"key {entry.number} ({entry.where}): no question has this number")
     return matched, lines
+
+
+def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: str) -> list[Entry]:
+    """Of a key with a column for each form of a paper that has one form, the column that the paper names."""
+    names = {entry.elective for entry in entries if entry.elective}
+    if len(names) < 2 or any(draft.elective for draft in drafts):
+        return list(entries)
+    ours = {name for name in names if squeezed(name).lower() in headings.lower()}
+    ours = ours if len(ours) == 1 else names  # the paper does not say which: several keys, of which none is taken
+    return [replace(entry, elective="") for entry in entries if not entry.elective or entry.elective in ours]
+
+
+def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
+    """Whether an entry may be this question's, where numbers begin anew and the key does not say of which part it is.
+
+    A letter is for the one of them that has options; anything else may be any's, so it is nobody's.
+    """
+    same = [other for other in drafts if other.number == draft.number]
+    parts = {other.section for other in same}
+    if entry.elective or len(same) < 2 or len(parts) < len(same) or any(_form(other, "") for other in same):
+        return True
+    if any(squeezed(other.elective) in entry.label for other in same if other.elective):
+        return True
+    choices = [other for other in same if other.options or other.question_type in CHOICE_TYPES]
+    return bool(_labels(entry.answer)) and [other.id for other in choices] == [draft.id]
 
 
 def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
@@ -190,6 +219,6 @@ def _labels(said: str) -> list[str]:
     plain = plain_width(said)
     if _RINGED.fullmatch(plain):
         return [plain_label(character) for character in plain if character in "①②③④⑤⑥⑦⑧⑨⑩"]
-    if found := _LETTERS.fullmatch(plain):
+    if found := _LETTERS.fullmatch(plain.upper() if _SMALL_LABEL.fullmatch(plain) else plain):
         return re.findall(r"[A-J]", found[1])
     return [plain] if re.fullmatch(r"[1-9]", plain) else []

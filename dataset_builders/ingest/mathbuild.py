@@ -1,4 +1,4 @@
-"""Formulas set in two dimensions, put together: brackets, accents, fractions, roots, limits, cases.
+"""Formulas set in two dimensions, put together: brackets, accents, fractions, roots, limits.
 
 Contract: each function takes the atoms of a column and gives them back with what it recognised in the place of its
 parts. Everything follows from geometry: a rule with something just above and just below is a fraction, one that a root
@@ -56,25 +56,43 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
         if shaft:
             accent.left, accent.right = min(accent.left, shaft.left), max(accent.right, shaft.right)
             rules.remove(shaft)
+            rest_of = [a for a in finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size) if _head(a, shaft)]
+            finder.replace(rest_of, [])
+        long = accent.right - accent.left > 1.5 * accent.size
         below = [
             atom
             for atom in finder.between(accent.left - accent.size, accent.right + accent.size)
-            if -0.3 * atom.size < atom.top - accent.bottom < 0.6 * atom.size
+            if -0.3 * atom.size
+            < (accent.top - atom.bottom if accent.text in latex.BELOW else atom.top - accent.bottom)
+            < 0.6 * atom.size
             and atom.size < 1.6 * accent.size
-            and atom.text.isalnum() | atom.built
+            and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
             and min(atom.right, accent.right) - max(atom.left, accent.left)
             > 0.4 * min(atom.right - atom.left, accent.right - accent.left)
         ]
         if below:
-            finder.replace(below, [_accented(latex.ACCENTS[accent.text], below, accent)])
+            made = _accented(latex.ACCENTS[accent.text], below, accent)
+            made.sound = made.sound and accent.text not in latex.BRACES  # what is written at them is not read
+            finder.replace(below, [made])
         else:
             rest.append(accent)
     return [*finder.atoms, *rest]
 
 
 def _shaft(rule: Rule, accent: Atom) -> bool:
-    beside = rule.left - 1.5 < accent.right and accent.left < rule.right + 1.5 and rule.left < accent.left
-    return beside and accent.top - 1 < (rule.top + rule.bottom) / 2 < accent.bottom + 1
+    beside = rule.left - 1.5 < accent.right and accent.left < rule.right + 1.5
+    tail = accent.height < 0.12 * accent.size  # a long arrow's shaft goes on behind its first piece
+    return (
+        beside
+        and (tail or rule.left < accent.left)
+        and accent.top - 1 < (rule.top + rule.bottom) / 2 < accent.bottom + 1
+    )
+
+
+def _head(atom: Atom, shaft: Rule) -> bool:
+    """Whether an unnamed sign is the head at the end of a long arrow's shaft."""
+    level = abs((atom.top + atom.bottom) - (shaft.top + shaft.bottom)) < 0.2 * atom.size
+    return not atom.sound and level and atom.height < 0.4 * atom.size
 
 
 def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
@@ -86,32 +104,53 @@ def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
 
 
 def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
-    """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost."""
+    """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost.
+
+    The rules that were none of these stay in `rules`.
+    """
     spaces = [atom for atom in atoms if not atom.text.strip()]
     finder = Finder([atom for atom in atoms if atom.text.strip()])
-    for rule in rules:
-        y = (rule.top + rule.bottom) / 2
-        near = [
-            atom
-            for atom in finder.between(rule.left - 0.4, rule.right + 0.4)
-            if atom.left > rule.left - 1.5 * atom.size and atom.right < rule.right + 1.5 * atom.size
-        ]
-        above = _adjacent(
-            [atom for atom in near if atom.bottom < y + 0.12 * atom.size and atom.axis < y], y, down=False
-        )
-        below = _adjacent([atom for atom in near if atom.top > y - 0.12 * atom.size and atom.axis > y], y, down=True)
-        if _root(finder, rule, near, y):
-            continue
-        if above and below and _snug(rule, above, below) and not _text_below(finder, rule, below):
-            size = max(atom.size for atom in (*above, *below))
-            fraction = f"\\frac{{{tex(above)}}}{{{tex(below)}}}"
-            made = joined(fraction, [*above, *below], y + AXIS * size, size, extra=(rule.left, y, rule.right, y))
-            finder.replace([*above, *below], [made])
-        elif not above and rule.right - rule.left > 14 and (blank := _blank(finder, rule, y)):
-            finder.replace([], [blank])
-        elif below and not above and _covers(rule, below):
-            finder.replace(below, [_barred(rule, below)])
+    unused = [rule for rule in rules if not _read(finder, rule)]
+    rules[:] = unused
     return [*finder.atoms, *spaces]
+
+
+def _read(finder: Finder, rule: Rule) -> bool:
+    """Puts what a rule makes of the letters around it in their place; says whether it makes anything."""
+    y = (rule.top + rule.bottom) / 2
+    near = [
+        atom
+        for atom in finder.between(rule.left - 0.4, rule.right + 0.4)
+        if atom.left > rule.left - 1.5 * atom.size and atom.right < rule.right + 1.5 * atom.size
+    ]
+    above = _adjacent([atom for atom in near if atom.bottom < y + 0.12 * atom.size and atom.axis < y], y, down=False)
+    below = _adjacent([atom for atom in near if atom.top > y - 0.12 * atom.size and atom.axis > y], y, down=True)
+    if _root(finder, rule, near, y):
+        return True
+    if above and below and _is_fraction(finder, rule, above, below):
+        size = max(atom.size for atom in (*above, *below))
+        fraction = f"\\frac{{{tex(above)}}}{{{tex(below)}}}"
+        made = joined(fraction, [*above, *below], y + AXIS * size, size, extra=(rule.left, y, rule.right, y))
+        finder.replace([*above, *below], [made])
+    elif not above and rule.right - rule.left > 14 and (blank := _blank(finder, rule, y)):
+        finder.replace([], [blank])
+    elif below and _free(rule, above) and _covers(rule, below):
+        finder.replace(below, [_barred(rule, below)])
+    else:
+        return False
+    return True
+
+
+def _is_fraction(finder: Finder, rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
+    """Whether a rule parts a numerator and a denominator, and does not underline words of a line."""
+    words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
+    reach = 1.3 if words else 0.45
+    if not _snug(rule, above, below) or any(_runs_on(finder, rule, part, reach) for part in (above, below)):
+        return False
+    size = max(atom.size for atom in (*above, *below))
+    boxes = [around(part) for part in (above, below)]
+    centred = all(abs(box[0] + box[2] - rule.left - rule.right) < 0.8 * size for box in boxes)
+    return centred or not words
 
 
 def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
@@ -141,16 +180,16 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
     return row if far < 6 * size else []
 
 
-def _text_below(finder: Finder, rule: Rule, below: list[Atom]) -> bool:
-    """Whether what stands under the rule is part of a longer line of text: the rule only underlines."""
-    size = max(atom.size for atom in below)
-    base = max(below, key=lambda atom: atom.size).base
-    left, right = min(atom.left for atom in below), max(atom.right for atom in below)
+def _runs_on(finder: Finder, rule: Rule, part: list[Atom], reach: float) -> bool:
+    """Whether what stands over or under a rule is part of a longer line of text: the rule only underlines."""
+    size = max(atom.size for atom in part)
+    base = max(part, key=lambda atom: atom.size).base
+    left, right = min(atom.left for atom in part), max(atom.right for atom in part)
     beside = finder.between(left - 1.6 * size, right + 1.6 * size)
     return any(
-        atom not in below
+        atom not in part
         and abs(atom.base - base) < 0.1 * size
-        and (0 <= atom.left - right < 0.45 * size or 0 <= left - atom.right < 0.45 * size)
+        and (0 <= atom.left - right < reach * size or 0 <= left - atom.right < reach * size)
         and (atom.middle > rule.right + 1 or atom.middle < rule.left - 1)
         for atom in beside
     )
@@ -190,11 +229,18 @@ def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
     return True
 
 
+def _free(rule: Rule, above: list[Atom]) -> bool:
+    """Whether nothing stands right on a rule: what does belongs to the line of text before."""
+    return all(rule.top - atom.bottom > 0.45 * atom.size for atom in above)
+
+
 def _covers(rule: Rule, below: list[Atom]) -> bool:
-    left, top, right, _ = around(below)
+    left, top, right, bottom = around(below)
     size = max(atom.size for atom in below)
-    snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < 0.35 * size
-    return snug and all(atom.math or (atom.upright and len(below) < 6) for atom in below)
+    gap = 0.35 if bottom - top > 0.55 * size else 0.6  # the bar over an x may be as high as that over a capital
+    snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < gap * size
+    plain = len(below) < 6
+    return snug and all(a.math or (plain and (a.upright or a.text in "'′″" or a.text.isdecimal())) for a in below)
 
 
 def _barred(rule: Rule, below: list[Atom]) -> Atom:
@@ -299,66 +345,3 @@ def _limit(near: list[Atom], head: Atom) -> list[Atom]:
     while last + 1 < len(row) and row[last + 1].left - row[last].right < 0.5 * core.size:
         last += 1
     return row[first : last + 1] if row[first].left < head.middle + 0.1 * head.size else []
-
-
-def cases(atoms: list[Atom]) -> list[Atom]:
-    """What stands in rows behind a tall brace becomes cases."""
-    braces = [atom for atom in atoms if atom.text == "{" and not atom.built and atom.height > 1.9 * atom.size]
-    for brace in sorted(braces, key=lambda atom: -atom.left):
-        size = brace.size
-        inside = [
-            atom
-            for atom in atoms
-            if atom.text.strip()
-            and atom.left > brace.middle
-            and atom.top > brace.top - 0.5 * size
-            and atom.bottom < brace.bottom + 0.5 * size
-        ]
-        closed = any(atom.text == "}" and atom.height > 0.7 * brace.height for atom in inside)
-        rows = [] if closed else _rows_behind(inside, brace)
-        if len(rows) < 2:
-            continue
-        body = " \\\\ ".join(_wide(row) for row in rows)
-        parts = [brace, *(atom for row in rows for atom in row)]
-        made = joined(
-            f"\\begin{{cases}}{body}\\end{{cases}}", parts, (brace.top + brace.bottom) / 2 + AXIS * size, size
-        )
-        used = {id(atom) for atom in parts}
-        atoms = [*(atom for atom in atoms if id(atom) not in used), made]
-    return atoms
-
-
-def _wide(row: list[Atom]) -> str:
-    """A row of cases: a wide gap divides its value from its condition."""
-    ordered = sorted(row, key=lambda atom: atom.left)
-    for at in range(1, len(ordered)):
-        if ordered[at].left - max(atom.right for atom in ordered[:at]) > 0.9 * ordered[at].size:
-            return f"{tex(ordered[:at])} & {tex(ordered[at:])}"
-    return tex(ordered)
-
-
-def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
-    """Rows inside the height of a brace; what follows them on the brace's own line is not among them."""
-    if not atoms:
-        return []
-    rows: list[list[Atom]] = []
-    full = max(atom.size for atom in atoms)
-    for atom in sorted((a for a in atoms if a.size > 0.87 * full or a.built), key=lambda a: a.axis):
-        if rows and abs(atom.axis - rows[-1][0].axis) < 0.5 * full:
-            rows[-1].append(atom)
-        else:
-            rows.append([atom])
-    for atom in (a for a in atoms if not (a.size > 0.87 * full or a.built)):
-        home = min(rows, key=lambda one: abs(one[0].axis - atom.axis))
-        home.append(atom)
-    middle = (brace.top + brace.bottom) / 2
-    if len(rows) > 2:
-        centred = [one for one in rows if abs(one[0].axis - middle) < 0.3 * full]
-        outer = [one for one in rows if one not in centred]
-        if (
-            centred
-            and len(outer) >= 2
-            and min(a.left for a in centred[0]) > max(a.right for one in outer for a in one) - 1
-        ):
-            return outer
-    return rows

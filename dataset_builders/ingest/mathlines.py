@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from livek12.dataset_builders.ingest.atoms import BIG, FENCES, Atom, around, atom_of
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.glyphs import Glyph
-from livek12.dataset_builders.ingest.mathbuild import accents, bars, brackets, cases, functions, operators
+from livek12.dataset_builders.ingest.mathbuild import accents, bars, brackets, functions, operators
+from livek12.dataset_builders.ingest.mathrows import cases, matrices
 from livek12.dataset_builders.ingest.writing import written
 
 _LONGEST_SCRIPT = 6
@@ -34,14 +35,34 @@ class TextLine:
 
 
 def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
-    """The lines of a column, from top to bottom."""
+    """The lines of a column, from top to bottom; one that a rule runs over or through, unread, is not sound."""
     atoms = [atom_of(glyph) for glyph in glyphs]
     atoms = brackets(atoms)
     rules = sorted(rules, key=lambda rule: rule.right - rule.left)
     atoms = operators(functions(accents(atoms, rules)))
-    atoms = cases(operators(bars(atoms, rules)))
-    lines = [_line(row) for row in _rows(atoms)]
-    return [line for line in lines if line.text.strip()]
+    atoms = matrices(cases(operators(bars(atoms, rules))))
+    lines = [line for line in map(_line, _rows(atoms)) if line.text.strip()]
+    for rule in rules:
+        for line in lines:
+            line.sound = line.sound and not _cuts(rule, line, lines)
+    return lines
+
+
+def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Whether a rule of which nothing was made stands over letters of a line or through them, not under any."""
+    left, top, right, _ = line.box
+    y = (rule.top + rule.bottom) / 2
+    if min(right, rule.right) - max(left, rule.left) < 0.5 * (rule.right - rule.left):
+        return False
+    if not top - 0.3 * line.size < y < line.base - 0.12 * line.size:
+        return False
+    return not any(
+        other is not line
+        and other.box[0] < rule.right
+        and rule.left < other.box[2]
+        and 0 <= y - other.base < 0.5 * other.size
+        for other in lines
+    )
 
 
 def _rows(atoms: list[Atom]) -> list[list[Atom]]:

@@ -29,12 +29,26 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
         re.compile(r"\s*[*＊]?\s*(\d{1,3})\s?(?:[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년]))\s*"),
         1.0,
     ),
+    (
+        "dot",
+        re.compile(
+            r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\}?\s*[.．、]?\s*\$\s*[.．、](?!\d)\s*"
+        ),
+        1.0,
+    ),
+    ("dot", re.compile(r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\s*[.．、]\}?\s*\$\s*"), 1.0),
+    ("dot", re.compile(r"\s*[【〖\[［]\s*第?\s*(\d{1,3})\s*题?\s*[】〗\]］]\s*[.．、:：]?\s*"), 1.0),
+    ("dot", re.compile(r"\s*(\d{1,3})\s?[,，](?=\s*[一-鿿가-힣“（(A-Z]|\s*\$)(?!\s*\d)\s*"), 0.7),
     ("dot", re.compile(r"\s*(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])\s*"), 0.8),
     ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿]{2})(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
+    ("dot", re.compile(r"\s*(\d{1,2})(?:\s{4,}|\t)(?=[^\s\d.])"), 0.5),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=\$)"), 0.2),
     ("paren", re.compile(r"\s*(\d{1,3})\s?[)）]\s*"), 0.7),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
 )
 """Style, form, and how much a line of that form weighs."""
+_SURE = 1.0
+"""What a number weighs at least that is hardly anything but a question's."""
 _RESTART = 4.5
 """What going back costs: more than a short list of statements brings."""
 _GAP, _WIDEST, _FAR = 0.5, 1.2, 12
@@ -125,9 +139,12 @@ def _best_run(
     parts, titles = _parts(candidates, starts), _parts(candidates, sections)
     for index, candidate in enumerate(candidates):
         score, previous = candidate.weight - _opening(candidate.number), -1
-        anew = candidate.number == 1 and index > 0 and titles[index] > titles[index - 1]
+        since = _since_title(candidates, titles, index)
         for earlier in range(index):
-            step = _step(candidates[earlier].number, candidate.number, anew or parts[index] > parts[earlier])
+            last = candidates[earlier].number
+            goes_on = any(number == 1 or number > last for number in since)
+            anew = candidate.number == 1 and titles[index] > titles[earlier] and not goes_on
+            step = _step(last, candidate.number, anew or parts[index] > parts[earlier])
             if scores[earlier] - step + candidate.weight > score:
                 score, previous = scores[earlier] - step + candidate.weight, earlier
         scores.append(score)
@@ -140,6 +157,18 @@ def _best_run(
         run.append(candidates[place])
         place = before[place]
     return total, run[::-1]
+
+
+def _since_title(candidates: Sequence[_Candidate], titles: Sequence[int], index: int) -> set[int]:
+    """The numbers that stand between the last section's title and a candidate, without those that may well be none."""
+    numbers: set[int] = set()
+    if candidates[index].number == 1:
+        place = index - 1
+        while place >= 0 and titles[place] == titles[index]:
+            if candidates[place].weight >= _SURE or candidates[place].number == 1:
+                numbers.add(candidates[place].number)
+            place -= 1
+    return numbers
 
 
 def _parts(candidates: Sequence[_Candidate], starts: Sequence[int]) -> list[int]:

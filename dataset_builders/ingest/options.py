@@ -23,6 +23,19 @@ _RUNS = (
 )
 
 
+_SMALL = (
+    re.compile(r"(?:^|(?<=\s))([a-h])\s?[.．、)）]\s?(?=\S)"),
+    re.compile(r"(?:^|(?<=\s))[(（]\s?([a-h])\s?[)）]"),
+)
+_TASK = re.compile(
+    r"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write"
+    r"|sketch|solve|hence|give|use|draw|evaluate|estimate|justify|identify|discuss|how|what|why)\b|求|证明|说明|计算|写出|구하",
+    re.IGNORECASE,
+)
+"""What a part of a question has, and an option has not."""
+_LONGEST_SMALL = 80
+
+
 def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option]]:
     """The stem and the options of a text.
 
@@ -36,7 +49,7 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
         stem, options = split_options(text, {"①"})
         if options and not _begins_line(text, len(stem)):
             return text, []
-    if not options and (found := _with_empty(text, language)):
+    if not options and (found := _with_empty(text, language) or _small(text, choice)):
         stem, options = found
     if any(_PART.search(option.text) for option in options):
         return text, []
@@ -69,6 +82,26 @@ def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | Non
                 Option(label=name, text=text[match.end() : end].strip(" \n.．"))
                 for name, match, end in zip(names, run, ends, strict=True)
             ]
+            return text[: run[0].start()].rstrip(), options
+    return None
+
+
+def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
+    """Options labelled a, b, c …: the last complete run, where the section says so or each is no part of a question."""
+    for pattern in _SMALL:
+        found = list(pattern.finditer(text))
+        firsts = [at for at, match in enumerate(found) if match[1] == "a"]
+        if not firsts or not _begins_line(text, found[firsts[-1]].start()):
+            continue
+        run = found[firsts[-1] :]
+        if len(run) < 3 or [match[1] for match in run] != list("abcdefgh"[: len(run)]):
+            continue
+        ends = [*(match.start() for match in run[1:]), len(text)]
+        texts = [text[match.end() : end].strip(" \n") for match, end in zip(run, ends, strict=True)]
+        asks = any(_TASK.search(one) or len(one) > _LONGEST_SMALL for one in texts)
+        if all(texts) and (choice or not asks):
+            labels = (match[1].upper() for match in run)
+            options = [Option(label=label, text=one) for label, one in zip(labels, texts, strict=True)]
             return text[: run[0].start()].rstrip(), options
     return None
 

@@ -18,7 +18,8 @@ from livek12.core.errors import UserError
 from livek12.core.records import Image, Language, canonical_json
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest import keys, matching
+from livek12.dataset_builders.ingest import keys, matching, tally
+from livek12.dataset_builders.ingest.account import accounts
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.drafting import draft_all
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 BY_RULES = "parsed by rules alone: no model looked at it (--parse-by MODEL has one check it)"
 _YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
+_PAGE_AT_END = re.compile(r"\s{4,}\d{1,3}\s*$|^\s*\d{1,3}\s{4,}")
+"""The page's number, on the line of the title."""
 _LONGEST_TITLE = 120
 _LONGEST_NAME = 80
 """Characters of a title that is known by its year: a passage's line may have one too."""
@@ -193,6 +196,7 @@ def read_paper(
         notes += [*said, *more]
     else:
         notes.append(BY_RULES)
+    missing = missing_numbers(body.segments)
     year = _YEAR.search(title) or _YEAR.search(pdf.stem)
     paper = IngestedPaper(
         paper_id=paper_id,
@@ -208,8 +212,10 @@ def read_paper(
         year=int(year[1]) if year else None,
         exam=title or None,
         drafts=[_settled(draft) for draft in drafts],
-        unmatched=[*missing_numbers(body.segments), *_doubled(drafts), *lines],
+        errors=[*missing, *tally.without_text(body, found.drafts), *tally.differences(stream, body, drafts)],
+        unmatched=[*missing, *_doubled(drafts), *lines],
         notes=notes,
+        account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
     )
     return paper, found.pictures
 
@@ -266,7 +272,11 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
     if body.answers and not any(draft.answer_from for draft in found if key.name):
         open_ = [draft for draft in found if not draft.answer]
         answered = {draft.id: draft for draft in found if draft.answer}
-        matched, said = matching.match(open_, keys.entries_of_items(body.answers, "the paper"), "the paper", headings)
+        entries = keys.entries_of_items(body.answers, "the paper")
+        if not entries:
+            lines.append(f"no answer was read from the {len(body.answers)} lines behind the title of the answers")
+            open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]
+        matched, said = matching.match(open_, entries, "the paper", headings)
         known = {draft.number for draft in answered.values()}
         lines += [line for line in said if not (line.startswith("key ") and line.split()[1] in known)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}
@@ -302,18 +312,16 @@ def _headings(stream: Stream) -> str:
 
 
 def _title(stream: Stream, body: Body) -> str:
-    """The front's largest line on the first page, or the first that names a year."""
+    """The line of the first page's front or head that names a year, else its largest."""
     front = [*stream.titles, *(body.front or stream.items[:30])]
     lines = [item.line for item in front if item.line and item.box.page == 1]
     lines = [line for line in lines if 3 < len(line.text.strip()) <= _LONGEST_TITLE]
-    if not lines:
-        heads = [text.split("\n")[0] for text in stream.headings.get(1, []) if text.strip()]
-        return one_line(heads[0], _LONGEST_TITLE) if heads else ""
-    largest = max(line.size for line in lines)
-    named = [line for line in lines if _YEAR.search(line.text) and len(line.text) <= _LONGEST_NAME] or [
-        line for line in lines if line.size >= 0.9 * largest
-    ]
-    return one_line(named[0].text, _LONGEST_TITLE)
+    heads = [line for text in stream.headings.get(1, []) for line in text.split("\n") if line.strip()]
+    named = [text for text in (*(line.text for line in lines), *heads) if _YEAR.search(text)]
+    named = [text for text in named if len(text) <= _LONGEST_NAME]
+    largest = max((line.size for line in lines), default=0.0)
+    found = [*named, *(line.text for line in lines if line.size >= 0.9 * largest), *heads]
+    return one_line(_PAGE_AT_END.sub("", found[0]), _LONGEST_TITLE) if found else ""
 
 
 def _language(stream: Stream) -> Language:

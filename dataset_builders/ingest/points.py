@@ -28,6 +28,14 @@ _EACH = (
         rf"each\s+(?:question|item)?\s*(?:is\s+)?(?:worth|carries)\s*{_NUMBER}\s*(?:points?|marks?)", re.IGNORECASE
     ),
 )
+_NOT_EACH = r"(?!\s*(?:each|per|apiece|for\s+each))"
+_TOGETHER = (
+    re.compile(rf"(?:共|满分|总分|合计|计)\s*(?:为|计|[:：])?\s*{_NUMBER}\s*分(?!\s*钟)"),
+    re.compile(rf"(?:총|합계)\s*{_NUMBER}\s*점"),
+    re.compile(rf"(?:total|worth)\s*(?:of\s*)?[:=]?\s*{_NUMBER}\s*(?:points?|marks?)\b{_NOT_EACH}", re.IGNORECASE),
+    re.compile(rf"questions\s*[,;]\s*{_NUMBER}\s*(?:points?|marks?)\b{_NOT_EACH}", re.IGNORECASE),
+    re.compile(rf"(?<!\S){_NUMBER}\s*(?:points?|marks?)?\s*in\s+(?:total|all)\b", re.IGNORECASE),
+)
 _TO = r"\s*(?:[~～∼〜\-–—－至到]|to|부터)\s*"
 _SOME = re.compile(
     rf"(?:第\s*|questions?\s*)?(?<!\d)(?P<low>\d{{1,3}})(?:번)?{_TO}(?:第\s*)?(?P<high>\d{{1,3}})(?:\s*(?:各|小)?题|번)?"
@@ -100,6 +108,14 @@ def _covers(match: re.Match[str], number: int) -> bool:
     if match["list"]:
         return str(number) in re.split(r"\D+", match["list"])
     return int(match["low"]) <= number <= int(match["high"])
+
+
+def each_and_total(text: str) -> tuple[float | None, float | None]:
+    """What each question of a section is worth and all together, by its title and instructions; None where unsaid."""
+    each = {float(match[1]) for pattern in _EACH for match in pattern.finditer(text)}
+    totals = {float(match[1]) for pattern in _TOGETHER for match in pattern.finditer(text)}
+    alone = not _SOME.search(text)
+    return (each.pop() if len(each) == 1 and alone else None), (totals.pop() if len(totals) == 1 else None)
 
 
 def section_points(text: str, number: int, total: int | None = None) -> float | None:

@@ -23,7 +23,7 @@ from livek12.report.markup import clean, render, render_answer
 
 UNSURE = 0.5
 """Questions less certain than this are called uncertain."""
-_MISSING = re.compile(r"questions? (\d+)(?: to (\d+))?.* not found$")
+_MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
 _NAME = re.compile(r"[\w.-]{1,200}")
 
 
@@ -62,7 +62,7 @@ def counts(paper: IngestedPaper) -> dict[str, int]:
         "found": len(paper.drafts),
         "matched": sum(bool(draft.answer or draft.solution) for draft in paper.drafts),
         "uncertain": sum(draft.confidence < UNSURE for draft in paper.drafts),
-        "missing": sum(_missing(line) for line in paper.unmatched),
+        "missing": sum(map(_missing, paper.errors)),
     }
 
 
@@ -102,7 +102,9 @@ def _paper(paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str
         ],
         "read": f"template {paper.template}, parsed by {paper.parsed_by}",
         "counts": counts(paper),
-        "unmatched": paper.unmatched,
+        "errors": paper.errors,
+        "unmatched": [line for line in paper.unmatched if line not in paper.errors],
+        "account": paper.account,
         "notes": paper.notes,
         "questions": [_question(paper, draft, place) for place, draft in enumerate(paper.drafts)],
         "pages": [

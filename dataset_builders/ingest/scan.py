@@ -24,6 +24,22 @@ LEAST: Final = 0.15
 _POINTS: Final = 60_000
 
 
+def ready() -> None:
+    """Looks whether OpenCV loads.
+
+    Raises:
+        ImportError: it does not, for whatever reason.
+    """
+    try:
+        import cv2
+    except ImportError:
+        raise
+    except Exception as error:  # a build that does not fit the rest fails as it likes
+        raise ImportError(f"{type(error).__name__}: {error}", name="cv2") from error
+    if not hasattr(cv2, "adaptiveThreshold"):
+        raise ImportError("the cv2 that is installed has no content", name="cv2")
+
+
 def grey(picture: Picture) -> Grey:
     """Its grey values."""
     import numpy as np

@@ -7,6 +7,7 @@ question: `parsing` does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -26,6 +27,8 @@ from livek12.dataset_builders.ingest.stream import Item, Stream
 
 _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
+_ONE = re.compile(r"\s*1\s*(?:[.．、)）]|\s)")
+"""Begins a list: of the rules, and behind it of the questions."""
 _PADDING = 1.0
 """Heights of a letter that a question's box leaves around it."""
 
@@ -135,7 +138,9 @@ def _rules(items: Sequence[Item]) -> range:
     for place, item in enumerate(items[: len(items) // 3]):
         if item.line and begins_rules(item.text):
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
-            return range(place, next((later for later in after if is_section(items[later].text)), place))
+            end = next((later for later in after if is_section(items[later].text)), place)
+            ones = [later for later in after if _ONE.match(items[later].text)]
+            return range(place, end if end > place or len(ones) < 2 else ones[1])
     return range(0)
 
 

@@ -21,13 +21,18 @@ _PAGE_NUMBER = re.compile(
     r"[-—–·\s]*(?:第\s*)?\d{1,3}\s*(?:页)?(?:\s*(?:/|[(（,，]?\s*共|of)\s*\d{1,3}\s*页?[)）]?)?[-—–·\s]*|page\s*\d+(?:\s*of\s*\d+)?",
     re.IGNORECASE,
 )
-_OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-H][)）.．、])")
+_OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
 """Options may read the same on several pages, and stand at the foot of them."""
 _HANGUL = re.compile(r"[가-힣]+")
 _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """What begins no word of Korean."""
+_SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
+"""The number of a question that is set as part of its first formula."""
+_CELL_NUMBER = re.compile(r"(?:No\.?|Q|第)?\s*(\d{1,3})\s*[.．、)题]?", re.IGNORECASE)
+_FEWEST_ROWS, _SHORTEST_ASKED = 2, 12
+"""Rows of a table of questions, and characters of the text of each: a key's are shorter."""
 _TOP = 0.25
 """Lines over several columns in this part of a page, from above, are its headings."""
 _ABOVE, _BELOW = 0.14, 0.93
@@ -136,9 +141,47 @@ def _add(block: Block, page: PageBlocks, repeated: Counter[str], stream: Stream)
             if _outside(line, repeated):
                 stream.headings[page.number].append(line.text)
             elif line.text.strip() or line.unread:
-                stream.items.append(Item(line, block, line.box, block.column))
+                stream.items.append(Item(_numbered(line), block, line.box, block.column))
+    elif rows := _asked_in_rows(block):
+        stream.items += [Item(line, block, line.box, block.column) for line in rows]
     elif block.picture or block.lines:
         stream.items.append(Item(None, block, block.box, block.column))
+
+
+def _numbered(line: Line) -> Line:
+    """A line with the number of its question in front of its first formula, not in it."""
+    number = _SET_NUMBER.match(line.text)
+    text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else line.text
+    return line.model_copy(update={"text": text}) if number else line
+
+
+def _asked_in_rows(block: Block) -> list[Line]:
+    """The rows of a table whose first cells number questions, as lines that begin with their numbers."""
+    if block.kind != "table":
+        return []
+    rows = [[cell.strip() for cell in line.text.split("\t")] for line in block.lines]
+    numbers = [int(found[1]) if (found := _CELL_NUMBER.fullmatch(row[0])) else 0 for row in rows]
+    asked = [place for place, number in enumerate(numbers) if number]
+    follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(asked))
+    texts = [max(map(len, rows[place][1:]), default=0) for place in asked]
+    if (
+        len(asked) < _FEWEST_ROWS
+        or not follow
+        or asked[-1] - asked[0] >= 6 * len(asked)
+        or min(texts) < _SHORTEST_ASKED
+    ):
+        return []
+    if asked[0] > 1:
+        return []
+    lines = []
+    worth = all(re.fullmatch(r"\d{1,2}", rows[place][-1]) for place in asked) and len(rows[asked[0]]) > 2
+    for number, row, line in zip(numbers, rows, block.lines, strict=True):
+        cells = [cell for cell in (row[1:] if number else row) if cell]
+        if worth and number:
+            cells[-1] = f"[{cells[-1]}]"  # what the question is worth, as papers without tables print it
+        rest = "    ".join(cells)
+        lines.append(line.model_copy(update={"text": f"{number}. {rest}" if number else rest}))
+    return [line for line in lines if line.text.strip()]
 
 
 def _outside(line: Line, repeated: Counter[str]) -> bool:

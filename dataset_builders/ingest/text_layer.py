@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from livek12.dataset_builders.ingest import layout, pdf
-from livek12.dataset_builders.ingest.assemble import Crop, Piece, Sheet, assembled, centre
-from livek12.dataset_builders.ingest.blocks import Block
+from livek12.dataset_builders.ingest import layout, marks, pdf
+from livek12.dataset_builders.ingest.assemble import Crop, Piece, Sheet, assembled, box_of, centre
+from livek12.dataset_builders.ingest.blocks import Block, Box
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule, Shape
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.mathlines import TextLine, lines_of
@@ -23,9 +24,13 @@ from livek12.dataset_builders.ingest.mathlines import TextLine, lines_of
 if TYPE_CHECKING:
     import numpy as np
 
+    from livek12.dataset_builders.ingest.sight import Sight
+
 _BRACKET_DPI: Final = 360
 _MOST_BRACKETS: Final = 400
 _ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[A-H]\s*[.．、)]|\(?\d{1,2}\s*[.．、)]")
+_DRAWN: Final = 100
+"""A page without letters and with more drawings than these has its text as outlines."""
 LARGEST: Final = 200
 """Points: what is set bigger is a watermark."""
 
@@ -34,7 +39,8 @@ def sound(raw: RawPage) -> bool:
     """Whether the text layer says what is printed: letters, and of scripts that go together."""
     letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
     if not letters:
-        return not any(shape.kind == "image" and _covers(shape, raw) for shape in raw.shapes)
+        drawn = sum(shape.kind == "drawing" for shape in raw.shapes) > _DRAWN
+        return not drawn and not any(shape.kind == "image" and _covers(shape, raw) for shape in raw.shapes)
     if raw.hidden > 0.5 * len(letters):
         return False
     lost = sum(1 for glyph in letters if not glyph.sound)
@@ -68,9 +74,40 @@ def _odd(text: str) -> bool:
     return 0xA8 <= code <= 0x17F and unicodedata.category(text[0])[0] in "LSP" and text[0] not in "°±·×÷§®©«»´"
 
 
-def blocks_of(raw: RawPage, number: int, crop: Crop, before: float | None = None) -> tuple[list[Block], float | None]:
-    """The blocks of a page, and where its columns part (for the next page)."""
+@dataclass(frozen=True)
+class Reading:
+    """What was read of a page.
+
+    Attributes:
+        blocks: in reading order.
+        middle: where its columns part, for the next page.
+        loose: boxes of ink, as fractions of the page, that is in no block.
+    """
+
+    blocks: list[Block]
+    middle: float | None
+    loose: list[Box]
+
+
+def blocks_of(raw: RawPage, number: int, crop: Crop, before: float | None = None, seen: Sight | None = None) -> Reading:
+    """The blocks of a page.
+
+    Args:
+        raw: what stands on it.
+        number: of the page.
+        crop: cuts out a picture.
+        before: where the columns of the page before part.
+        seen: the page as it is printed, to tell what was not read.
+    """
+    size = layout.body_size(raw.glyphs)
+    drawn = marks.read_drawn(raw, size)
+    marks.name_numbers(raw)
     found = layout.find(raw)
+    for box in marks.in_lines(found.figures, raw.glyphs, size):
+        found.figures.remove(box)
+        if not any(layout.contains(box, *centre(glyph)) for glyph in raw.glyphs):
+            raw.glyphs.append(marks.unread(box, raw.glyphs, size))
+    unread = seen.unexplained(raw.glyphs, [*drawn, *_explained(raw, found)]) if seen else []
     glyphs = [glyph for glyph in raw.glyphs if glyph.size < LARGEST]
     pieces, glyphs = _labels(found.figures, glyphs)
     for table in found.tables:
@@ -78,9 +115,28 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: float | None = None
         glyphs = [glyph for glyph in glyphs if not layout.contains(table.box, *centre(glyph))]
         pieces.append(Piece("table", table.box, table_lines(table, inside, found.rules)))
     sheet = Sheet(
-        number, raw.width, raw.height, "text_layer", glyphs, pieces, found.rules, found.frames, found.dividers
+        number, raw.width, raw.height, "text_layer", glyphs, pieces, found.rules, found.frames, found.dividers, unread
     )
-    return assembled(sheet, crop, before)
+    blocks, middle = assembled(sheet, crop, before)
+    loose = [layout.around([sheet.unread[at] for at in group]) for group in layout.groups(sheet.unread, layout.NEAR)]
+    return Reading(blocks, middle, [box_of(box, sheet) for box in loose])
+
+
+def _explained(raw: RawPage, found: layout.Found) -> list[Bounds]:
+    """What ink needs no letter: figures, lines, the borders of frames, outlines and grounds around letters."""
+    boxes = [*found.figures, *((rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules)]
+    boxes += marks.enclosing(raw.shapes, raw.glyphs)
+    grounds = {shape.box for shape in raw.shapes if shape.filled}
+    for left, top, right, bottom in found.frames:
+        if (left, top, right, bottom) in grounds:
+            boxes.append((left, top, right, bottom))
+        boxes += [
+            (left, top, right, top),
+            (left, bottom, right, bottom),
+            (left, top, left, bottom),
+            (right, top, right, bottom),
+        ]
+    return boxes
 
 
 # ---- figures and tables ----
@@ -110,6 +166,8 @@ def _belongs(run: list[Glyph], box: Bounds) -> bool:
     size = run[0].size
     beside = right - left < 2.2 * size and box[1] < (top + bottom) / 2 < box[3]
     reach = (box[0] - 1.2 * size, box[1], box[2] + 1.2 * size, box[3]) if beside else box
+    if len(run) <= 3 and all(glyph.text.isdecimal() for glyph in run):  # numbers along an axis
+        reach = (box[0] - 1.2 * size, box[1] - 0.6 * size, box[2] + 1.2 * size, box[3] + 0.6 * size)
     if not layout.overlaps((left, top, right, bottom), reach, 0.0 if beside else 0.6 * size):
         return False
     shared = max(0.0, min(right, box[2]) - max(left, box[0])) * max(0.0, min(bottom, box[3]) - max(top, box[1]))

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from livek12.core.records import IMAGE_MARK
+from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.blocks import Block, Box
 from livek12.dataset_builders.ingest.stream import Item
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
 _OWN_LINE = re.compile(
-    rf"\s*(?:{LABEL}|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
+    rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
     r"|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
 _ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
@@ -39,6 +40,7 @@ class Text:
         text: with image marks.
         pictures: the blocks of the marks.
         unread: whether pieces of it stand in the picture only.
+        unread_at: the lines of these, with their pages.
         confidence: of the least certain line.
         by_ocr: whether any of it was read from a picture.
     """
@@ -46,6 +48,7 @@ class Text:
     text: str = ""
     pictures: list[Block] = field(default_factory=list)
     unread: bool = False
+    unread_at: list[str] = field(default_factory=list)
     confidence: float = 1.0
     by_ocr: bool = False
 
@@ -69,7 +72,9 @@ class _Writer:
             self.paragraphs.append(text)
         self.last = item
         if item.line:
-            self.found.unread |= item.line.unread
+            if item.line.unread:
+                self.found.unread = True
+                self.found.unread_at.append(f"page {item.box.page}, {one_line(text, 40)!r}")
             self.found.by_ocr |= item.block.origin == "ocr"
             self.found.confidence = min(self.found.confidence, item.line.confidence)
 

@@ -8,6 +8,7 @@ the generator. In it `read_here` reads the paper, and each page comes back as JS
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from livek12.core.extras import install
 from livek12.core.process import ChildProcess, Ended, Link, limit_time
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest import glyphs, pdf, text_layer
+from livek12.dataset_builders.ingest import glyphs, pdf, scan, sight, text_layer
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.scanned import DPI, Scanner
 
@@ -107,9 +108,20 @@ def _read_paper(
     except UserError as error:
         refuse(str(error))
     except ImportError as error:
-        refuse(f"{path}: a scanned page needs more than is here ({one_line(error, 120)}): {install('ingest')}")
+        refuse(f"{path}: {_lacking(error)}")
     except MemoryError:
         refuse(f"{path}: needs more than {memory_bytes >> 20} MiB of memory; split the file")
+
+
+def _lacking(error: ImportError) -> str:
+    """What to install, where something that reads pictures does not load: OpenCV may be there and lack a library."""
+    said = one_line(error, 120)
+    if (error.name or "").startswith("cv2") or re.search(r"cv2|libGL|libgthread|opencv", said):
+        return (
+            f"pages that are pictures need OpenCV, which does not load here ({said}): "
+            "pip install opencv-python-headless, or read the text layer alone with --how text"
+        )
+    return f"a scanned page needs more than is here ({said}): {install('ingest')}"
 
 
 def read_here(
@@ -160,17 +172,26 @@ class _Paper:
         return self._by_ocr(page, raw, number)
 
     def _by_text(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
+        picture = pdf.drawn(page, PAGE_DPI)
+        seen = sight.looked_at(page, raw, picture, PAGE_DPI)
         text_layer.name_brackets(page, raw)
-        blocks, self.middle = text_layer.blocks_of(
-            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.middle
+        found = text_layer.blocks_of(
+            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.middle, seen
         )
-        image = pdf.png(pdf.drawn(page, PAGE_DPI))
+        self.middle = found.middle
         return PageBlocks(
-            number=number, width=raw.width, height=raw.height, image=image, blocks=blocks, notes=raw.notes
+            number=number,
+            width=raw.width,
+            height=raw.height,
+            image=pdf.png(picture),
+            blocks=found.blocks,
+            notes=raw.notes,
+            loose=found.loose,
         )
 
     def _by_ocr(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
         self.slow()
+        scan.ready()
         picture = pdf.drawn(page, DPI)
         dpi = 72 * picture.width / raw.width
         picture, blocks, notes = self.scanner.page(picture, number, dpi)

@@ -17,6 +17,8 @@ from livek12.dataset_builders.ingest.atoms import BIG, FENCES, Atom
 
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
+_NO_BASE: Final = frozenset(["(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
+"""What carries no script: one behind it belongs to the letter that follows."""
 _NUMBER: Final = re.compile(r"\d+(\.\d+)?")
 _NEUTRAL: Final = re.compile(r"[0-9+\-=<>()\[\],.:;|/*!'′%°]+$")
 
@@ -68,7 +70,15 @@ def _tokens(row: Sequence[Atom], reference: Atom) -> list[_Token]:
             scripts.append(row[at])
             at += 1
         _script(tokens, scripts, reference)
+        bare = at < len(row) and row[at].text in ")]" and bool(tokens) and "{}" in tokens[-1].text
+        for script in scripts:
+            script.sound = script.sound and not bare and not _too_big(script, reference)
     return tokens
+
+
+def _too_big(script: Atom, reference: Atom) -> bool:
+    """Whether a letter off the line is as big as those on it: part of something in two dimensions that was not read."""
+    return len(script.text) == 1 and script.text.isalnum() and script.size > 0.83 * reference.size
 
 
 def _shift(atom: Atom, reference: Atom) -> int:
@@ -108,10 +118,16 @@ def _script(tokens: list[_Token], scripts: list[Atom], reference: Atom) -> None:
         tokens.pop()
     left, right = min(atom.left for atom in scripts), max(atom.right for atom in scripts)
     size = reference.size
-    if tokens and left - tokens[-1].right < 0.8 * size:
+    if tokens and tokens[-1].text.endswith("】"):  # a title carries no script: OCR saw half of a fraction
+        tokens += [_plain(atom) for atom in scripts]
+    elif tokens and left - tokens[-1].right < 0.8 * size and tokens[-1].text not in _NO_BASE:
         last = tokens[-1]
+        if not last.math and len(last.text) > 1 and not last.text.isascii():  # a run that OCR read: its last letter
+            tokens.append(_Token(last.text[-1], False, last.right, last.right, last.size))
+            last.text = last.text[:-1]
+            last = tokens[-1]
         if not last.math:
-            last.text, last.math = _roman(last.text), True
+            last.text, last.math = _roman(last.text) if last.text.isalnum() or last.text.isascii() else "{}", True
             _absorb(tokens)
         last = tokens[-1]
         last.text, last.right = last.text + text, right

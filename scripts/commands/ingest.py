@@ -92,7 +92,7 @@ def ingest(
     papers = Folder(out).papers()
     report = write_report(out, papers, outcome.failed)
     _tell(outcome, report, as_json)
-    if outcome.failed:
+    if outcome.failed or any(paper.errors for paper in outcome.papers):
         raise typer.Exit(1)
 
 
@@ -131,7 +131,9 @@ def _tell(outcome: Any, report: Path, as_json: bool) -> None:
                 "pages": paper.pages,
                 **counts(paper),
                 "unchanged": paper.paper_id in outcome.unchanged,
+                "errors": paper.errors,
                 "unmatched": paper.unmatched,
+                "account": [page.model_dump() for page in paper.account],
                 "notes": paper.notes,
                 "parsed_by": paper.parsed_by,
             }
@@ -144,8 +146,12 @@ def _tell(outcome: Any, report: Path, as_json: bool) -> None:
         said = ", ".join(f"{many[name]} {text}" for name, text in _WORDS.items())
         unchanged = " (as before)" if paper.paper_id in outcome.unchanged else ""
         tell(f"{paper.source}: {paper.paper_id}, {paper.pages} pages, {said}{unchanged}")
-        for line in (*paper.unmatched, *paper.notes):
+        for line in paper.errors:
+            tell(f"  error: {line}", err=True)
+        for line in (*(line for line in paper.unmatched if line not in paper.errors), *paper.notes):
             tell(f"  {line}")
+        if left := sum(len(page.left) for page in paper.account):
+            tell(f"  {left} pieces of its pages are in no question: the report lists them by page")
     for line in outcome.failed:
         tell(f"error: {line}", err=True)
     if outcome.papers:

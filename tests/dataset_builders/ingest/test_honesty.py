@@ -1,0 +1,177 @@
+"""What a paper has that was not read is said: drawn signs, letters that are not printed, counts, leftovers, keys."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.keys import Entry
+from livek12.dataset_builders.ingest.paper import AnswerKey
+from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
+from tests.dataset_builders.ingest.pdf_making import plain_pdf, typeset
+from tests.dataset_builders.ingest.test_typeset_papers import SETUP
+
+SOURCES = Path(__file__).parent / "typeset"
+
+
+def doubted(draft: Draft, kind: str) -> bool:
+    return any(doubt.kind == kind for doubt in draft.doubts)
+
+
+def printed(name: str, folder: Path) -> IngestedPaper:
+    pytest.importorskip("pypdfium2")
+    body = (SOURCES / f"{name}.typ").read_text(encoding="utf-8")
+    return paper_of(typeset(body, folder / f"{name}.pdf", language="zh", setup=SETUP))
+
+
+def test_drawn_signs_are_read_or_doubted_and_hidden_letters_are_not_read(tmp_path: Path) -> None:
+    paper = printed("zh_drawn", tmp_path)
+    found = by_number(paper)
+    for formula in (r"$\sqrt{x}$", r"$\sqrt{14}$", r"$\sqrt[3]{8}$"):
+        assert formula in found["1"].question
+    assert r"$\overrightarrow{AB}$" in found["2"].question and r"$\vec{a}$" in found["2"].question
+    for formula in (
+        r"\begin{pmatrix}1 & 2 \\ 3 & 4\end{pmatrix}",
+        r"\begin{cases}x>1 \\ y<2\end{cases}",
+        r"\overrightarrow{AB}",
+    ):
+        assert formula in found["7"].question
+    unread = {number for number, draft in found.items() if doubted(draft, "text")}
+    assert unread == {"3", "4", "5"}
+    said = next(doubt.text for doubt in found["5"].doubts if doubt.kind == "text")
+    assert "page 1" in said and "体积" in said
+    assert "看不见" not in found["6"].question
+    assert any("看不见的字" in note for note in paper.notes)
+    assert not paper.errors
+
+
+def test_numbers_however_they_are_set(tmp_path: Path) -> None:
+    paper = printed("zh_numbers", tmp_path)
+    found = by_number(paper)
+    assert list(found) == [str(number) for number in range(1, 9)]
+    assert [option.label for option in found["1"].options] == list("ABCD")
+    answers = [draft.answer for draft in paper.drafts]
+    assert answers[:7] == [["B"], ["C"], ["A"], ["D"], ["A"], ["B"], ["2"]] and "3" in answers[7][0]
+    assert found["8"].question.startswith("已知圆锥") and found["7"].question.endswith("．")
+    assert not paper.errors and not paper.unmatched
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["一、选择题：本题共3小题，每小题5分，共15分．", "1. 甲", "2. 乙"], "says that it has 3 questions, and 2"),
+        (["一、选择题（每小题5分，共15分）", "1. 甲", "2. 乙"], "says that it has 3 questions, and 2"),
+        (["Section A: 4 Questions", "1. Find a.", "2. Find b."], "says that it has 4 questions, and 2"),
+        (["총 5문항", "5지선다형", "1. 가나다라의 값은?", "2. 나다라마의 값은?"], "has 5 questions, and 2"),
+        (
+            ["一、解答题：共20分．", "1. （8分）甲", "2. （10分）乙"],
+            "says that it has 20 points, and its questions have 18",
+        ),
+        (["1. 甲", "2. 乙", "4. 丁"], "question 3 was not found"),
+        (["1. 甲", "2.", "3. 丙"], "question 2 has no text of its own"),
+        (["一、选择题：本题共2小题，每小题5分，共10分．", "1. 甲", "2. 乙"], ""),
+        (["Answer any 3 of the 5 questions.", "1. Find a.", "2. Find b."], ""),
+        (["Section A: 2 Questions, 2 points each", "1. Find a.", "2. Find b."], ""),
+        (["一、填空题（每空2分，共20分）", "1. 甲____", "2. 乙____"], ""),
+    ],
+)
+def test_counts_that_are_printed_are_held_against_what_was_found(lines: list[str], said: str) -> None:
+    paper = read(page(*lines))
+    assert (len(paper.errors) == 1 and said in paper.errors[0]) if said else not paper.errors, paper.errors
+
+
+def test_everything_on_a_page_is_accounted_for() -> None:
+    first = page("某校期中考试", "一、选择题：每小题5分", "1. 甲", "2. 乙…", top=0.2)
+    paper = read(both(first, page("goes on", "3. 丙", column=1, top=0.3)), page("※ 注意事项：", "请检查", number=2))
+    one, two = paper.account
+    assert (one.questions, one.sections, one.key) == (5 - 1, 1, 0)
+    assert one.left == ["某校期中考试"]
+    assert two.questions + two.sections + two.key + len(two.left) == 2
+
+
+def test_a_key_without_sections_serves_none_of_two(tmp_path: Path) -> None:
+    lines = ["Section I: Multiple Choice", "1. Which is a prime?", "A. 4 B. 5 C. 6 D. 8"]
+    lines += ["2. Which is even?", "A. 1 B. 3 C. 4 D. 5"]
+    lines += ["Section II: Free Response", "1. Find the length of the side.", "2. Find the area of the field."]
+    key = AnswerKey([Entry(1, "B"), Entry(2, "C")], name="key.csv", sha256="0")
+    answers = {draft.id: draft.answer for draft in read(page(*lines, top=0.1), key=key).drafts}
+    assert list(answers.values()) == [["B"], ["C"], [], []]
+
+
+def test_a_key_with_a_column_for_each_form_serves_the_form_that_is_printed() -> None:
+    lines = [
+        "Algebra, Form B",
+        "1. Which is a prime?",
+        "A. 4 B. 5 C. 6 D. 8",
+        "2. Which is odd?",
+        "A. 1 B. 2 C. 4 D. 8",
+    ]
+    entries = [
+        Entry(number, answer, elective=form)
+        for form, answers in (("Form A", "AB"), ("Form B", "BA"))
+        for number, answer in enumerate(answers, 1)
+    ]
+    key = AnswerKey(entries, name="key.pdf", sha256="0")
+    assert [draft.answer for draft in read(page(*lines, top=0.1), key=key).drafts] == [["B"], ["A"]]
+    unnamed = read(page("Algebra", *lines[1:], top=0.1), key=key)
+    assert not any(draft.answer for draft in unnamed.drafts) and all(doubted(d, "answer") for d in unnamed.drafts)
+
+
+def test_numbers_begin_anew_behind_the_title_of_a_section() -> None:
+    lines = [
+        "Section I: 2 Questions",
+        "1. Find a.",
+        "2. Find b.",
+        "Section II: 2 Questions",
+        "2 Questions are here.",
+        "1. Find c.",
+        "2. Find d.",
+    ]
+    paper = read(page(*lines, top=0.1))
+    assert [draft.number for draft in paper.drafts] == ["1", "2", "1", "2"] and not paper.errors
+    within = ["一、选择题", "1. 甲", "二、解答题", "2. 乙，步骤如下", "1. 其一", "2. 其二", "3. 丙", "4. 丁"]
+    assert [draft.number for draft in read(page(*within, top=0.1)).drafts] == ["1", "2", "3", "4"]
+
+
+def test_letters_off_the_page_clear_or_clipped_are_not_read(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    content = (
+        b"BT /F1 12 Tf 60 700 Td (1. What is the sum of two and two?) Tj ET "
+        b"BT /F1 12 Tf 3 Tr 60 680 Td (invisible words) Tj ET "
+        b"BT /F1 12 Tf 0 Tr 700 660 Td (words off the page) Tj ET "
+        b"q 0 0 10 10 re W n BT /F1 12 Tf 60 640 Td (clipped words) Tj ET Q "
+        b"BT /F1 12 Tf 60 620 Td (covered words) Tj ET 1 1 1 rg 50 610 200 30 re f 0 0 0 rg "
+        b"BT /F1 12 Tf 60 590 Td (2. What is the sum of four and four?) Tj ET"
+    )
+    file = tmp_path / "hidden.pdf"
+    file.write_bytes(plain_pdf(1, content))
+    paper = paper_of(file)
+    assert [draft.question for draft in paper.drafts] == [
+        "What is the sum of two and two?",
+        "What is the sum of four and four?",
+    ]
+    assert any("not printed" in note for note in paper.notes)
+
+
+@pytest.mark.parametrize(
+    "failure", ["raise ImportError('libGL.so.1: cannot open')", "raise AttributeError('_ARRAY_API')", ""]
+)
+def test_an_opencv_that_does_not_load_is_named(tmp_path: Path, failure: str) -> None:
+    pytest.importorskip("pypdfium2")
+    (tmp_path / "cv2").mkdir()
+    (tmp_path / "cv2" / "__init__.py").write_text(failure)
+    code = "from livek12.dataset_builders.ingest import scan; scan.ready()"
+    places = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": places},
+        check=False,
+    )
+    assert done.stderr.strip().splitlines()[-1].startswith("ImportError"), done.stderr
