@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from livek12.core.errors import UserError
@@ -27,8 +27,16 @@ _NARROW = re.compile(r"[^\u2e80-\U0010ffff]+")
 
 def tokens_in(text: str) -> float:
     """About how many tokens a text is: of one character each in Chinese, Japanese and Korean, else of four."""
+    if text.isascii():
+        return len(text) / 4
     wide = len(_NARROW.sub("", text))
     return wide + (len(text) - wide) / 4
+
+
+@lru_cache(64)
+def _of_question(text: str) -> float:
+    """The same of a text that the answers to one question, which follow each other, have in common."""
+    return tokens_in(text)
 
 
 @cache
@@ -54,7 +62,8 @@ class _Expected:
         self.requests += 1
         fenced = {name: value for name, value in values.items() if isinstance(value, Fenced)}
         self.tokens += _frame(prompt, tuple((name, fenced[name].label if name in fenced else "") for name in values))
-        self.tokens += sum(tokens_in(value.text if isinstance(value, Fenced) else value) for value in values.values())
+        texts = {name: value.text if isinstance(value, Fenced) else value for name, value in values.items()}
+        self.tokens += sum((tokens_in if name == "response" else _of_question)(text) for name, text in texts.items())
 
 
 @dataclass
