@@ -14,7 +14,7 @@ import uuid
 import weakref
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -186,11 +186,12 @@ class Tail(Generic[R]):
         folder: of the journal.
         stem: of its files.
         model: of its records.
+        read: where reading has ended so far, by file (`Place.end`).
     """
 
-    def __init__(self, folder: Path, stem: str, model: type[R]) -> None:
+    def __init__(self, folder: Path, stem: str, model: type[R], read: Mapping[Path, int] | None = None) -> None:
         self._folder, self._stem, self._model = folder, stem, model
-        self._places: dict[Path, int] = {}
+        self._places: dict[Path, int] = dict(read or {})
 
     def fresh(self) -> Iterator[R]:
         """The records that were not given before; a line that holds none is passed over.

@@ -11,5 +11,7 @@ _WIDE: Final = re.compile(r"[\u2e80-\U0010ffff]")
 
 def tokens_in(text: str) -> float:
     """About how many tokens a text is: of one character each in Chinese, Japanese and Korean, else of four."""
+    if text.isascii():
+        return len(text) / 4
     wide = len(_WIDE.findall(text))
     return wide + (len(text) - wide) / 4

@@ -7,7 +7,7 @@ A statistic that does not exist (no observations, no spread to estimate) is None
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _BLOCK = 2**20
 """Signs that are drawn at once: bounds the memory, changes no result."""
+FEW_FLIPS = 13
+"""Up to so many differences other than 0 all patterns of signs are tried."""
 
 
 def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -106,7 +108,7 @@ def sign_flip_tests(differences: Floats, *, permutations: int = 9999, seed: int 
     """
     import numpy as np
 
-    many = np.count_nonzero(differences, axis=0) > 13
+    many = np.count_nonzero(differences, axis=0) > FEW_FLIPS
     p = np.empty(len(many))
     p[~many] = [_all_flips(d[d != 0]) for d in differences.T[~many]]
     if many.any():
@@ -119,25 +121,40 @@ def _all_flips(d: Floats) -> float:
     import numpy as np
 
     patterns = (np.arange(2 ** len(d))[:, None] >> np.arange(len(d))) & 1
-    return float(np.mean(np.abs((2 * patterns - 1) @ d) >= _seen(d)))
+    return float(np.mean(np.abs((2 * patterns - 1) @ d) >= seen_sum(d)))
 
 
 def _sampled_flips(d: Floats, permutations: int, seed: int) -> Floats:
     import numpy as np
 
-    total, seen = d.sum(axis=0), _seen(d)
+    total, seen, hits = d.sum(axis=0), seen_sum(d), np.zeros(d.shape[1])
+    for signs in flip_signs(len(d), permutations, seed):
+        hits += np.count_nonzero(np.abs(2 * (signs @ d) - total) >= seen, axis=0)
+    return flip_p(hits, permutations, total, (d**2).sum(axis=0))
+
+
+def flip_signs(n: int, permutations: int, seed: int) -> Iterator[Floats]:
+    """The sample of `sign_flip_tests` in blocks of shape (patterns, n): 1 where a sign stays, 0 where it does not."""
+    import numpy as np
+
     rng = np.random.default_rng(seed)
-    hits, block = np.zeros(d.shape[1]), max(1, _BLOCK // len(d))
+    block = max(1, _BLOCK // n)
     for start in range(0, permutations, block):
-        flips = rng.integers(2, size=(min(block, permutations - start), len(d)), dtype=np.uint8)
-        hits += np.count_nonzero(np.abs(2 * (flips.astype(np.float64) @ d) - total) >= seen, axis=0)
+        drawn = rng.integers(2, size=(min(block, permutations - start), n), dtype=np.uint8)
+        yield drawn.astype(np.float64)
+
+
+def flip_p(hits: Floats, permutations: int, total: Floats, squares: Floats) -> Floats:
+    """The p of sampled flips: of so many hits, with Σd and Σd² of each test (`sign_flip_tests`)."""
+    import numpy as np
+
     sampled = (1 + hits) / (1 + permutations)
-    high = np.abs(total) / np.sqrt(2 * (d**2).sum(axis=0))
+    high = np.abs(total) / np.sqrt(2 * squares)
     return np.minimum(sampled, [3.178 * math.erfc(value) for value in high])
 
 
-def _seen(d: Floats) -> Floats:
-    """The statistic as it is, with slack: patterns that tie with it stay tied when summed in another order."""
+def seen_sum(d: Floats) -> Floats:
+    """|Σ d| of each column, with slack: patterns that tie with it stay tied when summed in another order."""
     import numpy as np
 
     return np.asarray(np.abs(d.sum(axis=0)) - 1e-9 * np.abs(d).sum(axis=0))

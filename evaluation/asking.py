@@ -36,6 +36,7 @@ from livek12.tasks.derived import source_of
 from livek12.tasks.registry import default_trials, get_tasks
 
 if TYPE_CHECKING:
+    from livek12.core.answered import Answered
     from livek12.engines.base import Engine
     from livek12.evaluation.overlap import Overlap
     from livek12.evaluation.prompt_cost import PromptCost
@@ -150,8 +151,8 @@ def _fill(
     overlap: Overlap | None,
 ) -> None:
     """Asks what is missing of an engine that is made for it, unless nothing is."""
-    began, tried = time.time(), folder.tries()
-    waiting = outstanding(folder)
+    began, tried, answered = time.time(), folder.tries(), folder.follow()
+    waiting = _asked(folder.spec()) - len(answered())
     if not waiting:
         return
     model, start = folder.spec().model, None
@@ -162,7 +163,7 @@ def _fill(
         live = recorded or make_engine(name, model, {**args, **_for_thinking(name, args, folder.spec())})
         stack.callback(live.close)
         sitting.loaded(live)
-        generate(folder, exam, live, start, tried)
+        generate(folder, exam, live, start, tried, answered)
     tell_memory(folder, began)
 
 
@@ -192,6 +193,7 @@ def generate(
     engine: Engine,
     ready: Callable[[], None] | None = None,
     tried: Counter[str] | None = None,
+    answered: Answered | None = None,
 ) -> None:
     """Asks everything that has no response yet and stores each outcome as it comes.
 
@@ -204,6 +206,7 @@ def generate(
         engine: who is asked.
         ready: called when run.json says all about the engine, before anything is asked.
         tried: `run.tries()` when the command began; default now. What failed since then is not asked again.
+        answered: `run.follow()`, where the answers have been read before.
 
     Raises:
         UserError: the engine's versions are not those of the run, nothing can run at all, or the disk is full.
@@ -226,8 +229,10 @@ def generate(
     versions = {**now.engine_versions, "livek12": __version__}
     together = asked_together(exam.tasks, exam.questions)
 
+    stored = answered or run.follow()
+
     def over() -> Collection[str]:
-        return run.answered() | (run.tries() - before).keys()
+        return stored() | (run.tries() - before).keys()
 
     def ask() -> bool:
         """Asks what nobody else is at, and lets go; whether some was left to others."""
@@ -245,18 +250,16 @@ def generate(
             return claims.refused
 
     def waited(seconds: float) -> str:
-        done, others = len(run.answered()), ", ".join(at_work(run.path, "responses"))
+        done, others = len(stored()), ", ".join(at_work(run.path, "responses"))
         return f"asking: {done}/{total} by all, waiting for the processes that write {others} since {seconds:.0f} s"
 
     while ask() and rank.first and not rank.alone:
         wait_until(lambda: not at_work(run.path, "responses"), waited)
 
 
-def outstanding(run: RunFolder) -> int:
-    """How many requests of the run have no response yet."""
-    spec = run.spec()
-    asked = sum(task.questions for task in spec.tasks) * spec.trials
-    return asked - sum(1 for _ in run.responses())
+def _asked(spec: RunSpec) -> int:
+    """How many answers a run asks for."""
+    return sum(task.questions for task in spec.tasks) * spec.trials
 
 
 def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Request | Failure]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from livek12.core.errors import UserError
@@ -20,6 +20,12 @@ from livek12.core.records import Verdict
 from livek12.core.scoring import Row
 from livek12.judges.llm.prompts import Fenced, Values, load_prompt
 from livek12.tasks.base import Task
+
+
+@lru_cache(64)
+def _of_question(text: str) -> float:
+    """The tokens of a text that the answers to one question, which follow each other, have in common."""
+    return tokens_in(text)
 
 
 @cache
@@ -45,7 +51,8 @@ class _Expected:
         self.requests += 1
         fenced = {name: value for name, value in values.items() if isinstance(value, Fenced)}
         self.tokens += _frame(prompt, tuple((name, fenced[name].label if name in fenced else "") for name in values))
-        self.tokens += sum(tokens_in(value.text if isinstance(value, Fenced) else value) for value in values.values())
+        texts = {name: value.text if isinstance(value, Fenced) else value for name, value in values.items()}
+        self.tokens += sum((tokens_in if name == "response" else _of_question)(text) for name, text in texts.items())
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from livek12.core.errors import UserError
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
+from livek12.core.scoring.flips import Flips
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
 from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
 from livek12.core.scoring.pairs import check_points, differences
@@ -27,7 +28,6 @@ from livek12.core.scoring.schema import (
     Profile,
     Row,
     TaskComparison,
-    Unit,
     parameters_of,
 )
 from livek12.core.scoring.summaries import count
@@ -38,16 +38,13 @@ from livek12.core.statistics import (
     holm,
     mcnemar_exact,
     questions_needed,
-    sign_flip_tests,
 )
 
 if TYPE_CHECKING:
-    from livek12.core.statistics import Floats
+    from livek12.core.statistics import Floats, Indices
 
 TESTED = ("accuracy", "mark", "PES", "OES", "ARL", "variable_accuracy")
 """Metrics that pairs of runs are compared on."""
-_AT_ONCE = 2**23
-"""Differences that are tested at once: 64 MiB."""
 
 
 def compare(
@@ -254,7 +251,7 @@ class _Sides:
     def compare(self, couples: Iterable[tuple[str, str]], step: Callable[[], None]) -> dict[tuple[str, str], Pair]:
         """Each pair of runs; `step` is called after each."""
         pairs: dict[tuple[str, str], Pair] = {}
-        flips = _Flips(self._units)
+        flips = Flips(self._units, self._means)
         for a, b in couples:
             metrics = self._metrics(a, b, flips)
             pairs[a, b] = Pair(a=a, b=b, shared=self._questions, only_a=0, only_b=0, metrics=metrics)
@@ -262,12 +259,12 @@ class _Sides:
         flips.test()
         return pairs
 
-    def _metrics(self, a: str, b: str, flips: _Flips) -> dict[str, PairMetric]:
+    def _metrics(self, a: str, b: str, flips: Flips) -> dict[str, PairMetric]:
         drawn = differences(self._draws[b], self._draws[a], TESTED)
         drawn = {name: difference for name, difference in drawn.items() if difference.low is not None}
         return {name: self._tested(name, found, a, b, flips) for name, found in estimates(drawn).items()}
 
-    def _tested(self, name: str, difference: Estimate, a: str, b: str, flips: _Flips) -> PairMetric:
+    def _tested(self, name: str, difference: Estimate, a: str, b: str, flips: Flips) -> PairMetric:
         """Tests the questions' differences where both runs are decided."""
         import numpy as np
 
@@ -275,7 +272,7 @@ class _Sides:
         decided = (low_a == high_a) & (low_b == high_b)
         questions = int(decided.sum())
         found = np.where(decided, low_b - low_a, 0.0)
-        clusters = np.unique(self._units.clusters(self._unit)[decided], return_inverse=True)[1]
+        clusters = _numbered(self._units.clusters(self._unit)[decided])
         few = self._unit == "paper" and questions > 0 and 1 < clusters.max() + 1 < self._units.parameters.few_papers
         apart = self._unit == "question" and self._units.size("question") == self._questions
         mcnemar = name == "accuracy" and apart and self._single[a] and self._single[b]
@@ -291,35 +288,9 @@ class _Sides:
             test["p"] = mcnemar_exact(int((found < 0).sum()), int((found > 0).sum()))
         elif questions:
             # A t test by few papers is never surer than flips of the questions' signs would be.
-            flips.add(test, found, "question" if few else self._unit)
+            flips.add(test, name, a, b, found, "question" if few else self._unit)
             test["p"] = clustered_t_test(found[decided], clusters) if few else None
         return PairMetric(difference=difference, test=test, needed=questions_needed(found[decided], clusters))
-
-
-class _Flips:
-    """Sign-flip tests, made many at once: their random signs cost more than the tests."""
-
-    def __init__(self, units: Units) -> None:
-        self._units, self._seed = units, units.parameters.seed
-        self._waiting: dict[Unit, list[tuple[PairedTest, Floats]]] = {"paper": [], "question": []}
-
-    def add(self, test: PairedTest, difference: Floats, unit: Unit) -> None:
-        """Tests the questions' differences, summed within the unit, now or later; a p that stands may only rise."""
-        size = self._units.size(unit)
-        self._waiting[unit].append((test, grouped_sums(self._units.clusters(unit), difference, size)))
-        if len(self._waiting[unit]) * size >= _AT_ONCE:
-            self.test()
-
-    def test(self) -> None:
-        """Makes the tests that wait."""
-        import numpy as np
-
-        for waiting in self._waiting.values():
-            if waiting:
-                differences = np.column_stack([difference for _, difference in waiting])
-                for (test, _), p in zip(waiting, sign_flip_tests(differences, seed=self._seed), strict=True):
-                    test["p"] = max(p, test["p"] or 0.0)
-            waiting.clear()
 
 
 def adjust(pairs: Iterable[Pair]) -> None:
@@ -329,6 +300,13 @@ def adjust(pairs: Iterable[Pair]) -> None:
         tests = [pair["metrics"][name]["test"] for pair in pairs if name in pair["metrics"]]
         for test, adjusted in zip(tests, holm([test["p"] for test in tests]), strict=True):
             test["p_holm"] = adjusted
+
+
+def _numbered(codes: Indices) -> Indices:
+    """Codes from 0 on without gaps, in the same order; like the inverse of `numpy.unique`, without sorting."""
+    import numpy as np
+
+    return np.asarray((np.cumsum(np.bincount(codes) > 0) - 1)[codes])
 
 
 def _shared(tables: Iterable[Table]) -> set[str]:
