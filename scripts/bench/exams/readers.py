@@ -22,7 +22,7 @@ from livek12.scripts.bench.exams.plain import prediction_of
 Reader = Callable[[Path, Path | None], Prediction]
 _FIELDS: Final = {"figure": "figures", "parse": "text", "type": "options"}
 """Kinds of our doubts that are called otherwise here."""
-_MISSING: Final = re.compile(r"questions? (\d{1,3})(?: to (\d{1,3}))?\b.* not found$")
+_MISSING: Final = re.compile(r"questions? (?:\D.* )?(\d{1,3})(?: to (\d{1,3}))?\b.* not found$")
 _SECONDS: Final = 600
 _MARKITDOWN: Final = (
     "import sys; from markitdown import MarkItDown; sys.stdout.write(MarkItDown().convert(sys.argv[1]).text_content)"
@@ -38,7 +38,7 @@ def livek12(pdf: Path, key: Path | None) -> Prediction:
     if outcome.failed:
         return Prediction(error=outcome.failed[0])
     (paper,) = outcome.papers
-    runs = [run for line in paper.unmatched if (run := _MISSING.match(line))]
+    runs = [run for line in paper.errors if (run := _MISSING.match(line))]
     missing = [str(number) for run in runs for number in range(int(run[1]), int(run[2] or run[1]) + 1)]
     return Prediction(
         questions=[
