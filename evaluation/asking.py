@@ -129,7 +129,7 @@ def _fill(
         live = recorded or make_engine(name, model, {**args, **_for_thinking(name, args, folder.spec())})
         stack.callback(live.close)
         sitting.loaded(live)
-        generate(folder, exam, live, start, tried, answered)
+        generate(folder, exam, live, start, tried, answered, sitting.count)
     tell_memory(folder, began)
 
 
@@ -160,6 +160,7 @@ def generate(
     ready: Callable[[], None] | None = None,
     tried: Counter[str] | None = None,
     answered: Answered | None = None,
+    ended: Callable[[], None] = lambda: None,
 ) -> None:
     """Asks everything that has no response yet and stores each outcome as it comes.
 
@@ -173,6 +174,7 @@ def generate(
         ready: called when run.json says all about the engine, before anything is asked.
         tried: `run.tries()` when the command began; default now. What failed since then is not asked again.
         answered: `run.follow()`, where the answers have been read before.
+        ended: called for each request that has ended.
 
     Raises:
         UserError: the engine's versions are not those of the run, nothing can run at all, or the disk is full.
@@ -212,6 +214,7 @@ def generate(
                     warn(f"{outcome.key}: {outcome.state}: {outcome.reason}", kind=outcome.state)
                 else:
                     responses.append(outcome.model_copy(update={"versions": versions}))
+                ended()
                 progress.step()
             return claims.refused
 
