@@ -36,7 +36,7 @@ from livek12.tasks.derived import source_of
 from livek12.tasks.registry import default_trials, get_tasks
 
 if TYPE_CHECKING:
-    from livek12.core.answered import Answered
+    from livek12.core.answered import AnsweredKeys
     from livek12.engines.base import Engine
     from livek12.evaluation.overlap import Overlap
     from livek12.tasks.base import Task
@@ -159,7 +159,7 @@ def generate(
     engine: Engine,
     ready: Callable[[], None] | None = None,
     tried: Counter[str] | None = None,
-    answered: Answered | None = None,
+    answered: AnsweredKeys | None = None,
     ended: Callable[[], None] = lambda: None,
 ) -> None:
     """Asks everything that has no response yet and stores each outcome as it comes.

@@ -38,7 +38,7 @@ def time_bars(sessions: Sequence[Session]) -> dict[str, Any] | None:
     bars = [
         {"kind": kind, "time": in_words(spent), "width": f"{WIDTH * spent / longest:.1f}"}
         for kind, spent in seconds.items()
-        if spent > 0
+        if spent >= 0.1
     ]
     return {"width": WIDTH, "bars": bars, "sentences": [_sentence(each) for each in sessions]}
 
