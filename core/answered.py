@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from livek12.core.expected import Expected
 
 
-class Answered:
+class AnsweredKeys:
     """The keys of the responses that a run asks for; they only become more.
 
     Args:

@@ -28,7 +28,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from livek12.core.answered import Answered
+from livek12.core.answered import AnsweredKeys
 from livek12.core.errors import UserError, why
 from livek12.core.expected import Expected
 from livek12.core.journal import Index, JournalWriter, journal_files, read_journal, write_atomically
@@ -225,9 +225,9 @@ class RunFolder:
         """The keys that have a response."""
         return keys_of(self.responses())
 
-    def follow(self) -> Answered:
+    def follow(self) -> AnsweredKeys:
         """The same for who looks more than once: each look reads what is new."""
-        return Answered(self.path, self.expected(), self._on_problem)
+        return AnsweredKeys(self.path, self.expected(), self._on_problem)
 
     def earlier(self) -> Iterator[Response]:
         """The replies to requests before those on questions, by the keys of the latter."""

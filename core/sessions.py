@@ -70,6 +70,9 @@ class Session(Record):
     `loaded` is when it was ready. `at` is the last that is known of it, and `ended` whether that was its orderly end.
     `figures` is what the engine knows of itself. `job` is the scheduler's name of the job. Memory is measured before
     the load, after it (of several replicas, when most are there) and after the close, on the devices of the engine.
+    Of the process that writes the session, without its children: `peak_rss` is the most memory that it has held so far,
+    and `written` the bytes that it has sent to disks since the session began. `requests` counts those that ended, well
+    or not. Each is None where nobody counted, as in sessions of older versions.
     """
 
     id: str
@@ -89,6 +92,16 @@ class Session(Record):
     before_load: Memory | None = None
     after_load: Memory | None = None
     after_close: Memory | None = None
+    peak_rss: int | None = None
+    written: int | None = None
+    requests: int | None = None
+
+    @property
+    def requests_a_second(self) -> float | None:
+        """Of the time in which the engine was ready."""
+        if self.requests is None or self.loaded is None or self.at <= self.loaded:
+            return None
+        return self.requests / (self.at - self.loaded)
 
     @property
     def seconds(self) -> float:

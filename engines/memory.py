@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import gc
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,21 @@ _ANSWER_SECONDS = 20
 def measure() -> Memory:
     """What is held now."""
     return Memory(devices=_devices(), rss=_resident())
+
+
+def peak_rss() -> int:
+    """The most bytes of memory that this process has held so far."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most << 10
+
+
+def bytes_written() -> int | None:
+    """Bytes that this process has sent to disks so far; None where the system does not tell."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
+            if line.startswith("write_bytes:"):
+                return int(line.partition(":")[2])
+    return None
 
 
 def give_back() -> None:

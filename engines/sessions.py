@@ -20,7 +20,7 @@ from livek12.core.journal import JournalWriter
 from livek12.core.ranks import this_rank
 from livek12.core.sessions import STEM, Memory, Session, Stage
 from livek12.engines.figures import figures_of
-from livek12.engines.memory import measure
+from livek12.engines.memory import bytes_written, measure, peak_rss
 
 BEAT_SECONDS = 20.0
 CLOSING_TRIES = 15
@@ -53,6 +53,8 @@ class SessionWriter:
         self._writer: JournalWriter | None = None
         self._thread: threading.Thread | None = None
         self._engine: object = None
+        self._requests: int | None = None
+        self._written = bytes_written()
         self._began, now = time.monotonic(), time.time()
         job, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
         self.session = Session(
@@ -72,6 +74,10 @@ class SessionWriter:
         self._engine = engine
         known = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
         self._write(loaded=self._now(), after_load=self._measured(), **known)
+
+    def count(self) -> None:
+        """One more request has ended; call it from one thread."""
+        self._requests = (self._requests or 0) + 1
 
     def __enter__(self) -> SessionWriter:
         if self._folder is not None:
@@ -111,6 +117,10 @@ class SessionWriter:
     def _measured(self) -> Memory | None:
         return _first_devices(measure(), self.session.gpus) if self._local and self._folder is not None else None
 
+    def _since(self) -> int | None:
+        now = bytes_written()
+        return None if now is None or self._written is None else now - self._written
+
     def _grown(self) -> dict[str, Memory]:
         """What several engines hold when more of them are loaded than the first, which was ready when it was."""
         loaded = self.session.after_load
@@ -121,7 +131,8 @@ class SessionWriter:
 
     def _write(self, **changes: Any) -> None:
         with self._lock:
-            known = {"at": self._now(), "figures": figures_of(self._engine)}
+            known = {"at": self._now(), "figures": figures_of(self._engine), "requests": self._requests}
+            known |= {"peak_rss": peak_rss(), "written": self._since()}
             self.session = self.session.model_copy(update=known | changes)
             if self._writer is not None:
                 self._writer.append(self.session)

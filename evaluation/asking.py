@@ -36,7 +36,7 @@ from livek12.tasks.derived import source_of
 from livek12.tasks.registry import default_trials, get_tasks
 
 if TYPE_CHECKING:
-    from livek12.core.answered import Answered
+    from livek12.core.answered import AnsweredKeys
     from livek12.engines.base import Engine
     from livek12.evaluation.overlap import Overlap
     from livek12.evaluation.prompt_cost import PromptCost
@@ -163,7 +163,7 @@ def _fill(
         live = recorded or make_engine(name, model, {**args, **_for_thinking(name, args, folder.spec())})
         stack.callback(live.close)
         sitting.loaded(live)
-        generate(folder, exam, live, start, tried, answered)
+        generate(folder, exam, live, start, tried, answered, sitting.count)
     tell_memory(folder, began)
 
 
@@ -193,7 +193,8 @@ def generate(
     engine: Engine,
     ready: Callable[[], None] | None = None,
     tried: Counter[str] | None = None,
-    answered: Answered | None = None,
+    answered: AnsweredKeys | None = None,
+    ended: Callable[[], None] = lambda: None,
 ) -> None:
     """Asks everything that has no response yet and stores each outcome as it comes.
 
@@ -207,6 +208,7 @@ def generate(
         ready: called when run.json says all about the engine, before anything is asked.
         tried: `run.tries()` when the command began; default now. What failed since then is not asked again.
         answered: `run.follow()`, where the answers have been read before.
+        ended: called for each request that has ended.
 
     Raises:
         UserError: the engine's versions are not those of the run, nothing can run at all, or the disk is full.
@@ -246,6 +248,7 @@ def generate(
                     warn(f"{outcome.key}: {outcome.state}: {outcome.reason}", kind=outcome.state)
                 else:
                     responses.append(outcome.model_copy(update={"versions": versions}))
+                ended()
                 progress.step()
             return claims.refused
 

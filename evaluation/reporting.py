@@ -17,6 +17,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.sessions import read_sessions
 from livek12.evaluation.harness_marks import HarnessMarks
 from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
 from livek12.evaluation.task_data import TaskData, illustrated
@@ -90,7 +91,7 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
 
     def write_page(page: Path) -> None:
         tables = article_tables({scores["run"]["model"]: outcomes}, SHAPES, profile).tables
-        write_html(page, scores, shown, scores["run"], pages, tables)
+        write_html(page, scores, shown, scores["run"], pages, tables, read_sessions(folder.path))
 
     return Scored(folder, scores, write_page)
 

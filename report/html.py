@@ -36,9 +36,12 @@ from livek12.report.pictures import PictureFiles
 from livek12.report.scan import sheets
 from livek12.report.shown import Shown
 from livek12.report.tables import ArticleTable, with_heads
+from livek12.report.times import time_bars
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from livek12.core.sessions import Session
 
 TOKEN_KINDS = {
     "prompt": "read",
@@ -55,6 +58,7 @@ def write_html(
     run: Mapping[str, Any],
     pages: Pages | None = None,
     tables: Sequence[ArticleTable] = (),
+    sessions: Sequence[Session] = (),
 ) -> None:
     """Writes the report of a run.
 
@@ -65,6 +69,7 @@ def write_html(
         run: the content of run.json.
         pages: page images by paper and page number (from 1), for image-only tasks.
         tables: the run in the tables of the articles.
+        sessions: of the engines that were up for it.
 
     Raises:
         UserError: the file cannot be written.
@@ -83,6 +88,7 @@ def write_html(
                 **_head([name for name, _ in ordered], shown.exams, run),
                 tasks=[_task_view(name, task) for name, task in ordered],
                 made=_made(run, shown.made),
+                times=time_bars(sessions),
                 method=marks.sentence(marks.method_sentence(score)),
                 parameters=score["parameters"],
                 deltas=_deltas({name: d for name, d in score["deltas"].items() if "/variant/" not in name}),

@@ -24,6 +24,7 @@ CALLS = {
     "judges": "--data {labelled}/judge --json {tmp}/figures.json",
     "panel": "{run} --json {tmp}/costs.json",
     "reliability": "{labelled}/judge {tmp}/runs",
+    "runs": "--answers 16,32 --trials 4 --kb 0.1 --runs 2,3 --each 20 --json {tmp}/runs.json",
     "startup": "",
     "verify": "--rows 64 --workers 1 --speed-rows 16 --json {tmp}/figures.json",
     "wrong_keys": "--draws 1 --models 6",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -198,3 +199,21 @@ def test_memory_that_does_not_come_back_is_noticed(before: float, up: float, clo
     assert session.stuck is stuck and session.seconds == 1
     assert session.model_copy(update={"at": -1.0}).seconds == 0
     assert sessions.Session.model_validate_json(session.model_dump_json()) == session
+
+
+def test_a_session_counts_its_requests_and_what_they_took(tmp_path: Path) -> None:
+    with SessionWriter(tmp_path, "generate", "replay", "m") as sitting:
+        sitting.loaded()
+        for _ in range(3):
+            sitting.count()
+        with (tmp_path / "written").open("wb") as file:
+            file.write(b"x" * (1 << 20))
+            file.flush()
+            os.fsync(file.fileno())
+    (session,) = read_sessions(tmp_path)
+    assert session.requests == 3
+    assert session.requests_a_second is not None
+    assert session.requests_a_second > 0
+    assert session.peak_rss is not None
+    assert 10 << 20 < session.peak_rss < 1 << 40
+    assert session.written is None or session.written >= 0

@@ -1,0 +1,74 @@
+"""What a run spent its time on, as bars: from the sessions of its engines (`livek12.core.sessions`).
+
+Contract: times are of the wall clock and of the run as a whole: what several processes do at once counts once. Waiting
+is what lies between the first session and the last in which no engine was up: nobody asked, or rules marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from livek12.core.sessions import GIB, Session
+
+WIDTH = 320
+"""Of the longest bar."""
+_MIB = 1 << 20
+_UNITS = ((3600.0, "h"), (60.0, "min"), (1.0, "s"))
+Spans = list[tuple[float, float]]
+
+
+def time_bars(sessions: Sequence[Session]) -> dict[str, Any] | None:
+    """Bars of loading, asking, judging and waiting, and a sentence on each session; None without a session.
+
+    Returns:
+        `width`; `bars`, each with `kind`, `time` in words and `width`; `sentences`.
+    """
+    if not sessions:
+        return None
+    loading = [(each.started, each.at if each.loaded is None else each.loaded) for each in sessions]
+    spans: dict[str, Spans] = {"loading": loading, "asking": [], "judging": []}
+    for each in sessions:
+        if each.loaded is not None:
+            spans["asking" if each.stage == "generate" else "judging"].append((each.loaded, each.at))
+    up = [(each.started, each.at) for each in sessions]
+    seconds = {kind: _together(found) for kind, found in spans.items()}
+    seconds["waiting"] = max(0.0, max(end for _, end in up) - min(begin for begin, _ in up) - _together(up))
+    longest = max(seconds.values()) or 1.0
+    bars = [
+        {"kind": kind, "time": in_words(spent), "width": f"{WIDTH * spent / longest:.1f}"}
+        for kind, spent in seconds.items()
+        if spent >= 0.1
+    ]
+    return {"width": WIDTH, "bars": bars, "sentences": [_sentence(each) for each in sessions]}
+
+
+def _together(spans: Iterable[tuple[float, float]]) -> float:
+    """Seconds that lie in any of the spans."""
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
+
+
+def in_words(seconds: float) -> str:
+    """A duration in the largest unit of which there is one."""
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def _sentence(session: Session) -> str:
+    """Who was up, for how long, and what that took."""
+    known = []
+    if session.requests is not None:
+        pace = session.requests_a_second
+        known.append(f"{session.requests:,} requests" + ("" if pace is None else f", {pace:,.2f} a second"))
+    if session.peak_rss is not None:
+        known.append(f"at most {session.peak_rss / GIB:.2f} GiB in its process")
+    if session.written is not None:
+        known.append(f"{session.written / _MIB:,.1f} MiB written")
+    what = "asking" if session.stage == "generate" else "judging"
+    return f"{what}: {session.model} ({session.engine}), {in_words(session.seconds)}" + "".join(f"; {k}" for k in known)
