@@ -212,7 +212,8 @@ def _draft(question: Question, pictures: dict[str, Image], ids: UniqueIds) -> Dr
         name = f"{ids.claim(safe_name(f'{question.id}_{number}'))}.{_suffix(image)}"
         pictures[name] = image
         figures.append(Figure(name=name))
-    shared = {name: getattr(question, name) for name in Draft.model_fields if name in Question.model_fields}
+    names = (Draft.model_fields.keys() & Question.model_fields.keys()) - {"boxes"}  # a translation stands on no page
+    shared = {name: getattr(question, name) for name in names}
     return Draft.model_validate(
         {**shared, "number": question.number or "", "figures": figures, "answer_from": "data set", "markdown": ""}
     )
