@@ -31,7 +31,10 @@ EVERY = "lm-eval"
 @app.command(epilog=options.example("livek12 plugins lm-eval --data data/sample"))
 def plugins(
     harness: Annotated[
-        str, typer.Argument(help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit; trl, verl, openrlhf, verifiers.")
+        str,
+        typer.Argument(
+            help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, nemo-evaluator; trl, verl, openrlhf, verifiers."
+        ),
     ],
     data: options.Data = "",
     out: Annotated[Path | None, typer.Option("--out", help="Folder of generated files; default: in the cache.")] = None,
