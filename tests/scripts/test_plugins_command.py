@@ -113,6 +113,23 @@ def test_lm_eval_is_given_the_files_that_people_look_for(tmp_path: Path) -> None
     assert livek12_here("plugins", "inspect", "--all").code == 2
 
 
+def test_the_folder_of_lm_eval_describes_itself(sample_data: str, tmp_path: Path) -> None:  # noqa: F811
+    """As that harness asks of tasks: articles, groups, tags, tasks, a checklist; nothing of this machine."""
+    assert livek12_here("plugins", "lm-eval", "--data", sample_data, "--out", tmp_path).code == 0
+    readme = (tmp_path / "README.md").read_text()
+    titles = [line.strip("# ") for line in readme.splitlines() if line.startswith("##")]
+    assert titles == [
+        *("Paper", "Citation", "Groups, Tags, and Tasks", "Groups", "Tags", "Tasks", "Checklist", "Changelog"),
+    ]
+    listed = set(re.findall(r"^\* `(\w+)`", readme, re.M))
+    assert listed >= {file.stem for file in tmp_path.glob("*.yaml")}
+    assert "Classroom Final Exam" in readme and "https://arxiv.org/abs/2602.19517" in readme
+    assert sample_data not in readme and "--data ORG/NAME" in readme
+    (tmp_path / "README.md").write_text("of someone else")
+    assert livek12_here("plugins", "lm-eval", "--data", sample_data, "--out", tmp_path).code == 0
+    assert (tmp_path / "README.md").read_text() == "of someone else"
+
+
 def test_the_call_can_be_copied(sample_data: str, tmp_path: Path) -> None:  # noqa: F811
     """It is one shell command, whatever the path looks like, and names a task that the data set has."""
     odd = tmp_path / "a set's folder"
