@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import json
 import os
@@ -17,6 +18,7 @@ from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.tasks.plugins import HARNESSES
 from livek12.tasks.plugins.harness_task import harness_name, open_task, require
+from livek12.tasks.plugins.inspect_ai import FILE, file_of_tasks
 from tests.plugins.conftest import needs, planted_answers, sample_data, write_rows  # noqa: F401  (a fixture)
 from tests.scripts.command import ROOT, livek12, livek12_here
 
@@ -128,6 +130,14 @@ def test_the_folder_of_lm_eval_describes_itself(sample_data: str, tmp_path: Path
     (tmp_path / "README.md").write_text("of someone else")
     assert livek12_here("plugins", "lm-eval", "--data", sample_data, "--out", tmp_path).code == 0
     assert (tmp_path / "README.md").read_text() == "of someone else"
+
+
+def test_the_tasks_for_the_register_of_inspect_are_those_of_today() -> None:
+    """The file that a register points at: each task stands in its source."""
+    file = ROOT / "integrations" / FILE
+    assert file.read_text() == file_of_tasks(every=False), f"write it anew: tasks.plugins.inspect_ai.{file_of_tasks}"
+    found = {node.name for node in ast.parse(file.read_text()).body if isinstance(node, ast.FunctionDef)}
+    assert {"cfe", "cfe_text", "kmmmu", "mdk12", "livek12_text_only"} <= found and len(found) < 40
 
 
 def test_the_call_can_be_copied(sample_data: str, tmp_path: Path) -> None:  # noqa: F811
