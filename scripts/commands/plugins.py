@@ -31,7 +31,10 @@ EVERY = "lm-eval"
 @app.command(epilog=options.example("livek12 plugins lm-eval --data data/sample"))
 def plugins(
     harness: Annotated[
-        str, typer.Argument(help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit; trl, verl, openrlhf, verifiers.")
+        str,
+        typer.Argument(
+            help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, nemo-evaluator; trl, verl, openrlhf, verifiers."
+        ),
     ],
     data: options.Data = "",
     out: Annotated[Path | None, typer.Option("--out", help="Folder of generated files; default: in the cache.")] = None,
@@ -66,11 +69,21 @@ def _harness_guide(harness: str, data: str, out: Path | None, every: bool) -> Gu
     folder = (out or _cached(harness, data)).resolve()
     module = importlib.import_module(HARNESSES[harness])
     found: Guide = module.guide(data, folder, every=True) if every else module.guide(data, folder)
+    if harness == EVERY:
+        _describe(folder, data)
     if missing := _missing(module):
         found = dataclasses.replace(found, notes=(*found.notes, missing))
     if place := os.environ.get(VARIABLE):  # the harness finds the same benchmarks
         found = dataclasses.replace(found, call=f"{VARIABLE}={shlex.quote(place)} {found.call}")
     return found
+
+
+def _describe(folder: Path, data: str) -> None:
+    """The README beside lm-eval's YAML, which cites the articles."""
+    from livek12.dataset_builders.registry import CITATION, builders, text_of
+    from livek12.tasks.plugins.lm_eval_readme import write_readme
+
+    write_readme(folder, data, {name: text for name in builders() if (text := text_of(name, CITATION))})
 
 
 def _missing(module: Any) -> str:

@@ -12,7 +12,7 @@ from shlex import quote
 from livek12.core.errors import UserError
 from livek12.core.extras import install
 from livek12.tasks.plugins.harness_task import Guide, require
-from livek12.tasks.plugins.yaml_tasks import example
+from livek12.tasks.plugins.yaml_tasks import example, sought
 from livek12.tasks.registry import all_tasks
 
 PACKAGE, FLOOR = "inspect-ai", "0.3.253"
@@ -44,7 +44,7 @@ def guide(data: str, folder: Path) -> Guide:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / FILE).write_text(_file_of_tasks(), encoding="utf-8")
+        (folder / FILE).write_text(file_of_tasks(), encoding="utf-8")
     except OSError as error:
         raise UserError(f"{folder / FILE}: cannot be written ({error.strerror})") from error
     return Guide(
@@ -63,16 +63,21 @@ def guide(data: str, folder: Path) -> Guide:
     )
 
 
-def _file_of_tasks() -> str:
-    """A module that Inspect finds tasks in by reading its source."""
+def file_of_tasks(every: bool = True) -> str:
+    """A module that Inspect, and the register of Inspect Evals, find tasks in by reading its source.
+
+    Args:
+        every: all tasks, else those that people look for (`yaml_tasks.sought`).
+    """
     head = (
-        '"""Written by `livek12 plugins inspect`: the tasks of this version."""\n\nfrom inspect_ai import task\n\n'
-        "from livek12.tasks.plugins.inspect_tasks import exam_task\n"
+        '"""Written by `livek12 plugins inspect`: tasks of livek12, which is what they need."""\n\n'
+        "from inspect_ai import Task, task\n\nfrom livek12.tasks.plugins.inspect_tasks import exam_task\n"
     )
-    given = "data='', judge='rules', audit=True, release=''"
+    given = 'data: str = "", judge: str = "rules", audit: bool = True, release: str = ""'
     made = (
-        f"\n\n@task\ndef {name}({given}):\n    return exam_task({name!r}, data, judge, audit, release)\n"
-        for name in all_tasks()
-        if name.isidentifier()
+        f'\n\n@task\ndef {name}({given}) -> Task:\n    """The task {name}."""\n'
+        f'    return exam_task("{name}", data, judge, audit, release)\n'
+        for name, of in all_tasks().items()
+        if name.isidentifier() and (every or sought(of))
     )
     return head + "".join(made)

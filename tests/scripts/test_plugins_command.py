@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import json
 import os
@@ -17,6 +18,7 @@ from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.tasks.plugins import HARNESSES
 from livek12.tasks.plugins.harness_task import harness_name, open_task, require
+from livek12.tasks.plugins.inspect_ai import FILE, file_of_tasks
 from tests.plugins.conftest import needs, planted_answers, sample_data, write_rows  # noqa: F401  (a fixture)
 from tests.scripts.command import ROOT, livek12, livek12_here
 
@@ -113,6 +115,31 @@ def test_lm_eval_is_given_the_files_that_people_look_for(tmp_path: Path) -> None
     assert livek12_here("plugins", "inspect", "--all").code == 2
 
 
+def test_the_folder_of_lm_eval_describes_itself(sample_data: str, tmp_path: Path) -> None:  # noqa: F811
+    """As that harness asks of tasks: articles, groups, tags, tasks, a checklist; nothing of this machine."""
+    assert livek12_here("plugins", "lm-eval", "--data", sample_data, "--out", tmp_path).code == 0
+    readme = (tmp_path / "README.md").read_text()
+    titles = [line.strip("# ") for line in readme.splitlines() if line.startswith("##")]
+    assert titles == [
+        *("Paper", "Citation", "Groups, Tags, and Tasks", "Groups", "Tags", "Tasks", "Checklist", "Changelog"),
+    ]
+    listed = set(re.findall(r"^\* `(\w+)`", readme, re.M))
+    assert listed >= {file.stem for file in tmp_path.glob("*.yaml")}
+    assert "Classroom Final Exam" in readme and "https://arxiv.org/abs/2602.19517" in readme
+    assert sample_data not in readme and "--data ORG/NAME" in readme
+    (tmp_path / "README.md").write_text("of someone else")
+    assert livek12_here("plugins", "lm-eval", "--data", sample_data, "--out", tmp_path).code == 0
+    assert (tmp_path / "README.md").read_text() == "of someone else"
+
+
+def test_the_tasks_for_the_register_of_inspect_are_those_of_today() -> None:
+    """The file that a register points at: each task stands in its source."""
+    file = ROOT / "integrations" / FILE
+    assert file.read_text() == file_of_tasks(every=False), f"write it anew: tasks.plugins.inspect_ai.{file_of_tasks}"
+    found = {node.name for node in ast.parse(file.read_text()).body if isinstance(node, ast.FunctionDef)}
+    assert {"cfe", "cfe_text", "kmmmu", "mdk12", "livek12_text_only"} <= found and len(found) < 40
+
+
 def test_the_call_can_be_copied(sample_data: str, tmp_path: Path) -> None:  # noqa: F811
     """It is one shell command, whatever the path looks like, and names a task that the data set has."""
     odd = tmp_path / "a set's folder"
@@ -124,7 +151,7 @@ def test_the_call_can_be_copied(sample_data: str, tmp_path: Path) -> None:  # no
             continue
         words = shlex.split(json.loads(ended.out)["call"])
         assert any(str(odd) in word or str(tmp_path / f"out of {harness}") in word for word in words), words
-        named = [harness_name(re.sub(r"^livek12/|_with(out)?_pictures$", "", word)) for word in words]
+        named = [harness_name(re.sub(r"^livek12/|^.*\.py:|_with(out)?_pictures$", "", word)) for word in words]
         assert listed & set(named), words
 
 
@@ -165,9 +192,10 @@ TITLES = {
     "lighteval": "lighteval",
     "vlmevalkit": "VLMEvalKit",
 }
+"""The harnesses that have an extra and whose logs are imported, and what the page calls them."""
 
 
-@pytest.mark.parametrize("harness", HARNESSES)
+@pytest.mark.parametrize("harness", TITLES)
 def test_the_page_installs_and_imports_each_harness(harness: str) -> None:
     """`scripts/test_harnesses.sh` takes the install line from the page, and tries it."""
     page = (ROOT / "docs" / "harnesses.md").read_text()

@@ -1,0 +1,62 @@
+"""The judge of `livek12.verify` as a `Verifier` of lmms-eval (0.7.3 or newer), for the marks of any task there.
+
+Contract: importing this module puts it into lmms-eval's registry as `livek12`. It is given what lmms-eval gives every
+verifier (question, prediction, ground truth) and, where a task passes them on, the other fields of a row of
+`livek12 judge-pairs`. What nobody decided is not `confident`, so that a `CompositeVerifier` goes on to the next; alone,
+it has score 0 and says `undecided` in its metadata.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from lmms_eval.verifiers import VERIFIER_REGISTRY
+from lmms_eval.verifiers.base import Verifier as LmmsVerifier
+from lmms_eval.verifiers.base import VerifyResult
+
+from livek12.core.text import clean
+from livek12.evaluation.verify import FIELDS, Verifier
+
+__all__ = ["RulesVerifier"]
+NAME: Final = "livek12"
+
+
+class RulesVerifier(LmmsVerifier):  # type: ignore[misc]
+    """Marks by our rules; threads may share one.
+
+    Args:
+        judge: models for what the rules leave open, as `livek12.Verifier` takes them; "" for the rules alone.
+
+    Raises:
+        UserError: judges that cannot be.
+    """
+
+    def __init__(self, judge: str = "") -> None:
+        self._verifier = Verifier(judge=judge or None)
+
+    def verify(self, question: str, prediction: str, ground_truth: Any, **kwargs: Any) -> VerifyResult:
+        """Judges one prediction.
+
+        Args:
+            question: its text.
+            prediction: a whole response, or what an extractor took from it.
+            ground_truth: the key: a text, or a list with one entry a blank or sub-question.
+            kwargs: `question_type`, `options`, `unit`, … where the task knows them; others are passed over.
+        """
+        known = {name: value for name, value in kwargs.items() if name in FIELDS}
+        row = {**known, "gold": ground_truth, "response": clean(prediction), "question": clean(question)}
+        (found,) = self._verifier.batch([row])
+        return VerifyResult(
+            score=found.score or 0.0,
+            is_correct=found.decision == "accept",
+            raw_output=f"{found.decision} by {found.decided_by}" + (f": {found.reason}" if found.reason else ""),
+            metadata={
+                "confident": found.decision != "undecided",
+                "decision": found.decision,
+                "extracted": found.extracted,
+                "judge": found.judge,
+            },
+        )
+
+
+VERIFIER_REGISTRY[NAME] = RulesVerifier

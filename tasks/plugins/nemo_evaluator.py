@@ -1,0 +1,41 @@
+"""How NeMo Evaluator is called with our tasks: `nel eval run --bench FILE:TASK`, where FILE is `nemo_benchmarks.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+
+from livek12.tasks.plugins.harness_task import DATA_VARIABLE, WHOLE, Guide, harness_name
+from livek12.tasks.plugins.yaml_tasks import example
+
+PACKAGE, FLOOR = "nemo-evaluator", "0.3"
+INSTALL = "pip install nemo-evaluator '.' in the clone of livek12"
+FILE = Path(__file__).with_name("nemo_benchmarks.py")
+
+
+def guide(data: str, folder: Path) -> Guide:
+    """How NeMo Evaluator is called with our tasks; nothing is written.
+
+    Args:
+        data: the data set; empty for the one that LIVEK12_DATA names at the time of the run.
+        folder: not used: NeMo Evaluator reads a file of the package.
+
+    Raises:
+        UserError: there is no such data set.
+    """
+    task = example(data)
+    return Guide(
+        path=str(FILE),
+        install=INSTALL,
+        call=(
+            f"{DATA_VARIABLE}={quote(data or 'DATA')} nel eval run --bench {quote(f'{FILE}:{harness_name(task.name)}')}"
+            f" --model-url http://localhost:8000/v1 --model-id MODEL --max-tokens {task.sampling.max_tokens} -o OUT"
+        ),
+        notes=(
+            "it needs Python 3.12 or newer, and an environment of its own",
+            "tasks of text alone: it cannot log pictures where they stand; take Inspect for those",
+            "the token budget and the sampling are the command's (--max-tokens, --temperature), a task cannot set them",
+            WHOLE,
+            "the reward is 1 for a right answer; what the rules leave open has reward 0 and the state ungraded",
+        ),
+    )
