@@ -173,10 +173,12 @@ def test_a_hostile_log_costs_its_entries_and_no_more(tmp_path: Path) -> None:
     lines += [json.dumps({**good, "id": "big", "score": 10**4000}), '{"id": "digits", "gold": %s}' % ("9" * 5000)]
     lines += [json.dumps({**good, "id": "s\ud800", "question": "\udfff", "response": "2", "task": "log\ud800"})]
     (log := tmp_path / "log.jsonl").write_text("\n".join(lines))
-    ended, _ = rejudged(log, "jsonl", tmp_path / "run", "--model", "m\ud800")
+    ended, _ = rejudged(log, "jsonl", tmp_path / "run")
     assert ended.code == 0, ended.err
-    assert set(marks(tmp_path / "run")) == {"a", "big", "s?"}
-    assert ended.err.count("passed over") >= 2 and "7 entries could not be used" in ended.err
+    kept = set(marks(tmp_path / "run"))
+    assert kept >= {"a", "big", "s?"} and not kept & {"deep question", "deep response", "digits"}
+    assert not [id for id in kept if id.startswith("late")]
+    assert "could not be used and are not in the run" in ended.err
 
 
 @pytest.mark.parametrize(("encoding", "warns"), [("utf-16", False), ("utf-8-sig", False), ("gb18030", True)])
