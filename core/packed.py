@@ -8,12 +8,14 @@
 Contract: lines with a key stand by task, question and trial in the order of the run, so that those who join journals
 read each group of rows once; lines of one key, and lines without any, keep their order. A journal that is named in the
 file is dead: whoever lists journals passes over it, whether it is still there or not, and no writer takes its name
-again. So a kill between writing the one and removing the other loses nothing and doubles nothing.
+again. So a kill between writing the one and removing the other loses nothing and doubles nothing. The file may come
+from elsewhere: a name in it is one of a journal of its stem, beside it, or it is refused.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -55,6 +57,8 @@ def _account(path: Path, changed: int, size: int) -> dict[str, tuple[int, str]]:
 
     try:
         found = json.loads((read_metadata(path).metadata or {})[META])["journals"]
+        if strange := [name for name in found if not re.fullmatch(rf"{re.escape(path.stem)}-[\w.-]+\.jsonl", name)]:
+            raise ValueError(f"{strange[0]!r:.80} is no journal of it")
         return {str(name): (int(length), str(digest)) for name, (length, digest) in found.items()}
     except (OSError, ArrowException, KeyError, ValueError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: cannot be read ({why(error)}); take it from a copy of the run folder") from error
@@ -88,10 +92,18 @@ class PackedLines:
             yield from (line.as_py() for line in self._group(number))
 
     def named(self) -> Iterator[tuple[str, int, bytes]]:
-        """Journal, first byte in it, and bytes of each line."""
+        """Journal, first byte in it, and bytes of each line.
+
+        Raises:
+            UserError: it is no place of a journal that the file is made of.
+        """
+        known = packed_files(self._path.parent, self._path.stem)
         for number in range(len(self._begins) - 1):
             group = self._read(number, ["file", "start", "line"])
-            yield from zip(*(group[name].to_pylist() for name in ("file", "start", "line")), strict=True)
+            for file, start, line in zip(*(column.to_pylist() for column in group.columns), strict=True):
+                if file not in known or not 0 <= start <= known[file][0] - len(line):
+                    raise UserError(f"{self._path}: names a place that is in no journal of it; take it from a copy")
+                yield file, start, line
 
     def at(self, row: int) -> bytes:
         """The line of a row."""
@@ -108,9 +120,15 @@ class PackedLines:
         return self._held[1]
 
     def _read(self, number: int, columns: Sequence[str]) -> Table:
-        from pyarrow import ArrowException
+        from pyarrow import ArrowException, int64, large_binary
 
         try:
-            return self._file.read_row_group(number, columns=list(columns))
-        except (OSError, ArrowException) as error:
+            table = self._file.read_row_group(number, columns=list(columns)).select(list(columns))
+            kinds = {"line": large_binary(), "start": int64()}
+            if any(field.type != kinds.get(field.name, field.type) for field in table.schema):
+                raise ValueError("a column is of another type")
+            if any(column.null_count for column in table.columns):
+                raise ValueError("a line of it is empty")
+            return table
+        except (OSError, ArrowException, KeyError, ValueError) as error:
             raise UserError(f"{self._path}: group {number} cannot be read ({why(error)})") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from livek12.core.records import Question
@@ -23,3 +24,24 @@ def refusal(question: Question) -> str:
 def is_stated(licence: str | None) -> bool:
     """Whether what a row says of its licence is one."""
     return (licence or "").strip().lower() not in NOT_STATED
+
+
+Name = tuple[str, str]
+"""Benchmark and id of a question."""
+
+
+def made_from(question: Question) -> list[Name]:
+    """The questions that this one is a translation or a variant of: its key tells theirs."""
+    others = (question.translation_of, question.variant.of if question.variant else None)
+    return [(question.benchmark, other) for other in others if other]
+
+
+def with_made(names: Iterable[Name], made: Mapping[Name, Collection[Name]]) -> set[Name]:
+    """These questions, and all that was made of them; `made` names what was made of each directly."""
+    found = set(names)
+    left = list(found)
+    while left:
+        new = set(made.get(left.pop(), ())) - found
+        found |= new
+        left += new
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
@@ -48,3 +48,14 @@ def public(address: str) -> str:
 def clean(text: str) -> str:
     """Lone surrogates, which JSON can spell and UTF-8 cannot, become question marks."""
     return text.encode("utf-8", "replace").decode()
+
+
+def clean_json(value: Any) -> Any:
+    """A value of JSON without lone surrogates, which JSON can spell and no file can hold."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [clean_json(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(name): clean_json(item) for name, item in value.items()}
+    return value

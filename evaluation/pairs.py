@@ -33,7 +33,7 @@ from livek12.core.records import (
     Variable,
     Verdict,
 )
-from livek12.core.text import clean, one_line
+from livek12.core.text import clean_json, one_line
 from livek12.judges.parts import part_count
 from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction import extract
@@ -117,18 +117,7 @@ def _row(line: bytes) -> Json:
         raise BadPair(f"is not JSON ({one_line(error, 80)})") from None
     if not isinstance(row, dict):
         raise BadPair("is no JSON object")
-    return _cleaned(row) if "\\ud" in text.lower() else row
-
-
-def _cleaned(value: Any) -> Any:
-    """Without lone surrogates, which JSON can spell and no file can hold."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        return [_cleaned(item) for item in value]
-    if isinstance(value, dict):
-        return {clean(name): _cleaned(item) for name, item in value.items()}
-    return value
+    return clean_json(row) if "\\ud" in text.lower() else row
 
 
 def _question(name: str, row: Json, golds: list[str], folder: Path | None) -> Question:

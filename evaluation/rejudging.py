@@ -165,9 +165,10 @@ def _read(spool: _Spool, log: Path, source: str, fields: Fields, task: str, mode
             spool.add_question(name, entry, found.question)
             for outcome in found.outcomes:
                 spool.add_outcome(outcome)
-        except BadPair as error:
+        except (BadPair, RecursionError) as error:
             refused += 1
-            warn(f"{entry.place}: {error}; passed over", kind=BAD_ENTRY)
+            why = "is nested too deeply" if isinstance(error, RecursionError) else error
+            warn(f"{entry.place}: {why}; passed over", kind=BAD_ENTRY)
             continue
         spool.add_marks(name, entry, found)
         said += sum(isinstance(outcome, Response) for outcome in found.outcomes)

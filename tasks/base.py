@@ -89,7 +89,7 @@ class Task:
     @property
     def joined(self) -> bool:
         """Whether its questions are those of several configs, each of which is a task of its own."""
-        return "+" in self.configs[0]
+        return "+" in "".join(self.configs[:1])
 
     @property
     def language(self) -> Language | None:

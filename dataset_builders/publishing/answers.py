@@ -1,5 +1,7 @@
 """Holding the answers of the newest release back: what goes where, and whether they are public already.
 
+A translation of one of its questions is held back with it, whatever release it names; a variant stays private.
+
 Contract: the public rows of that release keep text, figures, points and part points, and the names, descriptions and
 types of their variables. Every field that tells the answer is empty, and what the key had a part in (whether a choice
 has one right option or several, whether there is a short answer, what was an option and what a statement) says no more

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from livek12.core.rights import REVIEWED, is_stated
+from livek12.core.rights import REVIEWED, is_stated, with_made
 from livek12.dataset_builders.base import PAGES, PageKey
 from livek12.dataset_builders.publishing.rights import Permission, covering
 
-COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "source")
+COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "source", "translation_of", "variant")
 QuestionId = tuple[str, str]
 """Benchmark and id of a question."""
 
@@ -31,6 +31,7 @@ class PolicyRuling:
         pages: pages that show something withheld.
         unused: permissions that cover no row without a licence.
         releases: the questions that go out of each release, by benchmark.
+        made: the questions that are a translation or a variant of another one, by that one.
         questions: how many there are.
     """
 
@@ -39,12 +40,18 @@ class PolicyRuling:
     pages: set[PageKey] = field(default_factory=set)
     unused: list[Permission] = field(default_factory=list)
     releases: dict[str, dict[str, set[QuestionId]]] = field(default_factory=dict)
+    made: dict[QuestionId, set[QuestionId]] = field(default_factory=dict)
     questions: int = 0
 
     @property
     def changes_rows(self) -> bool:
         """Whether what goes out differs from what was built."""
         return bool(self.withheld or self.permitted or self.pages)
+
+    def held(self, release: str) -> set[QuestionId]:
+        """The questions of a release, and whatever was made of them, under whatever release: their keys tell theirs."""
+        found = (question for releases in self.releases.values() for question in releases.get(release, ()))
+        return with_made(found, self.made) - self.withheld.keys()
 
     def reasons(self) -> Counter[str]:
         """How many questions are withheld for each reason."""
@@ -65,6 +72,9 @@ def judge_rows(folder: Path, permissions: Sequence[Permission]) -> PolicyRuling:
             ruling.withheld[question] = reason
         elif row["release"]:
             ruling.releases.setdefault(row["benchmark"], {}).setdefault(row["release"], set()).add(question)
+        for other in (row["translation_of"], (row["variant"] or {}).get("of")):
+            if other:
+                ruling.made.setdefault((row["benchmark"], other), set()).add(question)
         if permission is not None and not reason:
             ruling.permitted[question] = permission
         if permission is not None:

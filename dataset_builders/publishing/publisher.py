@@ -139,7 +139,7 @@ class Publisher:
             if before:
                 check_free_places(target.name, files, before)
             if held and before:
-                check_history(target, before, files, _held_questions(ruling, held))
+                check_history(target, before, files, ruling.held(held.release))
             shippings = [Shipping(target, before, public, files, name, private=private, gate=extras.gated)]
             if vault and secret:
                 shippings.insert(0, Shipping(vault, vault_before, secret, hidden, name, private=True))
@@ -236,7 +236,7 @@ class Publisher:
         """
         with tempfile.TemporaryDirectory(prefix="livek12-publish-") as scratch:
             public, secret = Path(scratch) / "public", Path(scratch) / "answers"
-            questions = _held_questions(ruling, held) if held else set()
+            questions = ruling.held(held.release) if held else set()
             try:
                 copy_public(self._folder, public, ruling, questions, held)
                 if held:
@@ -270,12 +270,7 @@ def _keepers(
     other = Repository(was.repo)
     if state := other.state():
         return [*found, (other, state)], set()
-    return found, _held_questions(ruling, was)
-
-
-def _held_questions(ruling: PolicyRuling, held: Withheld) -> set[QuestionId]:
-    """The questions of the held release."""
-    return {question for releases in ruling.releases.values() for question in releases.get(held.release, ())}
+    return found, ruling.held(was.release)
 
 
 def _default_tag(ruling: PolicyRuling, content: str, before: State | None) -> str:

@@ -1,7 +1,7 @@
 """Answers that are held back: `held_back.json`, which says so in a published data set, and bringing them back.
 
 Contract: the file holds the release without answers and the private data set that has them, and nothing else. A row
-gets its answers back from the private row of its id, and from no other.
+of it, or a translation of one, gets its answers back from the private row of its id, and from no other.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ class WithheldAnswers:
         Raises:
             UserError: they are not there, or those of another question.
         """
-        if question.release != self._held.release:
-            return question
         row = self._rows.get((question.benchmark, question.id))
+        if question.release != self._held.release and not (row and row.translation_of):
+            return question
         if row is None:
             raise UserError(
                 f"{self._place} does not have {question.id} of release {self._held.release}, whose answers are held"

@@ -2,23 +2,24 @@
 
 Contract: a form says what the run folder says and nothing more. Single answers (with the question, its key, its
 solution, what the model and the judges said) stand in it only where they may be shown: questions of a release whose
-answers are held back, and those without a review or a licence, stand in none unless all rows are asked for; marks are
-those of all questions. No absolute path, address of an endpoint, or secret goes out.
+answers are held back, what was made of them, and those without a review or a licence, stand in none unless all rows
+are asked for; marks are those of all questions. No absolute path, address of an endpoint, or secret goes out.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.records import Question
-from livek12.core.rights import refusal
+from livek12.core.rights import Name, made_from, refusal, with_made
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec, TaskSpec
 from livek12.core.scoring import Row
@@ -74,6 +75,18 @@ class Export:
             return self.data_repo or found[1], found[2] if self.data_repo in ("", found[1]) else None
         return (self.data_repo or (task.data if _HUB_NAME.fullmatch(task.data) else "")), None
 
+    @cached_property
+    def _made_of_held(self) -> set[Name]:
+        """The questions of held releases, and their translations and variants under whatever release."""
+        held, made = set[Name](), defaultdict[Name, set[Name]](set)
+        for _, question in self.run.each_question() if self.hold else ():
+            name = (question.benchmark, question.id)
+            if question.release in self.hold:
+                held.add(name)
+            for other in made_from(question):
+                made[other].add(name)
+        return with_made(held, made)
+
     def rows(self, task: str) -> Iterator[Row]:
         """The rows of a task that may be shown; of the others the reasons are counted."""
         for row in self.run.rows():
@@ -89,7 +102,8 @@ class Export:
     def _why_not(self, row: Row) -> str:
         if self.which == "none":
             return "no rows are asked for"
-        if is_held(row, self.hold):
+        name = (row.question.benchmark, row.question.id)
+        if name in self._made_of_held or is_held(row, self.hold):
             return "the answers of its release are held back"
         return refusal(row.question)
 

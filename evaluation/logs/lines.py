@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import json
-import math
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from typing import Any, Final
 from livek12.core.errors import UserError
 from livek12.core.lines import MAX_LINE
 from livek12.core.progress import warn
-from livek12.core.text import one_line
+from livek12.core.text import clean_json, one_line
 
 _BOMS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 BAD_ENTRY: Final = "entry that cannot be read"
@@ -53,6 +53,7 @@ def _objects(file: Path, lines: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             warn(f"{file}:{number}: holds bytes that are not {lines.encoding.upper()}; question marks stand for them")
         try:
             found = None if cut else json.loads(line)
+            found = clean_json(found) if "\\ud" in line.lower() else found
             why = f"is longer than {MAX_LINE >> 20} MiB" if cut else "is no JSON object"
         except (ValueError, RecursionError) as error:
             found, why = None, f"is not JSON ({one_line(error, 60)})"
@@ -67,7 +68,7 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float):
-        return float(value) if math.isfinite(value) else None
+        return float(value) if abs(value) <= sys.float_info.max else None
     if isinstance(value, str):
         words = {"c": 1.0, "correct": 1.0, "true": 1.0, "yes": 1.0, "i": 0.0, "incorrect": 0.0, "false": 0.0, "no": 0.0}
         words |= {"p": 0.5, "partial": 0.5, "n": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}

@@ -26,6 +26,7 @@ from livek12.tasks.logged import BENCHMARK
 
 ANY_OF: Final = " ## "
 """Between keys of which any one is right (`judges.grade`)."""
+MOST_TRIALS: Final = 10_000
 NO_ANSWER: Final = "the log has no answer"
 _thinking = Thinking()
 
@@ -72,6 +73,8 @@ def asked(entry: LogEntry, fields: Fields, task: str, model: str, parts: bool) -
         "response": next((said["response"] for said in given if said), ""),
     }
     question = _read(row)
+    if entry.trial + len(given) > MOST_TRIALS:
+        raise BadPair(f"is of a later trial than a run may have ({MOST_TRIALS:,})")
     outcomes = tuple(
         _outcome(Key(task=task, question_id=entry.id, trial=entry.trial + count), said, model)
         for count, said in enumerate(given or ({},))

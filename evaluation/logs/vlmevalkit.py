@@ -13,6 +13,7 @@ from typing import Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
+from livek12.core.text import clean
 from livek12.evaluation.logs import KEYS, STEMS, Fields, LogEntry
 from livek12.evaluation.logs.lines import BAD_ENTRY, numbers
 from livek12.tasks.plugins.vlmevalkit import FAILED, result_rows
@@ -41,7 +42,7 @@ def entries(path: Path) -> Iterator[LogEntry]:
         if not isinstance(row, dict) or "prediction" not in row:
             warn(f"{place}: has no prediction; passed over", kind=BAD_ENTRY)
             continue
-        raw = {str(name): str(value) for name, value in row.items() if value is not None}
+        raw = {clean(str(name)): clean(str(value)) for name, value in row.items() if value is not None}
         letters = [name for name in "ABCDEFGHIJ" if raw.get(name, "").strip() not in ("", "nan")]
         options = {name: raw[name] for name in letters} if letters[:2] == ["A", "B"] else None
         gave_up = raw.get("prediction", "").startswith(FAILED)

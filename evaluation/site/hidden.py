@@ -16,12 +16,12 @@ from typing import TypeAlias
 
 from livek12.core.hub import NotFetched, fetch
 from livek12.core.records import Question
+from livek12.core.rights import Name, made_from
 from livek12.report.site.store import digest_of
 
 HELD_BACK = "held back"
 Refuses: TypeAlias = Callable[[Question], str]
 """Why a question may not be shown; "" where it may."""
-Name = tuple[str, str]
 
 
 class Hidden:
@@ -47,9 +47,8 @@ class Hidden:
             held = question.release in self.held or keyless
             if why := HELD_BACK if held else self._refuses(question):
                 self._why.setdefault(name, why)
-            for other in (question.translation_of, question.variant.of if question.variant else None):
-                if other:
-                    self._relatives[name].add((question.benchmark, other))
+            if others := made_from(question):
+                self._relatives[name].update(others)
             if question.paper_id and question.page_numbers:
                 for number in question.page_numbers:
                     self._shown_on[question.paper_id, number].add(name)

@@ -20,7 +20,7 @@ from livek12.core import compaction
 from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter, Tail, journal_files
-from livek12.core.packed import packed_files, packed_path
+from livek12.core.packed import META, packed_files, packed_path
 from livek12.core.records import Failure, Key, Response, Sampling
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import take_part
@@ -248,3 +248,38 @@ def test_a_kill_at_any_moment_loses_nothing(big: Path, tmp_path: Path, moments: 
             restore(folder)
             assert journals(folder) == before, (words, moment)
             assert not list(folder.glob(".*.new")) + list(folder.glob(".*.unpacked"))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("../victim.jsonl", {}),
+        ("./../victim.jsonl", {}),
+        ("run.json", {}),
+        ("verdicts-0.jsonl", {}),
+        ("responses-7.jsonl", {"file": "responses-8.jsonl"}),
+        ("responses-7.jsonl", {"start": -5}),
+        ("responses-7.jsonl", {"start": 1 << 60}),
+        ("responses-7.jsonl", {"start": "0"}),
+        ("responses-7.jsonl", {"line": None}),
+        ("responses-7.jsonl", {"start": None}),
+    ],
+)
+def test_a_packed_file_from_elsewhere_reaches_nothing_but_its_journals(
+    run: Path, name: str, change: dict[str, object]
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (victim := run.parent / "victim.jsonl").write_text("stays")
+    before = journals(run)
+    row = {"file": name, "start": 0, "line": b"{}\n", **change}
+    kind = {"line": pa.large_binary()}
+    table = pa.table({key: pa.array([value], kind.get(key)) for key, value in row.items()})
+    account = json.dumps({"journals": {name: [3, "0" * 64]}})
+    pq.write_table(table.replace_schema_metadata({META: account}), packed_path(run, "responses"))
+    for action in (compact, restore):
+        with pytest.raises(UserError, match=r"responses\.parquet: "):
+            action(run)
+        assert victim.read_text() == "stays"
+        assert journals(run) == before

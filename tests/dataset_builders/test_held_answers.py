@@ -16,6 +16,7 @@ from livek12.dataset_builders import build
 from livek12.dataset_builders.publishing.copying import copy_held, copy_public
 from livek12.dataset_builders.publishing.policy import judge_rows
 from livek12.dataset_builders.writing.withheld import Withheld, WithheldAnswers
+from livek12.evaluation.flat import flat_tasks
 from tests.dataset_builders.pictures import picture
 from tests.dataset_builders.publishing_sets import make_set, question
 
@@ -125,3 +126,24 @@ def test_what_is_made_of_a_held_question_stays_back(tmp_path: Path) -> None:
     copy_public(folder, tmp_path / "public", ruling, ruling.releases["livek12"]["2605"], None)
     assert {q.id for q in load_questions(tmp_path / "public", ["default"], "livek12")} == {"a", "b", "b-v"}
     assert (tmp_path / "public" / "variants.jsonl").read_text() == lines[1]
+
+
+def test_another_release_does_not_tell_a_held_key(tmp_path: Path) -> None:
+    """Translations and variants of a held question, whatever release they name, in tables and flat configs."""
+    plain: dict[str, Any] = {"paper_id": None, "page_numbers": [], "part_points": [5.0], "variables": []}
+    plain |= {"answer_images": [], "reasoning_flow": [], "answer": ["7700077"]}
+    open_row = question("open", "2603", **{**plain, "answer": ["7"]})
+    rows = [question("held", "2607", **plain), question("twin", "2603", translation_of="held", **plain), open_row]
+    rows += [question("again", "2604", variant=Variant(of="twin", kind="dynamic"), **plain)]
+    rows += [question("third", "extra", translation_of="again", **plain)]
+    folder = make_set(tmp_path / "set", rows)
+    ruling = judge_rows(folder, [])
+    held = ruling.held("2607")
+    copy_public(folder, tmp_path / "public", ruling, held, Withheld("2607", "org/keys"))
+    public = load_questions(tmp_path / "public", ["default"], "livek12")
+    assert {q.id: q.answer for q in public} == {"held": [], "twin": [], "third": [], "open": ["7"]}
+    assert [row.id for task in flat_tasks(tmp_path / "public") for row in task.rows] == ["open"]
+    copy_held(folder, tmp_path / "keys", ruling, held)
+    answers = WithheldAnswers(Withheld("2607", "org/keys"), "org/keys", tmp_path / "keys")
+    whole = {q.id: q for q in load_questions(folder, ["default"], "livek12")}
+    assert [answers.filled(q) for q in public] == [whole[q.id] for q in public]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from livek12.evaluation.studies.diagnostics import diagnostics, read_diagnosed
+from livek12.evaluation.studies.diagnostics import Diagnosed, diagnostics, read_diagnosed
 from tests.engines.scripted_server import serving
 from tests.evaluation.diagnosed import Asked, Planted, make
 from tests.scripts.command import Ended, livek12_here
@@ -138,3 +138,14 @@ def test_answers_without_text_and_those_that_never_came_are_told(tmp_path: Path)
         told["conditions"]["unit_execution"]["mean"]["low"],
         told["conditions"]["unit_execution"]["mean"]["high"],
     ) == (0, 1)
+
+
+def test_a_picture_is_needed_where_the_units_are_not_all_answered_without_it() -> None:
+    found = Diagnosed(lengths=dict.fromkeys(("blind", "seen", "open"), 2))
+    found.conditions["unit_execution_text"] = {
+        "blind": {1: (1.0, 1.0), 2: (0.5, 0.5)},
+        "seen": {1: (1.0, 1.0), 2: (0.25, 0.375)},
+        "open": {1: (1.0, 1.0), 2: (0.25, 0.75)},
+    }
+    told = diagnostics({"cfe_mm": found})["cfe_mm"]["pictures"]
+    assert told == {"questions": 3, "needed": 1, "undecided": 1, "answered_without": ["blind"]}

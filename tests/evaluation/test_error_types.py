@@ -247,3 +247,25 @@ def test_the_regression_of_accuracy_on_the_rates() -> None:
         mean = sum(rates) / len(rates)
         assert beta == pytest.approx(-((sum((rate - mean) ** 2 for rate in rates) / len(rates)) ** 0.5))
     assert "need" in fits["few"]["why_not"]
+
+
+def test_of_livek12_an_answer_may_have_several_kinds_or_none() -> None:
+    """Of each kind what more than half of the judges say; where they are even on one, the answer has no kind."""
+    from livek12.evaluation.studies.error_kinds import Wrong, most
+    from livek12.evaluation.studies.error_typing import TypedRun, error_types_study
+    from tests.evaluation.test_study import row
+
+    said = [frozenset({"CIE", "DRE"}), frozenset({"CIE"}), frozenset({"LAE"})]
+    one = row("a", False)
+    assert one.question.benchmark == "livek12"
+    assert most(one, said) == {"CIE"}
+    assert most(one, [frozenset(), frozenset(), *said[:1]]) == frozenset()
+    assert most(one, said[:2]) is None
+    kinds = [{"CIE", "DRE"}, {"CIE"}, set(), None]
+    sample = [Wrong(row(str(n), False), None if each is None else frozenset(each)) for n, each in enumerate(kinds)]
+    told = error_types_study({"livek12": {"m": TypedRun(right=4, wrong=4, sample=sample)}}, {})["livek12"]
+    assert told["kinds"] == ["CIE", "LAE", "DRE"] and not told["one_each"]
+    seen = told["runs"]["m"]
+    assert (seen["looked_at"], seen["without_kind"]) == (4, 1)
+    assert {kind: cell["answers"] for kind, cell in seen["kinds"].items()} == {"CIE": 2, "LAE": 0, "DRE": 1}
+    assert seen["kinds"]["CIE"]["rate"] == pytest.approx(2 / 3 / 2)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from livek12.core.records import Key, Option, Question, Response, Review, Sampling, Source
+from livek12.core.records import Key, Option, Question, Response, Review, Sampling, Source, Variant
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec, TaskSpec
 from livek12.evaluation.marking import judge
@@ -128,6 +128,16 @@ def test_only_what_may_be_shown_goes_out(form: str, run: Path, tmp_path: Path) -
     out = tmp_path / "hold"
     assert livek12_here("export", run, "--to", form, "--out", out, "--hold", "2603").code == 0
     assert kinds_in(written(out)) == {**ONLY, "shown": False, "held": True}, "as the user says"
+
+
+def test_a_translation_or_variant_of_a_held_question_is_held(tmp_path: Path) -> None:
+    twin = question("shown", translation_of="q-held")
+    made = question("unlicensed", source=SHOWN[1], review=SHOWN[0], variant=Variant(of="q-shown", kind="dynamic"))
+    other = question("unreviewed", review=SHOWN[0], translation_of="q-elsewhere")
+    run = make_run(tmp_path / "run", tmp_path, [question("held"), twin, made, other])
+    assert livek12_here("export", run, "--to", "eee", "--out", tmp_path / "out", "--hold", "2605").code == 0
+    found = kinds_in(written(tmp_path / "out"))
+    assert found == {"held": False, "shown": False, "unlicensed": False, "unreviewed": True}
 
 
 def test_a_key_that_only_the_judges_had_is_held(tmp_path: Path) -> None:

@@ -163,6 +163,24 @@ def test_what_is_damaged_is_named_and_the_rest_is_judged(tmp_path: Path) -> None
     assert report["tasks"]["log.log"]["counts"]["questions"] == 3
 
 
+def test_a_hostile_log_costs_its_entries_and_no_more(tmp_path: Path) -> None:
+    good = {"id": "a", "question": "1+1?", "gold": "2", "response": "2"}
+    nested = {name: json.dumps({**good, "id": f"deep {name}", name: "X"}) for name in ("question", "gold", "response")}
+    lines = [json.dumps(good)]
+    lines += [line.replace('"X"', "[" * 900 + "]" * 900) for line in nested.values()]
+    lines += [nested["gold"].replace('"X"', '{"text":' * 900 + "1" + "}" * 900), "[" * 10**6]
+    lines += [json.dumps({**good, "id": f"late {trial}", "trial": trial}) for trial in (10**4, 2**40, 10**30)]
+    lines += [json.dumps({**good, "id": "big", "score": 10**4000}), '{"id": "digits", "gold": %s}' % ("9" * 5000)]
+    lines += [json.dumps({**good, "id": "s\ud800", "question": "\udfff", "response": "2", "task": "log\ud800"})]
+    (log := tmp_path / "log.jsonl").write_text("\n".join(lines))
+    ended, _ = rejudged(log, "jsonl", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    kept = set(marks(tmp_path / "run"))
+    assert kept >= {"a", "big", "s?"} and not kept & {"deep question", "deep response", "digits"}
+    assert not [id for id in kept if id.startswith("late")]
+    assert "could not be used and are not in the run" in ended.err
+
+
 @pytest.mark.parametrize(("encoding", "warns"), [("utf-16", False), ("utf-8-sig", False), ("gb18030", True)])
 def test_other_encodings(encoding: str, warns: bool, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
