@@ -178,7 +178,7 @@ def with_mark(row: Row, said: Regrade) -> Row:
 
 
 @dataclass
-class Changes:
+class RegradeCounts:
     """How many marks people set, and what that changed.
 
     Attributes:

@@ -10,7 +10,7 @@ from pathlib import Path
 from livek12.core.markings import in_words
 from livek12.core.progress import Progress, warn, watched
 from livek12.core.records import UNMARKED
-from livek12.core.regrades import Changes
+from livek12.core.regrades import RegradeCounts
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Comparison, Profile
@@ -42,7 +42,7 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
     Raises:
         UserError: fewer than two runs, a folder that holds none, or a run without such a question.
     """
-    changes: dict[str, Changes] = {}
+    changes: dict[str, RegradeCounts] = {}
     outcomes = _read(run_names(runs), Where(where), changes)
     shared = Counter(task for run in outcomes.values() for task in {outcome.task for outcome in run})
     steps = sum(asked * (asked + 1) // 2 for asked in shared.values())
@@ -101,7 +101,7 @@ def _by_task(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
     return found
 
 
-def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, Changes]) -> dict[str, list[Outcome]]:
+def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCounts]) -> dict[str, list[Outcome]]:
     """What scoring needs of the runs' answers to the questions that `where` takes; `changes` then has theirs by people.
 
     Raises:
@@ -116,7 +116,7 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, Changes]) -
     for name, row in watched(rows, "reading answers", total):
         if where.takes(row.question):
             found[name].append(slim(row))
-            changes.setdefault(name, Changes()).add(row)
+            changes.setdefault(name, RegradeCounts()).add(row)
             judged = row.judged or row.verdict
             judges.add(judged.judge if judged else UNMARKED)
     rules = sorted({in_words(judge.partition(" ")[0]) for judge in judges - {UNMARKED}})

@@ -365,7 +365,7 @@ class Comparison(TypedDict):
 
     `variants` has each pair of runs axis by axis, and what one run asked as a variant of what another asked; `task` and
     `base` there are RUN/TASK. It is empty where there are more than `MOST_PAIRS` pairs. `regraded` says of the runs in
-    which people set marks how many these are (`core.regrades.Changes`).
+    which people set marks how many these are (`core.regrades.RegradeCounts`).
     """
 
     formulas: int

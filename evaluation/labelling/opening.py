@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from livek12.core.regrades import Changes, read_regrades, regraded
+from livek12.core.regrades import RegradeCounts, read_regrades, regraded
 from livek12.core.run_folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.evaluation.labelling.regrading import Regrading
@@ -58,7 +58,7 @@ def progress(folder: Path, plan: Path | None, warn: Tell) -> dict[str, Any]:
     for file in sorted(folder.glob("labels-*.jsonl")):
         labels = read_labels(file, None, warn) if file.stat().st_size else []
         raters[file.stem.removeprefix("labels-")] = len(fit_labels(labels, rows)[0])
-    changes = Changes()
+    changes = RegradeCounts()
     for _ in changes.passing(regraded(rows, read_regrades(folder, warn))):
         pass
     told = changes.summary()

@@ -16,7 +16,7 @@ from typing import Any
 
 from livek12.core.markings import KEYS
 from livek12.core.records import UNMARKED, PartVerdict
-from livek12.core.regrades import Changes
+from livek12.core.regrades import RegradeCounts
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
@@ -62,7 +62,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
     spec = folder.spec()
     slim, outcomes, pieces = Slim(), list[Outcome](), _Pieces(store, slug)
     cells: dict[str, dict[str, list[Any]]] = {}
-    judged, spent, changes = Counter[str](), Counter[str](), Changes()
+    judged, spent, changes = Counter[str](), Counter[str](), RegradeCounts()
     for _, trials in groupby(read_rows(folder), key=_asked):
         rows = list(trials)
         task = rows[0].task
@@ -199,7 +199,7 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
     }
 
 
-def _regraded(changes: Changes) -> dict[str, Any]:
+def _regraded(changes: RegradeCounts) -> dict[str, Any]:
     """How many marks people set; nothing where none."""
     said = changes.summary()
     return {"regraded": {**said, "by": {visible(name): n for name, n in said["by"].items()}}} if said else {}

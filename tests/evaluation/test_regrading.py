@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +27,13 @@ TASK = "livek12_text_only"
 
 
 @pytest.fixture
-def run(data: Path, tmp_path: Path) -> Path:
+def run(marked_run: Path, tmp_path: Path) -> Path:
+    """A copy of the run for each test."""
+    return shutil.copytree(marked_run, tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def marked_run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three trials of the sample's questions, marked by the rules: wrong, right, wrong (equal to the first)."""
     (task,) = get_tasks(TASK)
     rows = []
@@ -38,10 +45,12 @@ def run(data: Path, tmp_path: Path) -> Path:
             {"task": TASK, "question_id": one.id, "trial": trial, "response": text, "model": "gpt-x"}
             for trial, text in enumerate(said)
         ]
+    tmp_path = tmp_path_factory.mktemp("marked")
     file = tmp_path / "recorded.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     folder, _ = ask(TASK, str(file), tmp_path / "run", str(data), "replay", "", None, 3, {})
     marking.judge(folder)
+    folder.leave()
     return folder.path
 
 
@@ -150,9 +159,7 @@ def test_equal_answers_are_changed_once_and_everything_follows(run: Path) -> Non
     assert "The key has a slip &lt;b&gt;" in page and "slip <b>" not in page
 
 
-def test_compare_and_site_say_how_many(run: Path, data: Path, tmp_path: Path) -> None:
-    import shutil
-
+def test_compare_and_site_say_how_many(run: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(run, tmp_path / "copy")
     untouched = json.loads(livek12_here("compare", run, copy, "--json").out)
     assert "regraded" not in untouched
