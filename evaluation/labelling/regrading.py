@@ -33,7 +33,7 @@ _PATIENCE = 5.0
 """Seconds that another server may take to write a row."""
 
 
-class GroupMember(NamedTuple):
+class EqualAnswer(NamedTuple):
     """One answer of a group: its trial, the hash of the response, and the judges' mark with who gave it."""
 
     trial: int
@@ -50,14 +50,14 @@ class Regrading:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._groups: dict[tuple[str, str, bytes], list[GroupMember]] = {}
+        self._groups: dict[tuple[str, str, bytes], list[EqualAnswer]] = {}
         self._lock = threading.Lock()
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows of the run as judged, whose groups are noted as they are taken."""
         for row in rows:
             if row.response is not None and row.verdict is not None:
-                member = GroupMember(row.trial, row.response.sha256, _judged(row, row.verdict))
+                member = EqualAnswer(row.trial, row.response.sha256, _judged(row, row.verdict))
                 self._groups.setdefault(_group(row), []).append(member)
             yield row
 
