@@ -22,6 +22,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST_BODY = 4_000_000
 """Bytes of a request."""
+_CHANGING = frozenset({"/review/act", "/review/regrade"})
+"""Addresses that change something."""
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -70,7 +72,7 @@ class Guard:
             await _answer(send, 404, "there is nothing here")
         elif method == "GET" and (path == "/" or path.startswith("/review/")):
             await self._app(scope, receive, _with_policy(send))
-        elif method == "POST" and path == "/review/act":
+        elif method == "POST" and path in _CHANGING:
             if refused := _why_not(headers):
                 await _answer(send, 403, refused)
             else:

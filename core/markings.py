@@ -20,6 +20,8 @@ from collections.abc import Sequence
 
 from livek12.core.records import Verdict
 
+PERSON = "person "
+"""Stands before the name of a person who set a mark in place of the judges (`core.regrades`)."""
 KEYS = " keys+"
 """Stands in the version of a judge before what names the keys of another data set that it marked by."""
 
@@ -71,6 +73,8 @@ def _rank(verdict: Verdict, known: Sequence[str]) -> tuple[float, ...]:
 
 def in_words(version: str) -> str:
     """A judge by its version alone, for runs that do not say who it was: "rules 5 and judge models (count, audit)"."""
+    if version.startswith(PERSON):
+        return f"{version.removeprefix(PERSON)} (a person)"
     names = dict.fromkeys(_CODE.findall(version.partition(KEYS)[0]))
     rules = " ".join(f"rules {number}" for name, number in names if name == "rules") or version
     models = ", ".join("audit" if name.startswith("audit") else name for name, _ in names if name != "rules")

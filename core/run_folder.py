@@ -7,6 +7,7 @@
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
     verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.markings`)
     repeats-N.jsonl     one `Verdict` a line, of judges that were asked once more; none of them makes a mark
+    regrades.jsonl      marks that people set in place of the judges' (`core.regrades`)
     sessions-N.jsonl    when which engine was up, and what memory it held (`core.sessions`)
     report.json, report.html
 
@@ -45,6 +46,7 @@ from livek12.core.records import (
     Response,
     Verdict,
 )
+from livek12.core.regrades import read_regrades, regraded
 from livek12.core.run_locks import has_responses, in_use, make_folder, settling, take_part
 from livek12.core.run_spec import RunSpec, differences, read_spec
 from livek12.core.scoring import Row
@@ -288,7 +290,15 @@ class RunFolder:
         return Index(self.path, "verdicts", Verdict, spec.trials, among, wins, self._on_problem)
 
     def rows(self) -> Iterator[Row]:
-        """One row for each question and trial of the run, whatever became of it; read as they are taken."""
+        """One row for each question and trial of the run, whatever became of it; read as they are taken.
+
+        Marks are those of the judges, save where people set others (`core.regrades`).
+        """
+        said = read_regrades(self.path, self._on_problem)
+        return regraded(self.judged_rows(), said, self._on_problem) if said else self.judged_rows()
+
+    def judged_rows(self) -> Iterator[Row]:
+        """The same with the marks of the judges alone, for whoever asks how good these are."""
         trials, told = self.spec().trials, self._on_problem
         expected = self.expected()
         responses = Index(self.path, "responses", Response, trials, expected, wins=_first, on_problem=told)

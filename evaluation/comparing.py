@@ -10,6 +10,7 @@ from pathlib import Path
 from livek12.core.markings import in_words
 from livek12.core.progress import Progress, warn, watched
 from livek12.core.records import UNMARKED
+from livek12.core.regrades import RegradeCounts
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Comparison, Profile
@@ -41,13 +42,16 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
     Raises:
         UserError: fewer than two runs, a folder that holds none, or a run without such a question.
     """
-    outcomes = _read(run_names(runs), Where(where))
+    changes: dict[str, RegradeCounts] = {}
+    outcomes = _read(run_names(runs), Where(where), changes)
     shared = Counter(task for run in outcomes.values() for task in {outcome.task for outcome in run})
     steps = sum(asked * (asked + 1) // 2 for asked in shared.values())
     with Progress("comparing runs and pairs", steps, patient=True) as progress:
         found = compare_outcomes(outcomes, profile, step=progress.step)
         specs = {name: RunFolder(path).spec() for name, path in run_names(runs).items()}
         found["variants"] = _variants(outcomes, specs, profile)
+    if regraded := {name: said for name, one in changes.items() if (said := one.summary())}:
+        found["regraded"] = regraded
     return found
 
 
@@ -57,7 +61,7 @@ def read_outcomes(runs: Sequence[Path]) -> dict[str, list[Outcome]]:
     Raises:
         UserError: a folder holds no run, or one without a question.
     """
-    return _read(run_names(runs), Where())
+    return _read(run_names(runs), Where(), {})
 
 
 def _variants(runs: Mapping[str, Sequence[Outcome]], specs: Mapping[str, RunSpec], profile: Profile) -> list[Delta]:
@@ -97,8 +101,8 @@ def _by_task(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
     return found
 
 
-def _read(runs: Mapping[str, Path], where: Where) -> dict[str, list[Outcome]]:
-    """What scoring needs of the runs' answers to the questions that `where` takes.
+def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCounts]) -> dict[str, list[Outcome]]:
+    """What scoring needs of the runs' answers to the questions that `where` takes; `changes` then has theirs by people.
 
     Raises:
         UserError: a folder holds no run, or a run has no such question.
@@ -112,7 +116,9 @@ def _read(runs: Mapping[str, Path], where: Where) -> dict[str, list[Outcome]]:
     for name, row in watched(rows, "reading answers", total):
         if where.takes(row.question):
             found[name].append(slim(row))
-            judges.add(row.verdict.judge if row.verdict else UNMARKED)
+            changes.setdefault(name, RegradeCounts()).add(row)
+            judged = row.judged or row.verdict
+            judges.add(judged.judge if judged else UNMARKED)
     rules = sorted({in_words(judge.partition(" ")[0]) for judge in judges - {UNMARKED}})
     if len(rules) > 1:
         warn(f"answers are marked by {' and '.join(rules)}: `livek12 judge RUN` marks anew what older rules marked")

@@ -31,7 +31,7 @@ def corrected_marks(run: RunFolder) -> dict[str, Any]:
         if not strata:
             return {}  # the plan of another study
         known = read_labels(labels, run.spec().model, lambda line: None)
-        found = corrected_study(run.rows(), fit_labels(known, run.rows()), strata)
+        found = corrected_study(run.judged_rows(), fit_labels(known, run.judged_rows()), strata)
     except UserError as error:
         return {"note": f"no corrected mark: {error}"}
     return {"tasks": {task: {**one, "said": f"accuracy {said(one)}"} for task, one in found["tasks"].items()}}

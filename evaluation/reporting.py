@@ -13,6 +13,7 @@ from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question
+from livek12.core.regrades import RegradeCounts
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
@@ -133,7 +134,8 @@ def score(
     passing, harness = read_rows(run) if rows is None else rows, HarnessMarks.read(run)
     if harness is not None:
         passing = harness.passing(passing, spec.trials, run.path)
-    counted: Iterable[Outcome] = map(Slim(), _counted(passing, spec, by, outlook))
+    changes = RegradeCounts()
+    counted: Iterable[Outcome] = map(Slim(), _counted(changes.passing(passing), spec, by, outlook))
     if outcomes is not None:
         outcomes += counted
         counted = outcomes
@@ -158,6 +160,8 @@ def score(
         scores = {**scores, "corrected": {**labelled, "lines": corrected_lines(labelled)}}
     if harness is not None:
         scores = {**scores, "harness": harness.summary()}
+    if regraded := changes.summary():
+        scores = {**scores, "regraded": regraded}
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}
 
 

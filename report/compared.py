@@ -165,6 +165,7 @@ def remarks(result: Comparison) -> list[str]:
     return [
         *([TIED, NEEDED] if tied else []),
         *([OPEN] if undecided else []),
+        *(clean(f"{run}: {one['line']}.") for run, one in result.get("regraded", {}).items()),
         f"Scored with the formulas of profile {result['profile']}, version {result['formulas']}; 95 % intervals by"
         f" {result['intervals']}.",
     ]

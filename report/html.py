@@ -98,6 +98,7 @@ def write_html(
                 tables=with_heads(tables),
                 corrected=score.get("corrected", {}).get("lines", ()),
                 harness=score.get("harness", {}),
+                regraded=score.get("regraded", {}).get("line", ""),
                 left_out=shown.left_out,
                 asked=shown.asked,
                 scans=drawn,

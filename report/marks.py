@@ -7,10 +7,11 @@ reason; nothing is rounded into certainty. Used by the terminal summary and by r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
 
+from livek12.core.markings import PERSON, in_words
 from livek12.core.records import PartVerdict
 from livek12.core.scoring import OUT_OF_100, Row
 
@@ -207,7 +208,18 @@ def _answers(number: int) -> str:
 
 def decider(by: str) -> str:
     """Who decided a part, in words; of several blanks, each in turn."""
+    if by.startswith(PERSON):
+        return in_words(by)
     return " and ".join(DECIDERS.get(name, f"“{name}”") for name in by.split("+"))
+
+
+def regraded_sentence(row: Row) -> str:
+    """Who set the mark in place of the judges, why, and what theirs was; "" where nobody did."""
+    if row.judged is None or row.verdict is None:
+        return ""
+    before = mark_of(replace(row, verdict=row.judged, judged=None, state=row.judged.state))
+    theirs = f"{before.text} {before.word}".strip()
+    return f"Set by {in_words(row.verdict.judge)}: {sentence(row.verdict.reason)} The judges had: {theirs}."
 
 
 def kind_of(part: PartVerdict) -> Kind:

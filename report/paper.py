@@ -28,7 +28,16 @@ from livek12.core.records import (
     canonical_json,
 )
 from livek12.core.scoring import Row
-from livek12.report.marks import UNDECIDED, ShownMark, decision_sentence, kind_of, mark_of, points, sentence
+from livek12.report.marks import (
+    UNDECIDED,
+    ShownMark,
+    decision_sentence,
+    kind_of,
+    mark_of,
+    points,
+    regraded_sentence,
+    sentence,
+)
 from livek12.report.markup import clean, render, render_answer, render_blocks
 from livek12.report.pictures import PAGE_WIDTH, PictureFiles
 
@@ -200,7 +209,7 @@ def _answer_view(row: Row, mark: ShownMark) -> dict[str, Any]:
         "facts": _facts(response),
         "parts": [_part_view(verdict, index, row.question) for index in range(len(verdict.parts))] if verdict else [],
         "several_parts": verdict is not None and len(verdict.parts) > 1,
-        "reason": render_answer(sentence(_own_reason(verdict) if verdict else row.why)),
+        "reason": render_answer(regraded_sentence(row) or sentence(_own_reason(verdict) if verdict else row.why)),
         "process": _process_view(process) if process else None,
         "process_ungraded": verdict.process_ungraded if verdict else None,
     }

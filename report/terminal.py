@@ -87,6 +87,8 @@ def print_summary(
         out.print(clean(f"\n{line}"), markup=False, highlight=False)
     for line in score.get("harness", {}).get("lines", ()):
         out.print(clean(f"\n{line}"), markup=False, highlight=False)
+    if regraded := score.get("regraded"):
+        out.print(clean(f"\n{regraded['line']}"), markup=False, highlight=False)
     if by := ", ".join(f"{one['who']} ({one['answers']:,} answers)" for one in score.get("marked_by", ())):
         out.print(clean(f"\nmarked by {by}"), style="dim", markup=False, highlight=False)
     out.print(f"\n{method_sentence(score)}", style="dim", markup=False, highlight=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NotRequired, TypedDict, get_args
+from typing import Any, Literal, NotRequired, TypedDict, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.records import Question, Response, State, Verdict
@@ -26,7 +26,10 @@ INTERVALS = "Wilson's method on the effective number of questions, with Student'
 
 @dataclass(frozen=True)
 class Row:
-    """One answer that a run asked for, in whatever state it ended (`verdict` None: failed or unsupported, `why`)."""
+    """One answer that a run asked for, in whatever state it ended (`verdict` None: failed or unsupported, `why`).
+
+    `judged` is the judges' verdict, where a person set another mark in its place (`core.regrades`).
+    """
 
     task: str
     question: Question
@@ -35,6 +38,7 @@ class Row:
     response: Response | None
     verdict: Verdict | None
     why: str = ""
+    judged: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -360,7 +364,8 @@ class Comparison(TypedDict):
     """What `livek12 compare` prints: metric by run, then pair by pair.
 
     `variants` has each pair of runs axis by axis, and what one run asked as a variant of what another asked; `task` and
-    `base` there are RUN/TASK. It is empty where there are more than `MOST_PAIRS` pairs.
+    `base` there are RUN/TASK. It is empty where there are more than `MOST_PAIRS` pairs. `regraded` says of the runs in
+    which people set marks how many these are (`core.regrades.RegradeCounts`).
     """
 
     formulas: int
@@ -370,3 +375,4 @@ class Comparison(TypedDict):
     runs: list[str]
     tasks: dict[str, TaskComparison]
     variants: NotRequired[list[Delta]]
+    regraded: NotRequired[dict[str, dict[str, Any]]]

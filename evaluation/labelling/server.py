@@ -1,7 +1,8 @@
 """The server of the labelling page: its queue, its answers, and the labels that it takes.
 
 Contract: `serve` runs until it is stopped; every label is on the disk before it is answered. Who may talk to it is
-`core.guard`'s to say. A rater is never told what another one said.
+`core.guard`'s to say. A rater is never told what another one labelled; what the run decided, and which
+marks people set in its place, is told to whoever asks for that answer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.page_server import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
+from livek12.evaluation.labelling.regrading import Regrading
 from livek12.evaluation.labelling.store import LabelNotStored, LabelStore
 from livek12.evaluation.labelling.view import answer_view, said_view
 
@@ -33,6 +35,7 @@ class Surroundings:
         run: the folder's name.
         modalities: of each task.
         pages: page images.
+        regrading: where people set marks in place of the judges'.
         audited: the reasoning of the run's answers is audited.
         verdict: show what the run decided.
     """
@@ -40,6 +43,7 @@ class Surroundings:
     run: str
     modalities: Mapping[str, str]
     pages: Pages
+    regrading: Regrading
     audited: bool = False
     verdict: bool = False
 
@@ -69,7 +73,8 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
     from fastapi import Body, HTTPException
     from fastapi.responses import JSONResponse
 
-    app = page_app(STATIC, ("label.js", "label.css"))
+    app = page_app(STATIC, ("label.js", "label.css", "regrade.js"))
+    answers, regrading = store.answers, shown.regrading
 
     def answer(make: Callable[[], dict[str, Any]]) -> JSONResponse:
         told: dict[str, Any]
@@ -103,17 +108,31 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
             row = store.answers[place]
             said = store.labels(by or rater).get(place)
             image_only = shown.modalities.get(row.task) == "image_only"
-            view = answer_view(row, image_only, shown.pages, shown.audited, shown.verdict)
+            marked = regrading.marked(row) if shown.verdict else row
+            view = answer_view(marked, image_only, shown.pages, shown.audited, shown.verdict)
             return {**view, "place": place, "said": said and said_view(said, row.question.points)}
+
+        return answer(made)
+
+    @app.get("/review/regrade/{place}")
+    def group(place: int) -> Any:
+        if not 0 <= place < len(answers):
+            raise HTTPException(404, "there is no such answer")
+        return answer(lambda: regrading.view(answers[place]))
+
+    @app.post("/review/regrade")
+    def regrade(told: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
+        def made() -> dict[str, Any]:
+            place, said = _what(told, len(answers))
+            changed = regrading.put(str(told.get("by") or rater), answers[place], said)
+            return {"answers": changed, **regrading.view(answers[place])}
 
         return answer(made)
 
     @app.post("/review/act")
     def act(told: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
         def made() -> dict[str, Any]:
-            place, said = told.get("place"), told.get("said")
-            if type(place) is not int or not isinstance(said, dict):
-                raise UserError("the label says nothing that can be read")
+            place, said = _what(told, len(answers))
             by = str(told.get("by") or rater)
             store.put(by, place, said)
             return {"done": place in store.labels(by)}
@@ -121,3 +140,17 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
         return answer(made)
 
     return app
+
+
+def _what(told: dict[str, Any], answers: int) -> tuple[int, dict[str, Any]]:
+    """The place of an answer in the queue, and what is said of it.
+
+    Raises:
+        UserError: it says neither.
+    """
+    place, said = told.get("place"), told.get("said")
+    if type(place) is not int or not isinstance(said, dict):
+        raise UserError("the label says nothing that can be read")
+    if not 0 <= place < answers:
+        raise UserError("there is no such answer")
+    return place, said

@@ -17,11 +17,12 @@ from typing import Any
 from livek12.core.errors import UserError
 from livek12.core.line_file import LineFile
 from livek12.core.records import ERROR_TYPES
+from livek12.core.regrades import PERSON_NAME
 from livek12.core.scoring import Row
 from livek12.evaluation.studies.labels import Label, check_kind, fit_labels, label_of, read_labels
 
 LONGEST_NOTE = 4000
-_NAME = re.compile(r"\w[\w.\- ]{0,39}")
+_NAME = re.compile(PERSON_NAME)
 _SAID = ("correct", "score", *ERROR_TYPES, "error_type", "note", "withdrawn")
 
 
@@ -146,6 +147,15 @@ def label_file(rater: str) -> str:
     Raises:
         UserError: the rater's name cannot be part of one.
     """
+    return f"labels-{checked_name(rater)}.jsonl"
+
+
+def checked_name(rater: str) -> str:
+    """The name, if it is one.
+
+    Raises:
+        UserError: it cannot be part of a file's name.
+    """
     if not _NAME.fullmatch(rater) or rater != rater.strip():
         raise UserError("a rater has a name of 1 to 40 letters, digits, spaces, dots, dashes; a letter or digit first")
-    return f"labels-{rater}.jsonl"
+    return rater

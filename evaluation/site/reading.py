@@ -16,6 +16,7 @@ from typing import Any
 
 from livek12.core.markings import KEYS
 from livek12.core.records import UNMARKED, PartVerdict
+from livek12.core.regrades import RegradeCounts
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
@@ -61,7 +62,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
     spec = folder.spec()
     slim, outcomes, pieces = Slim(), list[Outcome](), _Pieces(store, slug)
     cells: dict[str, dict[str, list[Any]]] = {}
-    judged, spent = Counter[str](), Counter[str]()
+    judged, spent, changes = Counter[str](), Counter[str](), RegradeCounts()
     for _, trials in groupby(read_rows(folder), key=_asked):
         rows = list(trials)
         task = rows[0].task
@@ -71,6 +72,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
         cells.setdefault(task, {})[anchor] = [piece, *(cell(row, is_hidden) for row in rows)]
         for row in rows:
             _count(row, spec, judged, spent)
+            changes.add(row)
     pieces.end()
     modalities = {task.name: task.modality for task in spec.tasks}
     scores = {
@@ -88,7 +90,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
         for name, task in scores["article"]["tasks"].items()
     }
     return {
-        "facts": _facts(spec, judged, spent),
+        "facts": {**_facts(spec, judged, spent), **_regraded(changes)},
         "tasks": tasks,
         "budgets": _budgets(scores["article"]["budgets"]),
         "cells": cells,
@@ -195,6 +197,12 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
         "judged": {visible(who): answers for who, answers in judged.items()},
         "judges": dict(spent),
     }
+
+
+def _regraded(changes: RegradeCounts) -> dict[str, Any]:
+    """How many marks people set; nothing where none."""
+    said = changes.summary()
+    return {"regraded": {**said, "by": {visible(name): n for name, n in said["by"].items()}}} if said else {}
 
 
 def shown_name(model: str) -> str:

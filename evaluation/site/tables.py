@@ -56,10 +56,19 @@ def write_tables(
     rows, costs = [], []
     for slug, run in front.items():
         about = {"run": slug, "model": run["model"], "date": run["date"], "released": run["known"]["released"]}
+        regraded = {"regraded": run["regraded"]} if "regraded" in run else {}
         for task, found in run["tasks"].items():
             shares = {"undecided": found["undecided"], "counts": found["counts"], "ranks": found["ranks"]}
             rows += [
-                {**about, "task": task, "profile": profile, "metrics": metrics, **shares, "judged_by": run["judged"]}
+                {
+                    **about,
+                    "task": task,
+                    "profile": profile,
+                    "metrics": metrics,
+                    **shares,
+                    "judged_by": run["judged"],
+                    **regraded,
+                }
                 for profile, metrics in found["metrics"].items()
             ]
             spent = {"tokens": found["tokens"], "untold": found["untold"], "cost": found["cost"]}

@@ -34,7 +34,7 @@ def label_plan(
     file = out or run / PLAN
     if file.exists():
         raise UserError(f"{file}: is there already; remove it, or name another file by --out")
-    rows = chosen(RunFolder.open(run, warn).rows(), budget, seed, one_of("--metric", metric, METRICS))
+    rows = chosen(RunFolder.open(run, warn).judged_rows(), budget, seed, one_of("--metric", metric, METRICS))
     write_atomically(file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     counts: dict[str, list[int]] = {}
     for row in rows:

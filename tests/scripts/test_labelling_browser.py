@@ -142,3 +142,43 @@ def test_every_control_can_be_reached(tmp_path: Path, browser: Browser, width: i
         assert opened.errors == []
     finally:
         server.kill()
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_mark_is_overridden_with_a_reason_and_given_back(tmp_path: Path, browser: Browser, width: int) -> None:
+    run = make_run(tmp_path / "run", ("livek12",), 2, HOSTILE, trials=2).path
+    server = Server(run)
+    try:
+        opened = Labelling(browser, server.url, width)
+        page = opened.page
+        assert page.locator("text=judges").count() == 0, "blind until it is asked for"
+        page.locator("[data-act=override]").click()
+        page.wait_for_selector(".regrade")
+        assert "2 equal answers to this question (1, 2)" in page.locator(".regrade").inner_text()
+        controls, out_of_reach = page.evaluate(OUT_OF_REACH)
+        assert controls > 4 and out_of_reach == []
+        assert page.evaluate(
+            "() => { const d = document.querySelector('.dialog'); return d.scrollWidth <= d.clientWidth; }"
+        )
+        page.locator("[data-act=set]").click()  # nothing said yet
+        page.wait_for_selector(".toast.bad")
+        page.locator(".regrade [data-say=wrong]").click()
+        page.locator("[data-act=set]").click()  # and not why
+        page.wait_for_selector(".toast.bad:has-text('say why')")
+        page.locator("[name=reason]").fill("<img src=x onerror='window.pwned = 5'>")
+        page.locator("[data-act=set]").click()
+        page.wait_for_selector(".regrade", state="detached")
+        opened.press("o")
+        page.wait_for_selector(".regrade .verdict")
+        assert "set by ann" in page.locator(".regrade .verdict").inner_text()
+        assert page.locator(".regrade img").count() == 0
+        page.locator("[data-act=give-back]").click()
+        page.wait_for_selector(".regrade", state="detached")
+        assert opened.errors == [] and page.evaluate("window.pwned") is None
+    finally:
+        server.kill()
+    rows = [json.loads(line) for line in (run / "regrades.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(row["by"], row.get("share"), row.get("withdrawn")) for row in rows] == [
+        ("ann", 0.0, None),
+        ("ann", None, True),
+    ]

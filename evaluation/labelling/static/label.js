@@ -2,9 +2,10 @@
    Contract: texts are set as text; the only HTML set is the server's, which escapes. A label shows as stored only once the
    server has it on its disk; until then what was said stays in the form. */
 import { h, isBroken, raw, showing } from "./page.js";
+import { regrade } from "./regrade.js";
 
 const KEYS = [["R", "right"], ["W", "wrong"], ["M", "marks"], ["C  L  D", "an error of this type is there, or not"], ["X", "no error in the reasoning"], ["1 … 5", "kind of error"], ["N", "note"],
-  ["Enter", "store, on to the next"], ["J  K", "next, previous"], ["G", "go to a number"], ["U", "take the label back"], ["Esc", "leave a field"], ["?", "this list"]];
+  ["Enter", "store, on to the next"], ["J  K", "next, previous"], ["G", "go to a number"], ["U", "take the label back"], ["O", "override the mark of this answer and its equals; shows what the run decided"], ["Esc", "leave a field"], ["?", "this list"]];
 const PROCESS = ["CIE", "LAE", "DRE"];
 
 let by = "", info = null, at = -1, shown = null, said = {}, changed = false, busy = false;
@@ -157,6 +158,8 @@ const help = () => dialog("Keys", h("dl", { class: "keyslist" }, KEYS.flatMap(([
 function entry(title, value, then) {
   const veil = dialog(title, h("input", { value, "aria-label": title, onkeydown: event => { if (event.key === "Enter") { event.stopPropagation(); const text = event.target.value.trim(); veil.remove(); if (text) then(text); } } }));
 }
+/* What was said of the answer stays in the form; only what the run decided is shown anew. */
+const override = () => regrade({ ask, dialog, toast, trouble, place: at, by, then: async () => { if (shown.verdict) { shown = { ...shown, verdict: (await ask(`answer/${at}?by=${encodeURIComponent(by)}`)).verdict }; showAnswer(); } } });
 const go = () => entry("Go to a number", "", text => open(Number(text) - 1));
 const rename = () => entry("Who is labelling?", by, async name => {
   const before = by;
@@ -170,7 +173,7 @@ function pressed(event) {
   if (veil || event.altKey || event.ctrlKey || event.metaKey) return;
   if (key === "Enter" && !document.activeElement?.closest("button, summary")) { event.preventDefault(); store(); return; }
   if (typing()) return;
-  const actions = { r: right, w: wrong, m: () => $("[name=score]")?.select(), n: () => $("[name=note]").focus(), j: () => step(1), k: () => step(-1), ArrowRight: () => step(1), ArrowLeft: () => step(-1), u: () => store(true), g: go, "?": help };
+  const actions = { r: right, w: wrong, m: () => $("[name=score]")?.select(), n: () => $("[name=note]").focus(), j: () => step(1), k: () => step(-1), ArrowRight: () => step(1), ArrowLeft: () => step(-1), u: () => store(true), o: override, g: go, "?": help };
   if (shown.process_errors.length) Object.assign(actions, { c: () => error("CIE"), l: () => error("LAE"), d: () => error("DRE"), x: () => say(none()) });
   shown.error_types.forEach((kind, n) => { actions[n + 1] = () => kindOf(kind.name); });
   const found = actions[key] || actions[key.toLowerCase()];
@@ -191,7 +194,7 @@ function build() {
     h("section", { class: "question", tabindex: -1, "aria-label": "question and key" }), h("section", { class: "response", tabindex: -1, "aria-label": "response" }),
     h("section", { class: "answers", "aria-label": "label" }),
     h("footer", {}, button("store", "Store, next", "Enter", () => store()), button("back", "Take back", "U", () => store(true)), h("span", { class: "saved" }), h("span", { class: "gap" }),
-      button("previous", "Previous", "K", () => step(-1)), button("next", "Next", "J", () => step(1)), button("keys", "Keys", "?", help))));
+      button("override", "Override", "O", override), button("previous", "Previous", "K", () => step(-1)), button("next", "Next", "J", () => step(1)), button("keys", "Keys", "?", help))));
   document.addEventListener("keydown", pressed);
   window.addEventListener("beforeunload", event => { if (changed) event.preventDefault(); });
 }

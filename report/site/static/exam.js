@@ -64,7 +64,7 @@
     const run = livek12.runs().get(said.run);
     if (!run) return [h("h1", {}, t("model")), h("p", {}, t("missing"))];
     const record = await livek12.load(`runs/${said.run}`), known = run.known;
-    const about = [[t("released"), known.released || t("unknown")], [t("size"), livek12.size(known.parameters)], [t("licence"), known.licence || t("unknown")], [t("revision"), run.revision || t("unknown")], [t("engine"), run.engine], [t("date"), run.date], [t("trials"), String(run.trials)], [t("judged"), Object.entries(run.judged).map(([who, n]) => `${who} (${n.toLocaleString("en")})`).join("; ") || "–"]];
+    const about = [[t("released"), known.released || t("unknown")], [t("size"), livek12.size(known.parameters)], [t("licence"), known.licence || t("unknown")], [t("revision"), run.revision || t("unknown")], [t("engine"), run.engine], [t("date"), run.date], [t("trials"), String(run.trials)], [t("judged"), Object.entries(run.judged).map(([who, n]) => `${who} (${n.toLocaleString("en")})`).join("; ") || "–"], ...(run.regraded ? [[t("regraded"), run.regraded.line]] : [])];
     const parts = await Promise.all(Object.entries(run.tasks).map(async ([task, part]) => {
       const exam = await livek12.exam(task), anchors = [...exam.questions.keys()].filter((anchor) => record.cells[task][anchor]), subjects = record.tasks[task].profiles.article.groups.subject || {};
       return [h("h2", {}, `${task} `, h("span", { class: "red" }, written(part.metrics.article.mark, "mark")), " ", h("span", { class: "soft small" }, ends(part.metrics.article.mark, "mark"))),

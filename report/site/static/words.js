@@ -13,6 +13,7 @@ const WORDS = {
   interval: ["95 % interval", "95% 区间", "95% 구간"],
   undecided: ["undecided", "未定", "미결정"],
   judged: ["judged by", "评分者", "채점"],
+  regraded: ["marks set by people", "人工改分", "사람이 정한 점수"],
   date: ["date", "日期", "날짜"],
   tokens: ["tokens an answer", "每题词元", "답변당 토큰"],
   cost: ["cost", "费用", "비용"],

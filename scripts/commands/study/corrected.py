@@ -30,5 +30,5 @@ def command(
     for name, folder in folders(runs).items():
         file = folder.path / PLAN
         plan = planned_strata(file) if file.is_file() else None
-        found[name] = corrected_study(folder.rows(), fitted[name], plan, chosen)
+        found[name] = corrected_study(folder.judged_rows(), fitted[name], plan, chosen)
     tell("corrected", found, sentences, as_json)

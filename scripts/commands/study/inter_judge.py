@@ -12,5 +12,5 @@ def command(runs: Runs, as_json: options.Json = False) -> None:
     """Measure how far the judges of a panel agree on the answers of each run."""
     from livek12.evaluation.studies.consistency import between_judges, judges_sentences
 
-    found = {name: between_judges(folder.rows()) for name, folder in folders(runs).items()}
+    found = {name: between_judges(folder.judged_rows()) for name, folder in folders(runs).items()}
     tell("inter-judge", found, judges_sentences, as_json)

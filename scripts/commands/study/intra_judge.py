@@ -17,5 +17,5 @@ def command(runs: Runs, as_json: options.Json = False) -> None:
         found = between_runs(all_rows(runs), "same")
     else:
         ((name, folder),) = folders(runs).items()
-        found = between_repeats(name, repeated_rows(folder, folder.rows()))
+        found = between_repeats(name, repeated_rows(folder, folder.judged_rows()))
     tell("intra-judge", found, runs_sentences, as_json)

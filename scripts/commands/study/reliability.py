@@ -34,7 +34,7 @@ def command(
 
     chosen = one_of("--metric", metric, get_args(Metric))
     opened = folders(runs)
-    repeats = {name: repeated_rows(folder, folder.rows()) for name, folder in opened.items()}
+    repeats = {name: repeated_rows(folder, folder.judged_rows()) for name, folder in opened.items()}
     copies = as_repeats({name: rows[0] for name, rows in repeats.items()})
     groups = {name: [rows for copy in found for rows in repeats[copy]] for name, found in copies.items()}
     pairs = {name: found for name, (found, _) in labelled(runs, labels).items() if name in groups} if labels else {}

@@ -62,7 +62,7 @@ def labelled(runs: list[Path], labels: list[Path]) -> dict[str, tuple[list[tuple
 
     found = {}
     for name, folder in folders(runs).items():
-        found[name] = fit_labels(read_labels(labels, folder.spec().model, once), folder.rows())
+        found[name] = fit_labels(read_labels(labels, folder.spec().model, once), folder.judged_rows())
     refuse_strangers([strangers for _, strangers in found.values()])
     return found
 

@@ -1,0 +1,238 @@
+"""Marks that people set: equal answers to a question are one group, whose mark a person changes once.
+
+Contract: answers of one task to one question are equal where the same was taken from them (`PartVerdict.answer`), or,
+where nothing was, where their texts are the same. `put` returns once the row is on the disk; the file,
+RUN/regrades.jsonl, is only appended to, and held no longer than that takes, so that several servers may be at work.
+What a group is was settled when the run was opened; what people say of it is read anew each time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from livek12.core.errors import UserError
+from livek12.core.line_file import LineFile
+from livek12.core.records import UNMARKED, PartVerdict, Verdict, canonical_json
+from livek12.core.regrades import LONGEST_REASON, REGRADES, Key, Regrade, read_regrades, with_mark
+from livek12.core.scoring import Row
+from livek12.evaluation.labelling.store import LabelNotStored, checked_name
+from livek12.judges.grade import GradingConfig, total
+from livek12.report.marks import mark_of, points
+from livek12.report.markup import render_answer
+
+_PATIENCE = 5.0
+"""Seconds that another server may take to write a row."""
+
+
+class EqualAnswer(NamedTuple):
+    """One answer of a group: its trial, the hash of the response, and the judges' mark with who gave it."""
+
+    trial: int
+    response: str
+    mark: str
+
+
+class Regrading:
+    """The groups of a run and what people say of them. Safe for threads.
+
+    Args:
+        folder: of the run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._groups: dict[tuple[str, str, bytes], list[EqualAnswer]] = {}
+        self._lock = threading.Lock()
+
+    def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows of the run as judged, whose groups are noted as they are taken."""
+        for row in rows:
+            if row.response is not None and row.verdict is not None:
+                member = EqualAnswer(row.trial, row.response.sha256, _judged(row, row.verdict))
+                self._groups.setdefault(_group(row), []).append(member)
+            yield row
+
+    def marked(self, row: Row) -> Row:
+        """An answer with the mark that counts now."""
+        said = self._said().get(_key(row))
+        return with_mark(row, said) if said else row
+
+    def view(self, row: Row) -> dict[str, Any]:
+        """What a person sees who is to set the mark of an answer and its equals."""
+        verdict, members = _verdict(row), self._groups[_group(row)]
+        said = self._said().get(_key(row))
+        now = with_mark(row, said) if said else row
+        marks = Counter(member.mark for member in members)
+        return {
+            "answers": len(members),
+            "trials": [member.trial + 1 for member in members],
+            "judged": [{"mark": mark, "answers": answers} for mark, answers in marks.most_common()],
+            "full": points(verdict.max_points),
+            "parts": [_part(part) for part in verdict.parts],
+            "set": said
+            and {
+                "mark": mark_of(now).text,
+                "parts": [part.score for part in now.verdict.parts] if now.verdict else [],
+                "by": said.by,
+                "reason": said.reason,
+                "at": said.at,
+            },
+        }
+
+    def put(self, by: str, row: Row, told: Mapping[str, Any]) -> int:
+        """Sets the mark of an answer and its equals, or gives that of the judges back.
+
+        Args:
+            by: who.
+            row: the answer.
+            told: `reason` and one of `correct` (true or false), `score` (points) and `parts` (the share of each, 0 to
+                1); or `withdrawn`.
+
+        Returns:
+            How many answers have it.
+
+        Raises:
+            LabelNotStored: the disk does not take it.
+            UserError: it makes no sense.
+        """
+        members = self._groups[_group(row)]
+        row_of_file: dict[str, Any] = {
+            "task": row.task,
+            "question_id": row.question.id,
+            "responses": list(dict.fromkeys(member.response for member in members)),
+            "by": checked_name(by),
+            "at": datetime.now(UTC).isoformat(timespec="microseconds"),
+        }
+        if told.get("withdrawn") is True:
+            if _key(row) not in self._said():
+                raise UserError("nobody has set this mark: there is nothing to take back")
+            row_of_file["withdrawn"] = True
+        else:
+            row_of_file |= {"reason": _reason(told), **_mark(row, told)}
+        try:
+            said = Regrade.model_validate(row_of_file)
+        except ValidationError:
+            raise UserError("the mark says nothing that can be read") from None
+        self._append(said)
+        return len(members)
+
+    def _append(self, said: Regrade) -> None:
+        path = self._folder / REGRADES
+        try:
+            with self._lock, _held(path) as file:
+                file.write_line(said.model_dump_json(exclude_unset=True))
+                file.sync()
+        except (UserError, OSError) as error:
+            reason = getattr(error.__cause__ or error, "strerror", None) or str(error)
+            raise LabelNotStored(f"{path.name}: does not take the mark ({reason})") from None
+
+    def _said(self) -> dict[Key, Regrade]:
+        return read_regrades(self._folder)
+
+
+def _held(path: Path) -> LineFile:
+    """The file, once no other server writes it."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return LineFile(path)
+        except UserError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+
+
+def _verdict(row: Row) -> Verdict:
+    if row.verdict is None:
+        raise UserError("there is no answer to mark")
+    return row.verdict
+
+
+def _key(row: Row) -> Key:
+    return row.task, row.question.id, row.response.sha256 if row.response else ""
+
+
+def _group(row: Row) -> tuple[str, str, bytes]:
+    """Names the group of an answer."""
+    said = [" ".join((part.answer or "").split()) for part in row.verdict.parts] if row.verdict else []
+    text = row.response.text.strip() if row.response else ""
+    own = canonical_json(said if any(said) else text)
+    return row.task, row.question.id, sha256(own.encode("utf-8", "replace")).digest()
+
+
+def _judged(row: Row, verdict: Verdict) -> str:
+    mark = mark_of(row)
+    who = "" if verdict.judge == UNMARKED else " by " + "+".join(dict.fromkeys(p.decided_by for p in verdict.parts))
+    return f"{mark.text} {mark.word}{who if verdict.parts else ''}".replace("  ", " ").strip()
+
+
+def _part(part: PartVerdict) -> dict[str, Any]:
+    return {
+        "name": part.name or "",
+        "found": "" if part.answer is None else render_answer(part.answer[:LONGEST_REASON]),
+        "key": render_answer(part.gold[:LONGEST_REASON]),
+        "score": part.score,
+    }
+
+
+def _reason(told: Mapping[str, Any]) -> str:
+    reason = told.get("reason")
+    if not isinstance(reason, str) or not reason.strip():
+        raise UserError("say why: a mark is changed for a reason")
+    if len(reason) > LONGEST_REASON:
+        raise UserError(f"a reason has at most {LONGEST_REASON:,} characters")
+    try:
+        reason.encode()
+    except UnicodeEncodeError:
+        raise UserError("the reason holds half a character (a lone surrogate): delete it") from None
+    return reason.strip()
+
+
+def _mark(row: Row, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Share, whether that is fully right, and parts."""
+    verdict = _verdict(row)
+    said = [name for name in ("correct", "score", "parts") if told.get(name) not in (None, "")]
+    if len(said) != 1:
+        raise UserError("say one thing: right or wrong, marks, or the share of each part")
+    value = told[said[0]]
+    if said == ["correct"]:
+        if not isinstance(value, bool):
+            raise UserError("an answer is right (true) or wrong (false)")
+        return {"share": float(value), "correct": value}
+    if said == ["score"]:
+        score, full = _number(value), verdict.max_points
+        if not 0 <= score <= full + 1e-9:
+            raise UserError(f"marks are a number from 0 to {points(full)}")
+        share = min(1.0, score / full) if full else 0.0
+        return {"share": share, "correct": share == 1}
+    if not isinstance(value, list) or not value or len(value) != len(verdict.parts):
+        raise UserError(f"the answer has {len(verdict.parts)} parts: say the share of each")
+    shares = [_number(one) for one in value]
+    if not all(0 <= share <= 1 for share in shares):
+        raise UserError("the share of a part is a number from 0 to 1")
+    parts = [
+        part.model_copy(update={"score": share, "decision": "accept" if share == 1 else "reject"})
+        for part, share in zip(verdict.parts, shares, strict=True)
+    ]
+    found = total(row.question, verdict.key, parts, GradingConfig())
+    right = all(share == 1 for share in shares)
+    return {"share": 1.0 if right else min(1.0, found.low / found.max_points), "correct": right, "parts": shares}
+
+
+def _number(value: object) -> float:
+    """A number, as the page or a program says it; what is none is not between any bounds."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return float("nan")
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return float("nan")
