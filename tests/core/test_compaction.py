@@ -189,7 +189,7 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(LINES, min_size=1, max_size=3), ending=st.booleans(), group=st.integers(1, 200))
 def test_any_lines_come_back(
     tmp_path_factory: pytest.TempPathFactory,
@@ -212,7 +212,7 @@ def test_any_lines_come_back(
 @pytest.fixture(scope="module")
 def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A run whose compaction takes a while."""
-    yield run_folder(tmp_path_factory.mktemp("big") / "run", questions=150, letters=2000)
+    yield run_folder(tmp_path_factory.mktemp("big") / "run", questions=60, letters=2000)
 
 
 def killed(folder: Path, *words: str, after: float) -> bool:
@@ -227,7 +227,7 @@ def killed(folder: Path, *words: str, after: float) -> bool:
 
 
 @pytest.mark.parametrize(
-    "moments", [pytest.param(3, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.release)]
+    "moments", [pytest.param(2, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.release)]
 )
 def test_a_kill_at_any_moment_loses_nothing(big: Path, tmp_path: Path, moments: int) -> None:
     before, seen = journals(big), read(big)
