@@ -27,7 +27,7 @@ def test_a_batch_is_what_pyarrow_makes_of_the_rows(found: list[Record]) -> None:
     rows = [to_row(record) for record in found]
     batch = to_batch(rows, columns)
     batch.validate(full=True)
-    assert batch.equals(pa.RecordBatch.from_pylist([record.model_dump() for record in found], schema=columns))
+    assert batch.equals(pa.RecordBatch.from_pylist(rows, schema=columns))
 
 
 def test_no_batch_needs_pandas() -> None:
