@@ -14,5 +14,6 @@ packages = [
 ]
 setup(
     packages=["livek12", *packages],
+    include_package_data=False,  # setup.cfg names the files; with a [project] table all that MANIFEST.in has would come
     package_dir={"livek12": "src/livek12", **{f"livek12.{room}": room for room in ROOMS}},
 )

@@ -39,12 +39,13 @@ def builder_of(benchmark: str) -> Builder:
     Raises:
         UserError: there is none.
     """
-    if benchmark not in builders():
+    known = builders()
+    if benchmark not in known:
         raise UserError(
             f"unknown benchmark {benchmark!r}: there is a builder for"
-            f" {', '.join((*builders(), *benchmarks.RESERVED))}; --include FOLDER adds one"
+            f" {', '.join((*known, *benchmarks.RESERVED))}; --include FOLDER adds one"
         )
-    return builders()[benchmark]
+    return known[benchmark]
 
 
 def text_of(benchmark: str, name: str) -> str | None:

@@ -22,6 +22,7 @@ _NAMED = re.compile(r"[\[<](?:image|img|figure|fig|picture|그림|图)\s?[_.-]?\
 """The place of a picture, by its number or as the next one: [figure1], <image 2>, [image]."""
 ABSENT = "[image]"
 """Stands in a text for a picture that its source has a mark for and does not give."""
+_ANY = re.compile(rf"{re.escape(IMAGE_MARK)}|{_INLINE.pattern}|{_NAMED.pattern}", re.IGNORECASE)
 _BETWEEN = "\x1e"
 
 
@@ -39,13 +40,15 @@ def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:
     A picture is written in Markdown or HTML, or named: by its number among `refs`, or as the next of them. A name that
     comes again stays, its first place too. What `refs` do not have stays as it is written; those left over come last.
     """
+    if "[" not in text and "<" not in text:
+        return text, list(refs)
     numbers, _ = named_pictures(text)
     wanted = sorted(numbers) if len(numbers) == len(refs) else range(1, len(refs) + 1)
     numbered = {number: ref for number, ref in zip(wanted, refs, strict=True) if number in numbers}
     waiting = [ref for number, ref in zip(wanted, refs, strict=True) if number not in numbers]
     ordered: list[object] = []
     pieces, done = [], 0
-    for match in re.finditer(rf"{re.escape(IMAGE_MARK)}|{_INLINE.pattern}|{_NAMED.pattern}", text, re.IGNORECASE):
+    for match in _ANY.finditer(text):
         inline, number = match[1] or match[2], int(match[3] or 0)
         mark = IMAGE_MARK
         if inline:

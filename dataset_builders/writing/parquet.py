@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from itertools import accumulate, chain
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -188,33 +189,64 @@ def writer_options(columns: pa.Schema) -> dict[str, Any]:
 
 
 def to_batch(rows: Sequence[Mapping[str, Any]], columns: pa.Schema) -> pa.RecordBatch:
-    """What `RecordBatch.from_pylist` gives, without its many copies of growing picture columns."""
+    """What `RecordBatch.from_pylist` gives, without its many copies of growing picture columns.
+
+    Nor with `pyarrow.array`, the first call of which imports pandas: a second of a processor for every build.
+    """
     import pyarrow as pa
 
-    arrays = [_column([row[field.name] for row in rows], field.type) for field in columns]
+    arrays = [_column(list(map(itemgetter(field.name), rows)), field.type) for field in columns]
     return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Values of one of the types that `core.features` knows, laid out as Arrow has them; None is null."""
     import pyarrow as pa
 
-    if None not in values:
-        if pa.types.is_binary(kind):
-            buffers = [None, pa.py_buffer(_offsets(values)), pa.py_buffer(b"".join(values))]
-            return pa.Array.from_buffers(kind, len(values), buffers)
-        if pa.types.is_struct(kind):
-            members = [_column([value[field.name] for value in values], field.type) for field in kind]
-            return pa.StructArray.from_arrays(members, fields=list(kind))
-        if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
-            members = _column(list(chain.from_iterable(values)), kind.value_type)
-            buffers = [None, pa.py_buffer(_offsets(values))]
-            return pa.Array.from_buffers(kind, len(values), buffers, children=[members])
-    return pa.array(values, kind)
+    known = None
+    if None in values:
+        if not any(value is not None for value in values):
+            return pa.nulls(len(values), kind)
+        known = _bits([value is not None for value in values])
+    buffers, children = [known], list[pa.Array]()
+    if pa.types.is_struct(kind):
+        if known:
+            nothing = dict.fromkeys(field.name for field in kind)
+            values = [nothing if value is None else value for value in values]
+        children = [_column(list(map(itemgetter(field.name), values)), field.type) for field in kind]
+    elif pa.types.is_list(kind):
+        lists = [value or () for value in values] if known else values
+        buffers.append(_offsets(lists))
+        children = [_column(list(chain.from_iterable(lists)), kind.value_type)]
+    elif pa.types.is_boolean(kind):
+        buffers.append(_bits(values))
+    elif pa.types.is_string(kind):
+        texts = [value or "" for value in values] if known else values
+        joined = "".join(texts)
+        coded = texts if joined.isascii() else list(map(str.encode, texts))
+        buffers += [_offsets(coded), pa.py_buffer(joined.encode())]
+    elif pa.types.is_binary(kind):
+        pieces = [value or b"" for value in values] if known else values
+        buffers += [_offsets(pieces), pa.py_buffer(b"".join(pieces))]
+    else:
+        numbers = [value or 0 for value in values] if known else values
+        buffers.append(pa.py_buffer(array("q" if pa.types.is_integer(kind) else "d", numbers)))
+    return pa.Array.from_buffers(kind, len(values), buffers, children=children)
 
 
-def _offsets(values: list[Any]) -> array[int]:
+def _offsets(values: Sequence[Any]) -> pa.Buffer:
     """Where each value begins when all stand one after the other, and where the last ends."""
-    return array("i", accumulate(map(len, values), initial=0))
+    import pyarrow as pa
+
+    return pa.py_buffer(array("i", accumulate(map(len, values), initial=0)))
+
+
+def _bits(values: Sequence[Any]) -> pa.Buffer:
+    """One bit a value, from the lowest of the first byte on: whether it is true."""
+    import pyarrow as pa
+
+    digits = "".join("1" if value else "0" for value in reversed(values))
+    return pa.py_buffer(int(digits or "0", 2).to_bytes(-(-len(values) // 8), "little"))
 
 
 def leaves(columns: pa.Schema) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,18 @@ def test_a_batch_is_what_pyarrow_makes_of_the_rows(found: list[Record]) -> None:
     rows = [to_row(record) for record in found]
     batch = to_batch(rows, columns)
     batch.validate(full=True)
-    assert batch.equals(pa.RecordBatch.from_pylist([record.model_dump() for record in found], schema=columns))
+    assert batch.equals(pa.RecordBatch.from_pylist(rows, schema=columns))
+
+
+def test_no_batch_needs_pandas() -> None:
+    """Importing it would take a second of every build."""
+    code = (
+        "import sys; from livek12.core.features import schema; from livek12.core.records import Page; "
+        "from livek12.dataset_builders.writing.parquet import to_batch; "
+        "row = {'paper_id': 'p', 'page_number': 1, 'image': None, 'language': None, 'release': 'r'}; "
+        "assert to_batch([row], schema(Page)).to_pylist() == [row]; assert 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def question(number: int, size: int = 10) -> Question:
