@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from livek12.core.features import features, from_row, schema, to_row
-from livek12.core.records import Page, Question, Record, Review
+from livek12.core.records import Page, PageBox, Question, Record, Review
 from livek12.dataset_builders import sample
 
 TEXT = st.text(max_size=12)
@@ -39,8 +39,19 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
     return records(annotation) if issubclass(annotation, Record) else SCALARS[annotation]
 
 
+SIDES = st.lists(st.floats(0, 1), min_size=2, max_size=2, unique=True).map(sorted)
+
+
+def boxes() -> st.SearchStrategy[PageBox]:
+    """Any place on a page."""
+    sides = st.tuples(st.integers(1, 2**31), SIDES, SIDES)
+    return sides.map(lambda of: PageBox(page=of[0], left=of[1][0], top=of[2][0], right=of[1][1], bottom=of[2][1]))
+
+
 def records(kind: type[Record]) -> st.SearchStrategy[Any]:
     """Any record of a class."""
+    if kind is PageBox:
+        return boxes()
     fields = {name: values(field.annotation) for name, field in kind.model_fields.items()}
     if "benchmark" in fields:
         fields["benchmark"] = st.from_regex(r"[a-z][a-z0-9_]{0,31}", fullmatch=True)

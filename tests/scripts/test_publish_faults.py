@@ -123,7 +123,7 @@ def test_somebody_else_commits_meanwhile(hub: Hub, client: Client, small: Path, 
     ended = client.livek12("publish", newer, "--repo", "org/race", "--drop", "--remove", "image_only,pages")
     assert ended.code == 2 and len(ended.errors) == 1 and "org/race was changed by somebody else" in ended.err
     assert tree(hub, "org/race").keys() == {*files(small), "x.csv"}
-    ended = client.livek12("publish", newer, "--repo", "org/race", "--drop")
+    ended = client.livek12("publish", newer, "--repo", "org/race", "--drop", "--remove", "image_only,pages")
     assert ended.code == 0 and tree(hub, "org/race") == {**files(newer), "x.csv": b"x"}
 
 
