@@ -18,6 +18,8 @@ CALLS = {
     "build": "--rows 12 --images 6 --small 6 --work {tmp}",
     "coverage_corrected": "--judges 2",
     "coverage": "--repetitions 4 --only pass --json {tmp}/coverage.json",
+    "exam_papers": "{tmp}/papers --seeds 0 --layouts en_ap_columns --born-digital",
+    "exports": "{run} --out {tmp}/exported",
     "dedup": "--stems 200 --small 100 --beside 50 --plant 2 --work {tmp}",
     "extraction": "{labelled} --out {tmp}/card",
     "ingest": "{root}/dataset_builders/sample/papers/cfe.pdf",
@@ -25,13 +27,14 @@ CALLS = {
     "panel": "{run} --json {tmp}/costs.json",
     "reliability": "{labelled}/judge {tmp}/runs",
     "runs": "--answers 16,32 --trials 4 --kb 0.1 --runs 2,3 --each 20 --json {tmp}/runs.json",
+    "site": "{tmp}/sites --runs 2 --questions 3",
     "startup": "",
     "verify": "--rows 64 --workers 1 --speed-rows 16 --json {tmp}/figures.json",
     "wrong_keys": "--draws 1 --models 6",
     "workers": "--workers 1 --requests 4 --seconds 0.01 --width 2 --overhead-requests 4 --ray none",
 }
 ELSEWHERE = {"attacks": "test_attacks.py", "endpoint": "test_bench_endpoint.py", "pages": "test_bench.py"}
-ELSEWHERE |= {"trainers": "test_trainers.py", "results": "test_results.py"}
+ELSEWHERE |= {"trainers": "test_trainers.py", "results": "test_results.py", "paper_card": "test_exam_papers.py"}
 PARTS = {
     "common",
     "models",
@@ -45,7 +48,7 @@ PARTS = {
     "__init__",
 }
 PARTS |= {path.stem for path in SCRIPTS.glob("attack_*.py")}
-NO_BENCHMARKS = {"gpu_check", "harness_marks", "judge_card", "train_tagger"}
+NO_BENCHMARKS = {"gpu_check", "harness_marks", "judge_card", "pictures", "train_tagger"}
 
 
 def start(script: str, *words: str) -> str:
