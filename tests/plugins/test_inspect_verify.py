@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import configparser
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +110,13 @@ def test_a_log_of_ours_is_scored_again_without_a_word(
     assert str(first) == str(second)
 
 
-def test_the_entry_point_has_tasks_and_scorer() -> None:
+def test_the_entry_point_has_tasks_and_scorer(tmp_path: Path) -> None:
     settings = configparser.ConfigParser()
     settings.read(ROOT / "setup.cfg")
     assert "livek12 = livek12.evaluation.inspect_verify" in settings["options.entry_points"]["inspect_ai"]
-    from inspect_ai._util.registry import registry_lookup
-
-    assert registry_lookup("scorer", "livek12/verify") and registry_lookup("task", "livek12/cfe_text")
+    code = (
+        "import livek12.evaluation.inspect_verify; from inspect_ai._util.registry import registry_lookup as found; "
+        "assert found('scorer', 'livek12/verify') and found('task', 'livek12/cfe_text')"
+    )
+    # Elsewhere: what a build leaves beside a checkout would be taken for the installed package.
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
