@@ -51,7 +51,7 @@ def model(**said: Any) -> list[dict[str, Any]]:
         ({"trials": 0}, "trials: 0 should be greater than or equal to 1"),
         ({"trials": "4"}, "trials: '4' should be"),
         ({"trials": True}, "trials: True should be"),
-        ({"backend": "k8s"}, "backend: 'k8s' should be 'local', 'ray' or 'slurm'"),
+        ({"backend": "k8s"}, "backend: 'k8s' should be 'local', 'ray', 'slurm' or 'hf-jobs'"),
         ({"slurm": {"partition": "a b; rm"}}, "slurm.partition: 'a b; rm' is not a name that Slurm takes"),
         ({"slurm": {"time": "soon"}}, "slurm.time: 'soon' is not a time that Slurm takes"),
         ({"slurm": {"sbatch": ["qos=long"]}}, "slurm.sbatch[0]: 'qos=long' is not an option of sbatch"),
@@ -180,7 +180,7 @@ def test_what_the_docs_show_is_read(tmp_path: Path) -> None:
         file = tmp_path / f"{number}.yaml"
         file.write_text(text)
         backends.append(read_plan(file).sweep.backend)
-    assert backends == ["local", "ray", "slurm"]
+    assert backends == ["local", "ray", "hf-jobs", "slurm"]
 
 
 def test_a_model_overrides_the_sweep(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_value_that_is_not_there_is_wrong_and_one_that_differs_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "extraction", [values(v="19.6"), values(h="1", v="2", why="3"), "v = 19.6", '{"values": [', {"values": []}]
+    "extraction", [values(v="19.6"), values(h="1", v="2", who="3"), "v = 19.6", '{"values": [', {"values": []}]
 )
 def test_a_failed_extraction_is_ungraded_never_dropped_and_never_wrong(extraction: object) -> None:
     script = scripted(extraction)
