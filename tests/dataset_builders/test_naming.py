@@ -219,7 +219,7 @@ def test_every_text_of_a_row_is_placed_or_counted(row: dict[str, Any]) -> None:
                 assert json.dumps(text.strip(), ensure_ascii=False)[1:-1] in placed or log.lost[key], key
 
 
-@pytest.mark.parametrize("given", [[{"label": "A", "text": {}}], [[1, 2]], [{"a": 1, "b": 2}], {"A": ["x"]}])
+@pytest.mark.parametrize("given", [[{"label": "A", "text": {}}], [[1, 2, 3]], [{"a": 1, "b": 2}], {"A": ["x"]}])
 def test_options_that_are_none(given: object) -> None:
     with pytest.raises(BadRow, match="options"):
         options_of(given, letters=True)
