@@ -82,8 +82,13 @@ def run(tmp_path: Path, data: Path) -> Path:
     return folder
 
 
+DEAR = {"exports", "judges", "reliability", "verify"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("script", sorted(CALLS))
+@pytest.mark.parametrize(
+    "script", [pytest.param(name, marks=[pytest.mark.release] * (name in DEAR)) for name in sorted(CALLS)]
+)
 def test_it_starts_and_prints_figures(script: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     words = CALLS[script]
     given = {name: str(request.getfixturevalue(name)) for name in ("labelled", "run") if f"{{{name}}}" in words}

@@ -283,7 +283,7 @@ def test_metrics(tmp_path: Path) -> None:
     quiet(watched(tmp_path, "metrics", "--out", tmp_path / "spaces"))
 
 
-@pytest.mark.parametrize("backend", ["local", "ray"])
+@pytest.mark.parametrize("backend", ["local", pytest.param("ray", marks=pytest.mark.release)])
 def test_sweep(backend: str, data: Path, oracle: str, tmp_path: Path) -> None:
     model = {"name": "oracle", "engine": "openai", "engine_args": {"base_url": oracle.partition("=")[2]}}
     if backend == "ray":
