@@ -11,6 +11,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.run_folder import RunFolder
+from livek12.core.run_spec import PACKED_VERSION
 from livek12.scripts.commands.generate import _counts
 from tests.core.test_run_folder import failure, question, response, spec
 from tests.endpoint import oracle_at
@@ -101,7 +102,7 @@ def test_a_run_of_a_later_version_is_refused_and_left_alone(asked: list[str], tm
     out = tmp_path / "run"
     assert livek12_here("run", *asked, "--out", out).code == 0
     spec = json.loads((out / "run.json").read_text())
-    (out / "run.json").write_text(json.dumps({**spec, "record_version": spec["record_version"] + 1, "later": 1}))
+    (out / "run.json").write_text(json.dumps({**spec, "record_version": PACKED_VERSION + 1, "later": 1}))
     for file in out.glob("responses-*.jsonl"):
         lines = [{**json.loads(line), "later": 1} for line in file.read_text().splitlines()]
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
