@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from typing import TypedDict, Unpack
 
 from livek12.core.errors import UserError
 from livek12.core.scoring.answers import Table, tabulate
@@ -42,22 +43,10 @@ from livek12.core.scoring.summaries import (
 from livek12.core.scoring.terms import task_terms
 
 
-def score(
-    rows: Iterable[Row],
-    profile: Profile = "article",
-    parameters: Parameters | None = None,
-    modalities: Mapping[str, str] | None = None,
-    limits: Mapping[str, Limit] | None = None,
-    thinking: Mapping[str, int | None] | None = None,
-    asked: Mapping[str, int] | None = None,
-    beside: Mapping[str, Sequence[Counterpart]] | None = None,
-    alike: Iterable[Sequence[str]] = (),
-) -> Report:
-    """Scores a run.
+class ScoreOptions(TypedDict, total=False):
+    """What scoring is told beside the answers.
 
-    Args:
-        rows: one for every answer the run asked for, of any number of tasks, in any order; none is kept.
-        profile: `paper` or `release` (see `formulas`).
+    Attributes:
         parameters: constants; None: the profile's own.
         modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
         limits: task to its token limit, for the tasks that have token budgets.
@@ -65,35 +54,45 @@ def score(
         asked: task to the most tokens that an answer of it was asked for, where that is known.
         beside: task to the tasks that it is a variant of.
         alike: groups of tasks that differ only in the questions they choose, for questions asked in several languages.
+    """
+
+    parameters: Parameters | None
+    modalities: Mapping[str, str] | None
+    limits: Mapping[str, Limit] | None
+    thinking: Mapping[str, int | None] | None
+    asked: Mapping[str, int] | None
+    beside: Mapping[str, Sequence[Counterpart]] | None
+    alike: Iterable[Sequence[str]]
+
+
+def score(rows: Iterable[Row], profile: Profile = "article", **options: Unpack[ScoreOptions]) -> Report:
+    """Scores a run.
+
+    Args:
+        rows: one for every answer the run asked for, of any number of tasks, in any order; none is kept.
+        profile: `paper` or `release` (see `formulas`).
+        options: see `ScoreOptions`.
 
     Raises:
         UserError: unknown profile; no rows; rows that occur twice, lack a verdict, or award more points than there are.
     """
-    outcomes = map(Slim(), rows)
-    return score_outcomes(outcomes, profile, parameters, modalities, limits, thinking, asked, beside, alike)
+    return score_outcomes(map(Slim(), rows), profile, **options)
 
 
 def score_outcomes(
-    outcomes: Iterable[Outcome],
-    profile: Profile = "article",
-    parameters: Parameters | None = None,
-    modalities: Mapping[str, str] | None = None,
-    limits: Mapping[str, Limit] | None = None,
-    thinking: Mapping[str, int | None] | None = None,
-    asked: Mapping[str, int] | None = None,
-    beside: Mapping[str, Sequence[Counterpart]] | None = None,
-    alike: Iterable[Sequence[str]] = (),
+    outcomes: Iterable[Outcome], profile: Profile = "article", **options: Unpack[ScoreOptions]
 ) -> Report:
     """The same of outcomes, which may be scored several times."""
-    parameters = parameters or parameters_of(profile)
-    modalities, limits, thinking, asked = modalities or {}, limits or {}, thinking or {}, asked or {}
+    parameters = options.get("parameters") or parameters_of(profile)
+    modalities, limits = options.get("modalities") or {}, options.get("limits") or {}
+    thinking, asked = options.get("thinking") or {}, options.get("asked") or {}
     by_task: defaultdict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         by_task[outcome.task].append(outcome)
     if not by_task:
         raise UserError("there are no answers to score: run or import some first")
-    pairs = task_deltas(by_task, beside or {}, profile, parameters)
-    pairs += language_deltas(by_task, alike, profile, parameters)
+    pairs = task_deltas(by_task, options.get("beside") or {}, profile, parameters)
+    pairs += language_deltas(by_task, options.get("alike", ()), profile, parameters)
     tables = {task: tabulate(by_task[task]) for task in sorted(by_task)}
     return Report(
         formulas=FORMULAS,

@@ -46,30 +46,57 @@ def read(
         height: of the page.
         bars: rules that are set as glyphs.
     """
-    found = _Drawn(width, height)
     import pypdfium2.raw as c
 
-    left = [MAX_OBJECTS]
+    found = _Drawn(width, height)
+    objects = PageObjects(page, shown)
+    for item, kind, to_page in objects:
+        if kind in (c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING):
+            box = _box(c, item, to_page)
+            if box:
+                found.shapes.append(Shape("image", *box))
+        elif kind == c.FPDF_PAGEOBJ_PATH:
+            _path(c, item, to_page, found)
+    return _merged([*found.rules, *bars]), found.shapes, objects.whole
 
-    def walk(count: int, get: Any, to_page: Affine, depth: int) -> None:
+
+class PageObjects:
+    """The objects of a page and of its forms in the order they are painted: each with its kind and where it lies.
+
+    Args:
+        page: of pdfium.
+        shown: from the page's own coordinates to those wanted; an object's own are set into these by its forms.
+    """
+
+    def __init__(self, page: Any, shown: Affine) -> None:
+        self._page, self._shown = page.raw, shown
+        self._left = MAX_OBJECTS
+
+    @property
+    def whole(self) -> bool:
+        """Whether none was left out so far."""
+        return self._left > 0
+
+    def __iter__(self) -> Iterator[tuple[Any, int, Affine]]:
+        import pypdfium2.raw as c
+
+        self._left = MAX_OBJECTS
+        get = partial(c.FPDFPage_GetObject, self._page)
+        yield from self._within(c, c.FPDFPage_CountObjects(self._page), get, self._shown, 0)
+
+    def _within(self, c: Any, count: int, get: Any, to_page: Affine, depth: int) -> Iterator[tuple[Any, int, Affine]]:
         for index in range(count):
-            if left[0] <= 0:
+            if self._left <= 0:
                 return
-            left[0] -= 1
+            self._left -= 1
             item = get(index)
             kind = c.FPDFPageObj_GetType(item)
             if kind == c.FPDF_PAGEOBJ_FORM and depth < MAX_DEPTH:
                 inner = to_page.after(_matrix(c, item))
-                walk(c.FPDFFormObj_CountObjects(item), partial(c.FPDFFormObj_GetObject, item), inner, depth + 1)
-            elif kind in (c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING):
-                box = _box(c, item, to_page)
-                if box:
-                    found.shapes.append(Shape("image", *box))
-            elif kind == c.FPDF_PAGEOBJ_PATH:
-                _path(c, item, to_page, found)
-
-    walk(c.FPDFPage_CountObjects(page.raw), lambda at: c.FPDFPage_GetObject(page.raw, at), shown, 0)
-    return _merged([*found.rules, *bars]), found.shapes, left[0] > 0
+                get_inner = partial(c.FPDFFormObj_GetObject, item)
+                yield from self._within(c, c.FPDFFormObj_CountObjects(item), get_inner, inner, depth + 1)
+            else:
+                yield item, kind, to_page
 
 
 def address(item: Any) -> int:

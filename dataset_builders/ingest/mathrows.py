@@ -95,16 +95,22 @@ def _level(one: Atom, other: Atom) -> bool:
 def _matrix_rows(atoms: list[Atom]) -> list[list[Atom]]:
     """Rows one clear under the other; none where anything stands between them."""
     size = max((atom.size for atom in atoms), default=0.0)
+    rows = _rows(atoms, size, 0.83)
+    apart = all(min(a.top for a in low) > max(a.bottom for a in high) - 0.1 * size for high, low in pairwise(rows))
+    return rows if apart else []
+
+
+def _rows(atoms: list[Atom], full: float, share: float) -> list[list[Atom]]:
+    """Atoms by the lines of those that are larger than this share of the full size; smaller ones join the nearest."""
     rows: list[list[Atom]] = []
-    for atom in sorted((a for a in atoms if a.size > 0.83 * size or a.built), key=lambda a: a.axis):
-        if rows and abs(atom.axis - rows[-1][0].axis) < 0.5 * size:
+    for atom in sorted((a for a in atoms if a.size > share * full or a.built), key=lambda a: a.axis):
+        if rows and abs(atom.axis - rows[-1][0].axis) < 0.5 * full:
             rows[-1].append(atom)
         else:
             rows.append([atom])
-    for atom in (a for a in atoms if not (a.size > 0.83 * size or a.built)):
+    for atom in (a for a in atoms if not (a.size > share * full or a.built)):
         min(rows, key=lambda row: abs(row[0].axis - atom.axis)).append(atom)
-    apart = all(min(a.top for a in low) > max(a.bottom for a in high) - 0.1 * size for high, low in pairwise(rows))
-    return rows if apart else []
+    return rows
 
 
 def _columns(row: list[Atom]) -> list[list[Atom]]:
@@ -132,16 +138,8 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     """Rows inside the height of a brace; what follows them on the brace's own line is not among them."""
     if not atoms:
         return []
-    rows: list[list[Atom]] = []
     full = max(atom.size for atom in atoms)
-    for atom in sorted((a for a in atoms if a.size > 0.87 * full or a.built), key=lambda a: a.axis):
-        if rows and abs(atom.axis - rows[-1][0].axis) < 0.5 * full:
-            rows[-1].append(atom)
-        else:
-            rows.append([atom])
-    for atom in (a for a in atoms if not (a.size > 0.87 * full or a.built)):
-        home = min(rows, key=lambda one: abs(one[0].axis - atom.axis))
-        home.append(atom)
+    rows = _rows(atoms, full, 0.87)
     middle = (brace.top + brace.bottom) / 2
     if len(rows) > 2:
         centred = [one for one in rows if abs(one[0].axis - middle) < 0.3 * full]

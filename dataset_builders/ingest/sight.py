@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest import drawings, pdf
-from livek12.dataset_builders.ingest.geometry import Bounds
+from livek12.dataset_builders.ingest.geometry import Affine, Bounds
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     Grey = np.ndarray[Any, np.dtype[np.uint8]]
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
+_AS_IT_IS: Final = Affine(1, 0, 0, 1, 0, 0)
 _CHANGE: Final = 20
 """Grey values (of 255) by which ink changes a picture at least."""
 _DARK: Final = 170
@@ -159,22 +159,8 @@ class _Texts:
     def __init__(self, page: Any) -> None:
         import pypdfium2.raw as c
 
-        self.items: list[Any] = []
-        left = [drawings.MAX_OBJECTS]
-
-        def walk(count: int, get: Any, depth: int) -> None:
-            for index in range(count):
-                if left[0] <= 0:
-                    return
-                left[0] -= 1
-                item = get(index)
-                kind = c.FPDFPageObj_GetType(item)
-                if kind == c.FPDF_PAGEOBJ_TEXT:
-                    self.items.append(item)
-                elif kind == c.FPDF_PAGEOBJ_FORM and depth < drawings.MAX_DEPTH:
-                    walk(c.FPDFFormObj_CountObjects(item), partial(c.FPDFFormObj_GetObject, item), depth + 1)
-
-        walk(c.FPDFPage_CountObjects(page.raw), lambda at: c.FPDFPage_GetObject(page.raw, at), 0)
+        found = drawings.PageObjects(page, _AS_IT_IS)
+        self.items = [item for item, kind, _ in found if kind == c.FPDF_PAGEOBJ_TEXT]
         self.place = {drawings.address(item): at for at, item in enumerate(self.items)}
 
     @contextmanager
