@@ -33,7 +33,8 @@ def plugins(
     harness: Annotated[
         str,
         typer.Argument(
-            help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, nemo-evaluator; trl, verl, openrlhf, verifiers."
+            help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, evalscope, nemo-evaluator; trl, verl, openrlhf,"
+            " verifiers."
         ),
     ],
     data: options.Data = "",

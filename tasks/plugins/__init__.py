@@ -8,6 +8,7 @@ HARNESSES: dict[str, str] = {
     "inspect": "livek12.tasks.plugins.inspect_ai",
     "lighteval": "livek12.tasks.plugins.lighteval",
     "vlmevalkit": "livek12.tasks.plugins.vlmevalkit",
+    "evalscope": "livek12.tasks.plugins.evalscope",
     "nemo-evaluator": "livek12.tasks.plugins.nemo_evaluator",
 }
 """Harness → module with `guide(data, folder) -> Guide`; imported only when it is asked for."""

@@ -1,132 +1,56 @@
-"""The tasks in EvalScope: one registered benchmark a task, whose rules decide before any judge is asked.
+"""EvalScope's own command with our benchmarks in its list, which it has no other way to take.
 
-`LIVEK12_DATA=data/mine python -m livek12.tasks.plugins.evalscope eval --datasets livek12_cfe_text --model MODEL …` is
-EvalScope's own command with our benchmarks in its list; it has no other way to take such.
-
-Contract: a sample's input is our request, message by message, and its score that of our rules. Where EvalScope has a
-judge, it is asked only what they leave open (`JudgeDefinition.skip`). An answer that nobody decided counts in
-`undecided`, as wrong in `acc` and as right in `acc_high`.
+`LIVEK12_DATA=data/mine python -m livek12.tasks.plugins.evalscope eval --datasets livek12_cfe_text --model MODEL …`
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
-from typing import Any
+from pathlib import Path
+from shlex import quote
 
-from evalscope.api.benchmark import BenchmarkMeta, DefaultDataAdapter
-from evalscope.api.dataset import DatasetDict, MemoryDataset, Sample
-from evalscope.api.judge import JudgeDefinition
-from evalscope.api.messages import (
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    ContentImage,
-    ContentText,
-)
-from evalscope.api.metric import Score
-from evalscope.api.registry import register_benchmark
+from livek12.tasks.plugins.harness_task import DATA_VARIABLE, WHOLE, Guide, harness_name, in_one_line, require
+from livek12.tasks.plugins.yaml_tasks import example
 
-from livek12.core.records import Message
-from livek12.core.text import clean
-from livek12.engines.openai_request import data_url
-from livek12.tasks.plugins.harness_task import Document, harness_name, open_task
-from livek12.tasks.plugins.harness_task import in_one_line as one_line
-from livek12.tasks.registry import all_tasks
-
-_TURNS = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-SUBSET = "default"
-METRICS = ("acc", "acc_high", "score", "undecided")
+PACKAGE, FLOOR = "evalscope", "1.14"
+INSTALL = "pip install evalscope '.' in the clone of livek12"
 
 
-class ExamAdapter(DefaultDataAdapter):  # type: ignore[misc]
-    """A task of ours; subclasses name it."""
+def guide(data: str, folder: Path) -> Guide:
+    """How EvalScope is called with our tasks; nothing is written.
 
-    exam = ""
+    Args:
+        data: the data set; empty for the one that LIVEK12_DATA names at the time of the run.
+        folder: not used: EvalScope runs a module.
 
-    def load(self) -> tuple[Any, None]:
-        """The questions of the task; the data set is that of LIVEK12_DATA."""
-        documents = one_line(open_task)(self.exam).documents
-        samples = [_sample(number, document) for number, document in enumerate(documents)]
-        return DatasetDict({SUBSET: MemoryDataset(samples, name=self.exam)}), None
-
-    def match_score(self, original_prediction: str, filtered_prediction: str, reference: str, task_state: Any) -> Score:
-        """What the rules say."""
-        return self._ruled(original_prediction, task_state)
-
-    def judge_definition(self, context: Any) -> JudgeDefinition:
-        """Asks EvalScope's judge only what the rules leave open."""
-        score = self._ruled(context.original_prediction, context.task_state)
-        if not score.value["undecided"]:
-            return JudgeDefinition.skip(score, reason="decided by the rules of livek12")
-        return super().judge_definition(context)
-
-    def _ruled(self, prediction: str, state: Any) -> Score:
-        exam = open_task(self.exam)
-        verdict = exam.mark(str(state.metadata["id"]), clean(prediction))
-        worth = verdict.max_points or 1.0
-        values = {
-            "acc": float(verdict.correct is True),
-            "acc_high": float(verdict.correct is not False),
-            "score": verdict.low / worth,
-            "undecided": float(verdict.state == "ungraded"),
-        }
-        found = "; ".join(part.answer for part in verdict.parts if part.answer)
-        said = {
-            "decided_by": "+".join(dict.fromkeys(part.decided_by for part in verdict.parts)),
-            "judge": verdict.judge,
-        }
-        return Score(
-            value=values,
-            prediction=prediction,
-            extracted_prediction=found,
-            explanation=verdict.reason or None,
-            metadata=said,
-            main_score_name="acc",
-        )
-
-
-def _sample(number: int, document: Document) -> Sample:
-    turns = [_TURNS[message.role](content=_content(document, message)) for message in document.request.messages]
-    return Sample(id=number, group_id=number, input=turns, target=document.target, metadata={"id": document.id})
-
-
-def _content(document: Document, message: Message) -> Any:
-    if len(message.content) == 1 and message.content[0].text is not None:
-        return message.content[0].text
-    return [
-        ContentImage(image=data_url(document.request.images[part.image]))
-        if part.image
-        else ContentText(text=part.text or "")
-        for part in message.content
-    ]
-
-
-def _register(name: str) -> None:
-    task = all_tasks()[name]
-    meta = BenchmarkMeta(
-        name=harness_name(name),
-        pretty_name=harness_name(name),
-        description=task.description,
-        tags=[],
-        dataset_id=harness_name(name),
-        subset_list=[SUBSET],
-        metric_list=list(METRICS),
-        few_shot_num=0,
-        train_split=None,
-        eval_split="test",
-        prompt_template="{question}",
+    Raises:
+        UserError: there is no such data set.
+    """
+    task = example(data)
+    return Guide(
+        path=__name__,
+        install=INSTALL,
+        call=(
+            f"{DATA_VARIABLE}={quote(data or 'DATA')} python -m {__name__} eval --datasets {harness_name(task.name)}"
+            " --model MODEL --api-url http://localhost:8000/v1 --eval-type openai_api"
+            f" --generation-config max_tokens={task.sampling.max_tokens}"
+        ),
+        notes=(
+            "`evalscope` alone takes no benchmarks from outside: this is its own command with ours in the list",
+            WHOLE,
+            "the token budget and the sampling are the command's (--generation-config), a task cannot set them",
+            "a judge of EvalScope's is asked only what the rules leave open",
+        ),
     )
-    register_benchmark(meta)(type(f"Exam_{name}", (ExamAdapter,), {"exam": name}))
-
-
-for _name in all_tasks():
-    _register(_name)
 
 
 def main() -> None:
     """EvalScope's own command, with our benchmarks in its list."""
+    in_one_line(require)(PACKAGE, FLOOR, INSTALL)
     from evalscope.cli.cli import run_cmd
 
+    importlib.import_module("livek12.tasks.plugins.evalscope_benchmarks")
     sys.argv[0] = "evalscope"
     run_cmd()
 

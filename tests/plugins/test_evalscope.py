@@ -16,7 +16,7 @@ from livek12.tasks.registry import all_tasks
 from tests.plugins.conftest import Row, parity_rows, planted_answers, rgb_sha256
 from tests.plugins.standins import Fields, plugin
 
-MODULE = "livek12.tasks.plugins.evalscope"
+MODULE = "livek12.tasks.plugins.evalscope_benchmarks"
 ASKED = "asked of the judge"
 
 
