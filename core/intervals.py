@@ -127,37 +127,6 @@ def mean_interval(
     return mean, low, high
 
 
-def interval_of_estimate(
-    value: float,
-    variance: float,
-    freedom: float,
-    questions: float,
-    least: float = 0.0,
-    most: float = 1.0,
-    level: float = 0.95,
-) -> tuple[float, float]:
-    """The same interval of an estimate whose variance was found otherwise (a stratified or a corrected mean).
-
-    Args:
-        value: the estimate.
-        variance: of the estimate.
-        freedom: degrees of freedom of that variance (Satterthwaite's, where it is a sum).
-        questions: how many questions of equal weight the estimate rests on; what `PRIOR` is measured by.
-        least: what the estimate can be at least.
-        most: what it can be at most.
-        level: coverage aimed at.
-    """
-    import numpy as np
-
-    span = most - least
-    share = np.array([(value - least) / span])
-    doubt = t_quantile(np.array([max(1.0, freedom)]), level) ** 2 * _worth(
-        share, np.array([variance / span**2]), np.array([questions]), 1.0
-    )
-    low, high = _score_ends(share, doubt)
-    return least + span * float(low[0]), least + span * float(high[0])
-
-
 def difference_reach(below: Floats, above: Floats, correlation: Floats, size: Floats) -> Floats:
     """How far differences reach to one side (Zou & Donner 2008, equation 7).
 

@@ -43,11 +43,6 @@ class PolicyRuling:
     made: dict[QuestionId, set[QuestionId]] = field(default_factory=dict)
     questions: int = 0
 
-    @property
-    def changes_rows(self) -> bool:
-        """Whether what goes out differs from what was built."""
-        return bool(self.withheld or self.permitted or self.pages)
-
     def held(self, release: str) -> set[QuestionId]:
         """The questions of a release, and whatever was made of them, under whatever release: their keys tell theirs."""
         found = (question for releases in self.releases.values() for question in releases.get(release, ()))
