@@ -314,6 +314,7 @@ class Request(Record):
 
     `answer_schema` is a JSON schema that the answer has to follow: engines that can hold a model to it do (vllm, and
     endpoints with `response_format`); the others do not see it, so that the prompt has to say the form as well.
+    `together` names requests whose texts begin alike, so that one engine had better do them; "" where none is known.
     """
 
     key: Key
@@ -321,6 +322,7 @@ class Request(Record):
     images: dict[str, Image] = {}
     sampling: Sampling = Sampling()
     answer_schema: dict[str, Any] | None = None
+    together: str = ""
 
     @property
     def prompt_sha256(self) -> str:

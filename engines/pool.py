@@ -1,14 +1,14 @@
 """Several engines behind one `generate`.
 
 Contract: an Engine whose members are engines elsewhere (child.py, ray_engine.py). Each member is given as much as it
-takes, and what shares its first picture, or its prompt, goes to the same member while that one lives and is not far
-behind; everything else to the least loaded. No request has two outcomes, none is lost, none with an outcome is asked
-again. When a member dies, its unfinished requests go to the front of the common queue and the member is built again. A
-request that was in the hands of two members as they died is a suspect: one member, at any time, does suspects and
-nothing else, a few and then one at a time, and the one with which it dies alone fails; after that an ordinary request
-proves the next member, so that many requests that kill do not end it. `FUTILE` deaths in a row of a member with one
-request or none are its end; when no member is left, what is left fails, not finally, so that the next command asks it
-again.
+takes, and what shares its first picture, or how its text begins, goes to the same member while that one lives and is
+not far behind; everything else to the least loaded. No request has two outcomes, none is lost, none with an outcome is
+asked again. When a member dies, its unfinished requests go to the front of the common queue and the member is built
+again. A request that was in the hands of two members as they died is a suspect: one member, at any time, does suspects
+and nothing else, a few and then one at a time, and the one with which it dies alone fails; after that an ordinary
+request proves the next member, so that many requests that kill do not end it. `FUTILE` deaths in a row of a member
+with one request or none are its end; when no member is left, what is left fails, not finally, so that the next command
+asks it again.
 """
 
 from __future__ import annotations
@@ -37,8 +37,11 @@ _log = logging.getLogger(__name__)
 
 BEHIND = 256
 """So many requests waiting for one member, and others without work: then their picture is shown to another one too."""
+AHEAD = 64
+"""So many requests more with one member than with another: then the other one reads their text too, which is little
+beside the answers; of one question there may be hundreds."""
 HOMES = 4096
-"""First pictures and prompts whose member is remembered."""
+"""First pictures and texts whose member is remembered."""
 BURST = 64
 """Requests taken between two looks at the members' reports, so that outcomes do not wait for a full window."""
 SUSPECT, CONVICTED, PART = 2, 3, 8
@@ -237,10 +240,10 @@ class Pool:
         return Job(request, _home(request))
 
     def _place(self, job: Job, ready: list[Slot]) -> None:
-        """Puts a request into the queue of the member that has its picture or prompt, or of the least loaded."""
-        slot = self._homes.get(job.home)
-        if slot not in ready or len(slot.waiting) >= BEHIND:
-            slot = min(ready, key=lambda one: one.load)
+        """Puts a request into the queue of the member that has its picture or text, or of the least loaded."""
+        slot, least = self._homes.get(job.home), min(ready, key=lambda one: one.load)
+        if slot not in ready or _far_behind(slot, least, job.request):
+            slot = least
         slot.waiting.append(job)
         self._homes[job.home] = slot
         self._homes.move_to_end(job.home)
@@ -328,13 +331,20 @@ class Pool:
         self._stream, self._exhausted = iter(()), True
 
 
+def _far_behind(slot: Slot, least: Slot, request: Request) -> bool:
+    """Whether the member with the least to do had better do a request than the one that has read its beginning."""
+    if request.images:
+        return len(slot.waiting) >= BEHIND
+    return slot.load - least.load >= AHEAD
+
+
 def _home(request: Request) -> str:
-    """What requests of one member share: the first picture shown, else the prompt, whose trials it is."""
+    """What requests of one member share: the first picture shown, else what their texts begin with."""
     for message in request.messages:
         for part in message.content:
             if part.type == "image" and part.image:
                 return part.image
-    return f"{request.key.task}/{request.key.question_id}"
+    return request.together or f"{request.key.task}/{request.key.question_id}"
 
 
 def _listen(member: Member, events: queue.SimpleQueue[tuple[Member, Report]]) -> None:

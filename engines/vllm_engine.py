@@ -1,13 +1,15 @@
 """vLLM inside this process: requests stream in, outcomes stream out as each finishes.
 
 Up to `window` requests are in vLLM's hands at a time, so its scheduler is never short of work and memory stays
-bounded; none is taken while they show `MOST_PIXELS` of distinct pictures. Pictures are decoded ahead in threads; they
-carry their sha256, so that vLLM's processor and prefix caches do each page once. A prompt is rendered once for all
-successive trials of it, which go in one after the other, each with the seed that engines.base asks for; vLLM's
-prefix cache computes it once. Where vLLM's engine has a process of its own (on a GPU), prompts are rendered in a thread
-while outputs are read; where it runs in this thread, a few are rendered between its steps. Where the model's own
-generation_config.json has defaults (top_p, repetition_penalty), they hold unless the request says otherwise, as in a
-served vLLM. A response drawn from logits that are NaN is a failure.
+bounded; none is taken while they show `MOST_PIXELS` of distinct pictures. Before each step so many prompts are
+rendered that the step can be full: each step then does what it does where all prompts are there from the first one on
+(scripts/bench/steps.py counts them). Pictures are decoded ahead in threads; they carry their sha256, so that vLLM's
+processor and prefix caches do each page once. A prompt is rendered once for all successive trials of it, which go in
+one after the other, each with the seed that engines.base asks for; vLLM's prefix cache computes it once. Where vLLM's
+engine has a process of its own (on a GPU), prompts are rendered in a thread while outputs are read; where it runs in
+this thread, they are rendered between its steps. Where the model's own generation_config.json has defaults (top_p,
+repetition_penalty), they hold unless the request says otherwise, as in a served vLLM. A response drawn from logits
+that are NaN is a failure.
 """
 
 from __future__ import annotations
@@ -38,13 +40,12 @@ from livek12.engines.vllm_loading import load, release
 from livek12.engines.vllm_watch import CoreWatch
 
 BURST = 32
-"""Prompts rendered ahead: between two steps of an engine in this thread, so that the first results do not wait for a
-full window, or while an engine in its own process works."""
-SEEING_BURST = 8
-"""The same for a model that sees, whose prompts hold the numbers of their pictures: up to 200 MB for eight pages."""
+"""Prompts taken between two looks at an engine that works in its own process meanwhile."""
+TOKEN_PIXELS = 1000
+"""About so many pixels of a picture become a token: 784 to 1,024 with today's models."""
 MOST_PIXELS = 500_000_000
 """Pixels of distinct pictures in hand, with which no further request is taken. A processor makes up to 24 bytes of each
-(12 GB), and a model a token of about a thousand: more tokens than an 80 GB GPU has room for beside an 8B model."""
+(12 GB), and a model more tokens than an 80 GB GPU has room for beside an 8B model."""
 
 NAN = (
     "the model computed NaN instead of scores for the next token: its weights are damaged or its dtype is too narrow"
@@ -66,11 +67,12 @@ class _Sent:
 
 @dataclass(frozen=True)
 class _Rendered:
-    """Requests for one prompt, and that prompt as vLLM takes it, when it is ready."""
+    """Requests for one prompt, and that prompt as vLLM takes it, when it is ready; `pixels` no earlier one shows."""
 
     requests: list[Request]
     prompt: Future[Any]
     again: bool = False
+    pixels: int = 0
 
 
 class _AtOnce(Executor):
@@ -150,7 +152,10 @@ class VLLMEngine:
         self.images = bool(config.model_config.is_multimodal_model)
         self._context = Context(model, config.model_config.max_model_len)
         self._kv_tokens: int | None = config.cache_config.kv_cache_size_tokens
-        self._window = window or 2 * config.scheduler_config.max_num_seqs
+        self._slots: int = config.scheduler_config.max_num_seqs
+        self._step_pixels: int = config.scheduler_config.max_num_batched_tokens * TOKEN_PIXELS
+        self._burst = BURST if self._watch.own_process else self._slots
+        self._window = window or 2 * self._slots
         self._tokenizer = self._llm.get_tokenizer()
         self._special = self._thinking.kept(self._tokenizer)
         self._pictures = Pictures()
@@ -159,7 +164,7 @@ class VLLMEngine:
         self._defaults: Json = {name: getattr(defaults, name) for name in DEFAULTS}
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Renders a few prompts, lets vLLM take a step, yields what finished, and so on.
+        """Renders prompts, lets vLLM take a step, yields what finished, and so on.
 
         Raises:
             EngineDied: vLLM stopped, or its process was killed.
@@ -202,12 +207,20 @@ class VLLMEngine:
     def _render_ahead(
         self, groups: Iterator[list[Request]], ready: deque[_Rendered], sent: int, in_hand: InHand
     ) -> None:
-        """Takes prompts as there is room in the window and for their pictures, and begins to render them."""
-        room = self._window - sent - sum(len(rendered.requests) for rendered in ready)
-        burst = SEEING_BURST if self.images else BURST
-        while room > 0 and in_hand.pixels < MOST_PIXELS and len(ready) < burst and (group := next(groups, None)):
-            room -= len(group)
-            ready.append(_Rendered(group, self._renderer.submit(self._render, group[0])))
+        """Takes prompts as there is room in the window and for their pictures, and begins to render them.
+
+        As many as one step of vLLM can begin with: requests for all its slots, or new pictures for all its tokens.
+        """
+        waiting = sum(len(rendered.requests) for rendered in ready)
+        room = min(self._slots, self._window - sent) - waiting
+        pixels = self._step_pixels - sum(rendered.pixels for rendered in ready)
+        for _ in range(self._burst):
+            before = in_hand.pixels
+            if room <= 0 or pixels <= 0 or before >= MOST_PIXELS or not (group := next(groups, None)):
+                return
+            new = in_hand.pixels - before
+            room, pixels = room - len(group), pixels - new
+            ready.append(_Rendered(group, self._renderer.submit(self._render, group[0]), pixels=new))
 
     def _render(self, request: Request) -> Any:
         """The prompt as vLLM takes it; None when its pictures are for nobody."""

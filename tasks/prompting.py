@@ -128,13 +128,19 @@ def build_request(
         messages=conversation([Message(role="user", content=joined_parts(parts))], sampling),
         images={picture.sha256: picture for picture in pictures},
         sampling=sampling,
+        together=_together(task, question),
     )
 
 
 def _first_request(task: Task, question: Question, key: Key, sampling: Sampling) -> Request:
     text = _with_knowledge(task.prompt(question.language, first=True), question).rstrip()
     messages = conversation([Message(role="user", content=[text_part(text)])], sampling)
-    return Request(key=key, messages=messages, sampling=sampling)
+    return Request(key=key, messages=messages, sampling=sampling, together=_together(task, question))
+
+
+def _together(task: Task, question: Question) -> str:
+    """What is asked of one question under any condition or budget begins alike."""
+    return f"{task.asked_with}/{source_of(question)}"
 
 
 def _text_of(question: Question, pictures: int) -> str:

@@ -58,6 +58,11 @@ class ModelShape:
     picture_tokens: tuple[int, int] = (4, 256)
 
     @property
+    def wordy(self) -> bool:
+        """Whether its tokenizer should be learned from what it will read, so that prompts are as long as real ones."""
+        return self.learned > 400
+
+    @property
     def real(self) -> bool:
         """Whether it is the size of a model that people use, so that weights are not written."""
         return self.vocabulary > 0
@@ -94,6 +99,7 @@ _QWEN3_8B = {
 _QWEN_WORDS = 151_936
 SHAPES = {
     "tiny": ModelShape("qwen2", _TINY),
+    "tiny-wordy": ModelShape("qwen2", _TINY, learned=8_000),
     "tiny-qwen2.5-vl": ModelShape(
         "qwen2.5-vl",
         {**_TINY, "rope_parameters": {"rope_type": "default", "mrope_section": [4, 6, 6], "rope_theta": 10000.0}},
@@ -150,7 +156,8 @@ SHAPES = {
         picture_tokens=(64, 16_384),
     ),
 }
-"""Tiny shapes, and the published sizes of Qwen3-8B and Qwen3-VL-8B (their config.json)."""
+"""Tiny shapes, one of them with a vocabulary of words, and the published sizes of Qwen3-8B and Qwen3-VL-8B (their
+config.json)."""
 
 
 def make_model(name: str, folder: Path, corpus: Iterable[str] = CORPUS, context: int | None = None) -> Path:

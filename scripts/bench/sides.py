@@ -45,6 +45,7 @@ class Side:
         generation: seconds from the first request handed in to the last response (see scripts/bench/watch.py).
         answers: what came back, by question; token counts where the side knows them.
         counts: what vLLM did, where it was counted.
+        steps: of each step of vLLM's scheduler, where they were counted (see scripts/bench/watch.py).
         busy: share of the generation in which the GPU worked, where there is one.
     """
 
@@ -54,6 +55,7 @@ class Side:
     answers: dict[str, dict[str, Any]]
     counts: dict[str, int] = field(default_factory=dict)
     busy: float | None = None
+    steps: list[tuple[int, int, int]] = field(default_factory=list)
 
     def total(self, what: str) -> int | None:
         """The sum of a count over the answers; None where it is not known for all."""
@@ -92,6 +94,7 @@ class Bench:
         made: where files go.
         limit: only the first so many questions.
         counting: whether vLLM's work is counted; then the engine runs in the process itself.
+        trials: answers to each question.
     """
 
     model: str
@@ -102,6 +105,7 @@ class Bench:
     made: Path
     limit: int | None = None
     counting: bool = False
+    trials: int = 1
     _runs: int = 0
 
     def __post_init__(self) -> None:
@@ -111,15 +115,18 @@ class Bench:
     def requests(self) -> list[Request]:
         """What our command will ask, in its order."""
         from livek12.core.records import Failure
-        from livek12.tasks.loading import pages_for, questions_of
+        from livek12.evaluation.asking import asked_in_order
+        from livek12.evaluation.task_data import load_task_data
         from livek12.tasks.prompting import requests
-        from livek12.tasks.registry import get_task
+        from livek12.tasks.registry import get_tasks
 
-        task = get_task(self.task)
-        questions = questions_of(task, str(self.data), self.limit)
-        sampling = task.sampling.model_copy(update={"temperature": 0.0, "max_tokens": self.max_tokens})
-        found = requests(task, questions, 1, sampling, pages_for(task, str(self.data), questions), lambda _: True)
-        return [request for request in found if not isinstance(request, Failure)]
+        exam = load_task_data(str(self.data), get_tasks(self.task), self.limit)
+        found: list[Request] = []
+        for task, question in asked_in_order(exam):
+            sampling = task.sampling.model_copy(update={"temperature": 0.0, "max_tokens": self.max_tokens})
+            asked = requests(task, [question], self.trials, sampling, exam.pages, lambda _: True)
+            found += [request for request in asked if not isinstance(request, Failure)]
+        return found
 
     def told(self) -> dict[str, Any]:
         """What was run, for the figures."""
@@ -132,12 +139,25 @@ class Bench:
             "engine arguments": masked(self.engine_args),
         }
 
-    def ours(self, name: str = "ours") -> Side:
-        """`livek12 generate` into a new run folder."""
+    def ours(self, name: str = "ours", engine: str = "vllm", **more: Any) -> Side:
+        """`livek12 generate` into a new run folder.
+
+        Args:
+            name: of the side.
+            engine: which; of another than vllm, `more` is all that it is given.
+            more: arguments of its own.
+        """
         folder = self._folder(name)
-        arguments = ["generate", "--task", self.task, "--data", self.data, "--model", self.model, "--engine", "vllm"]
-        arguments += ["--engine-args", _spelled(self.engine_args), "--temperature", 0, "--max-tokens", self.max_tokens]
-        arguments += [*(["--limit", self.limit] if self.limit else []), "--out", folder / "run"]
+        given = _spelled({**(self.engine_args if engine == "vllm" else {}), **more})
+        arguments = ["generate", "--task", self.task, "--data", self.data, "--model", self.model, "--engine", engine]
+        arguments += ["--engine-args", given, "--temperature", 0, "--max-tokens", self.max_tokens]
+        arguments += [
+            "--trials",
+            self.trials,
+            *(["--limit", self.limit] if self.limit else []),
+            "--out",
+            folder / "run",
+        ]
         return self._side(name, folder, ["ours", *arguments], lambda: _responses(folder / "run"))
 
     def bare(self, prompts: Path, name: str = "bare", **more: Any) -> Side:
@@ -201,7 +221,8 @@ class Bench:
         began, ended = figures.pop("began", None), figures.pop("ended", None)
         if run.code or began is None or ended is None:
             raise SystemExit(f"{name} ended with exit code {run.code}: {_end_of(log)}")
-        side = Side(name, run, ended - began, answers(), figures, gpu.busy(began, ended))
+        steps = figures.pop("steps", [])
+        side = Side(name, run, ended - began, answers(), figures, gpu.busy(began, ended), steps)
         told = f"{name}: {run.seconds:.1f} s, generation {side.generation:.1f} s, {len(side.answers)} answers"
         print(told, file=sys.stderr, flush=True)
         return side
@@ -227,10 +248,10 @@ def write_prompts(requests: Iterable[Request], folder: Path, name: str = "prompt
     return file
 
 
-def build(source: Path, out: Path) -> Path:
-    """The data set that `livek12 build` makes of a source in livek12's keys."""
-    log = source / "build.log"
-    command = [sys.executable, "-m", "livek12.scripts.cli", "build", "livek12", "--source", source, "--out", out]
+def build(source: Path, out: Path, benchmark: str = "livek12") -> Path:
+    """The data set that `livek12 build` makes of a source in the keys of a benchmark."""
+    log = out.with_suffix(".log")
+    command = [sys.executable, "-m", "livek12.scripts.cli", "build", benchmark, "--source", source, "--out", out]
     run = timed(command, errors=log)
     if run.code:
         raise SystemExit(f"livek12 build ended with exit code {run.code}: {_end_of(log)}")
@@ -268,7 +289,9 @@ def parse(parser: argparse.ArgumentParser, model: str, max_tokens: int) -> argpa
     return options
 
 
-def make_bench(options: argparse.Namespace, made: Path, data: Path, task: str, shape: str = "") -> Bench:
+def make_bench(
+    options: argparse.Namespace, made: Path, data: Path, task: str, shape: str = "", limit: int | None = None
+) -> Bench:
     """What the sides have in common, with the model made or fetched.
 
     Args:
@@ -277,11 +300,12 @@ def make_bench(options: argparse.Namespace, made: Path, data: Path, task: str, s
         data: the built data set.
         task: what is asked of it.
         shape: what the model is where the user names none; "" for the genuine small one.
+        limit: only the first so many questions.
     """
     from livek12.core.arguments import parse_engine_args, typed_value
 
     given = {name: typed_value(value) for name, value in parse_engine_args(options.engine_args).items()}
-    bench = Bench("", data, task, options.max_tokens, {"max_model_len": ROOM, **given}, made)
+    bench = Bench("", data, task, options.max_tokens, {"max_model_len": ROOM, **given}, made, limit)
     if shape := options.dummy or ("" if options.model else shape):
         bench.model = str(_made_model(shape, bench))
         if SHAPES[shape].real:
@@ -296,12 +320,12 @@ def make_bench(options: argparse.Namespace, made: Path, data: Path, task: str, s
 
 
 def _made_model(shape: str, bench: Bench) -> Path:
-    """A model of that shape; a real size learns its tokenizer from the questions, so that they are as long as real."""
-    folder = bench.made / shape
-    if not SHAPES[shape].real:
-        return make_model(shape, folder, context=bench.engine_args["max_model_len"])
+    """A model of that shape."""
+    folder, context = bench.made / shape, None if SHAPES[shape].real else bench.engine_args["max_model_len"]
+    if not SHAPES[shape].wordy:
+        return make_model(shape, folder, context=context)
     parts = (part for request in bench.requests() for message in request.messages for part in message.content)
-    return make_model(shape, folder, [part.text for part in parts if part.text])
+    return make_model(shape, folder, [part.text for part in parts if part.text], context)
 
 
 def _lm_eval(bench: Bench, library: dict[str, Any], plugin: Path, out: Path, many: int) -> list[Any]:

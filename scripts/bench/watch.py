@@ -7,8 +7,8 @@
 Contract: generation runs from the first request handed in (our engine's `generate` is entered; vLLM's `chat` or
 `generate` is called) to the last response out of hand (ours: stored; the others: returned by vLLM). The clock is
 looked at twice and nothing else is added, unless `--count` asks for counts: pictures that went through the image
-processor, pages that the vision encoder was given, tokens that the scheduler planned. They are those of the engine in
-this process (VLLM_ENABLE_V1_MULTIPROCESSING=0), from the beginning of generation on.
+processor, pages that the vision encoder was given, tokens that the scheduler planned, and each of its steps. They are
+those of the engine in this process (VLLM_ENABLE_V1_MULTIPROCESSING=0), from the beginning of generation on.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from livek12.scripts.bench.counting import on_each_step
+
 PASSED_ON = ("temperature", "top_p", "top_k", "max_tokens", "stop")
 """What of a request's sampling the bare engine is given; the rest is the model's own default, as in ours."""
 
@@ -34,22 +36,28 @@ class BenchWatch:
         self.began: float | None = None
         self.ended: float | None = None
         self.counts: Counter[str] = Counter()
+        self.steps: list[tuple[int, int, int]] = []
+        """Of each step of vLLM's scheduler: sequences in it, tokens in it, sequences that began with it."""
         self._at_end: Counter[str] = Counter()
+        self._steps_at_end = 0
 
     def start(self) -> None:
         """Generation begins; a second call changes nothing."""
         if self.began is None:
             self.began = time.time()
             self.counts.clear()
+            self.steps.clear()
 
     def stop(self) -> None:
         """Generation has ended, as far as is known now."""
         self.ended = time.time()
         self._at_end = self.counts.copy()
+        self._steps_at_end = len(self.steps)
 
     def write(self, file: Path) -> None:
         """Stores what was seen."""
-        file.write_text(json.dumps({"began": self.began, "ended": self.ended, **self._at_end}))
+        steps = {"steps": self.steps[: self._steps_at_end]} if self.steps else {}
+        file.write_text(json.dumps({"began": self.began, "ended": self.ended, **steps, **self._at_end}))
 
     def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, watched from its call to its return."""
@@ -195,27 +203,31 @@ def _part(part: dict[str, Any], pictures: dict[str, Any]) -> dict[str, Any]:
 
 
 def count(watch: BenchWatch) -> None:
-    """Has every picture through an image processor and every plan of vLLM's scheduler counted."""
+    """Has every picture through an image processor and every step of vLLM's scheduler counted."""
     from livek12.engines.vllm_ready import ready_vllm
 
     ready_vllm()
     from transformers.image_processing_utils import BaseImageProcessor
-    from vllm.v1.core.sched.scheduler import Scheduler
 
-    process, schedule = BaseImageProcessor.__call__, Scheduler.schedule
+    process = BaseImageProcessor.__call__
 
     def processed(self: Any, images: Any, *args: Any, **named: Any) -> Any:
         watch.counts["pictures processed"] += _pictures_in(images)
         return process(self, images, *args, **named)
 
-    def scheduled(self: Any, *args: Any, **named: Any) -> Any:
-        plan = schedule(self, *args, **named)
+    def planned(scheduler: Any, plan: Any) -> None:
+        sequences, tokens = len(plan.num_scheduled_tokens), plan.total_num_scheduled_tokens
+        if not watch.steps:
+            watch.counts["in hand at the first step"] = len(scheduler.requests)
+            watch.counts["slots"] = scheduler.max_num_running_reqs
+            watch.counts["tokens of a step"] = scheduler.max_num_scheduled_tokens
+        if tokens:
+            watch.steps.append((sequences, tokens, len(plan.scheduled_new_reqs)))
         watch.counts["pages encoded"] += sum(map(len, plan.scheduled_encoder_inputs.values()))
-        watch.counts["tokens computed"] += plan.total_num_scheduled_tokens
-        return plan
+        watch.counts["tokens computed"] += tokens
 
     BaseImageProcessor.__call__ = processed
-    Scheduler.schedule = scheduled
+    on_each_step(planned)
 
 
 def _pictures_in(images: Any) -> int:

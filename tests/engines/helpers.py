@@ -41,6 +41,7 @@ def ask(
     trial: int = 0,
     system: str | None = None,
     schema: dict[str, Any] | None = None,
+    together: str = "",
     **sampling: Any,
 ) -> Request:
     """A request with its pictures before its text; greedy and short unless told otherwise."""
@@ -52,6 +53,7 @@ def ask(
         images={image.sha256: image for image in images},
         sampling=Sampling(**{"max_tokens": 8, "temperature": 0.0} | sampling),
         answer_schema=schema,
+        together=together,
     )
 
 

@@ -7,7 +7,7 @@ import logging
 import pickle
 import queue
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from livek12.core.records import Failure, Image, Request
 from livek12.core.run_spec import OPERATIONAL_ARGS
 from livek12.engines import make_engine
 from livek12.engines.base import Engine, EngineDied
-from livek12.engines.pool import BURST, Pool
+from livek12.engines.pool import AHEAD, BURST, Pool
 from livek12.engines.replicas import PLACING
 from livek12.engines.slot import PREFETCH
 from livek12.engines.worker import Album, Lost, Message, Report, Worker
@@ -129,6 +129,24 @@ class TestAffinity:
         assert {len(seen.split(",")) for _, _, seen in asked(log)} == {4}  # whole: checked by their hashes
         distinct = 12 * 4 * 20_000
         assert distinct <= Thread.sent < 1.5 * distinct  # twenty times as much, were it sent with each question
+
+    def test_the_conditions_of_a_question_stay_together(self, log: Path) -> None:
+        """So that what they begin with is computed by one member alone."""
+        three = pool(*[scripted(log)] * 3)
+        conditions = [(n, kind, unit) for n in range(30) for kind in "abcde" for unit in range(4)]
+        list(three.generate(ask(f"{n}-{kind}{unit}", together=f"cfe/{n}") for n, kind, unit in conditions))
+        three.close()
+        workers = workers_of(log)
+        assert {len(who) for who in workers.values()} == {1}
+        assert len(set().union(*workers.values())) == 3
+
+    def test_conditions_by_the_hundred_leave_no_member_without_work(self, log: Path) -> None:
+        three = pool(*[scripted(log)] * 3)
+        list(three.generate(ask(f"q-{n}", together="cfe/q") for n in range(1000)))
+        three.close()
+        done = Counter(who for who, _, _ in asked(log))
+        assert len(done) == 3
+        assert min(done.values()) > AHEAD
 
     def test_the_trials_of_a_prompt_stay_together(self, log: Path) -> None:
         three = pool(*[scripted(log)] * 3)

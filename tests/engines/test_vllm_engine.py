@@ -161,6 +161,65 @@ class TestText:
             list(engine._step(deque(), {"8": _Sent(ask("q"), "8-a", 0.0, again=False)}))
 
 
+Step = tuple[int, int]
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[Step]:
+    """Each step that vLLM's scheduler plans from now on: its sequences and its tokens."""
+    from vllm.v1.core.sched.scheduler import Scheduler
+
+    plan, found = Scheduler.schedule, list[Step]()
+
+    def planned(self: Any, *args: Any, **named: Any) -> Any:
+        step = plan(self, *args, **named)
+        if step.total_num_scheduled_tokens:
+            found.append((len(step.num_scheduled_tokens), step.total_num_scheduled_tokens))
+        return step
+
+    monkeypatch.setattr(Scheduler, "schedule", planned)
+    return found
+
+
+def bare_steps(engine: VLLMEngine, asked: list[Request], steps: list[Step]) -> list[Step]:
+    """The steps of these requests where vLLM has all of them from the first one on; nothing is cached before."""
+    engine._llm.reset_prefix_cache()
+    steps.clear()
+    talks = [engine._conversation(request) for request in asked]
+    engine._llm.chat(talks, [engine._sampling(request) for request in asked], use_tqdm=False)
+    engine._llm.reset_prefix_cache()
+    found = steps.copy()
+    steps.clear()
+    return found
+
+
+class TestSteps:
+    """Counted and not timed: the scheduler does in each step what it does with all prompts there from the start."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def engine(cls, tiny_text: Path) -> Iterator[VLLMEngine]:
+        """The first steps are full of tokens, the later ones of sequences."""
+        engine = bare_vllm(tiny_text, max_num_seqs="64", max_num_batched_tokens="2048")
+        yield engine
+        engine.close()
+
+    @pytest.mark.parametrize("trials", [1, 3])
+    def test_no_step_is_emptier_than_where_all_prompts_are_there(
+        self, engine: VLLMEngine, steps: list[Step], trials: int
+    ) -> None:
+        asked = [
+            ask(str(n), f"Question {n}: what is {n} times {n + 1}?", trial=trial, max_tokens=4 + n % 5)
+            for n in range(150 // trials)
+            for trial in range(trials)
+        ]
+        bare = bare_steps(engine, asked, steps)
+        assert len(list(engine.generate(asked))) == len(asked)
+        assert steps == bare
+        assert bare[0][1] == 2048
+        assert max(sequences for sequences, _ in bare) == 64
+
+
 class TestImages:
     """Tiny models that see."""
 
@@ -248,6 +307,15 @@ class TestImages:
         # Three of four questions find the pages of their paper computed, in whole blocks of 128 tokens.
         assert cached >= 30 * (told[0].prompt_tokens // 128) * 128 - 30 * 128
         assert 0.5 < cached / prompts < 0.75
+
+    def test_no_step_is_emptier_where_all_prompts_are_there_with_their_pictures(
+        self, engine: VLLMEngine, steps: list[Step]
+    ) -> None:
+        asked = [ask(str(n), images=(picture(f"#5500{n // 2:02x}"),), max_tokens=4 + n % 3) for n in range(90)]
+        bare = bare_steps(engine, asked, steps)
+        engine._llm.llm_engine.reset_mm_cache()
+        assert len(list(engine.generate(asked))) == len(asked)
+        assert steps == bare
 
     def test_a_bad_image_fails_alone(self, engine: VLLMEngine) -> None:
         asked = [

@@ -48,7 +48,7 @@ CLASSES = {
     "sampling_params.py:RequestOutputKind": "FINAL_ONLY",
     "config/reasoning.py:ReasoningConfig": "reasoning_start_str reasoning_end_str",
     "config/model.py:ModelConfig": "is_multimodal_model max_model_len",
-    "config/scheduler.py:SchedulerConfig": "max_num_seqs",
+    "config/scheduler.py:SchedulerConfig": "max_num_seqs max_num_batched_tokens",
     "config/cache.py:CacheConfig": "kv_cache_size_tokens",
     "config/vllm.py:VllmConfig": "model_config cache_config scheduler_config",
     "renderers/base.py:BaseRenderer": "mm_processor_cache shutdown",

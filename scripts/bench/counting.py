@@ -1,0 +1,69 @@
+"""Counts what vLLM's schedulers do, in this process or in whichever processes a command starts its engines.
+
+Contract: `on_each_step` has each step of the schedulers of this process looked at. `counting_in` makes a plug-in of
+vLLM, which loads it in each of its processes: each of them writes what it has counted into the folder after each step,
+so that what a killed one did is known as well; `counted` adds them up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+FOLDER = "LIVEK12_BENCH_COUNTS"
+"""The variable that says where counts go."""
+
+
+def on_each_step(seen: Callable[[Any, Any], None]) -> None:
+    """Has a function called with the scheduler and its plan after each plan that is made in this process."""
+    from vllm.v1.core.sched.scheduler import Scheduler
+
+    schedule = Scheduler.schedule
+
+    def scheduled(self: Any, *args: Any, **named: Any) -> Any:
+        plan = schedule(self, *args, **named)
+        seen(self, plan)
+        return plan
+
+    Scheduler.schedule = scheduled
+
+
+def counting_in(folder: Path) -> dict[str, str]:
+    """The environment with which vLLM's processes count into a folder; commands in it may follow one another."""
+    described = folder / "livek12_bench_counting-1.dist-info"
+    described.mkdir(parents=True)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: livek12-bench-counting\nVersion: 1\n")
+    (described / "entry_points.txt").write_text(f"[vllm.general_plugins]\nlivek12_counts = {__name__}:plugged_in\n")
+    before = os.environ.get("PYTHONPATH")
+    return {FOLDER: str(folder), "PYTHONPATH": os.pathsep.join([str(folder), *([before] if before else [])])}
+
+
+def plugged_in() -> None:
+    """What vLLM calls in each of its processes."""
+    file = Path(os.environ[FOLDER]) / f"{os.getpid()}.json"
+    counts: Counter[str] = Counter()
+
+    def count(_: Any, plan: Any) -> None:
+        counts["steps"] += plan.total_num_scheduled_tokens > 0
+        counts["tokens computed"] += plan.total_num_scheduled_tokens
+        counts["pages encoded"] += sum(map(len, plan.scheduled_encoder_inputs.values()))
+        for request in plan.scheduled_new_reqs:
+            counts["requests"] += 1
+            counts["prompt tokens"] += len(request.prompt_token_ids)
+            counts["prompt tokens computed"] += len(request.prompt_token_ids) - request.num_computed_tokens
+        file.write_text(json.dumps(counts))
+
+    on_each_step(count)
+
+
+def counted(folder: Path) -> list[dict[str, int]]:
+    """What each process has counted, those with the most requests first; nothing is left for the next command."""
+    found = []
+    for file in folder.glob("*.json"):
+        found.append(json.loads(file.read_text()))
+        file.unlink()
+    return sorted(found, key=lambda counts: -int(counts["requests"]))
