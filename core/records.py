@@ -164,7 +164,7 @@ class Variant(Record):
     kind: str
     unit: int | None = None
     units: int | None = None
-    transforms: list[str] = []
+    transforms: list[str] = Field(default_factory=list)
 
 
 class PageBox(Record):
@@ -205,26 +205,26 @@ class Question(Record):
     question_type: QuestionType
     question_type_raw: str | None = None
     question: str
-    options: list[Option] = []
-    images: list[Image] = []
+    options: list[Option] = Field(default_factory=list)
+    images: list[Image] = Field(default_factory=list)
     paper_id: str | None = None
-    page_numbers: list[int] = []
-    boxes: list[PageBox] = []
+    page_numbers: list[int] = Field(default_factory=list)
+    boxes: list[PageBox] = Field(default_factory=list)
     number: str | None = None
-    answer: list[str] = []
-    part_points: list[float] = []
-    part_units: list[str] = []
-    answer_images: list[Image] = []
+    answer: list[str] = Field(default_factory=list)
+    part_points: list[float] = Field(default_factory=list)
+    part_units: list[str] = Field(default_factory=list)
+    answer_images: list[Image] = Field(default_factory=list)
     solution: str | None = None
-    solution_images: list[Image] = []
-    variables: list[Variable] = []
-    reasoning_flow: list[FlowStep] = []
+    solution_images: list[Image] = Field(default_factory=list)
+    variables: list[Variable] = Field(default_factory=list)
+    reasoning_flow: list[FlowStep] = Field(default_factory=list)
     points: float | None = None
-    knowledge_points: list[str] = []
-    taxonomy: list[str] = []
+    knowledge_points: list[str] = Field(default_factory=list)
+    taxonomy: list[str] = Field(default_factory=list)
     difficulty: str | None = None
     year: int | None = None
-    subsets: list[str] = []
+    subsets: list[str] = Field(default_factory=list)
     flags: Flags = Flags()
     attributes: Attributes = Attributes()
     exam: str | None = None
@@ -270,7 +270,7 @@ class Sampling(Record):
     thinking_budget: int | None = None
     thinking_optional: bool = False
     seed: int = 0
-    stop: list[str] = []
+    stop: list[str] = Field(default_factory=list)
     system_prompt: str | None = None
 
     @model_serializer(mode="wrap")
@@ -319,7 +319,7 @@ class Request(Record):
 
     key: Key
     messages: list[Message]
-    images: dict[str, Image] = {}
+    images: dict[str, Image] = Field(default_factory=dict)
     sampling: Sampling = Sampling()
     answer_schema: dict[str, Any] | None = None
     together: str = ""
@@ -367,7 +367,7 @@ class Response(Record):
     model: str
     model_revision: str | None = None
     prompt_sha256: str | None = None
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = Field(default_factory=dict)
     earlier: EarlierReply | None = None
 
     @model_serializer(mode="wrap")
@@ -448,7 +448,7 @@ class PartVerdict(Record):
     score: float | None
     decided_by: str
     reason: str = ""
-    votes: list[Vote] = []
+    votes: list[Vote] = Field(default_factory=list)
 
 
 ErrorType = Literal["CIE", "LAE", "DRE"]
@@ -471,8 +471,8 @@ class Process(Record):
     cie: float
     lae: float
     dre: float
-    errors: list[ProcessError] = []
-    critics: list[str] = []
+    errors: list[ProcessError] = Field(default_factory=list)
+    critics: list[str] = Field(default_factory=list)
 
 
 State = Literal["graded", "no_answer", "ungraded", "failed", "unsupported"]
@@ -494,7 +494,7 @@ class Verdict(Record):
     key: Key
     response_sha256: str | None = None
     state: Literal["graded", "no_answer", "ungraded"]
-    parts: list[PartVerdict] = []
+    parts: list[PartVerdict] = Field(default_factory=list)
     points: float | None
     low: float
     high: float
@@ -503,9 +503,9 @@ class Verdict(Record):
     process: Process | None = None
     process_ungraded: str | None = None
     reason: str = ""
-    calls: list[Call] = []
+    calls: list[Call] = Field(default_factory=list)
     judge: str
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = Field(default_factory=dict)
     marking: int = 0
     repeat: int = 0
 

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Any, Final
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 """Numbers in circles, which label options and statements in Chinese and Korean."""
 _NARROW: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+
+
+_R = TypeVar("_R")
+_SHORT: Final = 400
+_REMEMBERED: Final = 8192
+
+
+def of_short(function: Callable[[str], _R]) -> Callable[[str], _R]:
+    """A pure function of a text that remembers what it said of the last short ones: options and keys come again.
+
+    What it returns must not be changed. A long text would only take memory.
+    """
+    known = lru_cache(maxsize=_REMEMBERED)(function)
+
+    @wraps(function)
+    def said(text: str) -> _R:
+        return known(text) if len(text) <= _SHORT else function(text)
+
+    return said
 
 
 def narrow(text: str) -> str:

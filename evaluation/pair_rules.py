@@ -41,8 +41,7 @@ def rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
 
 def _rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
     verdict = mark_response(pair.question, pair.response, PAIR_CONFIG, cascade)
-    text = spoken(pair.response.text, pair.question)
-    if verdict.state != "no_answer" or not text:
+    if verdict.state != "no_answer" or not (text := spoken(pair.response.text, pair.question)):
         return verdict
     if len(text) <= BARE_CHARS and "\n" not in text:
         return grade(pair.question, pair.response.key, [text], config=PAIR_CONFIG, cascade=cascade)

@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 
 from livek12.core.records import CHOICE_TYPES, Key, PartVerdict, Question, Verdict, canonical_json
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, undecided
@@ -44,6 +45,7 @@ class GradingConfig:
     partial_credit: PartialCredit = "proportional"
 
 
+@cache
 def judge_version(config: GradingConfig) -> str:
     """Name, hash of the code, hash of the configuration, second reader if there is one: equal strings mark equally."""
     digest = hashlib.sha256(canonical_json(asdict(config)).encode()).hexdigest()

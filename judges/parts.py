@@ -6,7 +6,10 @@ A part is a variable, a blank or a sub-question; the letters of a choice questio
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import TypeVar
 
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.base import VariableType
@@ -29,6 +32,30 @@ class GradedPart:
     listed: bool = False
 
 
+_R = TypeVar("_R")
+_REMEMBERED = 64
+
+
+def per_question(function: Callable[[Question], _R]) -> Callable[[Question], _R]:
+    """A pure function that remembers what it said of the last questions: each response asks it several times.
+
+    By identity, as comparing questions would cost more than most answers. What it returns must not be changed.
+    """
+    known: dict[int, tuple[Question, _R]] = {}
+
+    @wraps(function)
+    def said(question: Question) -> _R:
+        found = known.get(id(question))
+        if found is None or found[0] is not question:
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            found = known[id(question)] = (question, function(question))
+        return found[1]
+
+    return said
+
+
+@per_question
 def parts_of(question: Question) -> list[GradedPart]:
     """The parts in order; empty when the question has no key.
 
@@ -52,6 +79,7 @@ def parts_of(question: Question) -> list[GradedPart]:
     return [GradedPart(gold, unit=unit or None) for gold, unit in zip(question.answer, units, strict=True)]
 
 
+@per_question
 def part_count(question: Question) -> int:
     """How many answers the record has a place for; says nothing about what they are."""
     if question.question_type == "multiple_choice" or question.question_type in READER_TYPES:
@@ -60,6 +88,7 @@ def part_count(question: Question) -> int:
     return max(1, len(parts_of(question)), stated)
 
 
+@per_question
 def needs_prose(question: Question) -> bool:
     """Whether the one key of a blank is a sentence, so that an answer in prose is to be expected."""
     return any(len(_NO_PROSE.sub("", gold)) > PROSE_CHARS for gold in question.answer)
@@ -105,11 +134,13 @@ def alternatives(text: str) -> int:
     return len(_OR.findall(text))
 
 
+@per_question
 def blank_count(question: Question) -> int:
     """How many blanks are printed in the question; 0 when none is marked."""
     return len(_BLANK.findall(question.question))
 
 
+@per_question
 def blank_names(question: Question) -> list[str]:
     """What the question prints before the equals sign of each blank ("x=____"); "" where it prints no name."""
     text = question.question

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, accept, reject, undecided
 from livek12.judges.rules.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
 from livek12.judges.rules.latex import parse
+from livek12.judges.rules.nodes import Node
 from livek12.judges.rules.notation import bare
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.text import normal_form
@@ -207,10 +209,17 @@ def _same_text(text: str, answer: str) -> bool:
     numbers = read_number(text), read_number(answer)
     if numbers[0] is not None and numbers[1] is not None:
         return numbers[0].value == numbers[1].value and numbers[0].unit == numbers[1].unit
+    tree = _tree(answer)
+    return tree is not None and tree == _tree(text)
+
+
+@of_short
+def _tree(text: str) -> Node | None:
+    """The tree of a value without its name; None where it is no formula."""
     try:
-        return unnamed(parse(text)) == unnamed(parse(answer))
+        return unnamed(parse(text))
     except Unparsable:
-        return False
+        return None
 
 
 def _same_script(gold: frozenset[str], answer: frozenset[str]) -> bool:

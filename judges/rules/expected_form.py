@@ -49,12 +49,14 @@ def asked_unit(question: str) -> str | None:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
+@lru_cache(maxsize=4096)
 def shows_unit(question: str, gold: str) -> bool:
     """Whether what stands behind the last digit of a key stands anywhere in the question, letter by letter."""
     behind = _SPACING.sub("", _NUMBER.sub("", gold[-MAX_KEY:]))
     return behind != "" and behind in _SPACING.sub("", question[:MAX_CHARS])
 
 
+@lru_cache(maxsize=4096)
 def asks_for_monotony(question: str) -> bool:
     """Whether a question asks where something rises or falls: either end may belong to such an interval or not."""
     return _MONOTONY.search(question[:MAX_CHARS]) is not None

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from livek12.core.text import of_short
+
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
 _SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋", "0123456789+-", strict=True))
 _GREEK = dict(
@@ -82,6 +84,7 @@ _SYMBOLS = {
     "Ω": "\\Omega ",
     "ħ": "\\hbar ",
 }
+_SYMBOL_OF = str.maketrans(_SYMBOLS)
 _COLOURS = re.compile(r"\\(?:textcolor|colorbox|color)\s*\{[a-zA-Z]+\}")
 _REPEATING = re.compile(
     r"(?<![\d.])(?P<whole>\d{1,12})\.(?P<fixed>\d{0,12})(?:\\(?:overline|bar)\s*(?:\{(?P<line>\d{1,12})\}|(?P<one>\d))"
@@ -128,12 +131,14 @@ def closed_up(text: str) -> str:
     return _SET_APART.sub("", text)
 
 
+@of_short
 def to_latex(text: str) -> str:
     r"""Unicode mathematics and full-width forms as plain LaTeX: "√3/2" and "２π" as "\sqrt 3/2" and "2\pi "."""
     text = closed_up(text)
     text = _SCRIPT_RUN.sub(_script, _GROUPS.sub(",", visible(text)))
-    text = "".join(_SYMBOLS.get(char, char) for char in text)
-    text = "".join(char if _CIRCLED.match(char) else unicodedata.normalize("NFKC", char) for char in text)
+    if not text.isascii():
+        text = text.translate(_SYMBOL_OF)
+        text = "".join(char if _CIRCLED.match(char) else unicodedata.normalize("NFKC", char) for char in text)
     text = _COLOURS.sub("", text.replace("⁄", "/"))
     if _REPEATING_WHOLE.fullmatch(text):
         text = text.replace("(", "\\overline{").replace(")", "}")
@@ -178,10 +183,11 @@ _GOES_ON = re.compile(r"([,，、]\s{0,4})(?:\.{3,6}|…{1,2}|⋯{1,2}|。{3,6})
 """An ellipsis at the end of a list, which is no closing punctuation."""
 
 
+@of_short
 def bare(text: str) -> str:
     """An answer without what surrounds it: math delimiters, emphasis, boxes, a closing full stop or copula."""
     text = _DELIMITERS.sub("", visible(text).replace('\\"', '"')).strip(_EDGE)
-    text = _GOES_ON.sub(r"\1\\ldots", text)
+    text = _GOES_ON.sub(lambda match: match[1] + "\\ldots", text)
     for _ in range(8):
         plain = _THEREFORE.sub("", _without_end(text).lstrip(_EDGE + ":：=＝∴"))
         plain = plain[:-MAX_SPACING] + _SPACED_END.sub("", plain[-MAX_SPACING:])

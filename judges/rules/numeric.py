@@ -28,6 +28,7 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.rules.notation import NOT_A_NAME, bare, key_value, to_latex
 from livek12.judges.rules.numerals import (
@@ -273,11 +274,12 @@ _MINUS_WORD = re.compile(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
 _PAREN = re.compile(r"\(\s*([^(),]*)\s*\)")
 
 
+@of_short
 def read_number(text: str) -> Number | None:
     """The number that a text is, with its unit; None when the text is anything else."""
     if len(text) > MAX_CHARS:
         return None
-    plain = _SPACING.sub(" ", to_latex(_LEAD.sub(r"\1", bare(text))).replace("\\dfrac", "\\frac"))
+    plain = _SPACING.sub(" ", to_latex(_LEAD.sub(lambda match: match[1], bare(text))).replace("\\dfrac", "\\frac"))
     plain = " ".join(re.sub(r"\\[tc]frac(?![a-z])", r"\\frac", plain).split())
     plain, name, marked = _drop_name(plain)
     if inner := _PAREN.fullmatch(plain):
@@ -286,7 +288,7 @@ def read_number(text: str) -> Number | None:
         marked, plain = True, plain[about.end() :]
     plain = _PER.sub(lambda per: f"{per['rest']}/{_TIMES[per['time']]}", plain)
     money = _MONEY.match(plain)
-    plain = _NEGATIVE.sub("-", _MONEY.sub(r"\g<minus>", plain))
+    plain = _NEGATIVE.sub("-", _MONEY.sub(lambda match: match["minus"], plain))
     if numeral := read_numeral(plain):
         counted = read_unit(numeral.rest) or NO_UNIT
         return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, counted, name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, accept, undecided
 from livek12.judges.rules.notation import bare, to_latex
 
@@ -45,13 +46,19 @@ class TextStage:
         return undecided(NAME)
 
 
+def _inside(match: re.Match[str]) -> str:
+    """The one group of a match; a function, as a template would be looked up again for each text."""
+    return match[1]
+
+
+@of_short
 def normal_form(text: str) -> str:
     """The text with everything unified that does not carry meaning."""
     text = _FRACTION.sub(r"\\frac", to_latex(bare(text)))
-    for _ in range(_NESTING):
-        text = _STYLED.sub(r"\1", text)
-    text = _SINGLE.sub(r"\1\2", _INDEX.sub(r"\1", _BLANK.sub(" ", text)))
-    text = _SYMBOL_SPACE.sub(r"\1", _CJK_SPACE.sub("", " ".join(text.split())))
+    for _ in range(_NESTING if "\\" in text else 0):
+        text = _STYLED.sub(_inside, text)
+    text = _SINGLE.sub(lambda match: match[1] + match[2], _INDEX.sub(_inside, _BLANK.sub(" ", text)))
+    text = _SYMBOL_SPACE.sub(_inside, _CJK_SPACE.sub("", " ".join(text.split())))
     return _WORD.sub(_fold, text).rstrip(" .,;:")
 
 

@@ -7,6 +7,7 @@ region; its number says how strongly it commits. A bare letter in prose is no fo
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from livek12.tasks.extraction.remarks import RETRACTION
@@ -72,14 +73,15 @@ _RIGHT_KO = (
     r"\s*번?\s*(?:선택지\s?)?(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)"
     r"|[을를]\s?(?:선택|고른|고르|택))"
 )
-_RIGHT_ZH_BEHIND = (
-    r"\s*(?:选项|项)?\s*(?:就?是|为)\s*(?:(?:唯一|本题)的?\s*)?"
-    r"(?:(?:正确|最佳|最终|合适)的?\s*(?:答案|选项)|(?<=唯一)正确的)"
+_CALLED_RIGHT_ZH = (
+    r"(?:是|为)\s*(?:(?:唯一|本题)的?\s*)?(?:(?:正确|最佳|最终|合适)的?\s*(?:答案|选项)|(?<=唯一)正确的)"
 )
-_RIGHT_EN = (
-    r"(?:[:：]\s(?:(?!\b[A-J]\b)[^.\n]){1,80}?)?\s+(?:is|are)\s+(?:the\s+(?=answer\b)|(?:the\s+)?(?:correct|right|best|final|only)\s+)"
+_RIGHT_ZH_BEHIND = r"\s*(?:选项|项)?\s*(?:就(?=是))?" + _CALLED_RIGHT_ZH
+_CALLED_RIGHT_EN = (
+    r"(?:is|are)\s+(?:the\s+(?=answer\b)|(?:the\s+)?(?:correct|right|best|final|only)\s+)"
     r"(?:(?:correct|right|valid)\s+)?(?:answer|choice|option|one)s?\b"
 )
+_RIGHT_EN = r"(?:[:：]\s(?:(?!\b[A-J]\b)[^.\n]){1,80}?)?\s+" + _CALLED_RIGHT_EN
 _NOW = (
     r"[,，.:：\s]*(?:应该?)?(?:是|选|为)?\s*(?i:(?:the\s+answer|it|that)?(?:\s*is|'s|\s+should\s+be|\s+must\s+be)?)\s*"
 )
@@ -111,11 +113,48 @@ FILLED = (
 
 @dataclass(frozen=True)
 class ClaimForm:
-    """A way to commit to labels, how strongly, and words without one of which (in small letters) a text has it not."""
+    """A way to commit to labels, and how strongly.
+
+    Attributes:
+        strength: how strongly it commits.
+        pattern: the form.
+        words: without one of which (in small letters) a text has it not.
+        begins: where alone it can begin; None for anywhere.
+        needs: what a text that has it must have somewhere; quicker than the form.
+    """
 
     strength: int
     pattern: re.Pattern[str]
     words: tuple[str, ...] = ("",)
+    begins: re.Pattern[str] | None = None
+    needs: re.Pattern[str] | None = None
+
+    def matches(self, text: str, small: str) -> Iterator[re.Match[str]]:
+        """Those of the pattern, in their order.
+
+        Args:
+            text: a cleaned text.
+            small: the same in small letters.
+        """
+        if not any(word in small for word in self.words) or (self.needs and not self.needs.search(text)):
+            return
+        if self.begins is None:
+            yield from self.pattern.finditer(text)
+            return
+        end = 0
+        for place in self.begins.finditer(text):
+            if place.start() >= end and (match := self.pattern.match(text, place.start())):
+                yield match
+                end = match.end()
+
+
+def _beginning(*words: str) -> re.Pattern[str]:
+    """The places where one of these words begins, in any case, found without trying a whole form at every letter.
+
+    A match is the first letter alone, so that no word hides another; literal first letters are what is quick.
+    """
+    firsts = [(word, {word[0], word[0].upper(), *("ſ" if word[0] == "s" else "")}) for word in words]
+    return re.compile("|".join(f"{first}(?=(?i:{word[1:]}))" for word, signs in firsts for first in sorted(signs)))
 
 
 _WRONG_ONE = (
@@ -146,31 +185,46 @@ _RETRACTION_WORDS = (
 _SOLUTION_WORDS = ("solution", "conclusion", "result", "decision", "verdict")
 _CHOSEN_ZH = re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)
 _CHOSEN_ZH_WORDS = ("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合", "合适", "恰当", "成立", "最")
+_CHOSEN_ZH_BEGINS = _beginning(
+    *("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合题意", "合适", "恰当", "成立", "最终", "最佳", "所选")
+)
+_CHOICE_WORDS = ("choice", "option", "statement", "one", "letter")
+_CHOICE_BEGINS = _beginning(*_CHOICE_WORDS, "my pick")
+_WRONG_ONE_BEGINS = _beginning(
+    *("错误", "不正确", "有误", "不符合", "不成立", "不恰当", "不合理", "不可能", "不属于"),
+    *("statement", "option", "one", "choice", "틀린", "않은", "잘못된"),
+)
+_RETRACTION_BEGINS = _beginning(
+    *("no", "oh", "hmm", "ah", "wait", "sorry", "correction", "scratch", "不", "错了", "说错", "写错"),
+    *("更正", "订正", "改正", "修正", "아니", "정정"),
+)
 FORMS = [
     ClaimForm(MARKED, _REGION, ("〖", "〘")),
     ClaimForm(EXPLICIT, re.compile(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), ("选", "選")),
     ClaimForm(EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _RUN), ("答",)),
     ClaimForm(EXPLICIT, re.compile(f"(?i:{_ANSWER_EN})" + _RUN), ("ans",)),
-    ClaimForm(
-        EXPLICIT, re.compile(f"(?i:{_SOLUTION_EN})" + _RUN), ("solution", "conclusion", "result", "decision", "verdict")
-    ),
+    ClaimForm(EXPLICIT, re.compile(f"(?i:{_SOLUTION_EN})" + _RUN), _SOLUTION_WORDS, _beginning(*_SOLUTION_WORDS)),
     ClaimForm(EXPLICIT, re.compile(_KO + _RUN), ("답",)),
     ClaimForm(EXPLICIT, re.compile(r"#{4}\s?" + _RUN + r"[.。]?(?=\n|\Z)"), ("####",)),
-    ClaimForm(LOOSE, _CHOSEN_ZH, _CHOSEN_ZH_WORDS),
-    ClaimForm(
-        LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN), ("choice", "option", "statement", "one", "letter", "pick")
-    ),
+    ClaimForm(LOOSE, _CHOSEN_ZH, _CHOSEN_ZH_WORDS, _CHOSEN_ZH_BEGINS),
+    ClaimForm(LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN), (*_CHOICE_WORDS, "pick"), _CHOICE_BEGINS),
     ClaimForm(LOOSE, re.compile(_PICK_EN + _RUN), ("choose", "pick", "select", "answer")),
     ClaimForm(LOOSE, re.compile(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
-    ClaimForm(LOOSE, re.compile(_RUN + _RIGHT_EN), ("answer", "choice", "option", "only")),
-    ClaimForm(LOOSE, re.compile(_RUN + _RIGHT_ZH_BEHIND), ("答案", "选项", "正确")),
-    ClaimForm(LOOSE, re.compile(_WRONG_ONE + _RUN), ("错", "不", "误", "that is", "which is", "것은")),
+    ClaimForm(
+        LOOSE, re.compile(_RUN + _RIGHT_EN), ("answer", "choice", "option", "only"), needs=re.compile(_CALLED_RIGHT_EN)
+    ),
+    ClaimForm(
+        LOOSE, re.compile(_RUN + _RIGHT_ZH_BEHIND), ("答案", "选项", "正确"), needs=re.compile(_CALLED_RIGHT_ZH)
+    ),
+    ClaimForm(
+        LOOSE, re.compile(_WRONG_ONE + _RUN), ("错", "不", "误", "that is", "which is", "것은"), _WRONG_ONE_BEGINS
+    ),
     ClaimForm(LOOSE, re.compile(_ONLY_ZH + _RUN + r"\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)"), ("只有",)),
     ClaimForm(LOOSE, re.compile(_ONLY_EN + _RUN + r"\s+(?:is|are|works|fits|match|satisf|holds)"), ("only",)),
     ClaimForm(LOOSE, re.compile(r"\A\s*" + _RUN + _REASON), _REASON_WORDS),
     ClaimForm(LOOSE, FILLED[0], (")", "）")),
     ClaimForm(LOOSE, FILLED[1], _EXPLANATION_WORDS),
-    ClaimForm(CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN), _RETRACTION_WORDS),
+    ClaimForm(CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN), _RETRACTION_WORDS, _RETRACTION_BEGINS),
     ClaimForm(CORRECTED, re.compile(f"(?i:{_TURNED})" + _RUN), ("wait", "actually", "second")),
 ]
 DIGIT_FORMS = [
@@ -178,10 +232,13 @@ DIGIT_FORMS = [
     ClaimForm(EXPLICIT, re.compile(_ANSWER_EN + _DIGIT, re.IGNORECASE), ("ans",)),
     ClaimForm(EXPLICIT, re.compile(_KO + _DIGIT), ("답",)),
     ClaimForm(LOOSE, re.compile(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
-    ClaimForm(LOOSE, re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT), _CHOSEN_ZH_WORDS),
     ClaimForm(
-        LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE), ("choice", "option", "statement", "one", "letter")
+        LOOSE,
+        re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT),
+        _CHOSEN_ZH_WORDS,
+        _CHOSEN_ZH_BEGINS,
     ),
+    ClaimForm(LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE), _CHOICE_WORDS, _CHOICE_BEGINS),
     ClaimForm(LOOSE, re.compile(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), ("것",)),
 ]
 _SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from livek12.core.records import Question
+from livek12.judges.parts import per_question
 from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction.choice_forms import (
     DIGIT_FORMS,
@@ -44,13 +45,14 @@ class Asked:
     wrong: bool | None
     texts: Mapping[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, question: Question) -> Asked:
+    @staticmethod
+    @per_question
+    def of(question: Question) -> Asked:
         """What a question asks; its key is not read."""
         known = frozenset(label for option in question.options for label in read_labels(option.label) or ())
         known = known or (frozenset() if question.language == "ko" else frozenset("ABCDEFGHIJ"))
         texts = {option.label: " ".join(without_markup(option.text).split()) for option in question.options}
-        return cls(known, question.question_type == "multiple_choice", _asks_for_wrong(question.question), texts)
+        return Asked(known, question.question_type == "multiple_choice", _asks_for_wrong(question.question), texts)
 
     @property
     def digits(self) -> bool:
@@ -106,10 +108,8 @@ def _asks_for_wrong(question: str) -> bool | None:
 def marked_claims(cleaned: str, asked: Asked) -> list[Claim]:
     """Those in words that commit, in boxes and in tags."""
     small = cleaned.lower()
-    forms = [
-        form for form in (*FORMS, *(DIGIT_FORMS if asked.digits else ())) if any(word in small for word in form.words)
-    ]
-    found = (_claim(cleaned, match, form.strength, asked) for form in forms for match in form.pattern.finditer(cleaned))
+    forms = (*FORMS, *(DIGIT_FORMS if asked.digits else ()))
+    found = (_claim(cleaned, match, form.strength, asked) for form in forms for match in form.matches(cleaned, small))
     return [claim for claim in found if claim is not None and (not asked.known or claim.labels <= asked.known)]
 
 

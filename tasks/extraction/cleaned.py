@@ -18,7 +18,7 @@ _MARKUP = re.compile(
     r"|\\[,;:! ()\[\]]|[{}$*`~\"“”「」]"
 )
 _JOINED = re.compile(r"\b((?i:options?|choices?|answers?))(?:\\?_){1,3}([A-J](?![A-Za-z0-9]))_{0,3}")
-_BULLET = re.compile(r"(?<=\n)[^\S\n]{0,8}[-•+]\s(?=[(（]?[A-J](?![A-Za-z]))")
+_BULLET = re.compile(r"\n[^\S\n]{0,8}[-•+]\s(?=[(（]?[A-J](?![A-Za-z]))")
 _QUOTED = re.compile(r"['‘’]([A-J①-⑩](?:번)?|[1-9]번?)['‘’]")
 _NARROW = str.maketrans({chr(ord("Ａ") + index): chr(ord("A") + index) for index in range(26)})
 
@@ -41,8 +41,11 @@ def cleaned_text(text: str, several: bool) -> str:
         pieces += [text[position : region.start], f"〖{content}〗" if region.start in tagged else f"〘{content}〙"]
         position = max(position, region.end)
     pieces.append(text[position:])
-    joined = _JOINED.sub(r"\1 \2", "".join(pieces)[-_TAIL_CHARS:])
-    return _squeezed(tail(_QUOTED.sub(r"\1", _BULLET.sub("", without_markup(unbolded(joined)).translate(_NARROW)))))
+    joined = "".join(pieces)[-_TAIL_CHARS:]
+    if "_" in joined:
+        joined = _JOINED.sub(lambda match: f"{match[1]} {match[2]}", joined)
+    plain = _BULLET.sub("\n", without_markup(unbolded(joined)).translate(_NARROW))
+    return _squeezed(tail(_QUOTED.sub(lambda match: match[1], plain)))
 
 
 def without_markup(text: str) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 MAX_CHARS = 4_000_000
 """Of a longer response only its end is read."""
@@ -19,7 +20,7 @@ _THOUGHT = re.compile(
 )
 _TURN_END = re.compile(r"</s>|<\|(?:im_end|im_start|endoftext|eot_id|end|user|return)\|>")
 _THINKING = re.compile(r"<(?:think|thinking|thought|thoughts|reasoning|seed:think)\s*>|◁think▷|\[THINK\]")
-_SPACES = re.compile(r"[^\S\n]+")
+_SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 _BLANK_LINES = re.compile(r"(?: ?\n){2,} ?")
 _BOX = re.compile(
     r"\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]",
@@ -92,7 +93,8 @@ def _without_end_marks(text: str) -> str:
 def _without_meta(text: str) -> str:
     """The text without how sure it is at its end, and with the backslash of a box that lost it ("boxed(9)")."""
     head, ending = text[:-_END_MARK_CHARS], text[-_END_MARK_CHARS:]
-    return _LOST_BOX.sub(r"\\boxed{\1\2}", head + _SURE.sub("", ending))
+    text = head + _SURE.sub("", ending)
+    return _LOST_BOX.sub(r"\\boxed{\1\2}", text) if "boxed(" in text or "boxed{" in text else text
 
 
 _SURE = re.compile(
@@ -114,7 +116,14 @@ _END_MARK = re.compile(
 
 def tail(text: str, limit: int = 30_000) -> str:
     """The end of a text, where answers in words are looked for, with long runs of white space shortened."""
-    return _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", text[-limit:]))
+    return _tail(text[-limit:])
+
+
+@lru_cache(maxsize=8)
+def _tail(text: str) -> str:
+    """See `tail`; several looks at one response in a row ask for it."""
+    text = _SPACES.sub(" ", text)
+    return _BLANK_LINES.sub("\n\n", text) if "\n\n" in text or "\n \n" in text else text
 
 
 def unbolded(text: str) -> str:
@@ -189,7 +198,7 @@ def answer_tags(text: str) -> list[TextRegion]:
 
 def _json_answers(text: str) -> list[TextRegion]:
     """The values of the last keys "answer" in JSON; and of a text that is one object with a value for each number."""
-    keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:]
+    keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:] if _QUOTED_KEY.search(text) else []
     read = [(key.start(), _json_value(text, key.end())) for key in keys]
     found = [TextRegion(start, value.end, value.content) for start, value in read if value is not None]
     if not found and text.strip("`jsonJSON \n").startswith("{") and len(text) <= _MAX_OBJECT:
@@ -235,6 +244,8 @@ def _unescaped(text: str) -> str:
         return text.strip()
 
 
+_QUOTED_KEY = re.compile(r"[\"']\s{0,20}:")
+"""What every key of JSON has, and few texts without JSON; quickly found."""
 _JSON_KEY = re.compile(
     r"(?<=[{,\s])[\"'](?:final|correct)?[_ ]?(?:answers?|答案|最终答案|正确答案|정답|최종 ?답|답)[\"']\s{0,20}:\s{0,20}"
     r"(?=[\"'\[{\d.tf-])",
@@ -248,12 +259,15 @@ _MAX_OBJECT = 2_000
 
 def cut_off(text: str) -> bool:
     """Whether a text plainly ends within something: an unclosed box, a clause that a comma or "is" leaves open."""
-    return box_cut_off(text) or _OPEN_END.search(text[-_ENDING_CHARS:].rstrip(" \t\r\n*_`")) is not None
+    ending = text[-_ENDING_CHARS:].rstrip(" \t\r\n*_`")
+    return box_cut_off(text) or (ending[-1:] in _OPEN_SIGNS and _OPEN_END.search(ending) is not None)
 
 
 def box_cut_off(text: str) -> bool:
     """Whether the last box of a text is never closed."""
     ending = text[-MAX_ANSWER:]
+    if not _BOX_NAMES.search(ending):
+        return False
     begun = [match for match in _BOX.finditer(ending) if len(match[0]) > 2 and not match["bare"]]
     depth = 1
     for match in _BOX.finditer(ending, begun[-1].end()) if begun else ():
@@ -264,6 +278,8 @@ def box_cut_off(text: str) -> bool:
 
 
 _ENDING_CHARS = 80
+_OPEN_SIGNS = frozenset(",，、:：(（[【{=/&\\案以此故应该就是为选답서로은는이ſ" "rnetsfodRNETSFOD")
+"""The last signs of all that `_OPEN_END` finds, which looks at each place of the ending."""
 _OPEN_END = re.compile(
     r"[,，、:：(（\[【{=/&]$|(?<!\\)\\$|(?:答案|所以|因此|故)(?:应该?|就)?(?:是|为|选)?$|(?:结果|选项|应该)(?:是|为)$"
     r"|\b(?:answer|option|choice|value|result|that|the|is|are|be|of|to|and|or|so|therefore|thus|hence|because)$"

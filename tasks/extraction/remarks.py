@@ -51,19 +51,23 @@ _CORRECTION = re.compile(
     re.IGNORECASE,
 )
 _NOT_BUT = (
-    (re.compile(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),  # noqa: E501
-    (re.compile(r"[①-⑩]\s?번?\s?(?:이|가)?\s?(?:아니라|아니고|아닌)\s?(?=[①-⑩])"), ""),
-    (re.compile(r"((?:정답|답)\s*(?:은|는)?)\s*[^.\n]{1,30}?\s*(?:이|가)?\s*아니(?:라|고|며)[,，]?"), r"\1"),
-    (re.compile(r"(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?", re.IGNORECASE), r"\1"),
-    (re.compile(r"(?:[,，]?\s*(?:而不是|而非|而不为)|[,，]\s?(?:并)?不是)(?:\s?\$[^$\n]{1,100}\$|[^。\n，,；;$]{1,40})"), ""),  # noqa: E501
-    (re.compile(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+(?:(?:option|choice)\s)?(?:\$[^$\n]{1,100}\$|[^,;\n$]{1,20}?)(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
+    (("不是", "并非", "不应", "不为"), re.compile(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),  # noqa: E501
+    (("아니", "아닌"), re.compile(r"[①-⑩]\s?번?\s?(?:이|가)?\s?(?:아니라|아니고|아닌)\s?(?=[①-⑩])"), ""),
+    (("아니",), re.compile(r"((?:정답|답)\s*(?:은|는)?)\s*[^.\n]{1,30}?\s*(?:이|가)?\s*아니(?:라|고|며)[,，]?"), r"\1"),
+    (("but",), re.compile(r"(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?", re.IGNORECASE), r"\1"),
+    (("不是", "而非", "而不为"), re.compile(r"(?:[,，]?\s*(?:而不是|而非|而不为)|[,，]\s?(?:并)?不是)(?:\s?\$[^$\n]{1,100}\$|[^。\n，,；;$]{1,40})"), ""),  # noqa: E501
+    (("not", "rather", "instead"), re.compile(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+(?:(?:option|choice)\s)?(?:\$[^$\n]{1,100}\$|[^,;\n$]{1,20}?)(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
 )  # fmt: skip
+"""Words (in small letters) without one of which a text has no such turn, the turn, and what is kept of it."""
 
 
 def settled(text: str) -> str:
     """The text with "not X but Y" as "Y" and "Y, not X" as "Y"."""
-    for pattern, kept in _NOT_BUT:
-        text = pattern.sub(kept, text)
+    small = text.lower()
+    for words, pattern, kept in _NOT_BUT:
+        if any(word in small for word in words):
+            text = pattern.sub(kept, text)
+            small = text.lower()
     return text
 
 
@@ -159,10 +163,11 @@ def called_wrong(text: str, end: int) -> bool:
 def supposed(text: str, start: int, end: int) -> bool:
     """Whether what stands there is only supposed: "if A, then …"."""
     before = text[max(0, start - _CLAUSE) : start]
-    clause = _CLAUSE_END.split(TURN.split(before)[-1])[-1]
     if _EXAMPLE.match(_SENTENCE_END.split(before)[-1]) or _SUPPOSED_AT_ONCE.search(before):
         return True
-    return bool(_HYPOTHETICAL.search(clause) and _SUPPOSED.match(text, end, end + _CLAUSE))
+    if not _SUPPOSED.match(text, end, end + _CLAUSE):
+        return False
+    return _HYPOTHETICAL.search(_CLAUSE_END.split(TURN.split(before)[-1])[-1]) is not None
 
 
 _EXAMPLE = re.compile(r"\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)", re.IGNORECASE)

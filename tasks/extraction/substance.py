@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from livek12.core.records import CHOICE_TYPES, Question
-from livek12.judges.parts import part_count
+from livek12.judges.parts import part_count, per_question
 from livek12.tasks.extraction.regions import final_text
 
 _READ = 30_000
@@ -51,8 +51,7 @@ def says_nothing(text: str, question: Question) -> bool:
         return False
     if question.question_type in CHOICE_TYPES:
         text = "\n".join(line for line in text.splitlines() if not lists_options(line))
-    asked = " ".join([question.question, *(f"{option.label} {option.text}" for option in question.options)])
-    own = _own_sentences(_without_loop(text)[:_READ], _signs(asked))
+    own = _own_sentences(_without_loop(text)[:_READ], _asked(question))
     blanks = [len(_OPEN_BLANK.findall(sentence)) for sentence in own]
     if not any(count == 0 for count in blanks):
         return True
@@ -100,6 +99,12 @@ def _own_sentences(text: str, asked: str) -> list[str]:
         seen.add(plain)
         before += plain
     return own
+
+
+@per_question
+def _asked(question: Question) -> str:
+    """The signs of a question with its options."""
+    return _signs(" ".join([question.question, *(f"{option.label} {option.text}" for option in question.options)]))
 
 
 def _signs(text: str) -> str:
