@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict
 from livek12.core.errors import UserError
 from livek12.core.journal import journal_files
 from livek12.core.locks import close_own, lock_own
-from livek12.core.packed import META, PackedLines, packed_files, packed_path
+from livek12.core.packed import META, STEMS, PackedLines, packed_files, packed_path
 from livek12.core.progress import Progress
 from livek12.core.records import Key
 from livek12.core.run_folder import RunFolder
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from pyarrow import Schema
 
-STEMS = ("responses", "earlier", "failures", "verdicts", "repeats", "sessions")
 GROUP_BYTES, GROUP_LINES = 16 << 20, 20_000
 """A group of rows ends at whichever comes first: this much is held at once."""
 _COPY = 1 << 20

@@ -26,6 +26,8 @@ from livek12.core.errors import UserError, why
 if TYPE_CHECKING:
     from pyarrow import Table
 
+STEMS = ("responses", "earlier", "failures", "verdicts", "repeats", "sessions")
+"""The journals of a run folder."""
 PACKED = ".parquet"
 META = b"livek12"
 """The file's own account in its metadata, as JSON: of each journal its size and SHA-256."""

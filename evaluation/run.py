@@ -74,7 +74,7 @@ class Run:
     """A run folder.
 
     Args:
-        path: the folder.
+        path: the folder, or its address (`hf://…`, `s3://…`), of which a copy is read.
 
     Raises:
         UserError: it holds no run, or one that this version cannot read.
@@ -82,9 +82,10 @@ class Run:
 
     def __init__(self, path: str | Path) -> None:
         from livek12.core.progress import warn
+        from livek12.core.remote import run_folder
         from livek12.core.run_folder import RunFolder
 
-        self.path = Path(path)
+        self.path = run_folder(path)
         self.folder: RunFolder = RunFolder.open(self.path, warn)
         self._report: dict[str, Any] | None = None
         self._sizes: dict[str, int] = {}

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    pass
+
+def place(text: str) -> Path | str:
+    """A run folder as it is named: a path, or an address that `run_folder` or `own_folder` looks at."""
+    from livek12.core.remote import is_address
+
+    return text if is_address(text) else Path(text)
+
+
+def run_folder(context: typer.Context, named: Any) -> Any:
+    """The folders that a command reads; what stands at an address is fetched where the command is to run."""
+    from livek12.core.remote import run_folder as local
+
+    if isinstance(named, list):
+        return [run_folder(context, one) for one in named]
+    return named if named is None or context.resilient_parsing else local(named)
+
+
+def own_folder(context: typer.Context, named: Any) -> Any:
+    """The folder that a command writes in."""
+    from livek12.core.remote import own_folder as local
+
+    return named if context.resilient_parsing else local(named)
+
 
 Tasks = Annotated[str, typer.Option("--task", help="Task names, comma-separated; see `livek12 tasks`.")]
 Model = Annotated[str, typer.Option("--model", help="Model folder, Hub name, served name, or recorded file.")]
@@ -93,7 +114,16 @@ Out = Annotated[Path, typer.Option("--out", help="The run folder; an unfinished 
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Ask and write nothing; say how many requests and prompt tokens it would be.")
 ]
-Run = Annotated[Path, typer.Argument(help="A run folder.")]
+OwnRun = Annotated[Path, typer.Argument(help="A run folder.", parser=place, callback=own_folder, metavar="RUN")]
+_READ: dict[str, Any] = {"parser": place, "callback": run_folder}
+Run = Annotated[Path, typer.Argument(help="A run folder, or its address (hf://, s3://).", metavar="RUN", **_READ)]
+Runs = Annotated[
+    list[Path], typer.Argument(help="Run folders, or their addresses (hf://, s3://).", metavar="RUN...", **_READ)
+]
+BaseRun = Annotated[
+    Path | None,
+    typer.Option("--base", help="The run of whole questions; default: that of --questions.", metavar="RUN", **_READ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 
 

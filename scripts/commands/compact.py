@@ -13,7 +13,7 @@ app = options.command()
 
 @app.command(epilog=options.example("livek12 compact runs/qwen3"))
 def compact(
-    run: options.Run,
+    run: options.OwnRun,
     undo: Annotated[bool, typer.Option("--undo", help="Write the journals again, byte for byte as they were.")] = False,
 ) -> None:
     """Pack the journals of a finished run into Parquet, without losing a byte; every command reads both."""

@@ -20,7 +20,7 @@ app = options.command()
 
 @app.command(epilog=options.example("livek12 export runs/qwen3 --to inspect --out exported"))
 def export(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    runs: options.Runs,
     to: Annotated[str, typer.Option("--to", help="eee (Every Eval Ever 0.3), eval-results (of the Hub) or inspect.")],
     out: Annotated[Path, typer.Option("--out", help="The folder of what is written.")],
     model_id: Annotated[str, typer.Option("--model-id", help="The model as the Hub has it, ORG/NAME.")] = "",

@@ -16,7 +16,7 @@ app = options.command()
 
 @app.command(epilog=options.example("livek12 judge runs/qwen3 --judge Qwen/Qwen3-32B"))
 def judge(
-    run: options.Run,
+    run: options.OwnRun,
     judge: options.Judge = "rules",
     judge_engine: options.JudgeEngine = "",
     judge_engine_args: options.JudgeEngineArgs = "",

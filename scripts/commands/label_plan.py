@@ -15,7 +15,7 @@ app = options.command()
 
 @app.command(epilog=options.example("livek12 label-plan runs/qwen3 --budget 60"))
 def label_plan(
-    run: Annotated[Path, typer.Argument(help="The run folder.")],
+    run: options.OwnRun,
     budget: Annotated[int, typer.Option("--budget", min=1, help="How many answers people will label.")] = 60,
     seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 0,
     metric: Annotated[str, typer.Option("--metric", help="What will be corrected: accuracy or mark.")] = "accuracy",

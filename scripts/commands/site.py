@@ -17,7 +17,7 @@ app = options.command()
 
 @app.command(epilog=options.example("livek12 site runs/qwen3 runs/gemma3 --out site"))
 def site(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    runs: options.Runs,
     out: Annotated[Path, typer.Option("--out", help="The site's folder; made again, only what changed is written.")],
     space: Annotated[str, typer.Option("--space", help="Send it to this static Space of the Hub: ORG/NAME.")] = "",
     models: Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,10 +14,7 @@ EPILOG = options.example("livek12 study diagnostics runs/why --base runs/qwen3 -
 
 def command(
     runs: Runs,
-    base: Annotated[
-        Path | None,
-        typer.Option("--base", help="The run that asked the whole questions; default: that of --questions."),
-    ] = None,
+    base: options.BaseRun = None,
     fewest: Annotated[
         int | None,
         typer.Option("--fewest", min=1, help="Questions behind each point; default: 6 for a unit, 5 for a length."),

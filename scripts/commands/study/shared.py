@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from livek12.scripts import options
+
 if TYPE_CHECKING:
     from livek12.core.run_folder import RunFolder
     from livek12.core.scoring import Row
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from livek12.judges.jury import Jury
     from livek12.report.charts import Chart, TableShown
 
-Runs = Annotated[list[Path], typer.Argument(help="Run folders.")]
+Runs = options.Runs
 
 Labels = Annotated[list[Path], typer.Option("--labels", help="Labels of people: JSONL or CSV; may be given again.")]
 

@@ -1,0 +1,241 @@
+"""A finished run to a data set of the Hub, or to any folder that fsspec can write.
+
+Contract: what goes out is what the run is read from, and report.json. On the Hub it is one commit; elsewhere run.json
+goes last, so that half a run is none. Nothing of questions whose answers are held back, or of what was made from them,
+goes out unless that is asked for; nothing without a licence goes to a public data set. A place that holds another run
+is left alone. No secret and no address of an endpoint stands in the run.json that goes out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from livek12.core.errors import UserError
+from livek12.core.hub import reason
+from livek12.core.journal import journal_files
+from livek12.core.packed import STEMS
+from livek12.core.progress import warn, watched
+from livek12.core.records import UNMARKED, Question
+from livek12.core.remote import RUN_FILE, Stored, failure, is_address, open_place, shown, stored
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_locks import alone
+from livek12.core.run_spec import RunSpec, differences, read_spec
+from livek12.evaluation.exports import held_releases
+from livek12.evaluation.site.hidden import HELD_BACK, Hidden
+from livek12.evaluation.site.reading import keys_from_elsewhere
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+_HUB: Final = re.compile(r"hf://datasets/(?P<repo>\w[\w.-]*/\w[\w.-]*)(?P<folder>(?:/\w[\w.-]*)*)/?", re.ASCII)
+_ENDPOINTS: Final = ("base_url",)
+REPORT: Final = "report.json"
+_MOST_SPEC: Final = 16 << 20
+_CARD: Final = """\
+---
+viewer: false
+tags: [livek12]
+---
+Run folders of livek12: what models answered in exams, and how that was marked. `livek12 score hf://datasets/{repo}/RUN`
+reads one, and `livek12 compare` several.
+"""
+
+
+@dataclass(frozen=True)
+class PushWishes:
+    """How a run goes out.
+
+    Attributes:
+        refuses: why the rights of a question forbid that others see it; "" where they do not.
+        hold: releases that are held back; None: those that the run's data sets hold back.
+        reveal: whether what is held back goes out all the same.
+        unfinished: whether a run may have answers that are missing or not marked.
+        public: whether a data set that is not there yet is made a public one.
+    """
+
+    refuses: Callable[[Question], str]
+    hold: frozenset[str] | None = None
+    reveal: bool = False
+    unfinished: bool = False
+    public: bool = False
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What went out: files, their bytes, the address, and the commit where there is one."""
+
+    files: int
+    bytes: int
+    address: str
+    commit: str | None = None
+
+
+def push(folder: Path, address: str, wishes: PushWishes) -> Pushed:
+    """Sends a run.
+
+    Args:
+        folder: of the run.
+        address: `hf://datasets/ORG/NAME[/FOLDER]`, or a folder of another file system.
+        wishes: how.
+
+    Raises:
+        UserError: it is not finished, may not go out, somebody is at work in it, or the address cannot be written.
+    """
+    if not is_address(address):
+        raise UserError(f"{address}: give an address: hf://datasets/ORG/NAME[/FOLDER], s3://BUCKET/FOLDER, …")
+    hub = _HUB.fullmatch(address)
+    if address.startswith("hf://") and hub is None:
+        raise UserError(f"{shown(address)}: give hf://datasets/ORG/NAME[/FOLDER], names of letters, digits, . _ and -")
+    run = RunFolder.open(folder, warn)
+    with alone(folder):
+        if not wishes.unfinished:
+            _check_finished(run)
+        unlicensed = _check_held(run, wishes)
+        files = _files(run)
+        if hub is None:
+            return _to_files(run, address, files)
+        return _to_hub(run, address, hub["repo"], hub["folder"].strip("/"), files, wishes, unlicensed)
+
+
+def _check_finished(run: RunFolder) -> None:
+    spec, found = run.spec(), Counter[str]()
+    total = sum(task.questions for task in spec.tasks) * spec.trials
+    for row in watched(run.judged_rows(), "reading answers", total):
+        found["missing"] += row.state == "failed"
+        found["not marked"] += row.verdict is not None and row.verdict.judge == UNMARKED
+    if left := [f"{count:,} answers are {what}" for what, count in found.items() if count]:
+        raise UserError(f"{run.path}: {' and '.join(left)}; finish the run, or push it as it is with --unfinished")
+
+
+def _check_held(run: RunFolder, wishes: PushWishes) -> str:
+    """Why some questions may not be public, in words; "" where all may.
+
+    Raises:
+        UserError: answers are held back, and nobody said that they may go out.
+    """
+    spec = run.spec()
+    held = frozenset() if wishes.reveal else held_releases(spec) if wishes.hold is None else wishes.hold
+    hidden = Hidden(wishes.refuses, held)
+    hidden.look((question for _, question in run.each_question()), not wishes.reveal and keys_from_elsewhere(spec))
+    hidden.settle()
+    first, counts = dict[str, str](), Counter[str]()
+    for task, question in run.each_question():
+        if why := hidden.why(question):
+            first.setdefault(why, f"{task}/{question.id}")
+            counts[why] += 1
+    if count := counts.pop(HELD_BACK, 0):
+        raise UserError(
+            f"{run.path}: the answers of {count:,} of its questions are held back (the first: {first[HELD_BACK]});"
+            " nothing is sent. --reveal-answers sends them all the same"
+        )
+    return ", ".join(f"{why}: {count:,} questions (the first: {first[why]})" for why, count in counts.items())
+
+
+def _files(run: RunFolder) -> dict[str, Path | bytes]:
+    """What goes out, by name; run.json last."""
+    found: dict[str, Path | bytes] = {}
+    dead = {path.name for stem in STEMS for path in run.path.glob(f"{stem}-*.jsonl")}
+    dead -= {path.name for stem in STEMS for path in journal_files(run.path, stem)}
+    for path in sorted(run.path.iterdir()):
+        wanted = (RUN_FILE.fullmatch(path.name) and path.name not in dead) or path.name == REPORT
+        if wanted and path.is_file() and not path.is_symlink():
+            found[path.name] = path
+    spec = run.spec()
+    args = {name: value for name, value in spec.engine_args.items() if name not in _ENDPOINTS}
+    found.pop("run.json")
+    return found | {
+        "run.json": (spec.model_copy(update={"engine_args": args}).model_dump_json(indent=1) + "\n").encode()
+    }
+
+
+def _size(file: Path | bytes) -> int:
+    return len(file) if isinstance(file, bytes) else file.stat().st_size
+
+
+def _check_same(address: str, files: Any, there: Mapping[str, Stored], spec: RunSpec) -> None:
+    """Refuses a place with another run."""
+    if "run.json" not in there:
+        return
+    try:
+        with files.open(there["run.json"].path, "rb") as file:
+            found = read_spec(Path(shown(address)), file.read(_MOST_SPEC))
+    except UserError:
+        raise
+    except ValueError:
+        raise UserError(f"{shown(address)}: holds a run.json that cannot be read; name another folder") from None
+    except Exception as error:
+        raise failure(address, error) from None
+    if different := differences(found, spec):
+        raise UserError(f"{shown(address)}: holds another run: {'; '.join(different)}; name another folder")
+
+
+def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes]) -> Pushed:
+    system, path = open_place(address)
+    there = stored(address, system, path)
+    _check_same(address, system, there, run.spec())
+    try:
+        system.makedirs(path, exist_ok=True)
+        for name, file in watched(files.items(), f"sending {run.path.name}", len(files)):
+            if isinstance(file, bytes):
+                system.pipe_file(f"{path}/{name}", file)
+            else:
+                system.put_file(str(file), f"{path}/{name}")
+        for name in there.keys() - files.keys():
+            system.rm_file(there[name].path)
+    except Exception as error:
+        raise failure(address, error) from None
+    return Pushed(len(files), sum(map(_size, files.values())), shown(address))
+
+
+def _to_hub(
+    run: RunFolder,
+    address: str,
+    repo: str,
+    folder: str,
+    files: Mapping[str, Path | bytes],
+    wishes: PushWishes,
+    unlicensed: str,
+) -> Pushed:
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
+
+    if wishes.public and unlicensed:
+        raise _not_public(run, repo, unlicensed)
+    api = HfApi()
+    head = _made(api, repo, wishes.public)
+    if unlicensed and not head.private:
+        raise _not_public(run, repo, unlicensed)
+    system, path = open_place(address)
+    there = stored(address, system, path)
+    _check_same(address, system, there, run.spec())
+    prefix = f"{folder}/" if folder else ""
+    changes: list[Any] = [CommitOperationAdd(prefix + name, file) for name, file in files.items()]
+    changes += [CommitOperationDelete(prefix + name) for name in sorted(there.keys() - files.keys())]
+    try:
+        if not api.file_exists(repo, "README.md", repo_type="dataset"):
+            changes.append(CommitOperationAdd("README.md", _CARD.format(repo=repo).encode()))
+        done = api.create_commit(
+            repo, changes, repo_type="dataset", commit_message=f"livek12 push {run.path.name}", parent_commit=head.sha
+        )
+    except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
+        raise UserError(f"{shown(address)}: {reason(error)}; nothing was changed there") from None
+    return Pushed(len(files), sum(map(_size, files.values())), shown(address), done.oid)
+
+
+def _made(api: HfApi, repo: str, public: bool) -> Any:
+    """The data set as it stands, made where it is not there."""
+    try:
+        api.create_repo(repo, repo_type="dataset", private=not public, exist_ok=True)
+        return api.repo_info(repo, repo_type="dataset")
+    except Exception as error:  # as above
+        raise UserError(f"{repo}: {reason(error)}; `hf auth login` logs in") from None
+
+
+def _not_public(run: RunFolder, repo: str, why: str) -> UserError:
+    return UserError(
+        f"{run.path}: may not go to the public {repo}: {why}; take a private data set, or permit it by --rights FILE"
+    )

@@ -1,0 +1,61 @@
+"""`livek12 push RUN ADDRESS`: a finished run to the Hub, or to a bucket."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from livek12.core.progress import tell
+from livek12.scripts import options
+
+app = options.command()
+
+
+@app.command(epilog=options.example("livek12 push runs/qwen3 hf://datasets/ORG/NAME/qwen3"))
+def push(
+    run: options.OwnRun,
+    address: Annotated[
+        str,
+        typer.Argument(metavar="ADDRESS", help="hf://datasets/ORG/NAME[/FOLDER], or s3://BUCKET/FOLDER and the like."),
+    ],
+    public: Annotated[
+        bool, typer.Option("--public", help="Make a data set that is not there a public one; default: private.")
+    ] = False,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Send a run with answers that are missing or not marked.")
+    ] = False,
+    hold: Annotated[
+        list[str] | None,
+        typer.Option("--hold", metavar="RELEASE", help="A release whose answers are held back; none for none."),
+    ] = None,
+    reveal_answers: Annotated[
+        bool, typer.Option("--reveal-answers", help="Send answers that are held back all the same.")
+    ] = False,
+    rights: Annotated[
+        Path | None, typer.Option("--rights", help="Permissions for questions without a licence (docs/publish.md).")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Send a finished run to a data set of the Hub or to a bucket, where every command that reads runs can read it."""
+    from livek12.dataset_builders.publishing.rights import read_rights
+    from livek12.dataset_builders.publishing.showing import refusal
+    from livek12.evaluation import pushing
+
+    permissions = read_rights(rights) if rights else []
+    wishes = pushing.PushWishes(
+        refuses=lambda question: refusal(question, permissions),
+        hold=frozenset(hold) - {"none"} if hold else None,
+        reveal=reveal_answers,
+        unfinished=unfinished,
+        public=public,
+    )
+    pushed = pushing.push(run, address, wishes)
+    if as_json:
+        typer.echo(json.dumps(asdict(pushed)))
+    else:
+        commit = f", commit {pushed.commit}" if pushed.commit else ""
+        tell(f"{pushed.address}: {pushed.files} files, {pushed.bytes / 1e6:,.1f} MB{commit}")
