@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Bools: TypeAlias = NDArray[np.bool_]
     Indices: TypeAlias = NDArray[np.intp]
 
-_BLOCK = 2**20
+FLIPS_AT_ONCE = 2**20
 """Signs that are drawn at once: bounds the memory, changes no result."""
 FEW_FLIPS = 13
 """Up to so many differences other than 0 all patterns of signs are tried."""
@@ -138,7 +138,7 @@ def flip_signs(n: int, permutations: int, seed: int) -> Iterator[Floats]:
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    block = max(1, _BLOCK // n)
+    block = max(1, FLIPS_AT_ONCE // n)
     for start in range(0, permutations, block):
         drawn = rng.integers(2, size=(min(block, permutations - start), n), dtype=np.uint8)
         yield drawn.astype(np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -84,7 +84,10 @@ def compare_outcomes(
     for name, outcomes in runs.items():
         for outcome in outcomes:
             by_task[outcome.task][name].append(outcome)
-    tasks = {task: _compare_task(by_task.pop(task), profile, parameters, step) for task in sorted(by_task)}
+    tasks = {}
+    for name in sorted(by_task):
+        tables = {run: tabulate(rows) for run, rows in by_task.pop(name).items()}
+        tasks[name] = compare_tables(tables, profile, parameters, step=step)
     adjust([pair for task in tasks.values() for pair in task["pairs"]])
     for task in tasks.values():
         task["ranks"] = {metric: rank_ranges(task, metric) for metric in TESTED if metric in task["metrics"]}
@@ -152,14 +155,30 @@ def paired(a: Table, b: Table, profile: Profile, parameters: Parameters) -> Pair
     return _Sides({"a": a, "b": b}, profile, parameters).compare([("a", "b")], lambda: None)["a", "b"]
 
 
-def _compare_task(
-    runs: Mapping[str, list[Outcome]], profile: Profile, parameters: Parameters, step: Callable[[], None]
+def compare_tables(
+    tables: Mapping[str, Table],
+    profile: Profile,
+    parameters: Parameters,
+    couples: Collection[tuple[str, str]] | None = None,
+    step: Callable[[], None] = lambda: None,
 ) -> TaskComparison:
-    tables = {name: tabulate(rows) for name, rows in runs.items()}
+    """One task of a comparison, by the tables of its runs; before its p-values are adjusted and its ranks are told.
+
+    Args:
+        tables: by run.
+        profile: which formulas.
+        parameters: their constants.
+        couples: the pairs that are compared, each in the order of `tables`; None: all.
+        step: called for each run and each pair that shares questions.
+
+    Raises:
+        UserError: a question is not worth the same in two runs.
+    """
+    wanted = list(combinations(tables, 2)) if couples is None else list(couples)
     alike = _alike(tables)
     place = {name: index for index, names in enumerate(alike) for name in names}
     between: defaultdict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
-    for a, b in combinations(tables, 2):
+    for a, b in wanted:
         between[place[a], place[b]].append((a, b))
     found: dict[str, dict[str, Estimate]] = {}
     pairs: dict[tuple[str, str], Pair] = {}
@@ -168,8 +187,8 @@ def _compare_task(
         sides = _Sides({name: tables[name] for name in names}, profile, parameters, step)
         found |= sides.metrics
         pairs |= sides.compare(between.pop((index, index), []), step)
-    for couples in between.values():
-        pairs |= _compare_unlike(couples, tables, profile, parameters, step)
+    for unlike in between.values():
+        pairs |= _compare_unlike(unlike, tables, profile, parameters, step)
     metrics: defaultdict[str, dict[str, Estimate]] = defaultdict(dict)
     for name in tables:
         for metric, estimate in found[name].items():
@@ -179,7 +198,7 @@ def _compare_task(
     return TaskComparison(
         counts={name: count(table) for name, table in tables.items()},
         metrics=dict(metrics),
-        pairs=[pairs[names] for names in combinations(tables, 2)],
+        pairs=[pairs[names] for names in wanted],
         ranks={},  # once all tasks are there
     )
 

@@ -1,7 +1,7 @@
-"""What only several runs together tell: ranks, how hard a question is, which keys look wrong.
+"""What only several runs together tell of questions: how hard each is, which keys look wrong.
 
-Contract: works on the records of runs (`reading`), so that no run is read again. Ranks are those of `livek12 compare`,
-questions and keys those of `livek12 study items`. Of hidden questions nothing is said but how many were right.
+Contract: works on the records of runs (`reading`), so that no run is read again. What is said is what `livek12 study
+items` says. Of hidden questions nothing is said but how many were right.
 """
 
 from __future__ import annotations
@@ -10,59 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from livek12.core.records import Question
-from livek12.core.scoring.comparison import compare_outcomes
-from livek12.core.scoring.outcomes import AXES, Outcome, SlimQuestion, Used
-from livek12.core.scoring.schema import STATES
+from livek12.evaluation.site.ranking import Records
 from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, items_study
 from livek12.evaluation.studies.suspects import SameAnswer
 
-MOST_RANKED = 100
-"""Runs of a task, the best ones, that are tested against each other."""
-MOST_COMPARED = 20_000
+MOST_COMPARED = 2_000
 """Answers that are all compared by the rules to find keys that look wrong."""
-RANKED = ("mark", "accuracy")
-Records = Mapping[str, Mapping[str, Any]]
-"""The records of runs by slug."""
-
-
-def ranks(task: str, questions: Mapping[str, Question], records: Records) -> dict[str, dict[str, list[int]]]:
-    """By metric and run the best and the worst rank that the data leave open; of one run, none."""
-    slim = {anchor: _slim(question) for anchor, question in questions.items()}
-    runs = {slug: record["cells"][task] for slug, record in records.items() if task in record["cells"]}
-    best = sorted(runs, key=lambda slug: -_middle(records[slug], task))[:MOST_RANKED]
-    if len(best) < 2:
-        return {}
-    outcomes = {slug: list(_outcomes(task, runs[slug], slim)) for slug in best}
-    found = compare_outcomes(outcomes)["tasks"][task]["ranks"]
-    return {metric: found[metric] for metric in RANKED if metric in found}
-
-
-def _middle(record: Mapping[str, Any], task: str) -> float:
-    mark = record["tasks"][task]["profiles"]["article"]["metrics"].get("mark")
-    return -1.0 if mark is None else float(mark[0] + mark[1]) / 2
-
-
-def _slim(question: Question) -> SlimQuestion:
-    return SlimQuestion(
-        id=question.id,
-        source=question.variant.of if question.variant else question.id,
-        translates=question.translation_of or "",
-        benchmark=question.benchmark,
-        paper_id=question.paper_id,
-        points=question.points,
-        has_variables=bool(question.variables),
-        values=tuple(() for _ in AXES),
-    )
-
-
-def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, SlimQuestion]) -> Any:
-    for anchor, (_, *trials) in cells.items():
-        for trial, (low, high, least, most, state, _, tokens, _) in enumerate(trials):
-            used = None if tokens is None else Used(None, None, tokens, None)
-            yield Outcome(
-                task, slim[anchor], trial, STATES[state], (low, high), (least, most), (least, most),
-                None, None, used, "whole", None, (),
-            )  # fmt: skip
 
 
 def items(

@@ -17,11 +17,13 @@ from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
 from livek12.core.run_folder import RunFolder
+from livek12.core.scoring.groups import IMAGE_ONLY
 from livek12.core.visible import visible
 from livek12.evaluation.site.hidden import Hidden
 from livek12.evaluation.site.reading import keys_from_elsewhere
+from livek12.evaluation.site.scores import axes, places
 from livek12.report.paper import anchor_of
-from livek12.report.site.fragments import Places, places, question_fragments
+from livek12.report.site.fragments import Places, page_places, question_fragments
 from livek12.report.site.store import SitePictures, SiteStore, digest_of
 
 TOGETHER = 10
@@ -33,7 +35,7 @@ class Exams:
     """All questions by task and anchor, and one run that asked each."""
 
     tasks: dict[str, dict[str, Question]] = field(default_factory=dict)
-    image_only: dict[str, bool] = field(default_factory=dict)
+    modality: dict[str, str] = field(default_factory=dict)
     asked_by: dict[tuple[str, str], Path] = field(default_factory=dict)
     _read: set[str] = field(default_factory=set)
 
@@ -42,7 +44,7 @@ class Exams:
         run = RunFolder(path, warn)
         spec = run.spec()
         for one in spec.tasks:
-            self.image_only.setdefault(one.name, one.modality == "image_only")
+            self.modality.setdefault(one.name, one.modality)
         elsewhere = keys_from_elsewhere(spec)
         same = f"{spec.questions_sha256 or path}, {elsewhere}"
         if same in self._read:  # runs of one exam have one list of questions
@@ -74,22 +76,24 @@ class Exams:
             code: of the programs that draw.
 
         Returns:
-            For each task "index" (names of its index files) and "groups" (of each some questions: their digest and the
-            piece that holds each).
+            For each task "index" (names of its index files), "axes" (what its questions are chosen by) and "groups" (of
+            each some questions: their digest and the piece that holds each).
         """
         pictures, at_hand = SitePictures(store), _AtHand(self)
         made = {}
         with Progress("drawing questions", sum(map(len, self.tasks.values())), patient=True) as progress:
             for task in sorted(self.tasks):
-                stem, groups, index = stem_of(task), [], []
+                stem, groups, index, order = stem_of(task), [], [], places(self.tasks[task])
                 known = {group["digest"]: group for group in before.get(task, {}).get("groups", ())}
                 for number, some in enumerate(_batched(self.in_order(task))):
                     group = self._group(task, number, some, known, code, hidden, at_hand, pictures, store)
                     groups.append(group)
                     for anchor, question in some:
-                        index.append((anchor, _entry(question, hidden, group["pieces"].get(anchor, ""))))
+                        entry = _entry(question, hidden, self.modality[task], group["pieces"].get(anchor, ""))
+                        index.append((anchor, dict(zip(("at", "source"), order[anchor], strict=True)) | entry))
                         progress.step()
-                made[task] = {"index": store.pieces(f"exams/{stem}", index), "groups": groups}
+                chosen_by = axes(entry for _, entry in index)
+                made[task] = {"index": store.pieces(f"exams/{stem}", index), "axes": chosen_by, "groups": groups}
         return made
 
     def _group(
@@ -107,7 +111,8 @@ class Exams:
         off = sorted(hidden.pages())
         shown = [(anchor, question) for anchor, question in some if not hidden.why(question)]
         asked = [(anchor, question.model_dump_json()) for anchor, question in shown]
-        digest = digest_of(code, number, asked, self.image_only[task], off)
+        image_only = self.modality[task] == IMAGE_ONLY
+        digest = digest_of(code, number, asked, image_only, off)
         if (group := known.get(digest)) and all((store.root / f"data/{name}.js").is_file() for name in group["names"]):
             for name in (*(f"data/{piece}.js" for piece in group["names"]), *group["images"]):
                 store.keep(name)
@@ -116,8 +121,8 @@ class Exams:
         for anchor, question in shown:
             full, pages, found = at_hand(task, anchor, question)
             whole &= found
-            fragments = question_fragments(full, task, self.image_only[task], pictures)
-            drawn.append((anchor, {**fragments, "places": places(full, Places(pages, frozenset(off)), pictures)}))
+            fragments = question_fragments(full, task, image_only, pictures)
+            drawn.append((anchor, {**fragments, "places": page_places(full, Places(pages, frozenset(off)), pictures)}))
         held: dict[str, str] = {}
         names = store.pieces(f"exams/{stem_of(task)}-q{number}", drawn)
         for name in names:
@@ -146,7 +151,7 @@ def _images(piece: Mapping[str, Any]) -> Iterator[str]:
     yield from (place["file"] for place in piece["places"])
 
 
-def _entry(question: Question, hidden: Hidden, piece: str) -> dict[str, Any]:
+def _entry(question: Question, hidden: Hidden, modality: str, piece: str) -> dict[str, Any]:
     """What the index says of a question; of a hidden one nothing that names it or its paper."""
     why, paper = hidden.why(question), question.paper_id or ""
     entry = {
@@ -157,7 +162,8 @@ def _entry(question: Question, hidden: Hidden, piece: str) -> dict[str, Any]:
         "language": question.language,
         "subsets": [visible(name) for name in question.subsets],
         "difficulty": question.difficulty and visible(question.difficulty),
-        "modality": "text_image" if question.images else "text_only",
+        "modality": modality if modality != "text_image" else "text_image" if question.images else "text_only",
+        "field": question.attributes.macro_subject and visible(question.attributes.macro_subject),
         "year": question.year,
         "paper": digest_of(paper)[:10] if paper else "",
         "why": why,
@@ -178,7 +184,9 @@ class _AtHand:
     def __call__(
         self, task: str, anchor: str, question: Question
     ) -> tuple[Question, dict[tuple[str, int], Image], bool]:
-        """The question with its pictures, pages by paper and number, and whether the data set was there."""
+        """The question with its pictures, pages by paper and number, and whether all that it has was there."""
+        if not (question.images or question.answer_images or question.solution_images or question.page_numbers):
+            return question, {}, True
         path = self._exams.asked_by[task, anchor]
         if path not in self._read:
             self._read[path] = _pictured(path)

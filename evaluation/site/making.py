@@ -2,6 +2,7 @@
 
 Contract: `make_site` leaves a whole site, whatever was there before: runs that did not change are taken as the site has
 them, and what the runs no longer hold is gone. `data/made.json` says by hashes alone what the files were made from.
+Where they would be made from the same again, and all are there, nothing is read but what tells so.
 """
 
 from __future__ import annotations
@@ -19,17 +20,25 @@ from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.core.progress import Progress, warn
 from livek12.core.run_folder import RunFolder
-from livek12.evaluation.site.across import items, ranks
+from livek12.evaluation.site.across import items
 from livek12.evaluation.site.exams import Exams, stem_of
 from livek12.evaluation.site.hidden import Hidden, Refuses, held_back_in
 from livek12.evaluation.site.models import KnownModel, hub_record, of_run
-from livek12.evaluation.site.reading import AXES, answers_of, fingerprint, read_run
+from livek12.evaluation.site.ranking import place
+from livek12.evaluation.site.reading import AXES, answers_of, fingerprint, read_run, shown_name
+from livek12.evaluation.site.scores import method, places, scores
 from livek12.evaluation.site.tables import front_of, write_tables
 from livek12.evaluation.studies.suspects import same_by_rules
 from livek12.report.site.front import write_front
 from livek12.report.site.store import SiteStore, digest_of
 
 MADE = "data/made.json"
+DRAWING = (
+    *("core/scoring", "core/intervals.py", "core/statistics.py", "core/rights.py", "core/visible.py"),
+    *("dataset_builders/publishing", "evaluation/site", "evaluation/studies", "report"),
+)
+"""What a site hangs on: an edit there makes it anew."""
+KINDS = (".py", ".j2", ".js", ".css")
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,8 @@ class SiteWishes:
 
     Attributes:
         refuses: why the rights of a question forbid that it is shown; "" where they do not.
+        permits: what `refuses` goes by besides the question, as a text; None: nobody knows, so that a site is always
+            looked through anew.
         held: releases that are held back.
         models: what is known of models, by their names.
         ask_hub: whether the Hub is asked for the models that nothing is known of.
@@ -49,6 +60,7 @@ class SiteWishes:
     models: Mapping[str, KnownModel] | None = None
     ask_hub: bool = False
     title: str = ""
+    permits: str | None = None
 
 
 @dataclass(frozen=True)
@@ -74,20 +86,55 @@ def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
         UserError: a folder holds no run, or `out` holds something else.
     """
     _check(out)
-    specs = [RunFolder.open(path, warn).spec() for path in runs]  # all are there before the first is read
-    held = {*wishes.held, *filter(None, map(held_back_in, sorted({t.data for spec in specs for t in spec.tasks})))}
+    slugs = _slugs(runs)
+    specs = {
+        slug: RunFolder.open(path, warn).spec() for slug, path in slugs.items()
+    }  # all are there before one is read
+    data = sorted({task.data for spec in specs.values() for task in spec.tasks})
+    held = frozenset({*wishes.held, *filter(None, map(held_back_in, data))})
+    known = {slug: _known(slugs[slug].resolve().name, shown_name(spec.model), wishes) for slug, spec in specs.items()}
+    prints = {slug: digest_of(fingerprint(path)) for slug, path in slugs.items()}
+    before, code = _before(out), _code()
+    basis = digest_of(code, wishes.title, wishes.permits, sorted(held), prints, [known[slug] for slug in slugs])
+    if wishes.permits is not None and before.get("basis") == basis and (same := _unchanged(out, before)):
+        return same
     hidden, exams = Hidden(wishes.refuses, held), Exams()
     for path in runs:
         exams.take(path, hidden)
     hidden.settle()
-    store, before, code = SiteStore(out), _before(out), _code()
-    slugs = _slugs(runs)
-    fresh = digest_of(code, hidden.digest())
-    records, prints = dict[str, Any](), dict[str, str]()
-    read = 0
-    with Progress("reading runs", len(runs), patient=True) as progress:
+    store = SiteStore(out)
+    records, read = _records(slugs, hidden, store, before, prints, digest_of(code, hidden.digest()))
+    made = exams.write(store, hidden, before.get("exams", {}), code)
+    _across(store, exams, hidden, records, made, wishes.title, known)
+    asked, off = sum(map(len, exams.tasks.values())), len(exams.hidden(hidden))
+    drawn = all(group["digest"] for task in made.values() for group in task["groups"])
+    found = {"basis": basis if drawn else "", "questions": asked, "hidden": off, "files": store.sizes()}
+    store.file(MADE, json.dumps({"runs": prints, "exams": made, **found}, ensure_ascii=False).encode())
+    store.clear()
+    return SiteMade(len(runs), read, asked, off, store.written)
+
+
+def _unchanged(out: Path, before: Mapping[str, Any]) -> SiteMade | None:
+    """What a build that has nothing to do says; None where files are gone or others than they were."""
+    with suppress(OSError, KeyError, TypeError):
+        if all((out / name).stat().st_size == size for name, size in before["files"].items()):
+            return SiteMade(len(before["runs"]), 0, before["questions"], before["hidden"], 0)
+    return None
+
+
+def _records(
+    slugs: Mapping[str, Path],
+    hidden: Hidden,
+    store: SiteStore,
+    before: Mapping[str, Any],
+    prints: dict[str, str],
+    fresh: str,
+) -> tuple[dict[str, Any], int]:
+    """The records of all runs, and how many were read anew; `prints` then hang on `fresh` too."""
+    records, read = dict[str, Any](), 0
+    with Progress("reading runs", len(slugs), patient=True) as progress:
         for slug, path in slugs.items():
-            prints[slug] = digest_of(fresh, fingerprint(path))
+            prints[slug] = digest_of(fresh, prints[slug])
             record = store.read(f"runs/{slug}") if before.get("runs", {}).get(slug) == prints[slug] else None
             if record is None:
                 record = {**read_run(path, slug, hidden, store), "name": path.resolve().name}
@@ -98,12 +145,7 @@ def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
                 store.keep(f"data/{answers_of(slug)}*.js")
             records[slug] = record
             progress.step()
-    made = exams.write(store, hidden, before.get("exams", {}), code)
-    _across(store, exams, hidden, records, made, wishes)
-    store.file(MADE, json.dumps({"runs": prints, "exams": made}, ensure_ascii=False).encode())
-    store.clear()
-    asked = sum(map(len, exams.tasks.values()))
-    return SiteMade(len(runs), read, asked, len(exams.hidden(hidden)), store.written)
+    return records, read
 
 
 def _across(
@@ -112,18 +154,19 @@ def _across(
     hidden: Hidden,
     records: Mapping[str, Any],
     made: Mapping[str, Any],
-    wishes: SiteWishes,
+    title: str,
+    known: Mapping[str, KnownModel | None],
 ) -> None:
     """Writes what is made from all runs together."""
-    placed = {task: ranks(task, questions, records) for task, questions in exams.tasks.items()}
+    stems = {task: stem_of(task) for task in exams.tasks}
+    placed = {task: place(task, stems[task], asked, records, store) for task, asked in exams.tasks.items()}
     off = exams.hidden(hidden)
     with same_by_rules() as same:
         told = items(exams.tasks, off, records, same)
-    known = {slug: _known(slug, record, wishes) for slug, record in records.items()}
     front = {slug: front_of(record, known[slug], placed, slug) for slug, record in records.items()}
     tasks = {}
     for task in sorted(exams.tasks):
-        stem = stem_of(task)
+        stem, order = stems[task], places(exams.tasks[task])
         about = [(anchor, told[anchor]) for anchor, _ in exams.in_order(task) if anchor in told]
         questions = list(exams.tasks[task].values())
         tasks[task] = {
@@ -131,11 +174,13 @@ def _across(
             "questions": len(questions),
             "hidden": sum(anchor in off for anchor in exams.tasks[task]),
             "index": made[task]["index"],
+            "axes": made[task]["axes"],
+            "scores": store.pieces(f"scores/{stem}", scores(task, order, records)),
             "items": store.pieces(f"exams/{stem}-items", about),
             "releases": sorted({one.release or str(one.year or "") for one in questions} - {""}),
         }
     groups = {axis: store.pieces(f"groups/{axis}", _by_axis(records, axis)) for axis in AXES}
-    write_front(store, wishes.title, front, tasks, {axis: names for axis, names in groups.items() if names})
+    write_front(store, title, front, tasks, {axis: names for axis, names in groups.items() if names}, method())
     write_tables(store, front, exams, off, hidden, told)
 
 
@@ -153,9 +198,8 @@ def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
     return found
 
 
-def _known(slug: str, record: Mapping[str, Any], wishes: SiteWishes) -> KnownModel | None:
-    model = str(record["facts"]["model"])
-    stated = of_run(wishes.models or {}, (str(record["name"]), model))
+def _known(name: str, model: str, wishes: SiteWishes) -> KnownModel | None:
+    stated = of_run(wishes.models or {}, (name, model))
     if stated is None and wishes.ask_hub and re.fullmatch(r"[\w.-]+/[\w.-]+", model):
         return _asked(model)
     return stated
@@ -202,6 +246,11 @@ def _before(out: Path) -> dict[str, Any]:
 @cache
 def _code() -> str:
     """Hash of all that draws, so that a later version makes its pages anew."""
-    rooms = [Path(__file__).resolve().parent, Path(__file__).resolve().parents[2] / "report"]
-    files = sorted(file for room in rooms for file in room.rglob("*") if file.suffix in (".py", ".j2"))
+    root = Path(__file__).resolve().parents[2]
+    files = sorted(
+        file
+        for room in DRAWING
+        for file in ((root / room).rglob("*") if (root / room).is_dir() else [root / room])
+        if file.suffix in KINDS
+    )
     return digest_of(__version__, [(file.name, digest_of(file.read_text("utf-8"))) for file in files])

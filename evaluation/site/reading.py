@@ -33,8 +33,8 @@ from livek12.report.site.store import PIECE, SiteStore
 
 PROFILES: tuple[Profile, ...] = ("article", "release")
 METRICS = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy", "pass@1")
-AXES = ("subject", "question_type", "modality", "subset", "difficulty", "year", "release", "language", "macro_subject")
-"""What marks are shown by; none of them names a question or a paper."""
+AXES = ("subject", "year", "release")
+"""What plots show marks by; none of them names a question or a paper."""
 CUT_OFF, NOT_EXTRACTED, DISAGREE, UNDECIDED = 1, 2, 4, 8
 """Warnings of a cell, added up."""
 LONGEST_SAID = 160
@@ -47,7 +47,7 @@ Cell = list[Any]
 
 def fingerprint(path: Path) -> list[Any]:
     """What tells whether a run folder changed: its files, their sizes and times."""
-    files = sorted([*path.glob("*.jsonl"), path / "run.json"])
+    files = sorted([*path.glob("*.jsonl"), *path.glob("*.parquet"), path / "run.json"])
     return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
 
 
@@ -142,8 +142,14 @@ def cell(row: Row, is_hidden: bool) -> Cell:
     outcome = Slim()(row)
     said = [visible(part.answer or "")[:LONGEST_SAID] for part in row.verdict.parts] if row.verdict else []
     tokens = row.response.completion_tokens if row.response else None
-    low, high = (round(end, 4) for end in outcome.share)
-    return [low, high, *outcome.correct, STATES.index(row.state), _warnings(row), tokens, None if is_hidden else said]
+    return [
+        *outcome.share,
+        *outcome.correct,
+        STATES.index(row.state),
+        _warnings(row),
+        tokens,
+        None if is_hidden else said,
+    ]
 
 
 def _warnings(row: Row) -> int:

@@ -27,7 +27,10 @@ def front_of(
     for task, found in record["tasks"].items():
         counts = found["counts"]
         undecided = counts["ungraded"] + counts["failed"] + counts["unsupported"]
-        ranked = {metric: runs[slug] for metric, runs in placed.get(task, {}).items() if slug in runs}
+        own = {
+            what: {metric: runs[slug] for metric, runs in by_metric.items() if slug in runs}
+            for what, by_metric in placed[task].items()
+        }
         tasks[task] = {
             "metrics": {name: profile["metrics"] for name, profile in found["profiles"].items()},
             "counts": counts,
@@ -35,7 +38,7 @@ def front_of(
             "tokens": found["tokens"],
             "untold": found["untold"],
             "cost": cost_of(known, found["tokens"]),
-            "ranks": ranked,
+            **own,
             **({"limit": limit} if (limit := record["facts"]["limits"].get(task)) else {}),
         }
     facts = {name: value for name, value in record["facts"].items() if name != "limits"}
@@ -58,7 +61,8 @@ def write_tables(
         about = {"run": slug, "model": run["model"], "date": run["date"], "released": run["known"]["released"]}
         regraded = {"regraded": run["regraded"]} if "regraded" in run else {}
         for task, found in run["tasks"].items():
-            shares = {"undecided": found["undecided"], "counts": found["counts"], "ranks": found["ranks"]}
+            shares = {"undecided": found["undecided"], "counts": found["counts"]}
+            shares |= {what: found[what] for what in ("ranks", "tied", "stability")}
             rows += [
                 {
                     **about,

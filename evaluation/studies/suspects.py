@@ -84,7 +84,7 @@ def suspicion(
     kinds, groups = _grouped(question, said, same)
     if not kinds:
         return Suspicion(0.0, (), 0)
-    logs = {candidate: _fit(candidate, said, groups, abilities) for candidate in [_KEY, *range(len(kinds))]}
+    logs = _fits(len(kinds), said, groups, abilities)
     others = {kind: logs[kind] + log(prior / len(kinds)) for kind in range(len(kinds))}
     best = max(others, key=lambda kind: others[kind])
     key = logs[_KEY] + log(1 - prior)
@@ -115,19 +115,27 @@ def _grouped(
     return kinds, groups
 
 
-def _fit(candidate: int, said: Sequence[AnswerSaid], groups: Sequence[int], abilities: Mapping[str, float]) -> float:
-    """Log of the chance of all answers if this one is right, the difficulty summed out."""
+def _fits(
+    kinds: int, said: Sequence[AnswerSaid], groups: Sequence[int], abilities: Mapping[str, float]
+) -> dict[int, float]:
+    """Of the key and each kind of wrong answer: log of the chance of all answers if it is right, difficulty summed out.
+
+    An answer that is right has the log-chance of one that is not, and its logit besides: so what all answers have as
+    wrong ones is summed once, and each candidate adds the logits of its own.
+    """
     import numpy as np
 
     places, prior = _grid()
-    total = prior.copy()
-    wrong: dict[int, float] = {}
-    for answer, group in zip(said, groups, strict=True):
-        logit = SLOPE * (abilities[answer.run] - places)
-        total += answer.weight * -np.logaddexp(0.0, -logit if group == candidate else logit)
-        if group != candidate:
-            wrong[group] = wrong.get(group, 0.0) + answer.weight
-    return _log_sum(total.tolist()) + _urn(list(wrong.values()))
+    weights, of = np.array([answer.weight for answer in said]), np.array(groups)
+    logits = SLOPE * (np.array([abilities[answer.run] for answer in said])[:, None] - places)
+    wrong = prior - weights @ np.logaddexp(0.0, logits)
+    own = weights[:, None] * logits
+    counts = {kind: float(weights[of == kind].sum()) for kind in dict.fromkeys(groups)}
+    found = {}
+    for candidate in (_KEY, *range(kinds)):
+        total = wrong + own[of == candidate].sum(axis=0)
+        found[candidate] = _log_sum(total.tolist()) + _urn([n for kind, n in counts.items() if kind != candidate])
+    return found
 
 
 @cache

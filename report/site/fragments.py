@@ -55,7 +55,7 @@ def answer_fragment(rows: Sequence[Row]) -> str:
     return "".join(kept)
 
 
-def places(question: Question, where: Places, pictures: SitePictures) -> list[dict[str, Any]]:
+def page_places(question: Question, where: Places, pictures: SitePictures) -> list[dict[str, Any]]:
     """The pages that the question stands on: file, size in pixels, and its boxes on them."""
     found = []
     for number in sorted(question.page_numbers):

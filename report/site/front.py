@@ -14,7 +14,18 @@ from livek12.report.html import environment, read_template
 from livek12.report.marks import number, span
 from livek12.report.site.store import SiteStore
 
-SCRIPTS = ("words.js", "base.js", "board.js", "heat.js", "plots.js", "exam.js", "start.js")
+SCRIPTS = (
+    "words.js",
+    "base.js",
+    "statistics.js",
+    "ranks.js",
+    "filters.js",
+    "board.js",
+    "heat.js",
+    "plots.js",
+    "exam.js",
+    "start.js",
+)
 MOST_AT_ONCE = 60
 """Runs in the table that the page itself holds."""
 
@@ -25,10 +36,11 @@ def write_front(
     runs: Mapping[str, Any],
     tasks: Mapping[str, Any],
     groups: Mapping[str, Any],
+    method: Mapping[str, Any],
 ) -> None:
-    """Writes the first page and what it needs."""
+    """Writes the first page and what it needs; `method`: what its script computes intervals and ranks with."""
     names = store.pieces("front", runs.items())
-    store.data("site", {"title": title, "runs": list(runs), "tasks": tasks, "groups": groups})
+    store.data("site", {"title": title, "runs": list(runs), "tasks": tasks, "groups": groups, "method": method})
     for name in (*SCRIPTS, "site.css"):
         store.file(f"assets/{name}", asset(name).encode())
     store.file("assets/report.css", read_template("report.css").encode())

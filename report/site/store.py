@@ -1,6 +1,7 @@
 """The files of a site: data as scripts, pictures by their hash, written only where they change.
 
-Contract: a data file is `livek12.data("NAME", JSON)`; `read` gives the JSON back, and the next build goes on from it.
+Contract: a data file is `livek12.data("NAME", 'JSON')`; `read` gives the JSON back, and the next build goes on from it.
+It is a text that the page parses: as part of a script a key `__proto__` would be none.
 No data file is larger than `LARGEST`; names are ours, never taken from a record. What a build neither wrote nor kept is
 removed at its end.
 """
@@ -57,7 +58,8 @@ class SiteStore:
             UserError: it is larger than a file may be, or the disk does not take it.
         """
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        content = f'livek12.data("{name}",{text});\n'.encode("utf-8", "replace")
+        quoted = text.replace("'", "\\u0027").replace("\\", "\\\\")
+        content = f"livek12.data(\"{name}\",'{quoted}');\n".encode("utf-8", "replace")
         if len(content) > LARGEST:
             raise UserError(f"{name}: {len(content):,} bytes are more than a file of a site may have ({LARGEST:,})")
         self.file(f"data/{name}.js", content)
@@ -82,7 +84,7 @@ class SiteStore:
         """What a data file holds; None where there is none that can be read."""
         with suppress(OSError, ValueError):
             content = (self.root / "data" / f"{name}.js").read_text("utf-8")
-            return json.loads(content[content.index(",") + 1 : content.rindex(")")])
+            return json.loads(content[content.index("'") + 1 : content.rindex("'")].replace("\\\\", "\\"))
         return None
 
     def keep(self, pattern: str) -> None:
@@ -111,6 +113,10 @@ class SiteStore:
             raise UserError(
                 f"{path}: cannot be written ({error.strerror}); make room or choose another folder"
             ) from None
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each file that this build wrote or kept."""
+        return {path.relative_to(self.root).as_posix(): path.stat().st_size for path in sorted(self._kept)}
 
     def clear(self) -> None:
         """Removes what this build neither wrote nor kept, in its own folders alone."""

@@ -49,6 +49,7 @@ def site(
         models=read_models(models) if models else None,
         ask_hub=ask_hub,
         title=title,
+        permits=repr(permissions),
     )
     made = make_site(runs, out, wishes)
     sent = send(out, space, title) if space else ""

@@ -4,7 +4,14 @@ const livek12 = (() => {
   const held = new Map(), loading = new Map();
   const NAME = /^(?:[A-Za-z0-9~._-]+\/)?[A-Za-z0-9~._-]+$/;
 
-  const data = (name, value) => held.set(name, value);
+  // Names from outside are keys of what is read: an object has no others than its own, whatever they are called.
+  const bare = (value) => {
+    if (Array.isArray(value)) value.forEach(bare);
+    else if (value !== null && typeof value === "object") { Object.setPrototypeOf(value, null); Object.values(value).forEach(bare); }
+    return value;
+  };
+  const all = (parts) => Object.assign(Object.create(null), ...parts);
+  const data = (name, text) => held.set(name, bare(JSON.parse(text)));
   // A page that was opened from disk may not fetch: a data file is a script that calls `data`.
   const load = (name) => {
     if (held.has(name)) return Promise.resolve(held.get(name));
@@ -20,14 +27,14 @@ const livek12 = (() => {
     }
     return loading.get(name);
   };
-  const loadAll = async (names) => Object.assign({}, ...(await Promise.all(names.map(load))));
+  const loadAll = async (names) => all(await Promise.all(names.map(load)));
 
   const site = () => held.get("site");
   let runsHeld = null;
   const runs = () => {
     if (runsHeld === null) {
-      const all = Object.assign({}, ...[...held].filter(([name]) => name.startsWith("front-")).map(([, part]) => part));
-      runsHeld = new Map(site().runs.map((slug) => [slug, all[slug]]));
+      const found = all([...held].filter(([name]) => name.startsWith("front-")).map(([, part]) => part));
+      runsHeld = new Map(site().runs.map((slug) => [slug, found[slug]]));
     }
     return runsHeld;
   };
@@ -36,6 +43,8 @@ const livek12 = (() => {
     const [questions, items] = await Promise.all([loadAll(about.index), loadAll(about.items)]);
     return { task, about, questions: new Map(Object.entries(questions)), items };
   };
+
+  const taskOf = (said, of = site()) => { const names = Object.keys(of.tasks); return names.includes(said.task) ? said.task : names[0]; };
 
   // ---- building
   const h = (tag, attributes = {}, ...children) => {
@@ -61,8 +70,8 @@ const livek12 = (() => {
 
   // ---- words and numbers
   let language = "en";
-  const t = (key) => (WORDS[key] ? WORDS[key][["en", "zh", "ko"].indexOf(language)] : key);
-  const speak = (wanted) => { if (wanted in LANGUAGES) language = wanted; return language; };
+  const t = (key) => (Object.hasOwn(WORDS, key) ? WORDS[key][["en", "zh", "ko"].indexOf(language)] : key);
+  const speak = (wanted) => { if (Object.hasOwn(LANGUAGES, wanted)) language = wanted; return language; };
   const number = (value, digits = 1) => {
     const text = (Math.sign(value) * Math.round(Math.abs(value) * 10 ** digits + 1e-9) / 10 ** digits).toFixed(digits);
     return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
@@ -96,7 +105,7 @@ const livek12 = (() => {
   // ---- addresses: #/page?name=value
   const address = () => {
     const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-    return { page: path || "board", said: Object.fromEntries(new URLSearchParams(query)) };
+    return { page: path || "board", said: all([Object.fromEntries(new URLSearchParams(query))]) };
   };
   const link = (page, said = {}) => {
     const query = new URLSearchParams(Object.entries({ ...said, ...(language === "en" ? {} : { lang: language }) }).filter(([, value]) => value !== "" && value !== undefined && value !== null));
@@ -116,5 +125,5 @@ const livek12 = (() => {
   };
   const best = (task, metric = "mark", profile = "article") => [...runs()].filter(([, run]) => run.tasks[task]).sort(([, a], [, b]) => middle(b.tasks[task].metrics[profile][metric]) - middle(a.tasks[task].metrics[profile][metric]));
 
-  return { data, load, loadAll, site, runs, exam, h, fragment, sign, t, speak, number, many, size, scale, digits, span, written, ends, middle, metricName, kindOf, inWords, earned, address, link, go, change, select, label, labels, best, pages: {}, CUT, NOT_EXTRACTED, DISAGREE, UNDECIDED };
+  return { data, load, loadAll, site, runs, exam, taskOf, all, h, fragment, sign, t, speak, number, many, size, scale, digits, span, written, ends, middle, metricName, kindOf, inWords, earned, address, link, go, change, select, label, labels, best, pages: Object.create(null), CUT, NOT_EXTRACTED, DISAGREE, UNDECIDED };
 })();

@@ -1,4 +1,4 @@
-// The leaderboard: models × benchmarks, or one benchmark in full.
+// The leaderboard: models × benchmarks, or one benchmark in full, on all questions or on those that a reader chose.
 "use strict";
 (() => {
   const { h, t, number, many, size, written, ends, middle, metricName, scale, link, change, select } = livek12;
@@ -10,7 +10,7 @@
     return found ? found[0] : "more";
   };
   const sizeNames = () => [["", t("all")], ["4", "≤ 4 B"], ["15", "4–15 B"], ["80", "15–80 B"], ["more", "> 80 B"], ["unknown", t("unknown")]];
-  const AXES = ["subject", "question_type", "modality", "subset", "difficulty", "year", "release", "language", "macro_subject"];
+  const COMPUTED = ["mark", "accuracy"];
 
   // Runs of one model that share no task are one row; others stand alone.
   const entrants = (tasks) => {
@@ -28,23 +28,32 @@
         if (tasks.some((task) => of.has(task))) rows.push({ name: part.length > 1 ? livek12.label(part[0][1]) : labels.get(part[0][0]), run: part[0][1], slug: part[0][0], of });
       }
     }
-    return rows;
+    const order = [...livek12.runs().keys()];
+    return rows.map((row) => ({ ...row, place: Math.min(...[...row.of.values()].map((slug) => order.indexOf(slug))) }));
   };
 
-  const filters = (said, tasks, groups, values) => {
+  const filters = (said, metric, picked) => {
     const runs = [...livek12.runs().values()];
     const metrics = ["mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy", "pass@1"].filter((name) => runs.some((run) => Object.values(run.tasks).some((task) => Object.values(task.metrics).some((profile) => name in profile))));
     const licences = [...new Set(runs.map((run) => run.known.licence || "unknown"))].sort();
     const allTasks = Object.keys(livek12.site().tasks);
     return h("div", { class: "filters", role: "group", "aria-label": t("filters") },
-      allTasks.length > 1 && select(t("exam"), said.task || "", [["", t("all")], ...allTasks.map((name) => [name, name])], (task) => change(said, { task, sort: "" })),
-      select(t("metric"), said.metric || "mark", metrics.map((name) => [name, metricName(name)]), (metric) => change(said, { metric })),
-      select(t("profile"), said.profile || "article", [["article", t("article")], ["release", t("release")]], (profile) => change(said, { profile })),
-      groups.length > 0 && select(t("within"), said.axis || "", [["", t("all")], ...groups.map((axis) => [axis, t(axis)])], (axis) => change(said, { axis, value: "" })),
-      said.axis && select(t(said.axis), said.value || "", [["", "–"], ...values.map((value) => [value, value.replace(/_/g, " ")])], (value) => change(said, { value })),
+      allTasks.length > 1 && select(t("exam"), allTasks.includes(said.task) ? said.task : "", [["", t("all")], ...allTasks.map((name) => [name, name])], (task) => change(said, { task, sort: "" })),
+      select(t("metric"), metric, metrics.filter((name) => !picked || COMPUTED.includes(name)).map((name) => [name, metricName(name)]), (name) => change(said, { metric: name })),
+      select(t("profile"), said.profile || "article", [["article", t("article")], ["release", t("release_code")]], (profile) => change(said, { profile })),
       select(t("size"), said.size || "", sizeNames(), (wanted) => change(said, { size: wanted })),
       select(t("licence"), said.licence || "", [["", t("all")], ...licences.map((name) => [name, name === "unknown" ? t("unknown") : name])], (licence) => change(said, { licence })),
       h("label", {}, `${t("find")} `, h("input", { type: "search", value: said.find || "", onchange: (event) => change(said, { find: event.target.value }) })));
+  };
+  // Several axes at once choose the questions that have all these values.
+  const questions = (said, tasks, chosen, picked) => {
+    const offered = livek12.filters.offered(tasks), all = tasks.reduce((sum, task) => sum + livek12.site().tasks[task].questions, 0);
+    if (!offered.size && !chosen.size) return null;
+    const set = (changed) => change(said, { ...Object.fromEntries(chosen), axis: "", value: "", ...changed });
+    const count = picked ? `${[...picked.values()].reduce((sum, one) => sum + one.questions.length, 0)} ${t("of")} ${all}` : String(all);
+    return h("details", { class: "fold choose", open: chosen.size > 0 }, h("summary", {}, `${t("within")}: ${count}`, [...chosen].map(([axis, value]) => ` · ${t(axis)} ${livek12.filters.inWords(value)}`)),
+      h("div", { class: "filters", role: "group", "aria-label": t("within") }, [...offered].map(([axis, values]) => select(t(axis), chosen.get(axis) || "", [["", t("all")], ...values.map((value) => [value, livek12.filters.inWords(value)])], (value) => set({ [axis]: value }))),
+        chosen.size > 0 && h("button", { type: "button", class: "button", onclick: () => set(Object.fromEntries([...chosen.keys()].map((axis) => [axis, ""]))) }, t("all_questions"))));
   };
 
   const bar = (found, metric) => {
@@ -63,7 +72,8 @@
     const value = (row) => by.order(row);
     return [...rows].sort((a, b) => {
       const [x, y] = [value(a), value(b)];
-      return by.text ? way * String(x).localeCompare(String(y)) : way * ((x ?? -Infinity) - (y ?? -Infinity)) || a.name.localeCompare(b.name);
+      const apart = by.text ? String(x).localeCompare(String(y)) : x === y ? 0 : (x ?? -Infinity) < (y ?? -Infinity) ? -1 : 1;
+      return way * apart || a.place - b.place;
     });
   };
   const head = (columns, said) => h("thead", {}, h("tr", {}, columns.map((column) => {
@@ -80,60 +90,74 @@
         tasks.map((task) => { const one = found(row, task); return h("td", { class: "right nowrap" }, h("span", { class: "red" }, written(one, metric)), one && one[2] !== null && h("span", { class: "ends" }, ends(one, metric))); }))))));
   };
 
-  const single = (rows, task, said, metric, found) => {
-    const of = (row) => livek12.runs().get(row.of.get(task)), part = (row) => of(row).tasks[task];
-    const ranked = (row) => said.value ? null : part(row).ranks[metric];
-    const each = (row) => { const sum = part(row).tokens.completion, n = part(row).counts.answers - part(row).untold; return sum === undefined || !n ? null : sum / n; };
+  // One benchmark. `view.picked`: what runs got on chosen questions; `view.ranks`: what ranks are, or what they become.
+  const single = (rows, task, said, view) => {
+    const { metric, found, picked } = view;
+    const slugOf = (row) => row.of.get(task), of = (row) => livek12.runs().get(slugOf(row)), part = (row) => of(row).tasks[task];
+    const undecided = (row) => picked ? picked.told.get(slugOf(row)).undecided : part(row).undecided;
+    const each = (row) => { if (picked) return picked.told.get(slugOf(row)).tokens; const sum = part(row).tokens.completion, n = part(row).counts.answers - part(row).untold; return sum === undefined || !n ? null : sum / n; };
     const columns = [
       { name: "rank", title: t("rank") },
       { name: "model", title: t("model"), text: true, order: (row) => row.name },
       { name: "score", title: metricName(metric), first: true, order: (row) => middle(found(row, task)) },
       { name: "interval", title: t("interval"), order: (row) => { const one = found(row, task); return one && one[2] !== null ? one[3] - one[2] : null; } },
       { name: "bar", title: "" },
-      { name: "undecided", title: t("undecided"), order: (row) => part(row).undecided },
+      { name: "undecided", title: t("undecided"), order: undecided },
       { name: "tokens", title: t("tokens"), order: each },
-      { name: "cost", title: t("cost"), order: (row) => part(row).cost },
+      ...(picked ? [] : [{ name: "cost", title: t("cost"), order: (row) => part(row).cost }]),
       { name: "released", title: t("released"), order: (row) => Date.parse(of(row).known.released) || null },
       { name: "judged", title: t("judged"), text: true, order: (row) => Object.keys(of(row).judged).join() },
       { name: "date", title: t("date"), order: (row) => Date.parse(of(row).date) || null },
     ];
     const list = sorted(rows, columns, said), plainOrder = !said.sort && said.way !== "up";
-    let groupEnd = null, groupStart = 1;
-    const body = list.map((row, place) => {
-      const one = found(row, task), range = ranked(row), run = of(row), cost = part(row).cost;
-      const begins = plainOrder && range && (groupEnd === null || range[0] > groupEnd);
-      if (begins) [groupStart, groupEnd] = [place + 1, range[1]];
-      return h("tr", { class: begins && place ? "group" : "" },
-        h("td", { class: "right nowrap" }, range ? [h("b", {}, String(plainOrder ? groupStart : range[0])), range[0] !== range[1] && h("span", { class: "ends" }, `${range[0]}–${range[1]}`)] : plainOrder ? String(place + 1) : "–"),
-        h("th", { scope: "row" }, h("a", { href: link("model", { run: row.of.get(task) }) }, row.name)),
+    const body = h("tbody"), note = h("p", { class: "soft small", role: "status" });
+    const line = (row, place, ranks, before) => {
+      const one = found(row, task), run = of(row), cost = part(row).cost, range = ranks?.range(slugOf(row)), start = ranks?.tied(slugOf(row));
+      return h("tr", { class: plainOrder && place && start !== before ? "group" : "" },
+        h("td", { class: "right nowrap" }, !ranks ? "…" : !range ? "–" : [h("b", {}, String(start)), range[0] !== range[1] && h("span", { class: "ends" }, `${range[0]}–${range[1]}`)]),
+        h("th", { scope: "row" }, h("a", { href: link("model", { run: slugOf(row) }) }, row.name)),
         h("td", { class: "right red nowrap" }, written(one, metric)), h("td", { class: "right soft nowrap" }, ends(one, metric)), h("td", { class: "bar-cell" }, bar(one, metric)),
-        h("td", { class: "right nowrap" }, `${number(100 * part(row).undecided)} %`),
+        h("td", { class: "right nowrap" }, `${number(100 * undecided(row))} %`),
         h("td", { class: "right nowrap" }, each(row) === null ? t("unknown") : many(each(row))),
-        h("td", { class: "right nowrap" }, cost === null ? t("unknown") : `${number(cost, 4)} ${run.known.currency}`),
+        !picked && h("td", { class: "right nowrap" }, cost === null ? t("unknown") : `${number(cost, 4)} ${run.known.currency}`),
         h("td", { class: "right nowrap" }, run.known.released || t("unknown")),
         h("td", {}, Object.keys(run.judged).join("; ") || "–"), h("td", { class: "right nowrap" }, run.date));
-    });
-    return [h("div", { class: "scroll" }, h("table", { class: "plain board single" }, head(columns, said), h("tbody", {}, body))),
-      h("p", { class: "soft small" }, said.value ? t("one_filter") : t("tied"))];
+    };
+    const draw = (ranks) => {
+      body.replaceChildren(...list.map((row, place) => line(row, place, ranks, place && ranks ? ranks.tied(slugOf(list[place - 1])) : undefined)));
+      note.textContent = !ranks ? t("testing") : list.some((row) => ranks.range(slugOf(row))) ? t("tied") : "";
+      body.dataset.ranks = ranks ? "told" : "";
+    };
+    if (view.ranks instanceof Promise) { draw(null); view.ranks.then((ranks) => ranks && draw(ranks)); } else draw(view.ranks);
+    return [h("div", { class: "scroll" }, h("table", { class: "plain board single" }, head(columns, said), body)), note];
+  };
+
+  // Ranks of all runs on all questions stand in the site; those of other choices are tested here, by the same method.
+  const ranksOf = (task, metric, key, entries, everything, picked) => {
+    const ask = (ranks, tied) => ({ range: (slug) => ranks(slug), tied: (slug) => tied(slug) });
+    const part = (slug) => livek12.runs().get(slug).tasks[task];
+    if (everything) return ask((slug) => part(slug).ranks[metric], (slug) => part(slug).tied[metric]);
+    return livek12.filters.ranked(key, picked, entries.map((row) => row.of.get(task)).filter(Boolean)).then((found) => found && ask((slug) => found.ranks.get(metric)?.get(slug), (slug) => found.tied.get(metric)?.get(slug)));
   };
 
   livek12.pages.board = async (said) => {
-    const { groups, tasks: known } = livek12.site();
-    const names = Object.keys(known), tasks = said.task && known[said.task] ? [said.task] : names;
-    const metric = said.metric || "mark", profile = said.profile === "release" ? "release" : "article";
-    const axes = AXES.filter((axis) => groups[axis]);
-    const by = said.axis && groups[said.axis] ? await livek12.loadAll(groups[said.axis]) : {};
-    const values = [...new Set(Object.values(by).flatMap((run) => tasks.flatMap((task) => Object.keys(run[task]?.[profile] || {}))))].sort();
+    const { tasks: known } = livek12.site(), names = Object.keys(known), tasks = names.includes(said.task) ? [said.task] : names;
+    const chosen = livek12.filters.chosen(said), narrowed = Boolean(said.size || said.licence), profile = said.profile === "release" ? "release" : "article";
+    const picked = chosen.size || (narrowed && tasks.length === 1) ? new Map(await Promise.all(tasks.map(async (task) => [task, await livek12.filters.pick(task, chosen)]))) : null;
+    const metric = chosen.size && !COMPUTED.includes(said.metric) ? "mark" : said.metric || "mark";
     const found = (row, task) => {
       const slug = row.of.get(task);
       if (slug === undefined) return null;
-      return said.axis && said.value ? by[slug]?.[task]?.[profile]?.[said.value]?.[metric] : livek12.runs().get(slug).tasks[task].metrics[profile][metric];
+      return chosen.size ? picked.get(task).told.get(slug)?.marks.get(metric) : livek12.runs().get(slug).tasks[task].metrics[profile][metric];
     };
     const wanted = (said.find || "").toLowerCase();
-    const rows = entrants(tasks).filter((row) => (!said.size || sizeOf(row.run) === said.size) && (!said.licence || (row.run.known.licence || "unknown") === said.licence) && (!wanted || row.name.toLowerCase().includes(wanted)) && tasks.some((task) => found(row, task)));
+    const entries = entrants(tasks).filter((row) => (!said.size || sizeOf(row.run) === said.size) && (!said.licence || (row.run.known.licence || "unknown") === said.licence) && tasks.some((task) => found(row, task)));
+    const rows = entries.filter((row) => !wanted || row.name.toLowerCase().includes(wanted));
     const anyRange = rows.some((row) => tasks.some((task) => { const one = found(row, task); return one && one[0] !== one[1]; }));
-    return [h("h1", {}, livek12.site().title || t("board")), filters(said, tasks, axes, values),
-      rows.length === 0 ? h("p", {}, t("none")) : tasks.length === 1 ? single(rows, tasks[0], said, metric, found) : whole(rows, tasks, said, metric, found),
+    const [task] = tasks, key = JSON.stringify([task, [...chosen], said.size, said.licence]);
+    const view = () => ({ metric, found, picked: chosen.size ? picked.get(task) : null, ranks: ranksOf(task, metric, key, entries, !picked, picked?.get(task)) });
+    return [h("h1", {}, livek12.site().title || t("board")), filters(said, metric, chosen.size > 0), questions(said, tasks, chosen, chosen.size ? picked : null),
+      rows.length === 0 ? h("p", {}, t("none")) : tasks.length === 1 ? single(rows, task, said, view()) : whole(rows, tasks, said, metric, found),
       anyRange && h("p", { class: "soft small" }, t("ranges"))];
   };
 })();

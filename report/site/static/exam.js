@@ -24,7 +24,7 @@
   const suspect = (item) => item?.suspect && h("div", { class: "notice", role: "note" }, h("b", {}, `${t("suspect")} `), `(${number(100 * item.suspect.chance)} %): `, `${t("models_say")} `, h("b", { class: "said" }, item.suspect.agreed), ` (${item.suspect.agreed_runs} ${t("of")} ${item.suspect.of_runs})`);
 
   livek12.pages.question = async (said) => {
-    const task = said.task in livek12.site().tasks ? said.task : Object.keys(livek12.site().tasks)[0];
+    const task = livek12.taskOf(said);
     const exam = await livek12.exam(task), question = exam.questions.get(said.q);
     if (!question) return [h("h1", {}, t("question")), h("p", {}, t("missing"))];
     const piece = await pieceOf(question, said.q), item = exam.items[said.q], labels = livek12.labels(), all = livek12.best(task);
@@ -46,7 +46,7 @@
   livek12.pages.graded = async (said) => {
     const run = livek12.runs().get(said.run);
     if (!run) return [h("h1", {}, t("graded")), h("p", {}, t("missing"))];
-    const task = said.task in run.tasks ? said.task : Object.keys(run.tasks)[0], exam = await livek12.exam(task), record = await livek12.load(`runs/${said.run}`);
+    const task = livek12.taskOf(said, run), exam = await livek12.exam(task), record = await livek12.load(`runs/${said.run}`);
     const anchors = [...exam.questions.keys()].filter((anchor) => record.cells[task][anchor]), anchor = anchors.includes(said.q) ? said.q : anchors[0];
     const question = exam.questions.get(anchor), piece = await pieceOf(question, anchor), answer = await answerOf(said.run, task, anchor);
     const to = (other) => link("graded", { run: said.run, task, q: other });
@@ -68,7 +68,7 @@
     const parts = await Promise.all(Object.entries(run.tasks).map(async ([task, part]) => {
       const exam = await livek12.exam(task), anchors = [...exam.questions.keys()].filter((anchor) => record.cells[task][anchor]), subjects = record.tasks[task].profiles.article.groups.subject || {};
       return [h("h2", {}, `${task} `, h("span", { class: "red" }, written(part.metrics.article.mark, "mark")), " ", h("span", { class: "soft small" }, ends(part.metrics.article.mark, "mark"))),
-        h("table", { class: "plain" }, h("thead", {}, h("tr", {}, [t("metric"), t("article"), t("release")].map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, [...new Set(Object.values(part.metrics).flatMap((profile) => Object.keys(profile)))].map((metric) => h("tr", {}, h("th", { scope: "row" }, livek12.metricName(metric)), ["article", "release"].map((profile) => h("td", { class: "right nowrap" }, written(part.metrics[profile][metric], metric), " ", h("span", { class: "ends" }, ends(part.metrics[profile][metric], metric)))))))),
+        h("table", { class: "plain" }, h("thead", {}, h("tr", {}, [t("metric"), t("article"), t("release_code")].map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, [...new Set(Object.values(part.metrics).flatMap((profile) => Object.keys(profile)))].map((metric) => h("tr", {}, h("th", { scope: "row" }, livek12.metricName(metric)), ["article", "release"].map((profile) => h("td", { class: "right nowrap" }, written(part.metrics[profile][metric], metric), " ", h("span", { class: "ends" }, ends(part.metrics[profile][metric], metric)))))))),
         grid(exam, record.cells[task], anchors, (anchor) => link("graded", { run: said.run, task, q: anchor })),
         Object.keys(subjects).length > 1 && livek12.dots(t("subject_plot"), Object.entries(subjects).map(([name, marks]) => ({ name: name.replace(/_/g, " "), mark: marks.mark, n: marks.n })).filter((row) => row.mark))];
     }));
@@ -89,12 +89,12 @@
     return [...papers.values()];
   };
   livek12.pages.papers = async (said) => {
-    const names = Object.keys(livek12.site().tasks), task = names.includes(said.task) ? said.task : names[0], exam = await livek12.exam(task);
+    const names = Object.keys(livek12.site().tasks), task = livek12.taskOf(said), exam = await livek12.exam(task);
     return [h("h1", {}, t("papers")), names.length > 1 && h("div", { class: "filters", role: "group", "aria-label": t("filters") }, select(t("exam"), task, names.map((name) => [name, name]), (value) => change(said, { task: value }))),
       h("ul", { class: "papers" }, papersOf(exam).map((paper) => h("li", {}, h("a", { href: link("paper", { task, paper: paper.key }) }, paper.title || [...paper.subjects].join(", ") || task), " ", h("span", { class: "soft" }, `${paper.anchors.length} ${t("questions")}`))))];
   };
   livek12.pages.paper = async (said) => {
-    const task = said.task in livek12.site().tasks ? said.task : Object.keys(livek12.site().tasks)[0], exam = await livek12.exam(task);
+    const task = livek12.taskOf(said), exam = await livek12.exam(task);
     const paper = papersOf(exam).find((one) => one.key === (said.paper || ""));
     if (!paper) return [h("h1", {}, t("sheet")), h("p", {}, t("missing"))];
     const start = Number(said.from) || 0, shown = 12, all = livek12.best(task), list = all.slice(start, start + shown), labels = livek12.labels();

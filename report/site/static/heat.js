@@ -167,7 +167,7 @@
     [["cut-off", "cut"], ["not-taken", "not_extracted"], ["judges", "disagree"]].map(([name, word]) => h("li", {}, h("span", { class: `swatch mark-${name}`, "aria-hidden": "true" }), t(word))));
 
   livek12.pages.heat = async (said) => {
-    const names = Object.keys(livek12.site().tasks), task = names.includes(said.task) ? said.task : names[0];
+    const names = Object.keys(livek12.site().tasks), task = livek12.taskOf(said);
     const exam = await livek12.exam(task), shown = Math.min(Number(said.runs) || AT_ONCE, 400), all = livek12.best(task), list = all.slice(0, shown);
     const records = await Promise.all(list.map(([slug]) => livek12.load(`runs/${slug}`)));
     const cells = new Map(list.map(([slug], n) => [slug, records[n].cells[task]]));

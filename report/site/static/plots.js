@@ -65,6 +65,7 @@
   const points = (list, labels, task, x) => list.map(([slug, run]) => ({ name: labels.get(slug), x: x(run.tasks[task], run), mark: run.tasks[task].metrics.article.mark })).filter((one) => one.x !== null && one.x !== undefined && one.mark).map((one) => ({ ...one, y: middle(one.mark), text: livek12.written(one.mark, "mark") }));
 
   const KINDS = {
+    __proto__: null,
     tokens: (list, labels, task) => {
       const found = points(list, labels, task, (part) => { const n = part.counts.answers - part.untold; return part.tokens.completion === undefined || !n ? null : part.tokens.completion / n; });
       return found.length ? scatter(t("token_plot"), t("tokens"), found, t("pareto")) : h("p", {}, t("no_tokens"));
@@ -124,7 +125,7 @@
   livek12.dots = dots;
 
   livek12.pages.plots = async (said) => {
-    const names = Object.keys(livek12.site().tasks), task = names.includes(said.task) ? said.task : names[0], kind = said.kind in KINDS ? said.kind : "tokens";
+    const names = Object.keys(livek12.site().tasks), task = livek12.taskOf(said), kind = said.kind in KINDS ? said.kind : "tokens";
     const kinds = [["tokens", "token_plot"], ["cost", "cost_plot"], ["budgets", "budget_plot"], ["dates", "date_plot"], ["subjects", "subject_plot"], ["ranks", "rank_plot"]];
     return [h("h1", {}, t(kinds.find(([name]) => name === kind)[1])),
       h("div", { class: "filters", role: "group", "aria-label": t("filters") }, select(t("plots"), kind, kinds.map(([name, word]) => [name, t(word)]), (value) => change(said, { kind: value })), names.length > 1 && select(t("exam"), task, names.map((name) => [name, name]), (value) => change(said, { task: value }))),

@@ -3,7 +3,7 @@
 (() => {
   const { h, t, link, address, speak } = livek12;
   const NAV = ["board", "heat", "plots", "papers"];
-  const OF = { graded: "heat", question: "papers", paper: "papers", model: "board" };
+  const OF = { __proto__: null, graded: "heat", question: "papers", paper: "papers", model: "board" };
   const main = document.getElementById("main"), nav = document.getElementById("nav"), languages = document.getElementById("languages");
   let turn = 0, first = true;
 
@@ -19,8 +19,8 @@
 
   const show = async () => {
     const { page, said } = address(), mine = (turn += 1);
-    speak(said.lang in LANGUAGES ? said.lang : kept() && first ? kept() : said.lang === undefined && !first ? "en" : speak());
-    const asked = { ...said };
+    speak(Object.hasOwn(LANGUAGES, said.lang ?? "") ? said.lang : kept() && first ? kept() : said.lang === undefined && !first ? "en" : speak());
+    const asked = livek12.all([said]);
     delete asked.lang;
     frame(page, asked);
     let made;
