@@ -66,10 +66,16 @@ def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
     return found
 
 
-def name_numbers(raw: RawPage) -> None:
-    """Gives ringed or boxed numbers at the beginning of a line the full stop that a number of a question has."""
+def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
+    """Gives ringed or boxed numbers at the beginning of a line the full stop that a number of a question has.
+
+    Args:
+        raw: what stands on the page; changed in place.
+        frames: boxes that are drawn with lines.
+    """
     letters = [g for g in raw.glyphs if g.text.strip()]
-    for shape in [s for s in raw.shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
+    shapes = [*raw.shapes, *(Shape("frame", *box) for box in frames)]
+    for shape in [s for s in shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
         inside = sorted((g for g in letters if _holds(shape.box, g)), key=lambda g: g.left)
         if (
             not inside

@@ -101,8 +101,8 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: float | None = None
     """
     size = layout.body_size(raw.glyphs)
     drawn = marks.read_drawn(raw, size)
-    marks.name_numbers(raw)
     found = layout.find(raw)
+    marks.name_numbers(raw, found.frames)
     for box in marks.in_lines(found.figures, raw.glyphs, size):
         found.figures.remove(box)
         if not any(layout.contains(box, *centre(glyph)) for glyph in raw.glyphs):
