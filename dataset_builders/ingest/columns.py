@@ -71,7 +71,7 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
     for row in rows.values():
         pieces: list[list[Glyph]] = []  # without any gap
         for glyph in sorted(row, key=lambda glyph: glyph.left):
-            if pieces and glyph.left - max(one.right for one in pieces[-1][-3:]) < _GAP * glyph.size:
+            if pieces and glyph.left - max(_ends(one) for one in pieces[-1][-3:]) < _GAP * glyph.size:
                 pieces[-1].append(glyph)
             else:
                 pieces.append([glyph])
@@ -85,6 +85,11 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
                 done.append(_segment(pieces[first:place], numbers[first:place]))
                 first = place
     return done
+
+
+def _ends(glyph: Glyph) -> float:
+    """Where a letter ends with the white space of its own: a full-width comma has half a letter of it."""
+    return max(glyph.right, glyph.advance)
 
 
 def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segment:

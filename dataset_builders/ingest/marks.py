@@ -74,7 +74,8 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         frames: boxes that are drawn with lines.
     """
     letters = [g for g in raw.glyphs if g.text.strip()]
-    shapes = [*raw.shapes, *(Shape("frame", *box) for box in frames)]
+    corners = (((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in frames)
+    shapes = [*raw.shapes, *(Shape("frame", *box, points) for box, points in zip(frames, corners, strict=True))]
     for shape in [s for s in shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
         inside = sorted((g for g in letters if _holds(shape.box, g)), key=lambda g: g.left)
         if (
