@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from livek12.dataset_builders.ingest.asked import PageTable, is_asked
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule, Shape
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.sketches import is_grid, is_sketch
@@ -21,21 +22,12 @@ SMALL: Final = 14.0
 
 
 @dataclass(slots=True)
-class PageTable:
-    """Cells by rules: positions of the lines, and for each cell which one it is merged into."""
-
-    box: Bounds
-    xs: list[float]
-    ys: list[float]
-    merged: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class Found:
-    """What is no running text."""
+    """What is no running text; `asked` are grids of questions, whose letters are."""
 
     figures: list[Bounds] = field(default_factory=list)
     tables: list[PageTable] = field(default_factory=list)
+    asked: list[PageTable] = field(default_factory=list)
     frames: list[Bounds] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     dividers: list[Rule] = field(default_factory=list)
@@ -204,20 +196,26 @@ def _tables(raw: RawPage, found: Found) -> list[Rule]:
         rules = [raw.rules[at] for at in group]
         flat = [rule for rule in rules if rule.flat and rule.length > 8]
         upright = [rule for rule in rules if not rule.flat and rule.length > 6]
-        for rule in upright:
-            if rule.length > 0.35 * raw.height:
-                found.dividers.append(rule)
+        tall = [rule for rule in upright if rule.length > 0.35 * raw.height]
         xs, ys = (
             _positions([(r.left + r.right) / 2 for r in upright]),
             _positions([(r.top + r.bottom) / 2 for r in flat]),
         )
         box = around([boxes[at] for at in group])
-        if len(xs) < 2 or len(ys) < 2 or (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
+        if len(xs) < 2 or len(ys) < 2:
+            found.dividers += tall
             loose += rules
             continue
         table = PageTable(box, xs, ys, _merge(xs, ys, flat, upright))
-        cells = set(table.merged.values())
-        texts = _filled(table, raw.glyphs)
+        filled = table.cells(raw.glyphs)
+        if is_asked(table, filled, raw.width):
+            found.asked.append(table)
+            continue
+        found.dividers += tall
+        if (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
+            loose += rules
+            continue
+        cells, texts = set(table.merged.values()), len(filled)
         own = around([boxes[at] for at in group if _short(raw.rules[at], raw)] or [box])
         hugs = max(xs[0] - own[0], own[2] - xs[-1], ys[0] - own[1], own[3] - ys[-1]) < NEAR
         odd = len(cells) < 9 or texts < 0.6 * len(cells)  # a big table may have steps in its outline
@@ -273,25 +271,6 @@ def _merge(
 def _unite(home: dict[tuple[int, int], tuple[int, int]], one: tuple[int, int], other: tuple[int, int]) -> None:
     first, last = min(one, other), max(one, other)
     home[last] = first
-
-
-def _filled(table: PageTable, glyphs: Sequence[Glyph]) -> int:
-    """How many cells have text."""
-    return len(
-        {
-            cell_of(table, g)
-            for g in glyphs
-            if g.text.strip() and contains(table.box, (g.left + g.right) / 2, (g.top + g.bottom) / 2)
-        }
-    )
-
-
-def cell_of(table: PageTable, glyph: Glyph) -> tuple[int, int]:
-    """The cell a glyph stands in."""
-    x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
-    column = max(0, min(len(table.xs) - 2, sum(1 for at in table.xs if at <= x) - 1))
-    row = max(0, min(len(table.ys) - 2, sum(1 for at in table.ys if at <= y) - 1))
-    return table.merged[(row, column)]
 
 
 def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:

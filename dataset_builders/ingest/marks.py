@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule, Shape
@@ -88,9 +89,12 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         middle = (shape.top + shape.bottom) / 2
         row = [g for g in letters if g.top - 2 < middle < g.bottom + 2 and g not in inside]
         size = inside[0].size
-        after = min((g for g in row if 0 <= g.left - shape.right < 3 * size), key=lambda g: g.left, default=None)
-        if after is None or any(0 <= shape.left - g.right < 6 * size for g in row):
+        near = [g for g in row if 0 <= g.left - shape.right < 3 * size]
+        if not near or any(0 <= shape.left - g.right < 6 * size for g in row):
             continue
+        line = [g for g in row if 0 <= g.left - shape.right < 40 * size and g.size > 0.8 * size] or near
+        base = mode(round(g.base) for g in line)  # a root or a bracket right behind the number has one of its own
+        after = next(g for g in line if round(g.base) == base)
         for glyph in inside:
             glyph.base, glyph.size = after.base, after.size
         inside[-1].text += "．" if not inside[-1].text.endswith("．") else ""
