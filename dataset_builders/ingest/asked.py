@@ -71,8 +71,8 @@ def is_asked(table: PageTable, cells: dict[tuple[int, int], list[Glyph]], width:
             numbers.append(int(number[1]))
             if len(_text(cells.get((row, 1), ()))) < _SHORTEST:
                 return False
-        elif said and row and table.merged[row, 1] != (row, 0):  # the first row may name the columns; a title goes over them
-            return False
+        elif said and row and table.merged[row, 1] != (row, 0):
+            return False  # only the first row may name the columns, and a title go over them
     return bool(numbers) and all(later == one + 1 for one, later in pairwise(numbers))
 
 

@@ -92,7 +92,7 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
 
 
 def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
-    """Text in a frame at the left or right edge of the paper is a tab, not part of any line; a number there may begin one."""
+    """Text in a frame at the left or right edge of the paper is a tab, no part of a line; a number may begin one."""
     tabs = [frame for frame in sheet.frames if frame[0] > 0.9 * sheet.width or frame[2] < 0.1 * sheet.width]
     pieces: list[Piece] = []
     glyphs = sheet.glyphs

@@ -22,6 +22,10 @@ _NUMBER: Final = re.compile(
     r"^(?:[\s\-–—·•.|/()（）第页共頁쪽,，。\d]|page|of){0,6}\d{1,4}(?:[\s\-–—·•.|/()（）第页共頁쪽,，\d]|page|of){0,16}$",
     re.IGNORECASE,
 )
+ASKED: Final = re.compile(
+    r"(?:Question|Problem|Q|문항|문제|第)\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]", re.IGNORECASE
+)
+"""Numbers a question, on a line of its own: it comes again on the next page with another number."""
 _PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
 _LEVEL: Final = 0.01
 """Of the page's height: what differs by less stands side by side."""
@@ -87,8 +91,8 @@ def _figure_key(block: Block) -> str:
 
 def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
     texts = [line for block in page.blocks if block.kind in ("text", "caption", "table") for line in block.lines]
-    ends = max((line.box.top for line in texts if not _NUMBER.match(line.text.strip()) and not _kind(line, around, 1.0)),
-               default=0.0)  # fmt: skip
+    own = [line for line in texts if not _NUMBER.match(line.text.strip()) and not _kind(line, around, 1.0)]
+    ends = max((line.box.top for line in own), default=0.0)
     blocks: list[Block] = []
     for block in page.blocks:
         if block.kind == "figure":
@@ -121,7 +125,7 @@ def _kind(line: Line, around: set[str], ends: float) -> str:
     """Header or footer, where a line is one; a bare number above the end of the text is no page's."""
     zone = _zone(line.box)
     text = line.text.strip()
-    if not zone:
+    if not zone or ASKED.fullmatch(text):
         return ""
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
         return zone
