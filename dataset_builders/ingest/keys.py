@@ -35,6 +35,8 @@ _PAIR = re.compile(
     rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}}|[(（]?[a-h][)）]?)(?!\S)"
 )
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
+_LISTED = re.compile(r"[(（]?(\d{1,3})\s*[.．、:：)）]\s*(\S.{0,40})")
+"""A numbered answer in a line of several."""
 _HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
@@ -172,9 +174,10 @@ def _texts(items: Sequence[Item]) -> list[str]:
 
 def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
     formed, rest = of_tables(items, where)
+    listed, rest = _of_lists(rest)
     texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(rest)]
     pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
-    found: list[tuple[int, str, float | None]] = []
+    found: list[tuple[int, str, float | None]] = [*listed]
     for place, text in enumerate(texts):
         if spans := list(_SPAN.finditer(text)):
             found += [entry for span in spans for entry in _of_span(span)]
@@ -193,6 +196,25 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
         entries.append(Entry(number, answer, points, rank=ranks.get(number, 0), where=where))
         ranks[number] = ranks.get(number, 0) + 1
     return [*formed, *entries]
+
+
+def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]], list[Item]]:
+    """The entries of running lines that are nothing but numbered answers with wide gaps between; and the other items.
+
+    The numbers go up by one; a line with a single answer is one where it goes on with them.
+    """
+    found: list[tuple[int, str, float | None]] = []
+    rest: list[Item] = []
+    for item in items:
+        cells = [_LISTED.fullmatch(cell.strip()) for cell in re.split(r"\s{3,}", item.text)] if item.line else []
+        numbers = [int(cell[1]) for cell in cells if cell]
+        goes_on = bool(found) and bool(numbers) and numbers[0] == found[-1][0] + 1
+        counted = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
+        if len(numbers) == len(cells) and counted and (len(cells) > 2 or goes_on):
+            found += [(int(cell[1]), cell[2], None) for cell in cells if cell]
+        else:
+            rest.append(item)
+    return found, rest
 
 
 def _covers(text: str, found: Sequence[re.Match[str]]) -> bool:
