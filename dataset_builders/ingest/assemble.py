@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from livek12.core.records import Image
-from livek12.dataset_builders.ingest import layout
+from livek12.dataset_builders.ingest import columns, layout
 from livek12.dataset_builders.ingest.blocks import Block, Box, Kind, Line, Origin, is_caption, is_label
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.glyphs import Glyph
@@ -26,6 +26,8 @@ CAPTION: Final = re.compile(
     re.IGNORECASE,
 )
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
+_BOXED: Final = re.compile(r"\d{1,3}．")
+"""The number of a question in a box, as `marks.name_numbers` writes it."""
 UNSURE: Final = 0.6
 """OCR that is less sure of a line has not read it."""
 
@@ -79,10 +81,10 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
         before: where the columns of the page before part.
     """
     edge, sheet.glyphs = _edges(sheet)
-    runs = layout.segments(sheet.glyphs)
+    runs = columns.segments(sheet.glyphs)
     solid = [piece.box for piece in sheet.pieces]
     landscape = sheet.width > 1.25 * sheet.height
-    middle = layout.gutter(runs, solid, sheet.dividers, sheet.width, before, landscape=landscape)
+    middle = columns.gutter(runs, solid, sheet.dividers, sheet.width, before, landscape=landscape)
     ordered: list[tuple[Piece, int]] = [(piece, 0) for piece in edge]
     for region, column in _regions(runs, solid, middle, sheet):
         ordered += [(piece, column) for piece in _column(region, sheet)]
@@ -90,12 +92,14 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
 
 
 def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
-    """Text in a frame at the left or right edge of the paper is a tab, not part of any line."""
+    """Text in a frame at the left or right edge of the paper is a tab, no part of a line; a number may begin one."""
     tabs = [frame for frame in sheet.frames if frame[0] > 0.9 * sheet.width or frame[2] < 0.1 * sheet.width]
     pieces: list[Piece] = []
     glyphs = sheet.glyphs
     for tab in tabs:
         inside = [glyph for glyph in glyphs if layout.contains(tab, *centre(glyph))]
+        if _BOXED.fullmatch("".join(glyph.text for glyph in inside).strip()) and tab[2] < 0.5 * sheet.width:
+            continue
         glyphs = [glyph for glyph in glyphs if not layout.contains(tab, *centre(glyph))]
         lines = lines_of(inside, [])
         if lines:
@@ -104,14 +108,14 @@ def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
 
 
 def _regions(
-    runs: Sequence[layout.Segment], solid: Sequence[Bounds], middle: float | None, sheet: Sheet
+    runs: Sequence[columns.Segment], solid: Sequence[Bounds], middle: float | None, sheet: Sheet
 ) -> list[tuple[Bounds, int]]:
     """Rectangles in reading order, each with the number of its column."""
     if middle is None:
         return [((-1e4, -1e4, 1e4, 1e4), 0)]
     done: list[tuple[Bounds, int]] = []
     at = -1e4
-    across = layout.bands(runs, solid, middle, sheet.width)
+    across = columns.bands(runs, solid, middle, sheet.width)
     for rule in sheet.dividers:
         if abs((rule.left + rule.right) / 2 - middle) < 3:
             across = [

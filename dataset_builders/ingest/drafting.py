@@ -15,7 +15,8 @@ from livek12.dataset_builders.base import UniqueIds
 from livek12.dataset_builders.ingest import kinds, options, points
 from livek12.dataset_builders.ingest.blocks import Block, Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
-from livek12.dataset_builders.ingest.keys import Entry, split_answered, take_topics
+from livek12.dataset_builders.ingest.keys import split_answered, take_topics
+from livek12.dataset_builders.ingest.keytables import Entry
 from livek12.dataset_builders.ingest.matching import keyed, with_doubt
 from livek12.dataset_builders.ingest.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.stream import Stream

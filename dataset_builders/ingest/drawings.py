@@ -117,6 +117,13 @@ def _box(c: Any, item: Any, to_page: Affine) -> Bounds | None:
     return to_page.bounds(left.value, bottom.value, right.value, top.value)
 
 
+def paint(item: Any) -> tuple[int, int, int, int]:
+    """Red, green, blue and how opaque (0 to 255) an object is filled; black where it does not say."""
+    import pypdfium2.raw as c
+
+    return _colour(c, item, c.FPDFPageObj_GetFillColor)
+
+
 def _colour(c: Any, item: Any, get: Any) -> tuple[int, int, int, int]:
     values = [ctypes.c_uint() for _ in range(4)]
     if not get(item, *values):

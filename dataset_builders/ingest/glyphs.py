@@ -11,6 +11,7 @@ import math
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Final
 
 from livek12.dataset_builders.ingest import drawings
@@ -77,6 +78,7 @@ def read(page: Any) -> RawPage:
     raw = RawPage(width, height)
     bars: list[Rule] = []
     raw.glyphs = _once(_glyphs(page, shown, bars, raw))
+    _part_ligatures(raw.glyphs)
     raw.rules, raw.shapes, whole = drawings.read(page, shown, raw.width, raw.height, bars)
     if not whole:
         raw.notes.append(f"only the first {drawings.MAX_OBJECTS} drawings were looked at: no exam's page has so many")
@@ -219,6 +221,17 @@ def _once(glyphs: Iterator[Glyph]) -> list[Glyph]:
         seen.setdefault((glyph.text, column, row), []).append(glyph)
         kept.append(glyph)
     return kept
+
+
+def _part_ligatures(glyphs: list[Glyph]) -> None:
+    """Gives each letter of a ligature its share of the box that they all have, in place, so that their order holds."""
+    boxes = ((glyph.item, glyph.left, glyph.right, glyph.base) for glyph in glyphs)
+    for _, group in groupby(zip(boxes, glyphs, strict=True), key=lambda pair: pair[0]):
+        letters = [glyph for _, glyph in group]
+        left, step = letters[0].left, (letters[0].right - letters[0].left) / len(letters)
+        if len(letters) > 1 and all(glyph.text.isalpha() for glyph in letters):
+            for place, glyph in enumerate(letters):
+                glyph.left, glyph.right = left + place * step, left + (place + 1) * step
 
 
 _BAR: Final = "BAR"

@@ -10,13 +10,14 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from livek12.core.errors import UserError
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.headings import is_section, short_title
+from livek12.dataset_builders.ingest.keytables import NUMBER_CELL, Entry, column_of, of_tables
 from livek12.dataset_builders.ingest.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.stream import Item, flatten
 
@@ -34,6 +35,8 @@ _PAIR = re.compile(
     rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}}|[(（]?[a-h][)）]?)(?!\S)"
 )
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
+_LISTED = re.compile(r"[(（]?(\d{1,3})\s*[.．、:：)）]\s*(\S.{0,40})")
+"""A numbered answer in a line of several."""
 _HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
@@ -55,50 +58,11 @@ _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[�
 """What a key prints of the points, in front of an answer and behind it."""
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
-_NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """What an entry of a key may begin with."""
 _RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
 """Where OCR saw no space between two entries."""
-_FORM_COLUMN = re.compile(
-    r"(?:(?:Form|Version|Paper|Test)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
-)
-"""Names a column of answers after a form of the paper."""
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
-_COLUMNS = {
-    "number": "number question q # no no. num question_number 题号 序号 编号 번호 문항 문항번호 문제번호",
-    "answer": "answer answers key correct correct_answer standard_answer 答案 参考答案 正确答案 标准答案 정답 답",
-    "points": "points point score marks point_value 分值 分数 배점 점수",
-    "solution": "solution explanation analysis 解析 解答 详解 해설 풀이",
-    "elective": "elective part form section_name 选考 选修 部分 卷别 선택과목 과목 영역 형",
-}
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One answer of a key, as printed.
-
-    Attributes:
-        number: of the question.
-        answer: its key; "" where only a solution is given.
-        points: what it is worth, where the key says.
-        solution: in full, where the key gives one.
-        rank: how many entries of this number stand before it in its table.
-        label: what is printed about the table it is of (subject, form, elective parts), without spaces.
-        elective: the part it says it is of (CSV only).
-        where: file and page or line, for messages.
-        source: name of the file, where there are several.
-    """
-
-    number: int
-    answer: str
-    points: float | None = None
-    solution: str | None = None
-    rank: int = 0
-    label: str = ""
-    elective: str = ""
-    where: str = ""
-    source: str = ""
 
 
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
@@ -151,9 +115,9 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
         UserError: it cannot be read, or has no columns for numbers and answers.
     """
     rows = [row for row in _rows(file) if any(cell.strip() for cell in row)]
-    if rows and all(len(row) == 2 and _NUMBER_CELL.fullmatch(row[0].strip()) for row in rows):
+    if rows and all(len(row) == 2 and NUMBER_CELL.fullmatch(row[0].strip()) for row in rows):
         rows = [["number", "answer"], *rows]
-    header = [_column(name) for name in rows[0]] if rows else []
+    header = [column_of(name) for name in rows[0]] if rows else []
     doubled = {name for name in header if name and header.count(name) > 1}
     if "number" not in header or "answer" not in header or doubled:
         what = f"two columns for {sorted(doubled)[0]}" if doubled else "no columns 'number' and 'answer'"
@@ -161,7 +125,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
     found, problems = [], []
     for line, row in enumerate(rows[1:], 2):
         cells = {name: value.strip() for name, value in zip(header, row, strict=False) if name}
-        number = _NUMBER_CELL.fullmatch(cells.get("number", ""))
+        number = NUMBER_CELL.fullmatch(cells.get("number", ""))
         if not any(cells.values()):
             continue
         if not number:
@@ -209,13 +173,12 @@ def _texts(items: Sequence[Item]) -> list[str]:
 
 
 def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
-    texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(items)]
+    formed, rest = of_tables(items, where)
+    listed, rest = _of_lists(rest)
+    texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(rest)]
     pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
-    found: list[tuple[int, str, float | None]] = []
-    formed = _of_forms(items, where)
+    found: list[tuple[int, str, float | None]] = [*listed]
     for place, text in enumerate(texts):
-        if formed:
-            break
         if spans := list(_SPAN.finditer(text)):
             found += [entry for span in spans for entry in _of_span(span)]
             rest = " ".join(_SPAN.sub(" ", text).split())
@@ -235,18 +198,23 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
     return [*formed, *entries]
 
 
-def _of_forms(items: Sequence[Item], where: str) -> list[Entry]:
-    """The entries of tables with a column of answers for each form of a paper; the form is their `elective`."""
-    found: list[Entry] = []
+def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]], list[Item]]:
+    """The entries of running lines that are nothing but numbered answers with wide gaps between; and the other items.
+
+    The numbers go up by one; a line with a single answer is one where it goes on with them.
+    """
+    found: list[tuple[int, str, float | None]] = []
+    rest: list[Item] = []
     for item in items:
-        rows = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
-        names = rows[0] if rows else []
-        forms = [place for place, name in enumerate(names) if place and _FORM_COLUMN.fullmatch(name)]
-        for row in rows[1:] if len(forms) > 1 else ():
-            number = _NUMBER_CELL.fullmatch(row[0])
-            if number and len(row) == len(names):
-                found += [Entry(int(number[1]), row[at], elective=names[at], where=where) for at in forms if row[at]]
-    return found
+        cells = [_LISTED.fullmatch(cell.strip()) for cell in re.split(r"\s{3,}", item.text)] if item.line else []
+        numbers = [int(cell[1]) for cell in cells if cell]
+        goes_on = bool(found) and bool(numbers) and numbers[0] == found[-1][0] + 1
+        counted = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
+        if len(numbers) == len(cells) and counted and (len(cells) > 2 or goes_on):
+            found += [(int(cell[1]), cell[2], None) for cell in cells if cell]
+        else:
+            rest.append(item)
+    return found, rest
 
 
 def _covers(text: str, found: Sequence[re.Match[str]]) -> bool:
@@ -345,11 +313,6 @@ def _decoded(data: bytes, name: str) -> str:
         except UnicodeDecodeError:
             continue
         head = re.split(r"[,;\t，；]", text.strip().split("\n", 1)[0].strip())
-        if encoding == "utf-8-sig" or {"number", "answer"} <= {_column(cell.strip('" ')) for cell in head}:
+        if encoding == "utf-8-sig" or {"number", "answer"} <= {column_of(cell.strip('" ')) for cell in head}:
             return text
     raise UserError(f"{name}: is not UTF-8, nor Chinese or Korean with columns that are known; save it as UTF-8")
-
-
-def _column(name: str) -> str:
-    bare = re.sub(r"\s+", "_", name.strip().lower())
-    return next((column for column, names in _COLUMNS.items() if bare in names.split()), "")

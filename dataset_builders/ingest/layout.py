@@ -1,7 +1,6 @@
-"""Where things stand on a page: figures, tables, frames, columns, reading order.
+"""Where things stand on a page: figures, tables, frames.
 
-Contract: works on a `RawPage`, in points from the top left; no text is read here beyond its position. Columns are told
-from white space that runs down the page or from a line that does; a line of text across it parts the page into bands.
+Contract: works on a `RawPage`, in points from the top left; no text is read here beyond its position.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from livek12.dataset_builders.ingest.asked import PageTable, is_asked
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule, Shape
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.sketches import is_grid, is_sketch
@@ -22,21 +22,12 @@ SMALL: Final = 14.0
 
 
 @dataclass(slots=True)
-class PageTable:
-    """Cells by rules: positions of the lines, and for each cell which one it is merged into."""
-
-    box: Bounds
-    xs: list[float]
-    ys: list[float]
-    merged: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class Found:
-    """What is no running text."""
+    """What is no running text; `asked` are grids of questions, whose letters are."""
 
     figures: list[Bounds] = field(default_factory=list)
     tables: list[PageTable] = field(default_factory=list)
+    asked: list[PageTable] = field(default_factory=list)
     frames: list[Bounds] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     dividers: list[Rule] = field(default_factory=list)
@@ -205,20 +196,26 @@ def _tables(raw: RawPage, found: Found) -> list[Rule]:
         rules = [raw.rules[at] for at in group]
         flat = [rule for rule in rules if rule.flat and rule.length > 8]
         upright = [rule for rule in rules if not rule.flat and rule.length > 6]
-        for rule in upright:
-            if rule.length > 0.35 * raw.height:
-                found.dividers.append(rule)
+        tall = [rule for rule in upright if rule.length > 0.35 * raw.height]
         xs, ys = (
             _positions([(r.left + r.right) / 2 for r in upright]),
             _positions([(r.top + r.bottom) / 2 for r in flat]),
         )
         box = around([boxes[at] for at in group])
-        if len(xs) < 2 or len(ys) < 2 or (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
+        if len(xs) < 2 or len(ys) < 2:
+            found.dividers += tall
             loose += rules
             continue
         table = PageTable(box, xs, ys, _merge(xs, ys, flat, upright))
-        cells = set(table.merged.values())
-        texts = _filled(table, raw.glyphs)
+        filled = table.cells(raw.glyphs)
+        if is_asked(table, filled, raw.width):
+            found.asked.append(table)
+            continue
+        found.dividers += tall
+        if (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
+            loose += rules
+            continue
+        cells, texts = set(table.merged.values()), len(filled)
         own = around([boxes[at] for at in group if _short(raw.rules[at], raw)] or [box])
         hugs = max(xs[0] - own[0], own[2] - xs[-1], ys[0] - own[1], own[3] - ys[-1]) < NEAR
         odd = len(cells) < 9 or texts < 0.6 * len(cells)  # a big table may have steps in its outline
@@ -276,60 +273,6 @@ def _unite(home: dict[tuple[int, int], tuple[int, int]], one: tuple[int, int], o
     home[last] = first
 
 
-def _filled(table: PageTable, glyphs: Sequence[Glyph]) -> int:
-    """How many cells have text."""
-    return len(
-        {
-            cell_of(table, g)
-            for g in glyphs
-            if g.text.strip() and contains(table.box, (g.left + g.right) / 2, (g.top + g.bottom) / 2)
-        }
-    )
-
-
-def cell_of(table: PageTable, glyph: Glyph) -> tuple[int, int]:
-    """The cell a glyph stands in."""
-    x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
-    column = max(0, min(len(table.xs) - 2, sum(1 for at in table.xs if at <= x) - 1))
-    row = max(0, min(len(table.ys) - 2, sum(1 for at in table.ys if at <= y) - 1))
-    return table.merged[(row, column)]
-
-
-# ---- columns ----
-
-
-@dataclass(slots=True)
-class Segment:
-    """Text on one line without a wide gap."""
-
-    left: float
-    right: float
-    top: float
-    bottom: float
-    base: float
-    size: float
-
-
-def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
-    """Runs of text; a gap of one and a half letters ends one."""
-    rows: dict[int, list[Glyph]] = {}
-    for glyph in glyphs:
-        if glyph.text.strip():
-            rows.setdefault(round(glyph.base / 3), []).append(glyph)
-    done: list[Segment] = []
-    for row in rows.values():
-        row.sort(key=lambda glyph: glyph.left)
-        run: Segment | None = None
-        for glyph in row:
-            if run and glyph.left - run.right < 1.5 * max(glyph.size, run.size):
-                run.right = max(run.right, glyph.right)
-                run.top, run.bottom = min(run.top, glyph.top), max(run.bottom, glyph.bottom)
-            else:
-                run = Segment(glyph.left, glyph.right, glyph.top, glyph.bottom, glyph.base, glyph.size)
-                done.append(run)
-    return done
-
-
 def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:
     """Letters that follow each other with less than `gap` letter sizes between them."""
     done: list[list[Glyph]] = []
@@ -341,70 +284,4 @@ def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:
             done[-1].append(glyph)
         else:
             done.append([glyph])
-    return done
-
-
-def gutter(
-    texts: Sequence[Segment],
-    others: Sequence[Bounds],
-    dividers: Sequence[Rule],
-    width: float,
-    before: float | None = None,
-    *,
-    landscape: bool = False,
-) -> float | None:
-    """X of the white space between two columns; None where there is one column.
-
-    Args:
-        texts: the text.
-        others: figures, tables and frames.
-        dividers: long vertical lines.
-        width: of the page.
-        before: the gutter of the page before, believed where nothing speaks against it.
-        landscape: the page is wider than it is high: two columns unless text crosses its middle.
-    """
-    for rule in dividers:
-        x = (rule.left + rule.right) / 2
-        if 0.3 * width < x < 0.7 * width and any(r.right < x for r in texts) and any(r.left > x for r in texts):
-            return x
-    spans = [(run.left, run.right) for run in texts] + [(box[0], box[2]) for box in others]
-    if not spans:
-        return before
-    left, right = min(span[0] for span in spans), max(span[1] for span in spans)
-    best: tuple[int, float, float] | None = None
-    steps = [left + (right - left) * step / 200 for step in range(70, 131)]
-    for x in steps:
-        crossing = sum(1 for a, b in spans if a - 2 < x < b + 2)
-        lefts = [(a, b) for a, b in spans if b <= x - 2]
-        rights = [(a, b) for a, b in spans if a >= x + 2]
-        free = landscape and crossing <= 2 and abs(x - width / 2) < 0.06 * width  # the header and the footer
-        least = 3 if free else 5
-        if len(lefts) < least or len(rights) < least or crossing > 0.12 * len(spans):
-            continue
-        fill_left = sum(b - a > 0.55 * (x - left) for a, b in lefts)
-        start = min(a for a, _ in rights)
-        fill_right = sum(b - a > 0.55 * (right - x) for a, b in rights)
-        filled = fill_left >= 0.3 * len(lefts) and fill_right >= 0.2 * len(rights)
-        if not filled and not free and (min(fill_left, fill_right) < 3 or crossing > 0.06 * len(spans)):
-            continue
-        score = (crossing, abs(x - (max(b for _, b in lefts) + start) / 2), x)
-        if best is None or score < best:
-            best = score
-    if best:
-        return best[2]
-    if before is not None and sum(1 for a, b in spans if a + 6 < before < b - 6) <= 0.12 * len(spans):
-        return before
-    return None
-
-
-def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, width: float) -> list[tuple[float, float]]:
-    """Top and bottom of what stands across both columns, in order."""
-    across = [(run.top, run.bottom) for run in texts if run.left < middle - 4 and run.right > middle + 4]
-    across += [(box[1], box[3]) for box in others if box[0] < middle - 0.06 * width and box[2] > middle + 0.06 * width]
-    done: list[tuple[float, float]] = []
-    for top, bottom in sorted(across):
-        if done and top <= done[-1][1]:
-            done[-1] = (done[-1][0], max(done[-1][1], bottom))
-        else:
-            done.append((top, bottom))
     return done

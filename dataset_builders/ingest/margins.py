@@ -1,8 +1,9 @@
 """Headers and footers: what stands in the margins of a page and of the pages around it.
 
 Contract: `marked` passes pages on, at most `LOOK` pages late, with lines of headers and footers in blocks of their own
-kind. A line is one when it stands in the outer parts of the page and comes again, numbers aside, at the same height
-on a page near by, or when it says that it is a page number or a notice of copyright.
+kind. A line is one when it stands in the outer parts of the page and each piece of it comes again, numbers aside, at
+the same height on a page near by (in whatever order: left and right pages mirror each other), or when it says that it
+is a page number or a notice of copyright.
 """
 
 from __future__ import annotations
@@ -21,7 +22,15 @@ _NUMBER: Final = re.compile(
     r"^(?:[\s\-–—·•.|/()（）第页共頁쪽,，。\d]|page|of){0,6}\d{1,4}(?:[\s\-–—·•.|/()（）第页共頁쪽,，\d]|page|of){0,16}$",
     re.IGNORECASE,
 )
+ASKED: Final = re.compile(
+    r"(?:Question|Problem|Q|문항|문제|第)\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]", re.IGNORECASE
+)
+"""Numbers a question, on a line of its own: it comes again on the next page with another number."""
 _PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
+_LEVEL: Final = 0.01
+"""Of the page's height: what differs by less stands side by side."""
+_APART: Final = re.compile(r"\s{3,}|\t")
+"""Between the pieces of a line."""
 _COPYRIGHT: Final = re.compile(r"저작권|版权|版權|著作权|copyright|©|all rights reserved", re.IGNORECASE)
 
 
@@ -50,10 +59,13 @@ def _zone(box: Box) -> str:
     return "footer" if box.top > BOTTOM else ""
 
 
-def _key(text: str, box: Box) -> str:
-    zone = _zone(box)
-    masked = re.sub(r"\d+", "#", re.sub(r"\s+", "", text))
-    return f"{zone}:{round(box.top * 50)}:{masked}" if zone else ""
+def _line_keys(line: Line) -> set[str]:
+    """What stands in a line of the margins, piece by piece; empty elsewhere."""
+    zone = _zone(line.box)
+    if not zone:
+        return set()
+    pieces = (re.sub(r"\d+", "#", re.sub(r"\s+", "", piece)) for piece in _APART.split(line.text))
+    return {f"{zone}:{round(line.box.top * 50)}:{piece}" for piece in pieces if piece}
 
 
 def _near(key: str) -> set[str]:
@@ -67,7 +79,7 @@ def _keys(page: PageBlocks) -> set[str]:
         if block.kind == "figure":
             keys.add(_figure_key(block))
         for line in block.lines:
-            keys.add(_key(line.text, line.box))
+            keys |= _line_keys(line)
     keys.discard("")
     return keys
 
@@ -78,6 +90,9 @@ def _figure_key(block: Block) -> str:
 
 
 def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
+    texts = [line for block in page.blocks if block.kind in ("text", "caption", "table") for line in block.lines]
+    own = [line for line in texts if not _NUMBER.match(line.text.strip()) and not _kind(line, around, 1.0)]
+    ends = max((line.box.top for line in own), default=0.0)
     blocks: list[Block] = []
     for block in page.blocks:
         if block.kind == "figure":
@@ -85,14 +100,14 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
             again = bool(key) and bool(_near(key) & around) and len(block.text) < 12
             blocks.append(block.model_copy(update={"kind": _zone(block.box)}) if again else block)
         elif block.kind in ("text", "caption"):
-            blocks += _parted(block, around)
+            blocks += _parted(block, around, ends)
         else:
             blocks.append(block)
     return page.model_copy(update={"blocks": blocks})
 
 
-def _parted(block: Block, around: set[str]) -> list[Block]:
-    kinds = [_kind(line, around) for line in block.lines]
+def _parted(block: Block, around: set[str], ends: float) -> list[Block]:
+    kinds = [_kind(line, around, ends) for line in block.lines]
     if not any(kinds):
         return [block]
     parts: list[Block] = []
@@ -106,12 +121,18 @@ def _parted(block: Block, around: set[str]) -> list[Block]:
     return parts
 
 
-def _kind(line: Line, around: set[str]) -> str:
+def _kind(line: Line, around: set[str], ends: float) -> str:
+    """Header or footer, where a line is one; a bare number above the end of the text is no page's."""
     zone = _zone(line.box)
     text = line.text.strip()
-    if not zone:
+    if not zone or ASKED.fullmatch(text):
         return ""
-    if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)) or _NUMBER.match(text):
+    if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
         return zone
-    key = _key(text, line.box)
-    return zone if len(key.split(":", 2)[2]) > 1 and _near(key) & around else ""
+    if _NUMBER.match(text) and (zone == "header" or line.box.top > ends - _LEVEL):
+        return zone
+    keys = _line_keys(line)
+    again = any(len(key.split(":", 2)[2]) > 1 for key in keys) and all(
+        key.endswith(":#") or _near(key) & around for key in keys
+    )
+    return zone if again else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule, Shape
@@ -66,10 +67,17 @@ def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
     return found
 
 
-def name_numbers(raw: RawPage) -> None:
-    """Gives ringed or boxed numbers at the beginning of a line the full stop that a number of a question has."""
+def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
+    """Gives ringed or boxed numbers at the beginning of a line the full stop that a number of a question has.
+
+    Args:
+        raw: what stands on the page; changed in place.
+        frames: boxes that are drawn with lines.
+    """
     letters = [g for g in raw.glyphs if g.text.strip()]
-    for shape in [s for s in raw.shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
+    corners = (((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in frames)
+    shapes = [*raw.shapes, *(Shape("frame", *box, points) for box, points in zip(frames, corners, strict=True))]
+    for shape in [s for s in shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
         inside = sorted((g for g in letters if _holds(shape.box, g)), key=lambda g: g.left)
         if (
             not inside
@@ -81,9 +89,12 @@ def name_numbers(raw: RawPage) -> None:
         middle = (shape.top + shape.bottom) / 2
         row = [g for g in letters if g.top - 2 < middle < g.bottom + 2 and g not in inside]
         size = inside[0].size
-        after = min((g for g in row if 0 <= g.left - shape.right < 3 * size), key=lambda g: g.left, default=None)
-        if after is None or any(0 <= shape.left - g.right < 6 * size for g in row):
+        near = [g for g in row if 0 <= g.left - shape.right < 3 * size]
+        if not near or any(0 <= shape.left - g.right < 6 * size for g in row):
             continue
+        line = [g for g in row if 0 <= g.left - shape.right < 40 * size and g.size > 0.8 * size] or near
+        base = mode(round(g.base) for g in line)  # a root or a bracket right behind the number has one of its own
+        after = next(g for g in line if round(g.base) == base)
         for glyph in inside:
             glyph.base, glyph.size = after.base, after.size
         inside[-1].text += "．" if not inside[-1].text.endswith("．") else ""

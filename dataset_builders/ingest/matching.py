@@ -13,7 +13,7 @@ from dataclasses import replace
 from livek12.core.records import CHOICE_TYPES
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
-from livek12.dataset_builders.ingest.keys import Entry
+from livek12.dataset_builders.ingest.keytables import Entry
 from livek12.dataset_builders.ingest.kinds import settled
 from livek12.dataset_builders.ingest.subjects import subject_of
 from livek12.dataset_builders.reading.choice_keys import plain_label

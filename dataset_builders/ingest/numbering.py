@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from livek12.dataset_builders.ingest.stream import Item
 
@@ -47,6 +46,8 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
 )
 """Style, form, and how much a line of that form weighs."""
+_LEVEL = 0.012
+"""How far numbers of one column begin from each other at most, of the page's width."""
 _SURE = 1.0
 """What a number weighs at least that is hardly anything but a question's."""
 _RESTART = 4.5
@@ -114,19 +115,32 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
 
 
 def _margins(items: Sequence[Item], found: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
-    """Where the lines of a column begin, by the parity of the page (bound books) and column."""
-    lefts: dict[tuple[int, int], list[float]] = {}
-    for candidate in found:
+    """Where most numbers of a column begin, by the parity of the page (bound books) and column."""
+    lefts: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for candidate in found[:MAX_CANDIDATES]:
         item = items[candidate.place]
-        if candidate.weight > 0.5:
-            lefts.setdefault((item.box.page % 2, item.column), []).append(item.box.left)
-    return {key: median(values) for key, values in lefts.items()}
+        lefts.setdefault((item.box.page % 2, item.column), []).append((item.box.left, candidate.weight))
+    return {key: _densest(sorted(values)) for key, values in lefts.items()}
+
+
+def _densest(values: Sequence[tuple[float, float]]) -> float:
+    """The place, of sorted ones with their weights, around which most weight lies."""
+    sums, first, last, total = [], 0, 0, 0.0
+    for at, _ in values:
+        while last < len(values) and values[last][0] <= at + _LEVEL:
+            total += values[last][1]
+            last += 1
+        while values[first][0] < at - _LEVEL:
+            total -= values[first][1]
+            first += 1
+        sums.append(total)
+    return values[max(range(len(sums)), key=sums.__getitem__)][0]
 
 
 def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], float]) -> _Candidate:
     """Weighs a candidate by how far it stands from where the others of its column begin."""
     off = abs(item.box.left - lefts.get((item.box.page % 2, item.column), item.box.left))
-    bonus = 0.5 if off < 0.012 else 0.0 if off < 0.03 else -0.6
+    bonus = 0.5 if off < _LEVEL else 0.0 if off < 0.03 else -0.6
     bold = 0.2 if item.line and item.line.bold else 0.0
     return _Candidate(candidate.place, candidate.number, candidate.end, candidate.weight + bonus + bold)
 

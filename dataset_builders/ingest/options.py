@@ -7,6 +7,7 @@ in the picture only is empty. Labels within a passage (underlined words to choos
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from livek12.core.records import Language, Option
 from livek12.core.text import CIRCLED
@@ -34,6 +35,8 @@ _TASK = re.compile(
 )
 """What a part of a question has, and an option has not."""
 _LONGEST_SMALL = 80
+_BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
+_FEWEST_BARE = 4
 
 
 def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option]]:
@@ -49,7 +52,7 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
         stem, options = split_options(text, {"①"})
         if options and not _begins_line(text, len(stem)):
             return text, []
-    if not options and (found := _with_empty(text, language) or _small(text, choice)):
+    if not options and (found := _with_empty(text, language) or _small(text, choice) or _unsigned(text)):
         stem, options = found
     if any(_PART.search(option.text) for option in options):
         return text, []
@@ -104,6 +107,45 @@ def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
             options = [Option(label=label, text=one) for label, one in zip(labels, texts, strict=True)]
             return text[: run[0].start()].rstrip(), options
     return None
+
+
+def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
+    """Labels without a sign (A text): the last run from A on that begins lines, each line with as many as the first.
+
+    Args:
+        lines: of a question, as printed.
+
+    Returns:
+        For each label the index of its line and its match; empty where they are fewer than four.
+    """
+    rows = [(at, found) for at, line in enumerate(lines) if (found := _row(line))]
+    firsts = [place for place, (_, row) in enumerate(rows) if row[0][1] == "A"]
+    if not firsts:
+        return []
+    run = rows[firsts[-1] :]
+    names = "".join(match[1] for _, row in run for match in row)
+    even = all(len(row) == len(run[0][1]) for _, row in run[:-1]) and len(run[-1][1]) <= len(run[0][1])
+    if len(names) < _FEWEST_BARE or not even or names != "ABCDEFGH"[: len(names)]:
+        return []
+    return [(at, match) for at, row in run for match in row]
+
+
+def _row(line: str) -> list[re.Match[str]]:
+    """The labels of a line that begins with one."""
+    found = list(_BARE.finditer(line.lstrip()))
+    return found if found and found[0].start() == 0 else []
+
+
+def _unsigned(text: str) -> tuple[str, list[Option]] | None:
+    """Options whose labels have no sign behind them, at the end of a text; their lines may go on below."""
+    lines = [line.lstrip() for line in text.split("\n")]
+    run = bare_labels(lines)
+    options = []
+    for place, (at, match) in enumerate(run):
+        last, end = (run[place + 1][0], run[place + 1][1].start()) if place + 1 < len(run) else (len(lines), 0)
+        pieces = [lines[at][match.end() : end if last == at else None], *lines[at + 1 : last]]
+        options.append(Option(label=match[1], text="\n".join(pieces).strip()))
+    return ("\n".join(lines[: run[0][0]]).rstrip(), options) if run else None
 
 
 def _begins_line(text: str, place: int) -> bool:

@@ -26,6 +26,7 @@ from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.headings import TOP
+from livek12.dataset_builders.ingest.keytables import Entry
 from livek12.dataset_builders.ingest.segment import Body, missing_numbers, segment
 from livek12.dataset_builders.ingest.stream import Stream, flatten
 from livek12.dataset_builders.ingest.subjects import subject_of
@@ -231,7 +232,7 @@ class AnswerKey:
         sha256: of their bytes, one after the other.
     """
 
-    entries: list[keys.Entry] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     name: str = ""
     sha256: str = ""
@@ -252,7 +253,7 @@ class AnswerKey:
         return found
 
 
-def _read_key(file: Path) -> tuple[list[keys.Entry], list[str]]:
+def _read_key(file: Path) -> tuple[list[Entry], list[str]]:
     if file.suffix.lower() in (".csv", ".tsv", ".txt"):
         entries, problems = keys.entries_of_csv(file)
     else:

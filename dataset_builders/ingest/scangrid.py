@@ -44,7 +44,8 @@ def tables(
         for rule in (*flat, *upright)
     ]
     pieces: list[Piece] = []
-    for table in layout.find(raw).tables:
+    found = layout.find(raw)
+    for table in (*found.tables, *found.asked):
         inside = [g for g in raw.glyphs if layout.contains(table.box, (g.left + g.right) / 2, (g.top + g.bottom) / 2)]
         pieces.append(Piece("table", table.box, table_lines(table, inside, [])))
     boxes = [(a / points, b / points, c / points, d / points) for a, b, c, d in (piece.box for piece in pieces)]

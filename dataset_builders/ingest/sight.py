@@ -89,11 +89,15 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
             drawn = _grey(pdf.drawn(page, dpi))
     sight = Sight(scale, full, drawn)
     seen = _changed(raw.glyphs, full, drawn, scale)
-    if below := _overprinted(raw.glyphs, texts.place):
-        with texts.without(below):
-            others = _changed(raw.glyphs, full, _grey(pdf.drawn(page, dpi)), scale)
-        seen = [one and (texts.place.get(g.item) not in below or other)
-                for g, one, other in zip(raw.glyphs, seen, others, strict=True)]  # fmt: skip
+    for doubtful in (_overprinted(raw.glyphs, texts.place), _partly(raw.glyphs, seen, texts.place)):
+        if doubtful:  # what the page loses without them is their own ink, not that of what lies beside or over them
+            with texts.without(doubtful):
+                others = _changed(raw.glyphs, full, _grey(pdf.drawn(page, dpi)), scale)
+            seen = [one and (texts.place.get(g.item) not in doubtful or other)
+                    for g, one, other in zip(raw.glyphs, seen, others, strict=True)]  # fmt: skip
+    paints = texts.paints()
+    seen = [one and not (g.item in texts.place and _on_its_ground(g, paints[texts.place[g.item]], drawn, scale))
+            for g, one in zip(raw.glyphs, seen, strict=True)]  # fmt: skip
     _with_spaces(raw.glyphs, seen)
     hidden = [glyph for glyph, one in zip(raw.glyphs, seen, strict=True) if not one]
     raw.glyphs = [glyph for glyph, one in zip(raw.glyphs, seen, strict=True) if one]
@@ -102,6 +106,23 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
         many = f"{len(hidden)} letters" if len(hidden) > 1 else "1 letter"
         raw.notes.append(f"{many} of the text layer are not printed on the page and were not read: {said!r}")
     return sight
+
+
+def _partly(glyphs: Sequence[Glyph], seen: Sequence[bool], place: dict[int, int]) -> set[int]:
+    """Text objects of which some letters are printed and some are not."""
+    letters = [(place[g.item], one) for g, one in zip(glyphs, seen, strict=True) if g.item in place and g.text.strip()]
+    return {at for at, one in letters if one} & {at for at, one in letters if not one}
+
+
+def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], drawn: Grey, scale: float) -> bool:
+    """Whether a letter is clear, or of the colour of what it stands on."""
+    red, green, blue, opaque = paint
+    grey = 0.299 * red + 0.587 * green + 0.114 * blue
+    if opaque < _CHANGE or grey < _DARK:  # dark letters on dark ground are seen to by the picture
+        return opaque < _CHANGE
+    left, top, right, bottom = (round(v * scale) for v in (glyph.left, glyph.top, glyph.right, glyph.bottom))
+    ground = drawn[max(0, top) : bottom + 1, max(0, left) : right + 1].astype(int)
+    return bool(glyph.text.strip()) and bool(ground.size) and bool((abs(ground - grey) < _CHANGE).all())
 
 
 def _with_spaces(glyphs: Sequence[Glyph], seen: list[bool]) -> None:
@@ -162,6 +183,16 @@ class _Texts:
         found = drawings.PageObjects(page, _AS_IT_IS)
         self.items = [item for item, kind, _ in found if kind == c.FPDF_PAGEOBJ_TEXT]
         self.place = {drawings.address(item): at for at, item in enumerate(self.items)}
+
+    def paints(self) -> list[tuple[int, int, int, int]]:
+        """How each is painted: red, green, blue, opaque; black where outlines are drawn."""
+        import pypdfium2.raw as c
+
+        filled = (c.FPDF_TEXTRENDERMODE_FILL, c.FPDF_TEXTRENDERMODE_FILL_CLIP)
+        return [
+            drawings.paint(item) if c.FPDFTextObj_GetTextRenderMode(item) in filled else (0, 0, 0, 255)
+            for item in self.items
+        ]
 
     @contextmanager
     def without(self, places: Iterable[int]) -> Iterator[None]:

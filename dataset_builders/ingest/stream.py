@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks, is_label
+from livek12.dataset_builders.ingest.margins import ASKED
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -186,7 +187,7 @@ def _asked_in_rows(block: Block) -> list[Line]:
 
 def _outside(line: Line, repeated: Counter[str]) -> bool:
     """Whether a line at a page's edge is its number or repeats on other pages."""
-    if not _at_edge(line) or _OPTIONS.match(line.text):
+    if not _at_edge(line) or _OPTIONS.match(line.text) or ASKED.fullmatch(line.text.strip()):
         return False
     return bool(_PAGE_NUMBER.fullmatch(line.text.strip())) or repeated[_shape(line.text)] > 2
 

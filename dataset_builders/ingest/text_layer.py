@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest import layout, marks, pdf
+from livek12.dataset_builders.ingest.asked import PageTable, dissolve
 from livek12.dataset_builders.ingest.assemble import Crop, Piece, Sheet, assembled, box_of, centre
 from livek12.dataset_builders.ingest.blocks import Block, Box
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule, Shape
@@ -101,14 +102,16 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: float | None = None
     """
     size = layout.body_size(raw.glyphs)
     drawn = marks.read_drawn(raw, size)
-    marks.name_numbers(raw)
     found = layout.find(raw)
+    marks.name_numbers(raw, found.frames)
     for box in marks.in_lines(found.figures, raw.glyphs, size):
         found.figures.remove(box)
         if not any(layout.contains(box, *centre(glyph)) for glyph in raw.glyphs):
             raw.glyphs.append(marks.unread(box, raw.glyphs, size))
     unread = seen.unexplained(raw.glyphs, [*drawn, *_explained(raw, found)]) if seen else []
     glyphs = [glyph for glyph in raw.glyphs if glyph.size < LARGEST]
+    for grid in found.asked:
+        glyphs = dissolve(grid, glyphs)
     pieces, glyphs = _labels(found.figures, glyphs)
     for table in found.tables:
         inside = [glyph for glyph in glyphs if layout.contains(table.box, *centre(glyph))]
@@ -178,11 +181,11 @@ def _belongs(run: list[Glyph], box: Bounds) -> bool:
     return not label or (inside and left > box[0] + 0.1 * (box[2] - box[0]))
 
 
-def table_lines(table: layout.PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
+def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
     """Rows of a table, cells divided by tabs; a merged cell's text stands in its first."""
     cells: dict[tuple[int, int], list[Glyph]] = {}
     for glyph in glyphs:
-        cells.setdefault(layout.cell_of(table, glyph), []).append(glyph)
+        cells.setdefault(table.cell_of(glyph), []).append(glyph)
     texts = {cell: " ".join(line.text for line in lines_of(inside, rules)) for cell, inside in cells.items()}
     lines = []
     for row in range(len(table.ys) - 1):

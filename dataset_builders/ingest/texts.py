@@ -15,6 +15,7 @@ from functools import reduce
 from livek12.core.records import IMAGE_MARK
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.blocks import Block, Box
+from livek12.dataset_builders.ingest.options import bare_labels
 from livek12.dataset_builders.ingest.stream import Item
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
@@ -63,9 +64,9 @@ class _Writer:
         self.found = Text()
         self.last: Item | None = None
 
-    def line(self, item: Item, text: str) -> None:
-        """Adds a printed line: to the paragraph before it, where that wraps into it."""
-        if self.last is not None and self.paragraphs and self._goes_on(self.last, item, text):
+    def line(self, item: Item, text: str, own: bool = False) -> None:
+        """Adds a printed line: to the paragraph before it, where that wraps into it and it has none of its own."""
+        if not own and self.last is not None and self.paragraphs and self._goes_on(self.last, item, text):
             self.paragraphs[-1] = join(self.paragraphs[-1], text)
         else:
             self.release()
@@ -128,6 +129,7 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
     writer = _Writer(edges)
     taken = _labelled_pictures(items)
     gathered = _gathered_labels(items, taken)
+    own = {place for place, _ in bare_labels([item.text for item in items])}
     for place, item in enumerate(items):
         if item.line is None:
             if id(item) not in taken.used and id(item) not in gathered.used:
@@ -141,7 +143,7 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
             if place == taken.first:
                 writer.labels(taken.in_order(items))
         elif text.strip() or item.line.unread:
-            writer.line(item, text)
+            writer.line(item, text, place in own)
     writer.release()
     writer.found.text = "\n".join(paragraph.rstrip() for paragraph in writer.paragraphs if paragraph.strip())
     return writer.found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -187,23 +187,23 @@ def _aligned(
 def similarity(gold: GoldQuestion, said: PredictedQuestion) -> float:
     """One less the normalised edit distance of text and options.
 
-    With the passage, without it or without
-    its direction (the first line), whichever is nearest; 1 where the gold gives no text.
+    With the passage, without it or without its direction (the first line), and with labels as printed or as they are
+    compared (a is A), whichever is nearest; 1 where the gold gives no text.
     """
     if not gold.text:
         return 1.0
     read = bare(canonical(_whole(said, MAX_TEXT)))
-    texts = [_whole(gold)]
+    texts = [_whole(gold), *([_whole(gold, named=_label)] if said.options else [])]
     if gold.passage:
         direction, _, passage = gold.passage.partition("\n")
-        texts += [f"{gold.passage}\n{texts[0]}", f"{passage or direction}\n{texts[0]}"]
+        texts += [f"{before}\n{text}" for before in (gold.passage, passage or direction) for text in texts]
     printed = [bare(canonical(text)) for text in texts]
     return max(1 - edit_distance(read, text) / max(len(read), len(text), 1) for text in printed)
 
 
-def _whole(question: GoldQuestion | PredictedQuestion, limit: int = 10**9) -> str:
-    """The text with its options behind it, as a tool that finds no options gives it."""
-    options = (f"{option.label[:20]} {option.text[:limit]}" for option in question.options[:20])
+def _whole(question: GoldQuestion | PredictedQuestion, limit: int = 10**9, named: Callable[[str], str] = str) -> str:
+    """The text with its options behind it, as a tool that finds no options gives it; `named` writes their labels."""
+    options = (f"{named(option.label[:20])} {option.text[:limit]}" for option in question.options[:20])
     return "\n".join([question.text[:limit], *options])
 
 

@@ -1,0 +1,235 @@
+"""Columns of a page: the white space between them, and what stands across both.
+
+Contract: works on where text stands, in points from the top left. Of what the text says only numbers at the beginning
+of a run are looked at: a column begins its questions at its left edge, and goes on counting where the other ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from livek12.dataset_builders.ingest.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.glyphs import Glyph
+
+_RUN: Final = 1.5
+"""Letter sizes of white space that end a run of text."""
+_GAP: Final = 0.75
+"""Letter sizes of white space that may part two columns; between words there is less."""
+_NUMBER: Final = re.compile(r"(?:Question|Problem|Q|【?第)?(\d{1,3})(?:([.．、,，)）題题】])(?!\d)|$)", re.IGNORECASE)
+_HUNG: Final = 6.0
+"""Letter sizes between a number and the text that it is hung out of, at most."""
+_TEXT: Final = 4.0
+"""Letter sizes that this text has at least."""
+_EDGE: Final = 6.0
+"""Points: the numbers of one column begin within these."""
+
+
+@dataclass(slots=True)
+class Segment:
+    """Text on one line without a wide gap.
+
+    Attributes:
+        number: of the question that may begin here; 0 for none.
+        gaps: white space within it that is wider than between words: left and right edge.
+    """
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    number: int = 0
+    gaps: tuple[tuple[float, float], ...] = ()
+    later: tuple[int, ...] = ()
+
+    def parted(self, x: float, margin: float = 2.0) -> Iterator[Segment]:
+        """Itself, or its two parts where white space within it covers an x and a margin on both sides."""
+        for place, (left, right) in enumerate(self.gaps):
+            if left <= x - margin and x + margin <= right:
+                yield replace(self, right=left, gaps=self.gaps[:place], later=self.later[:place])
+                yield replace(
+                    self,
+                    left=right,
+                    number=self.later[place],
+                    gaps=self.gaps[place + 1 :],
+                    later=self.later[place + 1 :],
+                )
+                return
+        yield self
+
+
+def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
+    """Runs of text; a gap of one and a half letters ends one."""
+    rows: dict[int, list[Glyph]] = {}
+    for glyph in glyphs:
+        if glyph.text.strip():
+            rows.setdefault(round(glyph.base / 3), []).append(glyph)
+    done: list[Segment] = []
+    for row in rows.values():
+        pieces: list[list[Glyph]] = []  # without any gap
+        for glyph in sorted(row, key=lambda glyph: glyph.left):
+            if pieces and glyph.left - max(_ends(one) for one in pieces[-1][-3:]) < _GAP * glyph.size:
+                pieces[-1].append(glyph)
+            else:
+                pieces.append([glyph])
+        numbers = [_number(*pair) for pair in zip(pieces, [*pieces[1:], []], strict=True)]
+        first = 0
+        for place in range(1, len(pieces) + 1):
+            ends = place == len(pieces) or pieces[place][0].left - pieces[place - 1][-1].right >= (
+                _RUN * pieces[place][0].size
+            )
+            if ends:
+                done.append(_segment(pieces[first:place], numbers[first:place]))
+                first = place
+    return done
+
+
+def _ends(glyph: Glyph) -> float:
+    """Where a letter ends with the white space of its own: a full-width comma has half a letter of it."""
+    return max(glyph.right, glyph.advance)
+
+
+def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segment:
+    letters = [glyph for piece in pieces for glyph in piece]
+    return Segment(
+        letters[0].left,
+        max(glyph.right for glyph in letters),
+        min(glyph.top for glyph in letters),
+        max(glyph.bottom for glyph in letters),
+        numbers[0],
+        tuple((max(g.right for g in one), other[0].left) for one, other in pairwise(pieces)),
+        tuple(numbers[1:]),
+    )
+
+
+def _number(piece: Sequence[Glyph], after: Sequence[Glyph]) -> int:
+    """The number that a piece of a line begins with; one without a sign behind it has text there."""
+    match = _NUMBER.match("".join(glyph.text.strip() for glyph in piece[:12]))
+    if match and not match[2]:
+        size = piece[0].size
+        hung = bool(after) and after[-1].right - after[0].left > _TEXT * size
+        return int(match[1]) if hung and after[0].left - piece[-1].right < _HUNG * size else 0
+    return int(match[1]) if match else 0
+
+
+def gutter(
+    texts: Sequence[Segment],
+    others: Sequence[Bounds],
+    dividers: Sequence[Rule],
+    width: float,
+    before: float | None = None,
+    *,
+    landscape: bool = False,
+) -> float | None:
+    """X of the white space between two columns; None where there is one column.
+
+    Args:
+        texts: the text.
+        others: figures, tables and frames.
+        dividers: long vertical lines.
+        width: of the page.
+        before: the gutter of the page before, believed where nothing speaks against it.
+        landscape: the page is wider than it is high: two columns unless text crosses its middle.
+    """
+    for rule in dividers:
+        x = (rule.left + rule.right) / 2
+        if 0.3 * width < x < 0.7 * width and any(r.right < x for r in texts) and any(r.left > x for r in texts):
+            return x
+    spans = [(run.left, run.right) for run in texts] + [(box[0], box[2]) for box in others]
+    if not spans:
+        return before
+    left, right = min(span[0] for span in spans), max(span[1] for span in spans)
+    best: tuple[bool, int, float, float] | None = None
+    for step in range(50, 151):
+        x = left + (right - left) * step / 200
+        runs = [part for run in texts for part in run.parted(x)]
+        spans = [(run.left, run.right) for run in runs] + [(box[0], box[2]) for box in others]
+        crossing = sum(a - 2 < x < b + 2 for a, b in spans)
+        lefts = [(a, b) for a, b in spans if b <= x - 2]
+        rights = [(a, b) for a, b in spans if a >= x + 2]
+        if not lefts or not rights or crossing > 0.12 * len(spans):
+            continue
+        counted = _counts_on(runs, x)
+        free = landscape and crossing <= 2 and abs(x - width / 2) < 0.06 * width  # the header and the footer
+        if not counted and not (70 <= step <= 130 and _filled(lefts, rights, x, (left, right), crossing, free)):
+            continue
+        start = min(a for a, _ in rights)
+        score = (not counted, crossing, abs(x - (max(b for _, b in lefts) + start) / 2), x)
+        if best is None or score < best:
+            best = score
+    if best:
+        return best[3]
+    if before is not None and sum(1 for run in texts if any(_over(part, before) for part in run.parted(before))) <= (
+        0.12 * len(texts)
+    ):
+        return before
+    return None
+
+
+def _over(run: Segment, x: float) -> bool:
+    return run.left + 6 < x < run.right - 6
+
+
+def _filled(
+    lefts: Sequence[tuple[float, float]],
+    rights: Sequence[tuple[float, float]],
+    x: float,
+    ends: tuple[float, float],
+    crossing: int,
+    free: bool,
+) -> bool:
+    """Whether enough of the text on both sides is as wide as a column's."""
+    if min(len(lefts), len(rights)) < (3 if free else 5):
+        return False
+    fill_left = sum(b - a > 0.55 * (x - ends[0]) for a, b in lefts)
+    fill_right = sum(b - a > 0.55 * (ends[1] - x) for a, b in rights)
+    if free or (fill_left >= 0.3 * len(lefts) and fill_right >= 0.2 * len(rights)):
+        return True
+    return min(fill_left, fill_right) >= 3 and crossing <= 0.06 * (len(lefts) + len(rights) + crossing)
+
+
+def _counts_on(runs: Sequence[Segment], x: float) -> bool:
+    """Whether the questions at the left edge of what is right of an x go on counting where those left of it end."""
+    left = _edge_numbers([run for run in runs if run.right <= x - 2])
+    right = _edge_numbers([run for run in runs if run.left >= x + 2])
+    if not left or not right or not _ascend(left) or not _ascend(right):
+        return False
+    return right[0] == left[-1] + 1 or (right[0] == 1 and min(len(left), len(right)) > 1)
+
+
+def _edge_numbers(runs: Sequence[Segment]) -> list[int]:
+    """The numbers that begin at the left edge of some text, from top to bottom."""
+    opening = [run for run in runs if run.number]
+    if not opening:
+        return []
+    edge = min(run.left for run in opening)
+    if any(run.left < edge - _EDGE for run in runs):
+        edge = min(run.left for run in runs)
+    return [run.number for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _EDGE]
+
+
+def _ascend(numbers: Sequence[int]) -> bool:
+    return all(later > one or later == 1 for one, later in pairwise(numbers))
+
+
+def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, width: float) -> list[tuple[float, float]]:
+    """Top and bottom of what stands across both columns, in order."""
+    begins = min((run.left for run in texts if run.left > middle), default=middle)
+    runs = [part for run in texts for part in (run.parted(middle) if _parts(run, middle, begins) else (run,))]
+    across = [(run.top, run.bottom) for run in runs if run.left < middle - 4 and run.right > middle + 4]
+    across += [(box[1], box[3]) for box in others if box[0] < middle - 0.06 * width and box[2] > middle + 0.06 * width]
+    done: list[tuple[float, float]] = []
+    for top, bottom in sorted(across):
+        if done and top <= done[-1][1]:
+            done[-1] = (done[-1][0], max(done[-1][1], bottom))
+        else:
+            done.append((top, bottom))
+    return done
+
+
+def _parts(run: Segment, middle: float, begins: float) -> bool:
+    """Whether white space within a run reaches from the middle to where the right column begins."""
+    return any(left < middle < right and right > begins - 3 for left, right in run.gaps)
