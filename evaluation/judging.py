@@ -286,9 +286,11 @@ def judge_options(
     Raises:
         UserError: they name no judge that could be.
     """
-    from livek12.judges.llm.spec import parse_judge
+    panel = None
+    if judge != "rules" or any((engine, engine_args, method, prompt, scope)):
+        from livek12.judges.llm.spec import parse_judge  # with the engines, which rules do without
 
-    panel = parse_judge(judge, engine, engine_args, method, prompt, scope)
+        panel = parse_judge(judge, engine, engine_args, method, prompt, scope)
     if repeats > 1 and panel is None:
         raise UserError("rules say the same every time: repeats go with --judge MODEL")
     return JudgeOptions(panel, answers, data, cache, audit, together=stages == "overlap", repeats=repeats)
