@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from pathlib import Path
+from typing import Protocol
 
-from livek12.core.records import Response
+from livek12.core.records import Key
+
+
+class Said(Protocol):
+    """What is to be known of a response."""
+
+    @property
+    def key(self) -> Key:
+        """Names it."""
+
+    @property
+    def model(self) -> str:
+        """Who said it."""
 
 
 class Expected:
@@ -31,7 +44,7 @@ class Expected:
         self._asked = asked
         self._others: dict[str, tuple[str, int]] = {}  # of each kind what is said of the first, and how many there are
 
-    def __call__(self, response: Response) -> bool:
+    def __call__(self, response: Said) -> bool:
         """Whether it is."""
         key = response.key
         if (key.task, key.question_id) not in self._asked or not 0 <= key.trial < self._trials:

@@ -99,6 +99,16 @@ def placed_records(
             on_problem(f"{first}; passed over" + (f", with {count - 1} more of this file" if count > 1 else ""))
 
 
+def journal_lines(folder: Path, stem: str) -> Iterator[bytes]:
+    """The lines of all files of a stem, in their order, whatever they hold.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    for path in [*_packed(folder, stem), *journal_files(folder, stem)]:
+        yield from PackedLines(path) if path.suffix == PACKED else _lines(path)
+
+
 def _lines(path: Path) -> Iterator[bytes]:
     try:
         with path.open("rb") as lines:

@@ -23,16 +23,17 @@ import hashlib
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from livek12.core.answered import AnsweredKeys
 from livek12.core.errors import UserError, why
 from livek12.core.expected import Expected
-from livek12.core.journal import Index, JournalWriter, journal_files, read_journal, write_atomically
+from livek12.core.journal import Index, JournalWriter, journal_files, journal_lines, read_journal, write_atomically
 from livek12.core.keys import KeySet
 from livek12.core.locks import close_own
 from livek12.core.markings import counts_over, in_words
@@ -216,6 +217,15 @@ class RunFolder:
                 yield response
         expected.tell()
 
+    def response_lines(self) -> Iterator[tuple[str, bytes]]:
+        """The same, each as its key and the line that holds it; damaged lines are passed over in silence."""
+        expected, seen = self.expected(), KeySet()
+        for line in journal_lines(self.path, "responses"):
+            with suppress(ValueError):
+                head = _Head.model_validate_json(line)
+                if expected(head) and seen.add(head.key):
+                    yield str(head.key), line
+
     def expected(self) -> Expected:
         """Whether a response is one of this run."""
         spec = self.spec()
@@ -326,6 +336,13 @@ class RunFolder:
 
     def _file(self, name: str) -> Path:
         return self.path / name
+
+
+class _Head(BaseModel):
+    """Of a response, what says whether it is one of the run; the rest of its line is not looked at."""
+
+    key: Key
+    model: str
 
 
 def _first(new: Record, old: Record) -> bool:

@@ -16,11 +16,11 @@ from livek12.core.errors import UserError
 from livek12.core.markings import KEYS, in_words, other_rules
 from livek12.core.progress import warn
 from livek12.core.question_index import question_indexes
-from livek12.core.records import Call, Image, Question, Response, Verdict
+from livek12.core.records import Call, Image, PartVerdict, Question, Response, Verdict
 from livek12.core.run_folder import QUESTIONS
 from livek12.evaluation.pair_rules import rule_verdict
 from livek12.evaluation.pairs import JudgedPair
-from livek12.judges.grade import GradingConfig, judge_version
+from livek12.judges.grade import GradingConfig, judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
 from livek12.tasks.logged import is_logged
@@ -132,13 +132,13 @@ class RunScorer:
     """The same for people, by version."""
 
     @classmethod
-    def open(cls, run: RunFolder, judges: Jury, exam: Callable[[], TaskData]) -> RunScorer:
+    def open(cls, run: RunFolder, judges: Jury, exam: Callable[[], TaskData] | None = None) -> RunScorer:
         """Reads questions, keys and pictures.
 
         Args:
             run: the run folder.
             judges: who marks.
-            exam: reads the questions with their pictures; called when a judge has some to look at.
+            exam: reads the questions with their pictures; called when a judge has some to look at. Rules need none.
 
         Raises:
             UserError: a panel that may not judge this model, or keys that are not those of the run.
@@ -149,7 +149,7 @@ class RunScorer:
         scorers = {name: Scorer.of(judges, task.judge, task.partial_credit, authors) for name, task in tasks.items()}
         questions = _questions_of(run)
         pages: Pages = {}
-        if judges.panel is not None and _shows_pictures(questions, tasks):
+        if exam is not None and judges.panel is not None and _shows_pictures(questions, tasks):
             pictured = exam()
             pages = pictured.pages
             for name, asked in pictured.questions.items():
@@ -197,6 +197,13 @@ class RunScorer:
             pair = JudgedPair(question.id, question, response)
             return self._named(stamped(rule_verdict(pair, scorer.cascade), response))
         return self._named(scorer.by_rules(question, response))
+
+    def unmarked(self, response: Response, why: str) -> Verdict:
+        """The verdict on a response over which the rules broke off."""
+        question, scorer = self._question(response), self.scorers[response.key.task]
+        gold = "; ".join(question.answer)
+        part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=why)
+        return self._named(stamped(total(question, response.key, [part], scorer.config), response))
 
     def is_open(self, response: Response, verdict: Verdict) -> bool:
         """Whether judges have to be asked."""
@@ -286,9 +293,11 @@ def judge_options(
     Raises:
         UserError: they name no judge that could be.
     """
-    from livek12.judges.llm.spec import parse_judge
+    panel = None
+    if judge != "rules" or any((engine, engine_args, method, prompt, scope)):
+        from livek12.judges.llm.spec import parse_judge  # with the engines, which rules do without
 
-    panel = parse_judge(judge, engine, engine_args, method, prompt, scope)
+        panel = parse_judge(judge, engine, engine_args, method, prompt, scope)
     if repeats > 1 and panel is None:
         raise UserError("rules say the same every time: repeats go with --judge MODEL")
     return JudgeOptions(panel, answers, data, cache, audit, together=stages == "overlap", repeats=repeats)

@@ -17,16 +17,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from livek12.core.claims import Claims, with_its_trials
-from livek12.core.journal import Tail
+from livek12.core.claims import Claims, at_work, with_its_trials
+from livek12.core.journal import JournalWriter, Tail
 from livek12.core.keys import KeySet
 from livek12.core.markings import other_rules
 from livek12.core.progress import Progress, say, warn
+from livek12.core.ranks import wait_until
 from livek12.core.records import Response, Verdict
 from livek12.core.run_folder import RunFolder, keys_of
 from livek12.core.run_spec import RunSpec
 from livek12.evaluation.flow import Flow
 from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
+from livek12.evaluation.mark_workers import MarkPool, processes
 from livek12.evaluation.memory import tell_memory
 from livek12.evaluation.repeats import ask_again
 from livek12.evaluation.rounds import in_rounds
@@ -53,6 +55,7 @@ def mark(
     *,
     again: bool = False,
     over: Callable[[], bool] | None = None,
+    workers: int | None = None,
 ) -> Marked:
     """Marks what waits in a run folder.
 
@@ -62,45 +65,98 @@ def mark(
         exam: reads the questions with their pictures; called when a judge has some to look at.
         again: mark everything anew, whoever marked it; what the same judges began so and did not finish, they finish.
         over: where responses are still coming: marks them as they come, until this is true, and quietly.
+        workers: processes that mark by the rules, where no models do; default the cores of this machine.
 
     Raises:
         UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
     """
     spec, marked = run.spec(), Marked()
-    with ExitStack() as stack:
-        judges = stack.enter_context(Jury(options, in_turn=not options.together, sessions=run.path))
+    with Jury(options, in_turn=not options.together, sessions=run.path) as judges:
         marking = _Marking.of(run, RunScorer.open(run, judges, exam), again)
-        writer = stack.enter_context(run.writer("verdicts"))
-        claims = Claims(writer.path, "verdicts", marking.finished, with_its_trials)
-        waiting = None if over else KeySet(key for key in run.answered() if key not in claims.done)
-        if not marking.begin(judges, waiting):
-            return marked
-        total = sum(task.questions for task in spec.tasks) * spec.trials
-        progress = None
-        if over is None:
-            progress = stack.enter_context(Progress("judging", total, len(claims.done), partial(_asked, judges)))
-        scorer = marking.scorer
-        flow = stack.enter_context(
-            Flow(
-                scorer.by_rules,
-                scorer.by_models if judges.panel else None,
-                scorer.is_open,
-                quick_threads=quick_threads(),
-                slow_threads=judges.threads,
-                unfinished=lambda verdict: waits_for_turn(verdict.calls),
-            )
-        )
-        stream = run.responses if over is None else partial(_arriving, run, over)
-        for verdict in in_rounds(stream, judges, flow, claims, progress):
-            writer.append(verdict.model_copy(update={"marking": marking.number}))
-            marked.spent.add(verdict.calls)
-            marked.lost += verdict.waits
-            if progress is not None:
-                progress.step()
-            if unanswered(verdict):
-                why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
-                warn(f"{verdict.key}: {why}", kind="not judged")
+
+        def share(first: bool) -> bool:
+            """Marks what nobody else is at, and lets go; whether some was left to others."""
+            with ExitStack() as stack:
+                writer = stack.enter_context(run.writer("verdicts"))
+                claims = Claims(writer.path, "verdicts", marking.finished, with_its_trials)
+                waiting = None if over else KeySet(key for key in run.answered() if key not in claims.done)
+                if first and not marking.begin(judges, waiting):
+                    return False
+                progress = None
+                if over is None:
+                    total = sum(task.questions for task in spec.tasks) * spec.trials
+                    progress = Progress("judging", total, len(claims.done), partial(_asked, judges))
+                    stack.enter_context(progress)
+                size = processes(workers, len(waiting or ())) if judges.panel is None else 0
+                if size:
+                    pool = stack.enter_context(MarkPool(run, marking.scorer, options, marking.number, size))
+                    _by_processes(run, pool, claims, writer, progress)
+                else:
+                    stream = run.responses if over is None else partial(_arriving, run, over)
+                    _here(marking, judges, stack, claims, writer, progress, stream, marked)
+                return claims.refused
+
+        first = True
+        while share(first) and over is None:  # others are at the rest; what one that ends early leaves is marked here
+            first = False
+            wait_until(lambda: not at_work(run.path, "verdicts"), partial(_waited, run))
     return marked
+
+
+def _by_processes(
+    run: RunFolder, pool: MarkPool, claims: Claims, writer: JournalWriter, progress: Progress | None
+) -> None:
+    """Marks by the rules in processes: lines go out, and lines come in."""
+
+    def lines() -> Iterator[bytes]:
+        for key, line in run.response_lines():
+            if progress is not None:
+                progress.beat()
+            if claims.take(key):
+                yield line
+
+    for verdict in pool.stream(lines()):
+        writer.write_line(verdict)
+        if progress is not None:
+            progress.step()
+
+
+def _here(
+    marking: _Marking,
+    judges: Jury,
+    stack: ExitStack,
+    claims: Claims,
+    writer: JournalWriter,
+    progress: Progress | None,
+    stream: Callable[[], Iterator[Response | None]],
+    marked: Marked,
+) -> None:
+    """Marks in this process, by the rules and by models."""
+    scorer = marking.scorer
+    flow = stack.enter_context(
+        Flow(
+            scorer.by_rules,
+            scorer.by_models if judges.panel else None,
+            scorer.is_open,
+            quick_threads=quick_threads(),
+            slow_threads=judges.threads,
+            unfinished=lambda verdict: waits_for_turn(verdict.calls),
+        )
+    )
+    for verdict in in_rounds(stream, judges, flow, claims, progress):
+        writer.append(verdict.model_copy(update={"marking": marking.number}))
+        marked.spent.add(verdict.calls)
+        marked.lost += verdict.waits
+        if progress is not None:
+            progress.step()
+        if unanswered(verdict):
+            why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
+            warn(f"{verdict.key}: {why}", kind="not judged")
+
+
+def _waited(run: RunFolder, seconds: float) -> str:
+    others = ", ".join(at_work(run.path, "verdicts"))
+    return f"judging: waiting for the processes that write {others} since {seconds:.0f} s"
 
 
 @dataclass(frozen=True)
@@ -208,6 +264,7 @@ def judge(
     options: JudgeOptions | None = None,
     exam: TaskData | None = None,
     before: Marked | None = None,
+    workers: int | None = None,
 ) -> int:
     """Marks what is not marked yet, what was left open, and what waits for a judge that did not answer.
 
@@ -220,6 +277,7 @@ def judge(
         options: who judges; default the rules alone.
         exam: the questions with their pictures, where they are at hand; otherwise they are read when judges need them.
         before: what was marked already while the model was asked, for the account.
+        workers: processes that mark by the rules, where no models do; default the cores of this machine.
 
     Returns:
         How many responses stay open because a judge could not be asked; the same command asks again.
@@ -228,7 +286,7 @@ def judge(
         UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
     """
     options, began = options or JudgeOptions(), time.time()
-    marked = mark(run, options, lambda: exam or reload_task_data(run, options.data), again=again)
+    marked = mark(run, options, lambda: exam or reload_task_data(run, options.data), again=again, workers=workers)
     if options.repeats > 1:
         lost, spent = ask_again(run, options, lambda: exam or reload_task_data(run, options.data))
         marked.lost += lost

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.forks import tell_of_forks
 from livek12.core.process import cores
+from livek12.evaluation.line_workers import MOST
 from livek12.evaluation.plain import listed
-from livek12.evaluation.row_workers import MOST
 
 if TYPE_CHECKING:
     from livek12.evaluation.verify import Judgement, Verifier

@@ -125,17 +125,19 @@ class Jury:
 
     def panel_scorer(self, named: NamedJudge, config: GradingConfig) -> PanelScorer | None:
         """The panel with the method of a task; None for rules alone."""
+        if self.panel is None:
+            return None
         from livek12.judges.llm.panel_scorer import PanelScorer
 
-        return None if self.panel is None else PanelScorer(self.panel, named, config, self.cascade)
+        return PanelScorer(self.panel, named, config, self.cascade)
 
     def auditor(self, named: NamedJudge) -> Auditor | None:
         """The panel as critics of the reasoning; None where nobody is to audit."""
-        from livek12.judges.llm.audit import Auditor
-
         wanted = named.audit and self.options.audit
         if not wanted or self.panel is None or self.panel.spec.prompt is not None:  # a verifier knows one question only
             return None
+        from livek12.judges.llm.audit import Auditor
+
         return Auditor(self.panel, named.size)
 
     def __enter__(self) -> Jury:

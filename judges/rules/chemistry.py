@@ -15,9 +15,9 @@ Names are for a reader.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules.formulas import MAX_CHARS, FormulaTerm, plain_formula, read_terms
 from livek12.judges.rules.notation import bare
@@ -25,7 +25,7 @@ from livek12.judges.rules.reactions import Reaction, read_reaction
 
 NAME = "chemistry"
 _MAX_LIST = 8
-_JOINT = re.compile(r"[、,，;；]|和|及|\band\b")
+_JOINT = late(r"[、,，;；]|和|及|\band\b")
 
 
 class ChemistryStage:
@@ -161,8 +161,8 @@ def _identity(term: FormulaTerm) -> tuple[object, int]:
 
 _ORDER = "1s2 2s2 2p6 3s2 3p6 4s2 3d10 4p6 5s2 4d10 5p6 6s2 4f14 5d10 6p6".split()
 _CORES = {"He": 1, "Ne": 3, "Ar": 5, "Kr": 8, "Xe": 11, "Rn": 15}
-_CORE = re.compile(r"\[\s?(He|Ne|Ar|Kr|Xe|Rn)\s?\]\s?")
-_SHELL = re.compile(r"([1-7])\s?([spdf])\s?(?:\^\s?\{\s?(\d{1,2})\s?\}|\^\s?(\d))\s?")
+_CORE = late(r"\[\s?(He|Ne|Ar|Kr|Xe|Rn)\s?\]\s?")
+_SHELL = late(r"([1-7])\s?([spdf])\s?(?:\^\s?\{\s?(\d{1,2})\s?\}|\^\s?(\d))\s?")
 _ROOM = {"s": 2, "p": 6, "d": 10, "f": 14}
 
 

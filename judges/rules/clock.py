@@ -10,6 +10,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
+from livek12.core.patterns import late
 from livek12.judges.base import Outcome
 from livek12.judges.rules.notation import bare
 from livek12.judges.rules.numerals import read_numeral
@@ -26,7 +27,7 @@ class Time(NamedTuple):
     said: bool = False
 
 
-_TIME = re.compile(
+_TIME = late(
     r"(?P<zh>凌晨|早上|上午|中午|下午|晚上|오전|오후|새벽|저녁)?\s*(?P<hour>\d{1,2})"
     r"(?::(?P<minute>[0-5]\d)(?::00)?|\s*[点时시]\s*(?:(?P<minute2>[0-5]?\d)\s*[分분]|整|정각)?|(?=\s*[ap]\.?m))"
     r"\s*(?P<half>[ap]\.?\s?m\b\.?|o'clock)?",
@@ -81,7 +82,7 @@ _ORDINALS = dict(
     )
 )
 _KO_ORDINALS = {"첫": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9, "열": 10}
-_ORDINAL = re.compile(
+_ORDINAL = late(
     r"(?:the )?(?P<word>" + "|".join(_ORDINALS) + r")|(?:the )?(?P<digits>\d{1,4})(?P<end>st|nd|rd|th)"
     r"|第\s?(?P<zh>[\d零一二两三四五六七八九十百千]{1,7})(?:个|名|次|位|项|题|天|年|层|排|行|列|步|组|件|张)?"
     r"|(?P<ko>"

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from livek12.core.patterns import late
 from livek12.judges.rules.notation import to_latex
 from livek12.judges.rules.spoken import spoken_sums
 from livek12.judges.rules.tokens import Token, Unparsable, tokenize
@@ -94,17 +95,17 @@ def _any_of(verbs: dict[str, tuple[str, ...]]) -> tuple[re.Pattern[str], dict[st
 
 _FRONT_VERB, _FRONT_KINDS = _any_of(_IN_FRONT)
 _BEHIND_VERB, _BEHIND_KINDS = _any_of(_BEHIND)
-_STEP = re.compile(r"(?:^|[.;:!?。；：，,\n\]]|\b(?:please|then|fully|completely|(?:can|could) you)|\d\))[\s*]*$")
-_SHAPE_STEP = re.compile(rf"{_STEP.pattern}|\b(?:to|and|by) $")
-_ENDING = re.compile(
+_STEP = late(r"(?:^|[.;:!?。；：，,\n\]]|\b(?:please|then|fully|completely|(?:can|could) you)|\d\))[\s*]*$")
+_SHAPE_STEP = late(rf"{_STEP.pattern}|\b(?:to|and|by) $")
+_ENDING = late(
     r"(?:(?P<evaluate> the (?:exact |numerical )?(?:value|result) of)"
     r"|(?P<factor> the (?:(?:complete |full |prime )?factori[sz]ation|(?:completely |fully )?factored form) of)"
     r"|(?P<expand> the expanded form of)|(?P<simplify> the (?:simplest|simplified|reduced) form of)"
     r"|(?:i?[sz]e)?(?: off| out)?)\b"
 )
-_HANGUL_ENDING = re.compile("(?:시오|여라|어라|면|세요)")
-_PARTICLE = re.compile(r"(?:进行|[을를의]|(?:[을를]\s*완전히)|(?:의\s*분모를))\s*$")
-_FILLER = re.compile(
+_HANGUL_ENDING = late("(?:시오|여라|어라|면|세요)")
+_PARTICLE = late(r"(?:进行|[을를의]|(?:[을를]\s*완전히)|(?:의\s*분모를))\s*$")
+_FILLER = late(
     r"(?:[\s:：*]|\b(?:and (?:simplify|evaluate)|the|following|expressions?|value|result|of"
     r"|polynomials?|trinomial|binomial|quadratic|monomial|fraction|numbers?|decimal|completely|fully|exact|numerical"
     r"|given|below|sum|product|each|equations?|inequality|radical|ratio|determinant|integral|limit|angle|denominators?|in|algebraic)\b"
@@ -112,28 +113,28 @@ _FILLER = re.compile(
     r"|下列|多项式|各?式子?|代数式|方程|分数|下面|结果|[.。．，,：]|다음|식|을|를)*",
     re.IGNORECASE,
 )
-_TO_COLON = re.compile(r"(?:[^.?!:$\\\n\u4e00-\u9fff\uac00-\ud7a3]{1,80}|[\u4e00-\u9fff]{1,20})[:：]\s{0,4}(?=\S)")
-_TO_FORMULA = re.compile(r"(?:[a-z ,'-]{1,80}|[\u4e00-\u9fff]{1,12} ?)(?=\$|\\[(\[])", re.IGNORECASE)
+_TO_COLON = late(r"(?:[^.?!:$\\\n\u4e00-\u9fff\uac00-\ud7a3]{1,80}|[\u4e00-\u9fff]{1,20})[:：]\s{0,4}(?=\S)")
+_TO_FORMULA = late(r"(?:[a-z ,'-]{1,80}|[\u4e00-\u9fff]{1,12} ?)(?=\$|\\[(\[])", re.IGNORECASE)
 _BY_SHAPE = frozenset({"factor", "expand", "simplify", "rationalise"})
 """What these verbs ask for is the expression behind them, whatever it is called; to compute may be to count."""
-_EMPTY_BRACKETS = re.compile(r"[(（][\s~]{0,12}[)）]")
-_FORMULA = re.compile(
+_EMPTY_BRACKETS = late(r"[(（][\s~]{0,12}[)）]")
+_FORMULA = late(
     r"\$\$(?P<a>[^$]{1,400})\$\$|\$(?P<b>[^$]{1,400})\$|\\\((?P<c>(?:[^\\]|\\(?!\))){1,400})\\\)"
     r"|\\\[(?P<d>(?:[^\\]|\\(?!\])){1,400})\\\]"
 )
-_TAIL = re.compile(
+_TAIL = late(
     r"\s*(?:$|[.,;:?!)。，；：？！\n]|=|(?:completely|fully|over|as|in|to|into|by|and|where|when|if|for|given|with|using"
     r"|without|exactly|correct|rounded|simplified|reduced|factored|expanded|written|expressed|is|equals?)\b|[的用化写，]|因式|分解|其中|进行|精确|[을를의은는이가])",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"\.(?=\s|$)|[?？。；;\n]|[,，](?=\s)|=?\s?(?:_{2}|\\_|▲|[(（]\s?[)）])")
-_BLANK_AT_END = re.compile(r"=\s?(?:\\?_|\\u(?:nder)?line|[(（]\s?[)）]|\?)[^$=]{0,60}$")
+_SENTENCE = late(r"\.(?=\s|$)|[?？。；;\n]|[,，](?=\s)|=?\s?(?:_{2}|\\_|▲|[(（]\s?[)）])")
+_BLANK_AT_END = late(r"=\s?(?:\\?_|\\u(?:nder)?line|[(（]\s?[)）]|\?)[^$=]{0,60}$")
 _EDGE = " \t\r\n.,;:=?，。；：？$"
 _NOT_BEFORE = "\u4e00-\u9fff\uac00-\ud7a3，。？；：、\n$"
-_LAST_RUN = re.compile(rf"[^{_NOT_BEFORE}]+$")
+_LAST_RUN = late(rf"[^{_NOT_BEFORE}]+$")
 _PARTS = (
-    re.compile(r"(?<![\w)}\\^])[(（]1[)）]|①|(?m:^)1[.)、]"),
-    re.compile(r"(?<![\w)}\\^])[(（]2[)）]|②|(?m:^)2[.)、]"),
+    late(r"(?<![\w)}\\^])[(（]1[)）]|①|(?m:^)1[.)、]"),
+    late(r"(?<![\w)}\\^])[(（]2[)）]|②|(?m:^)2[.)、]"),
 )
 _PHRASES = {
     "lowest": r"\b(?:lowest terms?|simplest terms|lowest form|irreducible fraction|reduced fraction)\b"
@@ -156,8 +157,8 @@ _PHRASES = {
     r"(?:in terms of|as a function of)\b|\bslope[- ]intercept form\b"
     r"|\bmake \$?[a-z]\$? the subject\b|用含\s*\$?[a-z]\$?\s*的(?:代数)?式子?表示",
 }
-_FORMS = {kind: re.compile(pattern) for kind, pattern in _PHRASES.items()}
-_HINT = re.compile(
+_FORMS = {kind: late(pattern) for kind, pattern in _PHRASES.items()}
+_HINT = late(
     r"lowest|simplest|simplified|reduced|irreducible|notation|fraction|decimal|percent|mixed|terms of|exact|factored"
     r"|expanded|product of|rational denom|like terms|and simplify|合并|subject"
     r"|vertex|square|function of|intercept|配方|顶点|완전제곱|用含|用 ?\$? ?(?:\\pi|π)|最简|既约|约分"
@@ -167,12 +168,12 @@ _HINT = re.compile(
 _EXCLUSIVE = (("fraction", "decimal", "percent", "scientific"), ("factor", "expand"), ("exact", "decimal"))
 _COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4}
 _PLACES = (
-    re.compile(
+    late(
         r"\bto (?P<n>\d|one|two|three|four) (?:decimal|d\.?p)|保留(?P<m>[一两二三四\d])位小数"
         r"|소수점 (?:아래 )?(?P<k>\d) ?째 ?자리까지"
     ),
-    re.compile(r"nearest (?P<n>whole|integer|tenth|hundredth|thousandth)\b"),
-    re.compile(r"精确到\s*\$?(?P<n>0\.0{0,5}1)(?!\d)"),
+    late(r"nearest (?P<n>whole|integer|tenth|hundredth|thousandth)\b"),
+    late(r"精确到\s*\$?(?P<n>0\.0{0,5}1)(?!\d)"),
 )
 _NEAREST = {"whole": 0, "integer": 0, "tenth": 1, "hundredth": 2, "thousandth": 3}
 
@@ -239,11 +240,9 @@ def _behind(text: str) -> Iterator[tuple[str, str]]:
             yield kind, found
 
 
-_COUNTED = re.compile(r"(?<![\d.])(\d{1,20}(?:\.\d{1,20})?)\s?[\u4e00-\u9fff]{1,4}[，,]?$")
-_SYMBOL = re.compile(r"\\?[A-Za-z]+(?:_\{?\w{1,12}\}?)?'*")
-_OPERATION = re.compile(
-    r"[-+*/^!×÷√²³]|\\(?:frac|dfrac|tfrac|sqrt|times|cdot|div|binom|log|lg|ln|sin|cos|tan|int|sum|begin)"
-)
+_COUNTED = late(r"(?<![\d.])(\d{1,20}(?:\.\d{1,20})?)\s?[\u4e00-\u9fff]{1,4}[，,]?$")
+_SYMBOL = late(r"\\?[A-Za-z]+(?:_\{?\w{1,12}\}?)?'*")
+_OPERATION = late(r"[-+*/^!×÷√²³]|\\(?:frac|dfrac|tfrac|sqrt|times|cdot|div|binom|log|lg|ln|sin|cos|tan|int|sum|begin)")
 
 
 def _counts(kind: str, expression: str) -> bool:

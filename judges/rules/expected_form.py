@@ -9,21 +9,22 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from livek12.core.patterns import late
 from livek12.judges.rules.notation import to_latex
 from livek12.judges.rules.units import read_unit
 
 _PHRASES = [
-    re.compile(r"\bhow (?:many|much) (?P<unit>(?:square |cubic )?[a-z]+(?: per [a-z]+)?)\b", re.IGNORECASE),
-    re.compile(r"\b(?:in|the nearest) (?:units of )?(?P<unit>(?:square |cubic )?[a-zA-Z]+(?: per [a-z]+)?)\s*[?.,;)]"),
-    re.compile(r"[(（]\s*(?:in|单位(?:为|是)?[:：]?|단위[:：]?)\s*(?P<unit>[^()（）]{1,24})[)）]"),
-    re.compile(r"多少(?P<unit>(?:平方|立方)?[\u4e00-\u9fff]{1,4})[?？。，,]"),
-    re.compile(r"몇\s*(?P<unit>[\uac00-\ud7a3]{1,6}|[a-zA-Z/]{1,6})(?:인가|입니까|일까|이다|인지)"),
+    late(r"\bhow (?:many|much) (?P<unit>(?:square |cubic )?[a-z]+(?: per [a-z]+)?)\b", re.IGNORECASE),
+    late(r"\b(?:in|the nearest) (?:units of )?(?P<unit>(?:square |cubic )?[a-zA-Z]+(?: per [a-z]+)?)\s*[?.,;)]"),
+    late(r"[(（]\s*(?:in|单位(?:为|是)?[:：]?|단위[:：]?)\s*(?P<unit>[^()（）]{1,24})[)）]"),
+    late(r"多少(?P<unit>(?:平方|立方)?[\u4e00-\u9fff]{1,4})[?？。，,]"),
+    late(r"몇\s*(?P<unit>[\uac00-\ud7a3]{1,6}|[a-zA-Z/]{1,6})(?:인가|입니까|일까|이다|인지)"),
 ]
-_MONOTONY = re.compile(
+_MONOTONY = late(
     r"monoton|\b(?:in|de)creasing\b|\b(?:in|de)creases\b|单调|递增|递减|增区间|减区间|증가하는|감소하는|단조",
     re.IGNORECASE,
 )
-_PER_CENT = re.compile(
+_PER_CENT = late(
     r"\bwhat (?:is the )?percent(?:age)?\b|\bas an? percent(?:age)?\b|百分之(?:几|多少)"
     r"|百分(?:数|比|率)[是为]?(?:多少|几|[_＿(（?？])"
     r"|(?:多少|几)[%％]|몇\s*(?:%|퍼센트|프로)|(?:_{2,}|[(（]\s*[)）])\s*(?:\\?%|％)",
@@ -31,8 +32,8 @@ _PER_CENT = re.compile(
 )
 MAX_CHARS = 20_000
 MAX_KEY = 200
-_SPACING = re.compile(r"\\(?:text|mathrm|rm|[,;:! ])|[\s{}$~]")
-_NUMBER = re.compile(r"^.*\d[\s})]*", re.DOTALL)
+_SPACING = late(r"\\(?:text|mathrm|rm|[,;:! ])|[\s{}$~]")
+_NUMBER = late(r"^.*\d[\s})]*", re.DOTALL)
 
 
 @lru_cache(maxsize=4096)
@@ -63,7 +64,7 @@ def asks_for_monotony(question: str) -> bool:
 
 
 _THINGS = r"(?:values?|solutions?|roots?|zeros?|pairs?|triples?|numbers?|integers?|primes?|functions?|points?)"
-_ALL = re.compile(
+_ALL = late(
     r"\b(?:find|determine|list|give|state|identify|solve for|what are|write down)\b"
     r"(?!\s+the\s+(?:sum|product|number|average|mean))"
     rf"[^.?!]{{0,30}}\ball\b[^.?!,]{{0,40}}\b{_THINGS}\b"

@@ -7,12 +7,12 @@ else says nothing. A demand that the key does not meet itself is none, and what 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Final, Literal
 
+from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, reject, undecided
 from livek12.judges.rules import shapes
 from livek12.judges.rules.latex import parse
@@ -71,7 +71,7 @@ def _missed(gold: Node, answer: Node, kind: str, asked: Asked) -> Miss:
     return _FINE if check is None or _same(gold, answer) else check(gold, answer, kind, asked)
 
 
-_E_NOTATION = re.compile(r"^\s*\$?\s*([+-]?\d{1,20}(?:\.\d{1,20})?)[eE]([+-]?\d{1,3})\s*\$?\s*$")
+_E_NOTATION = late(r"^\s*\$?\s*([+-]?\d{1,20}(?:\.\d{1,20})?)[eE]([+-]?\d{1,3})\s*\$?\s*$")
 
 
 @lru_cache(maxsize=4096)
@@ -105,7 +105,7 @@ _OTHER_FORM = frozenset(
     "factor expand rationalise convert square scientific fraction decimal percent mixed lowest places".split()
 )
 """What asks for an expression in another form, no matter which is the longer one."""
-_UNFOLDED = re.compile(r"\\(?:overline|bar|dot)(?![a-z])|\.{3}|…|[（(]\d+[)）]$")
+_UNFOLDED = late(r"\\(?:overline|bar|dot)(?![a-z])|\.{3}|…|[（(]\d+[)）]$")
 
 
 def _restated(key: str, answer: str, asked: str, kinds: tuple[str, ...]) -> Miss:

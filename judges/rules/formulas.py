@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 
+from livek12.core.patterns import late
 from livek12.judges.rules.notation import to_latex
 
 MAX_CHARS = 400
@@ -58,15 +59,15 @@ def read_terms(text: str) -> list[tuple[FormulaTerm, ...]]:
     return list(dict.fromkeys(islice(_Reader(plain).sums(0), MAX_READINGS)))
 
 
-_STYLE = re.compile(
+_STYLE = late(
     r"\\(?:ce|text|textrm|textup|textbf|textnormal|mathrm|mathbf|mathsf|mathit|mathop|mathrel|boldsymbol|bm|mbox|rm|bf"
     r"|operatorname|displaystyle|left|right|limits|nolimits|q?quad)(?![a-zA-Z])|\\[,;:! ]|[~$`]|\*\*"
 )
-_DOTS = re.compile(r"\\(?:cdot|bullet|centerdot)(?![a-zA-Z])|[·•・∙*.](?=\s*\d*[A-Z])")
+_DOTS = late(r"\\(?:cdot|bullet|centerdot)(?![a-zA-Z])|[·•・∙*.](?=\s*\d*[A-Z])")
 _SIGNS = {"\\uparrow": "↑", "\\downarrow": "↓", "\\equiv": "#", "≡": "#", "\\ominus": "-", "\\oplus": "+", "⊖": "-"}
-_GAS = re.compile(r"\s(?:\^|v)(?=\s|$)")
+_GAS = late(r"\s(?:\^|v)(?=\s|$)")
 """Gas and precipitate in mhchem."""
-_SIGN = re.compile("|".join(re.escape(sign) + ("(?![a-zA-Z])" if sign.startswith("\\") else "") for sign in _SIGNS))
+_SIGN = late("|".join(re.escape(sign) + ("(?![a-zA-Z])" if sign.startswith("\\") else "") for sign in _SIGNS))
 
 
 def plain_formula(text: str) -> str:
@@ -92,20 +93,20 @@ def _without_braces(text: str) -> str:
     return "".join(kept)
 
 
-_COEFFICIENT = re.compile(r"\s*(?:\\[dt]?frac\s*(\d)\s*(\d)|\\[dt]?frac(\d+) (\d+)|(\d+)/(\d+)|(\d+(?:\.\d+)?))?\s*")
-_ATOM = re.compile(r"[A-Z][a-z]?")
-_COUNT = re.compile(r"\s?_\{\s*(\d+)\s*\}|\s?_\s?(\d)|(\d+)")
-_CHARGE = re.compile(r"\s?\^\s?(?:\{\s*(\d*)\s*([+-])\s*\}|\{\s*([+-])\s*(\d*)\s*\}|(\d*)([+-]))")
-_NUCLIDE = re.compile(
+_COEFFICIENT = late(r"\s*(?:\\[dt]?frac\s*(\d)\s*(\d)|\\[dt]?frac(\d+) (\d+)|(\d+)/(\d+)|(\d+(?:\.\d+)?))?\s*")
+_ATOM = late(r"[A-Z][a-z]?")
+_COUNT = late(r"\s?_\{\s*(\d+)\s*\}|\s?_\s?(\d)|(\d+)")
+_CHARGE = late(r"\s?\^\s?(?:\{\s*(\d*)\s*([+-])\s*\}|\{\s*([+-])\s*(\d*)\s*\}|(\d*)([+-]))")
+_NUCLIDE = late(
     r"(?:\^\{?(?P<mass>\d+)\}?\s*_\{?(?P<number>-?\d+)\}?|_\{?(?P<number2>-?\d+)\}?\s*\^\{?(?P<mass2>\d+)\}?"
     r"|\^\{?(?P<mass3>\d+)\}?)\s*(?P<symbol>[A-Z][a-z]?|[nep])(?![a-z])"
 )
-_STATE = re.compile(r"\s?(?:[(（]\s*(s|l|g|aq)\s*[)）]|([↑↓]))")
-_BOND = re.compile(r"\s?[-=#]\s?(?=[A-Z([])")
-_ELECTRON = re.compile(r"e\s?(?:\^\s?\{?\s*-\s*\}?|-)")
-_DOT = re.compile(r"\s?·\s?(\d*)\s?")
-_UNRAISED = re.compile(r"[^_\d]\d{1,2}$")
-_MINUS_ELECTRONS = re.compile(r"\s*-(?=\s*\d*\s*e\s?(?:\^|-))")
+_STATE = late(r"\s?(?:[(（]\s*(s|l|g|aq)\s*[)）]|([↑↓]))")
+_BOND = late(r"\s?[-=#]\s?(?=[A-Z([])")
+_ELECTRON = late(r"e\s?(?:\^\s?\{?\s*-\s*\}?|-)")
+_DOT = late(r"\s?·\s?(\d*)\s?")
+_UNRAISED = late(r"[^_\d]\d{1,2}$")
+_MINUS_ELECTRONS = late(r"\s*-(?=\s*\d*\s*e\s?(?:\^|-))")
 
 
 class _Reader:

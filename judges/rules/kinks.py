@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +18,7 @@ from typing import Any
 import mpmath
 import sympy
 
+from livek12.core.patterns import late
 from livek12.judges.rules.evaluation import evaluate
 
 Expr = Any
@@ -33,7 +33,7 @@ _BOUNDED = (sympy.asin, sympy.acos, sympy.acosh, sympy.atanh)
 _SINGLE = (sympy.Abs, sympy.sign, sympy.log)
 _MOST = (sympy.Max, sympy.Min)
 _STEPS = (0, 1, -1, 2, -2)
-_COMPLEX = re.compile(r"[zwZ](?:_\w+)?|omega")
+_COMPLEX = late(r"[zwZ](?:_\w+)?|omega")
 _FAR = (17.3, -23.7, 129.1, -171.9, 2017.3, -4031.9, 100003.7, -310021.3, 2.1e7, -3.3e9)
 _FAR_WHOLE = (12, 37, 100, 101, 1000, 1003)
 _BASES = ((0.05, 0.95), (1.1, 4.0), (-3.0, -0.2), (30.0, 400.0), (-500.0, -30.0))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.core.text import CIRCLED, narrow
 from livek12.judges.rules.notation import bare
 
@@ -16,29 +17,29 @@ _CIRCLED = {
     **dict(zip("ⒶⒷⒸⒹⒺⒻⒼⒽ", "ABCDEFGH", strict=True)),
     **dict(zip("㉠㉡㉢㉣㉤㉥㉦㉧", "ㄱㄴㄷㄹㅁㅂㅅㅇ", strict=True)),
 }
-_JOINER = re.compile(r"\s*(?:[,，、;；/&+·]\s*(?:and\b)?|and\b|和|与|及|以及|와|과|및|그리고)\s*|\s+", re.IGNORECASE)
-_LABEL = re.compile(
+_JOINER = late(r"\s*(?:[,，、;；/&+·]\s*(?:and\b)?|and\b|和|与|及|以及|와|과|및|그리고)\s*|\s+", re.IGNORECASE)
+_LABEL = late(
     r"(?:[(\[【]\s*)?(?:option\s*|选项\s*)?"
     r"(?:(?<![A-Za-z])(?P<letters>[A-J]{1,10}|[a-j])(?![A-Za-z])"
     rf"|(?P<circled>[{''.join(_CIRCLED)}]+)|(?P<jamo>[ㄱ-ㅎ]+)"
     r"|(?P<syllable>[가나다라마바사아])(?![가-힣])|(?<!\d)(?P<digits>[1-9]\d?)(?![\d.]))"
     r"(?:\s*[)\]】])?(?:\s*번)?(?:\s*(?:选项|项))?"
 )
-_MARKUP = re.compile(r"\\(?:text|textbf|textrm|mathrm|mathbf|boldsymbol|bm|rm|bf|boxed|fbox|quad|[,;:! ])|[{}$*`\\~]")
-_AFFIXES = re.compile(
+_MARKUP = late(r"\\(?:text|textbf|textrm|mathrm|mathbf|boldsymbol|bm|rm|bf|boxed|fbox|quad|[,;:! ])|[{}$*`\\~]")
+_AFFIXES = late(
     r"^(?:(?:the\s+)?(?:correct\s+)?(?:answers?|options?|choices?)(?:\s+(?:is|are))?|答案|选项|正确选项|选|정답|답)"
     r"\s*:?\s*(?=\S)|(?:입니다|이다)$",
     re.IGNORECASE,
 )
-_SAYS_MORE = re.compile(
+_SAYS_MORE = late(
     r"\(?\s*[①-⑩](?:\s*번)?(?=[가-힣])(?!인)|\(?\s*[①-⑩].*[①-⑩]|.*\?\s*$|\(?\s*[A-J]\s*[).、:]\s*[A-J](?![A-Za-z0-9.=])"
     r"|\(?\s*A\s*[).、:].*[\s,，;；]\(?B\s?[).、:]\s?\S"
     r"|\(?\s*[①-⑩]\s*(?:또는|혹은|아니|이나|나|或|还是|or\b|not\b)",
     re.DOTALL,
 )
 """A label with a particle, another label or a question mark is no option quoted ("③이 아니다", "③?④?"), nor are all."""
-_LABELLED = re.compile(r"\(?\s*(?:(?P<letter>[A-J])\s*[).、:]|(?P<circled>[①-⑩]))\s*(?P<text>\S.*)", re.DOTALL)
-_NUMBERED = re.compile(r"[1-9][).]\s?[1-9]\d*")
+_LABELLED = late(r"\(?\s*(?:(?P<letter>[A-J])\s*[).、:]|(?P<circled>[①-⑩]))\s*(?P<text>\S.*)", re.DOTALL)
+_NUMBERED = late(r"[1-9][).]\s?[1-9]\d*")
 """A numbered option that is a number ("3) 5")."""
 MAX_CHARS = 120
 

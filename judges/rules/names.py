@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from livek12.core.patterns import late
+
 MAX_CHARS = 120
 """A longer text before a sign is no name."""
 MAX_SIGNS = 4
@@ -21,27 +23,27 @@ _GREEK = {
     for char in map(chr, range(0x391, 0x3CA))
     if (name := unicodedata.name(char, "").rpartition(" ")[2])
 }
-_SIGN = re.compile(
+_SIGN = late(
     r"(?P<open>[({\[（])|(?P<close>[)}\]）])|\\(?:left|right)(?![a-zA-Z])"
     r"|(?P<equals>[=＝≈≃]|\\(?:approx|simeq|sim)(?![a-zA-Z]))"
     r"|(?P<label>[:：]|(?<=[\u4e00-\u9fff\uac00-\ud7a3])\s?(?:为|是|은|는)\s?)"
     r"|(?P<than>[<>≤≥≪≫]|\\(?:le|ge|leq|geq|leqslant|geqslant|lt|gt)(?![a-zA-Z]))|\\[a-zA-Z]+|\\."
 )
-_WRAPPER = re.compile(
+_WRAPPER = late(
     r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|mathcal|boldsymbol|bm|operatorname|displaystyle|left|right|big"
     r"|Big|quad|qquad|[,;:!() ])\*?(?![a-zA-Z])|[$`]|\*\*"
 )
-_LABEL = re.compile(r"^\s*\\text\{[^{}]*\}")
+_LABEL = late(r"^\s*\\text\{[^{}]*\}")
 _MARKS = (
-    (re.compile(r"\\(?:var)?([a-zA-Z]+)"), r" \1 "),
-    (re.compile(r"\b(?:overline|widebar)\b"), "bar"),
-    (re.compile(r"\bwidetilde\b"), "tilde"),
-    (re.compile(r"\bwidehat\b"), "hat"),
-    (re.compile(r"\b(?:ast|star)\b|\*"), " star "),
-    (re.compile(r"['′]"), " prime "),
+    (late(r"\\(?:var)?([a-zA-Z]+)"), r" \1 "),
+    (late(r"\b(?:overline|widebar)\b"), "bar"),
+    (late(r"\bwidetilde\b"), "tilde"),
+    (late(r"\bwidehat\b"), "hat"),
+    (late(r"\b(?:ast|star)\b|\*"), " star "),
+    (late(r"['′]"), " prime "),
 )
-_TOKEN = re.compile(r"[A-Za-z]+|\d+|[\u4e00-\u9fff\uac00-\ud7a3]+")
-_ARGUMENT = re.compile(r"\((?:[^()]|\([^()]*\))*\)\s*$")
+_TOKEN = late(r"[A-Za-z]+|\d+|[\u4e00-\u9fff\uac00-\ud7a3]+")
+_ARGUMENT = late(r"\((?:[^()]|\([^()]*\))*\)\s*$")
 _EMPTY_WORDS = frozenset({"the", "of", "is", "its"})
 
 

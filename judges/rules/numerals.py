@@ -11,6 +11,8 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
+from livek12.core.patterns import late
+
 _ZH = dict(zip("零一二三四五六七八九", range(10), strict=True)) | {"〇": 0, "两": 2}
 _KO = dict(zip("영일이삼사오육칠팔구", range(10), strict=True))
 _DIGITS = _ZH | _KO
@@ -56,7 +58,7 @@ class Numeral(NamedTuple):
     rest: str
 
 
-_NUMERAL = re.compile(
+_NUMERAL = late(
     r"(?P<sign>负|마이너스\s*)?(?:"
     rf"(?:(?P<mixed>{_ZH_WHOLE}|\d+)又)?(?P<bottom>{_ZH_WHOLE}|[百千万]|\d+)分之(?P<top>{_ZH_WHOLE}|百|\d+)"
     r"(?:(?P<topdot>点)(?P<topplaces>[零〇一二三四五六七八九]{1,9}))?"
@@ -120,7 +122,7 @@ _PARTS = {
     "half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
     "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12, "twentieth": 20, "hundredth": 100, "thousandth": 1000,
 }  # fmt: skip
-_FRACTION = re.compile(
+_FRACTION = late(
     r"(?:(?P<whole>[a-z-]+|\d{1,9})[ -]and[ -])?(?P<top>an?|[a-z]+|\d{1,6})[ -](?P<bottom>"
     + "|".join(_PARTS)
     + r")(?P<plural>s)?"
@@ -206,7 +208,7 @@ def _integer(written: str) -> int:
 _KO_ONES = dict(zip("하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉".split(), range(1, 10), strict=True))
 _KO_BEFORE = {"한": 1, "두": 2, "세": 3, "네": 4}
 _KO_TENS = {"열": 10, "스물": 20, "스무": 20, "서른": 30, "마흔": 40, "쉰": 50}
-_NATIVE = re.compile(
+_NATIVE = late(
     rf"(?P<tens>{'|'.join(_KO_TENS)})?\s?(?P<ones>{'|'.join(_KO_ONES)})?"
     rf"|(?P<tens2>{'|'.join(_KO_TENS)})?\s?(?P<before>{'|'.join([*_KO_ONES, *_KO_BEFORE])})?"
     r"\s?(?:개|명|번|마리|권|장|살|대|가지|그루|쌍|송이)"

@@ -28,6 +28,7 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from livek12.core.patterns import late
 from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.rules.notation import NOT_A_NAME, bare, key_value, to_latex
@@ -243,7 +244,7 @@ def _leading(value: Fraction) -> str:
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?: \d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 _POWER = r"(?:\\times|\\cdot|\*|[xX])\s*10\s*\^?\s*(?:\{\s*(?P<exp1>[+-]?\s*\d+)\s*\}|(?P<exp2>[+-]?\d+))"
-_NUMBER = re.compile(
+_NUMBER = late(
     r"(?P<sign>[+-]?)\s*(?:"
     rf"(?P<whole>\d+)?\s*\\frac\s*(?:\{{\s*(?P<fsign>[+-]?)\s*(?P<top>{_DIGITS})\s*\}}|(?P<top1>\d))"
     rf"\s*(?:\{{\s*(?P<bottom>{_DIGITS})\s*\}}|(?P<bottom1>\d))"
@@ -253,25 +254,25 @@ _NUMBER = re.compile(
     rf"|(?P<dec>{_DIGITS})(?:\s*{_POWER}|[eE](?P<exp3>[+-]?\d+)(?![\d.]))?"
     r")(?!\.?\d|\s*(?:\^(?!\s*\{?\s*\\circ)|[!_/:<>=+])|\s*-\s*[\d\\]|\s*\\(?:frac|sqrt|pi|times|cdot|div|pm|mp)|\s*[\d(])"
 )
-_SPACING = re.compile(r"\\(?:[,;:! ]|q?quad(?![a-zA-Z])|left(?![a-zA-Z])|right(?![a-zA-Z])|displaystyle)|~")
-_LATIN_NAME = re.compile(
+_SPACING = late(r"\\(?:[,;:! ]|q?quad(?![a-zA-Z])|left(?![a-zA-Z])|right(?![a-zA-Z])|displaystyle)|~")
+_LATIN_NAME = late(
     r"(?P<name>\|?(?:\\Delta\s*)?\\?[A-Za-z]+(?:\s*_\s*(?:\{[^{}=]{1,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\approx)\s*(?=[^=])"
 )
-_WORD_NAME = re.compile(
+_WORD_NAME = late(
     r"(?P<name>[\u4e00-\u9fff]{1,16}|"
     r"(?:[A-Za-z](?:\([\w, ]{1,8}\))?의 )?[\uac00-\ud7a3 ]{1,24})\s*(?P<is>为|是|=|:|은|는|:)\s*"
 )
-_ABOUT = re.compile(r"(?:约(?:为|等于|是)?|大约|近似为?|\\approx|\\sim|about|approximately|approx\.?|약|대략)\s*")
-_PERCENT = re.compile(r"\s*(?:\\?%|(?:percent(?:age)?|per cent|pct)\b|퍼센트)")
+_ABOUT = late(r"(?:约(?:为|等于|是)?|大约|近似为?|\\approx|\\sim|about|approximately|approx\.?|약|대략)\s*")
+_PERCENT = late(r"\s*(?:\\?%|(?:percent(?:age)?|per cent|pct)\b|퍼센트)")
 _MAGNITUDES = {"百万": 10**6, "十亿": 10**9, "万亿": 10**12, "千": 10**3, "万": 10**4, "亿": 10**8,
                "만": 10**4, "억": 10**8}  # fmt: skip
-_MAGNITUDE = re.compile(rf"{'|'.join(_MAGNITUDES)}(?![米克瓦卡赫帕焦伏安欧牛吨升字])")
-_LEAD = re.compile(r"^\\(?:text|mathrm|mbox)\s*\{([\u4e00-\u9fff\uac00-\ud7a3:：=， ]{1,24})\}")
+_MAGNITUDE = late(rf"{'|'.join(_MAGNITUDES)}(?![米克瓦卡赫帕焦伏安欧牛吨升字])")
+_LEAD = late(r"^\\(?:text|mathrm|mbox)\s*\{([\u4e00-\u9fff\uac00-\ud7a3:：=， ]{1,24})\}")
 _TIMES = {"每秒": "s", "每分钟": "min", "每小时": "h", "时速": "h", "초속": "s", "분속": "min", "시속": "h"}
-_PER = re.compile(rf"^(?P<time>{'|'.join(_TIMES)})\s*(?P<rest>\d[\d.,]*\s*(?:k?m|千?米|公里|킬로미터|미터))$")
-_NEGATIVE = re.compile(r"^(?:(?:负|마이너스)\s*|(?i:minus|negative)\s+)(?=[\d.\\])")
-_MINUS_WORD = re.compile(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
-_PAREN = re.compile(r"\(\s*([^(),]*)\s*\)")
+_PER = late(rf"^(?P<time>{'|'.join(_TIMES)})\s*(?P<rest>\d[\d.,]*\s*(?:k?m|千?米|公里|킬로미터|미터))$")
+_NEGATIVE = late(r"^(?:(?:负|마이너스)\s*|(?i:minus|negative)\s+)(?=[\d.\\])")
+_MINUS_WORD = late(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
+_PAREN = late(r"\(\s*([^(),]*)\s*\)")
 
 
 @of_short
@@ -329,10 +330,10 @@ def _spelled(text: str) -> Fraction | None:
     return None
 
 
-_MONEY = re.compile(r"^(?P<minus>[+-]?)\s*(?P<sign>\\\$|[¥￥€£₩])\s*")
-_NEW_LINE = re.compile(r"\n")
+_MONEY = late(r"^(?P<minus>[+-]?)\s*(?P<sign>\\\$|[¥￥€£₩])\s*")
+_NEW_LINE = late(r"\n")
 _IN_ENGLISH = {"thousand": "千", "million": "百万", "billion": "十亿", "trillion": "万亿"}
-_LARGE = re.compile(rf"\s+({'|'.join(_IN_ENGLISH)})(?![a-z])")
+_LARGE = late(rf"\s+({'|'.join(_IN_ENGLISH)})(?![a-z])")
 
 
 def _drop_name(text: str) -> tuple[str, str, bool]:

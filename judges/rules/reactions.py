@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
 
+from livek12.core.patterns import late
 from livek12.judges.rules.formulas import FormulaTerm, Species, read_terms
 from livek12.judges.rules.notation import bare, closing_brace, to_latex
 
@@ -72,16 +73,16 @@ def read_reaction(text: str) -> list[Reaction]:
     return [Reaction(left, right, reversible, condition) for left, right in islice(readings, MAX_READINGS)]
 
 
-_STRETCHED = re.compile(r"\\x(?P<kind>longequal|(?:long)?rightarrow|rightleftharpoons|leftrightarrow)\s*(?=[\[{])")
-_STACKED = re.compile(r"\\(?:over|under)?(?:set|stackrel|brace)(?![a-zA-Z])\s*(?=\{)|\\stackrel\s*(?=\{)")
-_EQUALS = re.compile(r"(?:=\s*(?:\\!\s*)*){2,}|\\(?:longequal|Longequal)(?![a-z])")
-_MHCHEM = re.compile(r"(?P<both><=>>?|<<=>|<->)|-+>(?:\[(?P<above>[^\]]*)\])?(?:\[(?P<below>[^\]]*)\])?")
-_PLAIN = re.compile(
+_STRETCHED = late(r"\\x(?P<kind>longequal|(?:long)?rightarrow|rightleftharpoons|leftrightarrow)\s*(?=[\[{])")
+_STACKED = late(r"\\(?:over|under)?(?:set|stackrel|brace)(?![a-zA-Z])\s*(?=\{)|\\stackrel\s*(?=\{)")
+_EQUALS = late(r"(?:=\s*(?:\\!\s*)*){2,}|\\(?:longequal|Longequal)(?![a-z])")
+_MHCHEM = late(r"(?P<both><=>>?|<<=>|<->)|-+>(?:\[(?P<above>[^\]]*)\])?(?:\[(?P<below>[^\]]*)\])?")
+_PLAIN = late(
     r"(?P<both>\\(?:rightleftharpoons|leftrightharpoons|rightleftarrows|leftrightarrow)(?![a-zA-Z])|[⇌⇋⇄↔])"
     r"|\\(?:long)?rightarrow(?![a-zA-Z])|\\to(?![a-zA-Z])|[→⟶⟹]"
 )
 _ON_IT = r"(?:[\u4e00-\u9fff△]|\\triangle\s?|\\Delta\s?){1,10}"
-_WRITTEN = re.compile(rf"[=-]+\s*[(（]?({_ON_IT}(?:[,，、/]{_ON_IT})?)[)）]?\s*[=-]+>?")
+_WRITTEN = late(rf"[=-]+\s*[(（]?({_ON_IT}(?:[,，、/]{_ON_IT})?)[)）]?\s*[=-]+>?")
 
 
 def _arrow(text: str) -> tuple[str, str, bool]:
@@ -129,8 +130,8 @@ def _arguments(text: str, at: int, most: int) -> tuple[int, list[str]]:
     return at, found
 
 
-_NOTHING = re.compile(r"\\(?:text|mathrm|rm|ce|quad|qquad|phantom|hspace|mathop|[,;:! ])|[\s{}$~⟶=,，、/]")
-_HEAT = re.compile(r"\\(?:Delta|triangle)|[△Δ]|加热|heat")
+_NOTHING = late(r"\\(?:text|mathrm|rm|ce|quad|qquad|phantom|hspace|mathop|[,;:! ])|[\s{}$~⟶=,，、/]")
+_HEAT = late(r"\\(?:Delta|triangle)|[△Δ]|加热|heat")
 
 
 def _condition(written: list[str]) -> str:

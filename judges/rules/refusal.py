@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, reject, undecided
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.notation import bare
 
 NAME = "refusal"
 MAX_CHARS = 160
-_EMPTY = re.compile(r"[\s$\\()\[\]*.。]{0,20}\\(?:boxed|fbox)\s?\{[\s~]{0,20}\}[\s$\\()\[\]*.。]{0,20}")
+_EMPTY = late(r"[\s$\\()\[\]*.。]{0,20}\\(?:boxed|fbox)\s?\{[\s~]{0,20}\}[\s$\\()\[\]*.。]{0,20}")
 _ABOUT = "|".join(
     "tell say answer solve determine find help assist provide compute figure you out with on a an"
     " the this that these it question problem solution"
     " exercise one correct final of how to what which is option right choice do".split()
 )
-_GIVEN_UP = re.compile(
+_GIVEN_UP = late(
     r"(?:(?:i['’]m|i am|we['’]re|we are)?\s?(?:so |very |really )?sorry[,.]?\s)?(?:but\s)?"
     r"(?:(?:i|we)\s(?:really\s|honestly\s|just\s|simply\s|still\s|truly\s){0,2}"
     r"(?:do(?:n['’]t| not)(?: really)? know|have no idea|ca(?:n['’]t|nnot|n not)"
@@ -37,7 +38,7 @@ _GIVEN_UP = re.compile(
     re.IGNORECASE,
 )
 """What the first person says of itself, or a place where an answer should be."""
-_NOTHING = re.compile(
+_NOTHING = late(
     r"(?:(?:it|this|that|the (?:answer|value|result|solution))\s)?(?:is\s)?"
     r"(?:can(?:not| not|['’]t) be (?:determined|found|solved|computed|calculated)|undetermined|indeterminate|unknown"
     r"|does(?: not|n['’]t) exist|impossible(?: to (?:determine|tell|say))?)"
@@ -50,9 +51,9 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 """What may itself be an answer."""
-_NUMBER = re.compile(r"[-−+]?\s?(?=[\d.,]*[1-9])\d[\d.,]*(?:\s?/\s?\d{1,9})?(?:\s?\\?[%°])?(?:\s[A-Za-z]{1,3})?")
-_WORDS = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}|[^\x00-\u03ff\u2000-\u2bff]")
-_MAYBE_NOTHING = re.compile(
+_NUMBER = late(r"[-−+]?\s?(?=[\d.,]*[1-9])\d[\d.,]*(?:\s?/\s?\d{1,9})?(?:\s?\\?[%°])?(?:\s[A-Za-z]{1,3})?")
+_WORDS = late(r"(?<![\\A-Za-z])[A-Za-z]{3,}|[^\x00-\u03ff\u2000-\u2bff]")
+_MAYBE_NOTHING = late(
     r"none|no\b|not\b|cannot|can['’]t|unknown|(?:im)?possible|determin|enough|insufficient|neither"
     r"|都|均|不|无|没|없|않|모두|아니|알 수",
     re.IGNORECASE,

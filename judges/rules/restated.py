@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.rules.notation import bare
 from livek12.judges.rules.numeric import Number, compare_quantities, read_number
@@ -46,12 +47,10 @@ _ABOUT = (
     r"|\b(?:about|approximately|approx|roughly)\b\.?)"
 )
 _GAP = r"[\s:：,，]*"
-_LEAD = re.compile(rf"{_GAP}(?P<or>{_OR})?{_GAP}(?P<same>{_SAME})?{_GAP}(?P<about>{_ABOUT})?{_GAP}")
-_BETWEEN = re.compile(
-    rf"\s*[,，;；]\s*(?=(?:{_OR}{_GAP})?{_SAME}(?<!=))|\s*(?=(?:或者?\s*)?(?:即|也就是|也即|亦即|等价))"
-)
+_LEAD = late(rf"{_GAP}(?P<or>{_OR})?{_GAP}(?P<same>{_SAME})?{_GAP}(?P<about>{_ABOUT})?{_GAP}")
+_BETWEEN = late(rf"\s*[,，;；]\s*(?=(?:{_OR}{_GAP})?{_SAME}(?<!=))|\s*(?=(?:或者?\s*)?(?:即|也就是|也即|亦即|等价))")
 _CLOSING = {")": "(", "）": "（"}
-_BRACKET = re.compile(r"\\[()\[\]{}]|[()（）\[\]{}]")
+_BRACKET = late(r"\\[()\[\]{}]|[()（）\[\]{}]")
 
 
 def restated(text: str) -> Restated | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from livek12.core.patterns import late
+
 _NUMBER = r"\$?(?P<{}>-?\d{{1,12}}(?:\.\d{{1,12}}|/\d{{1,12}})?)\$?"
 _A, _B = _NUMBER.format("a"), _NUMBER.format("b")
 _SAID = (
@@ -28,8 +30,8 @@ _SAID = (
 _ASKED = (
     r"\b(?:what is|what's|how much is|find|compute|calculate|evaluate|determine)(?: the value of)? (?:{})\s*(?:[.?!]|$)"
 )
-_SUMS = [(re.compile(_ASKED.format(said), re.IGNORECASE), written) for said, written in _SAID]
-_HINT = re.compile(
+_SUMS = [(late(_ASKED.format(said), re.IGNORECASE), written) for said, written in _SAID]
+_HINT = late(
     r"root of|square of|cube of|squared|cubed|factorial|power|sum of|plus|difference|minus|product of|times"
     r"|multiplied|quotient|divided|\d\\?\$?%? of"
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules.notation import bare
 
@@ -35,31 +34,29 @@ _EN_SUBJECT = (
 _ZH_THING = "(?:说法|命题|结论|判断|叙述|陈述|句话|观点|题|表述|描述|论述|论断|断言|推断|推论|语句|句子|解释)"
 _KO_THING = "(?:진술|명제|설명|문장|말|주장|내용|서술|표현)"
 _SENTENCES = [
-    re.compile(
+    late(
         rf"{_EN_SUBJECT}(?:(?:is|'s|was|are|must\s+be|can(?=not|'t))\s*)?"
         r"(?:(?:definitely|clearly|indeed|certainly|obviously|actually|completely|absolutely|totally|entirely)\s+)?"
         r"(?P<not>not\s+be\s+|'t\s+be\s+|n't\s+|not\s+)?(?:an?\s+)?"
         r"(?P<word>true|false|correct|incorrect|right|wrong|valid|invalid|untrue|accurate|inaccurate)"
         r"(?:\s+(?:statement|claim|assertion|proposition|conclusion|sentence|description|one))?"
     ),
-    re.compile(
+    late(
         rf"(?:该|此|这一?[个种条句]?|那个?|本|它|上述|以上|题中|题目中?|原)?的?{_ZH_THING}?(?:应该|应当|应|就)?"
         r"(?:完全|显然|明显|确实|肯定|的确)?(?:是|为|属于)?(?:完全|显然|明显)?(?:一个|一种)?"
         rf"(?P<not>不是|并不是|并不|并非|不)?(?P<word>{'|'.join(_STEMS_ZH)})(?:的|了)?{_ZH_THING}?"
     ),
-    re.compile(
+    late(
         rf"(?:이|위|그|해당|주어진|본)?{_KO_THING}?(?:은|는|이|가)?(?P<word>{'|'.join(_STEMS_KO)})"
         r"(?P<not>지(?:가)?않|이아니|가아니|이아닙|이아닌)?"
         rf"(?:이|입|인)?(?:다|음|임|니다|습니다|는다|아요|어요|려요|에요|예요|은|는|인|ㄴ)?(?:{_KO_THING}"
         r"(?:이다|입니다|임|이에요|예요|(?P<after>이아니다|이아닙니다|이아님|은아니다|은아닙니다))?)?"
     ),
 ]
-_REASONED = re.compile(r"^([^,，.。:：;；!！(（\n]{1,60}?)\s*[,，.。:：;；!！(（\n]\s*")
-_PIECES = re.compile(r"[,，.。:：;；!！()（）\n]")
-_BUT = re.compile(
-    r"(?:but|except|unless|however|though|although)\b|但|不过|然而|除非|除了|다만|하지만|그러나|단[,，\s]"
-)
-_ONLY_IF = re.compile(
+_REASONED = late(r"^([^,，.。:：;；!！(（\n]{1,60}?)\s*[,，.。:：;；!！(（\n]\s*")
+_PIECES = late(r"[,，.。:：;；!！()（）\n]")
+_BUT = late(r"(?:but|except|unless|however|though|although)\b|但|不过|然而|除非|除了|다만|하지만|그러나|단[,，\s]")
+_ONLY_IF = late(
     r"(?:only|if|provided|when|in some|sometimes)\b|仅|只有|只要|只在|如果|若|当|有时|前提|만약"
     r"|[^,，.。]{1,20}(?:때만|경우에만)"
 )

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
 
+from livek12.core.patterns import late
 from livek12.judges.rules.numerals import COUNTED
 
 _PREFIXES = [("T", "tera", "太", "테라"), ("G", "giga", "吉", "기가"), ("M", "mega", "兆", "메가"),
@@ -124,7 +125,7 @@ _PINT = {"y": "year", "in": "inch", "u": "unified_atomic_mass_unit", "ly": "ligh
          "mph": "mile_per_hour", "G": "gauss", "hp": "horsepower",
          "au": "astronomical_unit", "nmi": "nautical_mile",
          "rpm": "revolutions_per_minute", "ha": "hectare", "S": "siemens"}  # fmt: skip
-_ATOM = re.compile(
+_ATOM = late(
     r"(?P<before>square |sq\.? |cubic |平方|立方|세제곱|제곱)?\s*"
     r"(?P<name>" + "|".join(re.escape(name) for name in sorted(_CANONICAL, key=len, reverse=True)) + r")"
     r"(?![A-Za-z])(?:\s*\^\s*\{?\s*(?P<power>[+-]?\s*\d)\s*\}?|(?P<bare>[23]|-[1-3])(?!\d)|\s*(?P<after>squared|cubed)(?![a-z]))?"
@@ -132,11 +133,11 @@ _ATOM = re.compile(
 """A power without a caret is 2 or 3, or negative, and directly behind its unit (see `_may_be_bare`)."""
 _POWERS = {"square": 2, "sq": 2, "sq.": 2, "平方": 2, "제곱": 2, "squared": 2,
            "cubic": 3, "立方": 3, "세제곱": 3, "cubed": 3}  # fmt: skip
-_STYLE = re.compile(
+_STYLE = late(
     r"\\(?:text|textbf|textrm|textnormal|mathrm|mathbf|mbox|rm|operatorname|unit|left|right)(?![a-zA-Z])"
     r"|\\[,;:! ]|[~{}$]"
 )
-_BETWEEN = re.compile(r"\s*(?P<sign>\\cdot|\\times|\*|\.|-|/|每|per(?![a-z]))?\s*(?P<open>\()?\s*")
+_BETWEEN = late(r"\s*(?P<sign>\\cdot|\\times|\*|\.|-|/|每|per(?![a-z]))?\s*(?P<open>\()?\s*")
 _MONEY = {
     **dict.fromkeys(("dollar", "dollars", "\\$", "美元", "달러", "USD"), "dollar"),
     **dict.fromkeys(("yuan", "元", "圆", "人民币", "위안", "RMB"), "yuan"),
@@ -149,8 +150,8 @@ _MONEY = {
 SUBUNITS = {("cent", "dollar"): 100, ("cent", "euro"): 100, ("pence", "sterling"): 100, ("jiao", "yuan"): 10}
 """So many of the first make one of the second."""
 _PLAIN_UNITS = {"unit", "units", "square units", "square unit", "cubic units", "cubic unit", "单位", "平方单位"}
-_COUNTED = re.compile(rf"(?:[A-Za-z]{{3,}}(?:[ -][A-Za-z]+){{0,3}}|(?:st|nd|rd|th)(?: [A-Za-z]+)?|{COUNTED})")
-_QUANTIFIED = re.compile(
+_COUNTED = late(rf"(?:[A-Za-z]{{3,}}(?:[ -][A-Za-z]+){{0,3}}|(?:st|nd|rd|th)(?: [A-Za-z]+)?|{COUNTED})")
+_QUANTIFIED = late(
     r"\b(?:or|and|more|less|least|most|than|not|no|half|double|times|dozen|hundred|thousand|million|billion|trillion|"
     r"mod|if|when|where|for|to|over|pi|percent|pct|base|plus|minus|at|up|about|per|below|above|under|short|off|out"
     r"|negative|positive|inverse|reciprocal|factorial|half|halves|quarters?|thirds?|score|fold|of|as|times"
@@ -276,7 +277,7 @@ def _may_be_bare(text: str, name: str, power: str, first: bool) -> bool:
     return name in _LENGTHS or (name == "s" and not first)
 
 
-_LONG_NAME = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2}")
+_LONG_NAME = late(r"(?<![A-Za-z\\])[A-Za-z]{2}")
 
 
 def _may_be_joined(text: str, name: str, between: re.Match[str]) -> bool:

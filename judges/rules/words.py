@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules.clock import compare_ordinals, compare_times
 from livek12.judges.rules.notation import bare, to_latex
@@ -159,8 +160,8 @@ def _read_classes(table: str) -> list[Mapping[str, int]]:
     return classes
 
 
-_ENDINGS = re.compile(r"(?:了|입니다|이다)$")
-_SPACES = re.compile(r"\\[,;:! ]|[\s\"'“”‘’「」()（）]")
+_ENDINGS = late(r"(?:了|입니다|이다)$")
+_SPACES = late(r"\\[,;:! ]|[\s\"'“”‘’「」()（）]")
 MAX_CHARS = 40
 
 
@@ -169,12 +170,12 @@ def _plain(text: str) -> str:
     return _ENDINGS.sub("", _SPACES.sub("", to_latex(bare(text))).lower())
 
 
-_BEFORE = re.compile(
+_BEFORE = late(
     r"^(?:(?:it|they|he|she|there|this|which)\s+)?(?:(?:is|are|was|were|will be)\s+)?(?:(?:on|in|to|at|towards?)\s+)?"
     r"(?:(?:an?|the)\s+)?|^(?:是|为|在|呈|属于|向着?|朝着?)",
     re.IGNORECASE,
 )
-_BEHIND = re.compile(
+_BEHIND = late(
     r"(?:\s+(?:integers?|numbers?|functions?|one|colou?r|direction|season|month|day))$"
     r"|(?:同学|方向|的数|的|数|函数)$|(?:\s?방향)?(?:으로|로)?(?:이다|입니다|이에요|예요)?$",
     re.IGNORECASE,
@@ -187,7 +188,7 @@ def _meanings(text: str) -> tuple[str, str]:
     return _plain(text), _plain(_BEHIND.sub("", _BEFORE.sub("", short), count=1))
 
 
-_SYMBOL = re.compile(r"([A-Za-z])_?\{?(\d?)\}?")
+_SYMBOL = late(r"([A-Za-z])_?\{?(\d?)\}?")
 
 
 def _other_symbol(gold: str, answer: str) -> bool:

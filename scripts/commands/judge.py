@@ -29,6 +29,10 @@ def judge(
     cache: options.Cache = True,
     audit: options.Audit = True,
     stages: options.Stages = "auto",
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Processes that mark by the rules; default: by the processors."),
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="Mark everything anew; old marks count until then.")] = False,
     as_json: options.Json = False,
 ) -> None:
@@ -57,7 +61,7 @@ def judge(
         repeats=repeats,
     )
     folder = RunFolder.open(run, warn)
-    lost = marking.judge(folder, again=again, options=judging)
+    lost = marking.judge(folder, again=again, options=judging, workers=workers)
     states = Counter(row.state for row in folder.rows())
     if as_json:
         typer.echo(json.dumps({"run": str(run), **{state: states[state] for state in get_args(State)}, "lost": lost}))

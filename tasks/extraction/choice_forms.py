@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from livek12.core.patterns import late
 from livek12.tasks.extraction.remarks import RETRACTION
 
 # Joints between labels are atomic groups: with one way to read each, a text of many labels stays cheap.
@@ -73,9 +74,7 @@ _RIGHT_KO = (
     r"\s*번?\s*(?:선택지\s?)?(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)"
     r"|[을를]\s?(?:선택|고른|고르|택))"
 )
-_CALLED_RIGHT_ZH = (
-    r"(?:是|为)\s*(?:(?:唯一|本题)的?\s*)?(?:(?:正确|最佳|最终|合适)的?\s*(?:答案|选项)|(?<=唯一)正确的)"
-)
+_CALLED_RIGHT_ZH = r"(?:是|为)\s*(?:(?:唯一|本题)的?\s*)?(?:(?:正确|最佳|最终|合适)的?\s*(?:答案|选项)|(?<=唯一)正确的)"
 _RIGHT_ZH_BEHIND = r"\s*(?:选项|项)?\s*(?:就(?=是))?" + _CALLED_RIGHT_ZH
 _CALLED_RIGHT_EN = (
     r"(?:is|are)\s+(?:the\s+(?=answer\b)|(?:the\s+)?(?:correct|right|best|final|only)\s+)"
@@ -94,8 +93,8 @@ _REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|becaus
 # How strongly a form commits: a weaker one does not replace a stronger one, unless as a correction.
 CORRECTED, MARKED, FINAL, EXPLICIT, LOOSE = 7, 6, 6, 5, 4
 JUDGED, CONCLUDED, ONLY_LABELS, UNSURE = 3, 2, 1, 0
-_REGION = re.compile(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
-FINALLY = re.compile(r"final\s*$|最终(?:的)?(?:正确)?\s*$|최종\s*$", re.IGNORECASE)
+_REGION = late(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
+FINALLY = late(r"final\s*$|最终(?:的)?(?:正确)?\s*$|최종\s*$", re.IGNORECASE)
 _CONCLUDING = r"(?:故|所以|因此|应|应该|本题|综上|因而|于是|从而|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
 _OPENING = (
     r"\A(?![^\n]{0,300}[(（]\s?[A-J]\s?[)）][^\n]{0,100}[(（])"
@@ -154,7 +153,7 @@ def _beginning(*words: str) -> re.Pattern[str]:
     A match is the first letter alone, so that no word hides another; literal first letters are what is quick.
     """
     firsts = [(word, {word[0], word[0].upper(), *("ſ" if word[0] == "s" else "")}) for word in words]
-    return re.compile("|".join(f"{first}(?=(?i:{word[1:]}))" for word, signs in firsts for first in sorted(signs)))
+    return late("|".join(f"{first}(?=(?i:{word[1:]}))" for word, signs in firsts for first in sorted(signs)))
 
 
 _WRONG_ONE = (
@@ -183,7 +182,7 @@ _RETRACTION_WORDS = (
     "정정",
 )
 _SOLUTION_WORDS = ("solution", "conclusion", "result", "decision", "verdict")
-_CHOSEN_ZH = re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)
+_CHOSEN_ZH = late(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)
 _CHOSEN_ZH_WORDS = ("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合", "合适", "恰当", "成立", "最")
 _CHOSEN_ZH_BEGINS = _beginning(
     *("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合题意", "合适", "恰当", "成立", "最终", "最佳", "所选")
@@ -200,52 +199,46 @@ _RETRACTION_BEGINS = _beginning(
 )
 FORMS = [
     ClaimForm(MARKED, _REGION, ("〖", "〘")),
-    ClaimForm(EXPLICIT, re.compile(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), ("选", "選")),
-    ClaimForm(EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _RUN), ("答",)),
-    ClaimForm(EXPLICIT, re.compile(f"(?i:{_ANSWER_EN})" + _RUN), ("ans",)),
-    ClaimForm(EXPLICIT, re.compile(f"(?i:{_SOLUTION_EN})" + _RUN), _SOLUTION_WORDS, _beginning(*_SOLUTION_WORDS)),
-    ClaimForm(EXPLICIT, re.compile(_KO + _RUN), ("답",)),
-    ClaimForm(EXPLICIT, re.compile(r"#{4}\s?" + _RUN + r"[.。]?(?=\n|\Z)"), ("####",)),
+    ClaimForm(EXPLICIT, late(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), ("选", "選")),
+    ClaimForm(EXPLICIT, late(_ANSWER_ZH + _OPTION_ZH + _RUN), ("答",)),
+    ClaimForm(EXPLICIT, late(f"(?i:{_ANSWER_EN})" + _RUN), ("ans",)),
+    ClaimForm(EXPLICIT, late(f"(?i:{_SOLUTION_EN})" + _RUN), _SOLUTION_WORDS, _beginning(*_SOLUTION_WORDS)),
+    ClaimForm(EXPLICIT, late(_KO + _RUN), ("답",)),
+    ClaimForm(EXPLICIT, late(r"#{4}\s?" + _RUN + r"[.。]?(?=\n|\Z)"), ("####",)),
     ClaimForm(LOOSE, _CHOSEN_ZH, _CHOSEN_ZH_WORDS, _CHOSEN_ZH_BEGINS),
-    ClaimForm(LOOSE, re.compile(f"(?i:{_CHOICE_EN})" + _RUN), (*_CHOICE_WORDS, "pick"), _CHOICE_BEGINS),
-    ClaimForm(LOOSE, re.compile(_PICK_EN + _RUN), ("choose", "pick", "select", "answer")),
-    ClaimForm(LOOSE, re.compile(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
-    ClaimForm(
-        LOOSE, re.compile(_RUN + _RIGHT_EN), ("answer", "choice", "option", "only"), needs=re.compile(_CALLED_RIGHT_EN)
-    ),
-    ClaimForm(
-        LOOSE, re.compile(_RUN + _RIGHT_ZH_BEHIND), ("答案", "选项", "正确"), needs=re.compile(_CALLED_RIGHT_ZH)
-    ),
-    ClaimForm(
-        LOOSE, re.compile(_WRONG_ONE + _RUN), ("错", "不", "误", "that is", "which is", "것은"), _WRONG_ONE_BEGINS
-    ),
-    ClaimForm(LOOSE, re.compile(_ONLY_ZH + _RUN + r"\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)"), ("只有",)),
-    ClaimForm(LOOSE, re.compile(_ONLY_EN + _RUN + r"\s+(?:is|are|works|fits|match|satisf|holds)"), ("only",)),
-    ClaimForm(LOOSE, re.compile(r"\A\s*" + _RUN + _REASON), _REASON_WORDS),
+    ClaimForm(LOOSE, late(f"(?i:{_CHOICE_EN})" + _RUN), (*_CHOICE_WORDS, "pick"), _CHOICE_BEGINS),
+    ClaimForm(LOOSE, late(_PICK_EN + _RUN), ("choose", "pick", "select", "answer")),
+    ClaimForm(LOOSE, late(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
+    ClaimForm(LOOSE, late(_RUN + _RIGHT_EN), ("answer", "choice", "option", "only"), needs=late(_CALLED_RIGHT_EN)),
+    ClaimForm(LOOSE, late(_RUN + _RIGHT_ZH_BEHIND), ("答案", "选项", "正确"), needs=late(_CALLED_RIGHT_ZH)),
+    ClaimForm(LOOSE, late(_WRONG_ONE + _RUN), ("错", "不", "误", "that is", "which is", "것은"), _WRONG_ONE_BEGINS),
+    ClaimForm(LOOSE, late(_ONLY_ZH + _RUN + r"\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)"), ("只有",)),
+    ClaimForm(LOOSE, late(_ONLY_EN + _RUN + r"\s+(?:is|are|works|fits|match|satisf|holds)"), ("only",)),
+    ClaimForm(LOOSE, late(r"\A\s*" + _RUN + _REASON), _REASON_WORDS),
     ClaimForm(LOOSE, FILLED[0], (")", "）")),
     ClaimForm(LOOSE, FILLED[1], _EXPLANATION_WORDS),
-    ClaimForm(CORRECTED, re.compile(f"(?i:{RETRACTION})" + _NOW + _RUN), _RETRACTION_WORDS, _RETRACTION_BEGINS),
-    ClaimForm(CORRECTED, re.compile(f"(?i:{_TURNED})" + _RUN), ("wait", "actually", "second")),
+    ClaimForm(CORRECTED, late(f"(?i:{RETRACTION})" + _NOW + _RUN), _RETRACTION_WORDS, _RETRACTION_BEGINS),
+    ClaimForm(CORRECTED, late(f"(?i:{_TURNED})" + _RUN), ("wait", "actually", "second")),
 ]
 DIGIT_FORMS = [
-    ClaimForm(EXPLICIT, re.compile(_ANSWER_ZH + _OPTION_ZH + _DIGIT), ("答",)),
-    ClaimForm(EXPLICIT, re.compile(_ANSWER_EN + _DIGIT, re.IGNORECASE), ("ans",)),
-    ClaimForm(EXPLICIT, re.compile(_KO + _DIGIT), ("답",)),
-    ClaimForm(LOOSE, re.compile(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
+    ClaimForm(EXPLICIT, late(_ANSWER_ZH + _OPTION_ZH + _DIGIT), ("答",)),
+    ClaimForm(EXPLICIT, late(_ANSWER_EN + _DIGIT, re.IGNORECASE), ("ans",)),
+    ClaimForm(EXPLICIT, late(_KO + _DIGIT), ("답",)),
+    ClaimForm(LOOSE, late(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
     ClaimForm(
         LOOSE,
-        re.compile(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT),
+        late(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT),
         _CHOSEN_ZH_WORDS,
         _CHOSEN_ZH_BEGINS,
     ),
-    ClaimForm(LOOSE, re.compile(_CHOICE_EN + _DIGIT, re.IGNORECASE), _CHOICE_WORDS, _CHOICE_BEGINS),
-    ClaimForm(LOOSE, re.compile(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), ("것",)),
+    ClaimForm(LOOSE, late(_CHOICE_EN + _DIGIT, re.IGNORECASE), _CHOICE_WORDS, _CHOICE_BEGINS),
+    ClaimForm(LOOSE, late(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), ("것",)),
 ]
 _SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"
 _SUM_UP_ZH = r"(?:综上|因此|所以|总之|可知|可见)[^。；;\n故]{0,40}?"
 _REMARK = r"(?:[(（][^()（）\n]{0,20}[)）])?"
 WEAK = [
-    re.compile(pattern)
+    late(pattern)
     for pattern in (
         rf"{_SUM_UP_ZH}(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:的(?:说法|叙述|描述|表述))?(?:都|均|才|是|为)*\s*最?"
         r"(?:正确|符合|合适|恰当|成立|满足|对)",

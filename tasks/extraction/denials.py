@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from livek12.core.patterns import late
 from livek12.tasks.extraction.remarks import is_told
 
 _BREAK = r"(?:(?<=[。.…!！?？；;:：\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;:：,，〗〙})）*]\s)|\A)\s?"
@@ -30,7 +31,7 @@ _IS_EN = (
 _WRONG_KO = r"(?:틀|잘못|오답|옳지|맞지|아니|아닙|적절하지|성립하지)"
 
 _SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]—–-]*"
-_NEXT = re.compile(
+_NEXT = late(
     _SIGNS + r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|well|okay|oh"
     r"|하지만|그러나|그런데|아)[,，]?\s?)?"
     r"(?:"
@@ -44,7 +45,7 @@ _NEXT = re.compile(
     re.IGNORECASE,
 )
 """Words that call what was just said wrong, whatever signs stand between."""
-_REPLACED = re.compile(
+_REPLACED = late(
     _SIGNS + r"(?:(?:但是?|不过|然而|其实|but|however|아)[,，]?\s?)?"
     r"(?:不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)"
     r"|(?:应改|改)(?:为|成|选)"
@@ -54,9 +55,7 @@ _REPLACED = re.compile(
     re.IGNORECASE,
 )
 """Words that put another answer in the place of the one before them."""
-_INSTEAD = re.compile(
-    _SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其实|实际上|actually\b|in\sfact\b)", re.IGNORECASE
-)
+_INSTEAD = late(_SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其实|实际上|actually\b|in\sfact\b)", re.IGNORECASE)
 """The same where they follow at once; later, they may speak of anything."""
 _RETRACTION = (
     r"(?:(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s|[哦啊呃额嗯唉哎][,，]?\s?)){0,2}"
@@ -71,9 +70,9 @@ _RETRACTION = (
     r"|(?:我|前面|上面|刚才|刚刚)(?:前面|上面|刚才)?(?:[算看写说想弄搞选答记]错|犯了?错|搞混|出错)|[算看写说弄搞]错了?[,，。.!！]"
     r"|정정|수정|실수|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
 )
-_LATER = re.compile(_BREAK + _RETRACTION, re.IGNORECASE)
-_AT_ONCE = re.compile(_SIGNS + _RETRACTION, re.IGNORECASE)
-_ANSWER_WRONG = re.compile(
+_LATER = late(_BREAK + _RETRACTION, re.IGNORECASE)
+_AT_ONCE = late(_SIGNS + _RETRACTION, re.IGNORECASE)
+_ANSWER_WRONG = late(
     r"(?:这个?|该|此|上述|以上|上面的?|前面的?|前述|我的?|刚才的?|之前的?|原来的?|先前的?)(?:的)?"
     rf"(?:答案|选择|结果|推导|计算|推理|判断|解答|分析|过程){_VERY_ZH}{_WRONG_ZH}"
     r"|答案(?:是错|有误|错误|错了|不对|不正确|不成立|有问题|作废)"
@@ -84,7 +83,7 @@ _ANSWER_WRONG = re.compile(
     rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|결론|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}",
     re.IGNORECASE,
 )
-_NONE_RIGHT = re.compile(
+_NONE_RIGHT = late(
     r"(?<![.．、:：)）]\s)(?<![.．、:：)）])(?:"
     r"(?:以上|上述|四个|所有|全部|各个?)(?:的)?(?:选项|答案|选择)(?:都|均|全|皆)(?:不|错)"
     r"|没有(?:一个|任何)?(?:选项|答案)?(?:是)?(?:正确|符合题意|合适)的?(?:选项|答案)?|无正确(?:选项|答案)"
@@ -93,7 +92,7 @@ _NONE_RIGHT = re.compile(
     r"|(?:정답|맞는\s?것|옳은\s?것)(?:이|은)?\s?없)",
     re.IGNORECASE,
 )
-_DOUBT = re.compile(
+_DOUBT = late(
     r"也(?:有)?可能(?:是|为)|(?:无法|不能|难以)(?:完全)?(?:确定|判断|确认)|不(?:太)?确定|不(?:能|敢)肯定|或(?:者)?(?:没有|无)正确"
     r"|(?:故|所以|因此|因而|于是)[^。\n]{0,8}(?:无解|不存在|没有答案)|(?<!若)(?<!果)不成立[,，]?\s*(?:舍去|故)"
     r"|\bi(?:\swould|['’]d)\sbe\s(?:wrong|mistaken|incorrect)|라고\s?\S{1,6}면\s?안"
@@ -102,11 +101,11 @@ _DOUBT = re.compile(
     re.IGNORECASE,
 )
 _DOUBT_CHARS = 60
-_DASHED = re.compile(
+_DASHED = late(
     rf"[—–]\s?(?:(?:but\s)?(?:this|that|it|which){_IS_EN}{_WRONG_EN}|(?:但是?)?(?:这|此|它){_VERY_ZH}{_WRONG_ZH})",
     re.IGNORECASE,
 )
-_FAILED_CHECK = re.compile(
+_FAILED_CHECK = late(
     r"(?:\b(?:check(?:ing)?|verif(?:y|ying|ication)|substituting|testing)\b|检验|验证|验算|代入|검산|대입)[^。\n]{0,60}?"
     r"(?:\b(?:fails?|differ|no\ssuch|(?:does|do)(?:\snot|n['’]t)\s(?:hold|work|match|agree|satisfy))\b"
     r"|(?<!两边)不等于|不成立|增根|发现矛盾|성립하지\s?않|다르므로|버린)",
@@ -183,16 +182,14 @@ def _says_other(words: str, others: re.Pattern[str]) -> bool:
 
 
 _SHORT_CHARS = 40
-_PRINTED = re.compile(r"\W{0,3}[A-J①-⑩]\s?[.．、:：)）]")
-_AFFIRMED = re.compile(r"正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b|옳|맞(?!지)|정답", re.IGNORECASE)
-_NEGATED = re.compile(
+_PRINTED = late(r"\W{0,3}[A-J①-⑩]\s?[.．、:：)）]")
+_AFFIRMED = late(r"正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b|옳|맞(?!지)|정답", re.IGNORECASE)
+_NEGATED = late(
     r"不|没|无|非|错|误|淘汰|问题|排除|\b(?:not|never|cannot|out|wrong|false|fails?|except|avoid)\b|n['’]t\b|않|없|못|아니|틀|탈락|오답",
     re.IGNORECASE,
 )
-_INSTEAD_OF = re.compile(
-    r"\binstead\b|\brather\b|\bchanged?\b|更(?:合理|合适|恰当|好|准确)|改|换|바꾸|수정", re.IGNORECASE
-)
-_FAULTY = re.compile(
+_INSTEAD_OF = late(r"\binstead\b|\brather\b|\bchanged?\b|更(?:合理|合适|恰当|好|准确)|改|换|바꾸|수정", re.IGNORECASE)
+_FAULTY = late(
     r"(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{0,12}"
     r"(?:漏洞|(?:有|存在)(?:些|点|明显)?问题|站不住|不成立|不可靠|不严谨|有错|出错|오류|성립하지|잘못|틀)"
     r"|\b(?:answer|result|reasoning|conclusion|solution|calculation|derivation)\b[^.]{0,30}"
@@ -202,7 +199,7 @@ _FAULTY = re.compile(
 )
 _SENTENCE_CHARS = 200
 _CONTRADICTED_ZH = r"(?:自相|题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|(?:发现|得到|得出|出现|是|相|明显)矛盾"
-_REJECTION = re.compile(
+_REJECTION = late(
     rf"[看算弄搞想答选写]错|作废|不好意思|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|{_CONTRADICTED_ZH}"
     r"|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改选|改答"
     r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked)\b"
@@ -212,18 +209,18 @@ _REJECTION = re.compile(
     r"|무시(?:해\s?주|하세요|하십시오|바랍)|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|정정|착각|실수|모순이|만족하지\s?않|될\s?수\s?없",
     re.IGNORECASE,
 )
-_CALLED_WRONG = re.compile(
+_CALLED_WRONG = late(
     r"错了|不对|不正确|不成立|有误|\b(?:wrong|incorrect|false|not\s(?:\w{2,12}\s)?(?:right|correct|valid))\b|틀[렸리린립]|옳지\s?않|맞지\s?않",
     re.IGNORECASE,
 )
-_DISCARDED = re.compile(
+_DISCARDED = late(
     rf"{_CONTRADICTED_ZH}|不满足|不符合?(?:题|条件|要求)|与[^，。]{{1,12}}不符|作废|(?:是|为)干扰项|被?淘汰"
     rf"|与[^，。]{{1,12}}相悖|应?舍[去弃]|(?:应|被|要|可)排除|站不住"
     r"|\b(?:discard(?:ed)?|reject(?:ed)?|contradict(?:s|ion|ed)?|ruled\sout|invalid|fails?|violates?|flawed|disregard|ignore)\b"
     r"|만족하지\s?않|모순|제외|탈락|될\s?수\s?없",
     re.IGNORECASE,
 )
-_THE_REST = re.compile(
+_THE_REST = late(
     r"其他|其余|另外|别的|剩下|\b(?:others?|remaining|rest|alternatives?|if|otherwise|without|avoid)\b|나머지|다른|[若如](?!此)|避免|否则",
     re.IGNORECASE,
 )
@@ -235,19 +232,19 @@ def _sentence_starts(text: str, end: int) -> list[int]:
     return [end, *(start for start in ends if text[start : start + _SENTENCE_CHARS].strip())]
 
 
-_SENTENCE_END = re.compile(r"[。！!？?\n；;]\s*|[.](?=\s)\s*|．(?!\d)\s*")
+_SENTENCE_END = late(r"[。！!？?\n；;]\s*|[.](?=\s)\s*|．(?!\d)\s*")
 _VALUE_CHARS = 60
 _LOOKS = 50
 _BEFORE_CHARS = 40
-_ENDING_KO = re.compile(r"(?:입니다|이다|임|이에요|예요)$")
-_ALONE_IN_BRACKETS = re.compile(r"\([^(),]+\)")
-_NOT_BEFORE = re.compile(
+_ENDING_KO = late(r"(?:입니다|이다|임|이에요|예요)$")
+_ALONE_IN_BRACKETS = late(r"\([^(),]+\)")
+_NOT_BEFORE = late(
     r"(?:(?:答案|结果|值|最终)(?:绝|肯定|应该?|可能)?(?:不是|并非|不应该?[是为]|不可能是|不能是)"
     r"|\b(?:answer|result|it|that|value)\s(?:is\snot|isn['’]t|was\snot|cannot\sbe|can['’]t\sbe|should\snot\sbe)|\bnot\sequal\sto|\d\$?\s?(?:,\snot|rather\sthan|instead\sof|[,，]?\s?(?:而不是|而非|并非))|(?:\A|[.!?\n]\s?)not)"
     r"[\s$\\(]*\Z",
     re.IGNORECASE,
 )
-_WRONG_AFTER = re.compile(
+_WRONG_AFTER = late(
     r"[\s$)）\]〙〗*}\\”\"']{0,6}(?:\\text\{)?(?:这个?|的)?(?:答案|值|结果|解|根|选项)?"
     rf"(?:{_VERY_ZH}(?:错|有误|不对|不正确|不成立|不合题意|不符合?|不满足|不是(?:正确|最终|本题)?的?(?:答案|解|结果)|应?该?舍去|不可能|不行)"
     rf"|{_IS_EN}{_WRONG_EN}|\s(?:does(?:n['’]t|\snot)|fails)\b"

@@ -9,20 +9,22 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-_NEXT = re.compile(
+from livek12.core.patterns import late
+
+_NEXT = late(
     r"\n[^\S\n]{0,8}[*#]{0,4}[^\S\n]?(?:"
     r"(?P<question>Q|Question|Problem|问|问题|题目|질문|문제)"
     r"|(?:Human|User|Instruction|用户|사용자))"
     r"\*{0,2}\s?[:：]\*{0,2}"
 )
 """A line that puts a question or names another speaker; a question with a number is one of several asked."""
-_ANSWERED = re.compile(
+_ANSWERED = late(
     r"\\boxed|<answer>|####|(?:^|\n)[*# ]{0,4}A\s?[:：]|\banswers?\s?(?:is\b|are\b|[:=-])|\bans\s?[:=]"
     r"|答案|答[:：]|[故应]选|정답|답[:：은]",
     re.IGNORECASE,
 )
 _ONE_LINE = 200
-_SIGNS = re.compile(r"[\W_]+")
+_SIGNS = late(r"[\W_]+")
 _COPIED_CHARS = 12
 _LOOKS = 20
 

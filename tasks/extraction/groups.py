@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.core.records import Question
 from livek12.judges.rules.labels import label_sequence
 from livek12.tasks.extraction.choices import find_choice
@@ -47,7 +48,7 @@ def find_choices(text: str, question: Question, truncated: bool, count: int) -> 
     return ([text.strip()], "whole") if text.strip() and not says_nothing(text, question) else NOTHING
 
 
-_NUMBERED = re.compile(
+_NUMBERED = late(
     r"(?<![\d.])(?P<first>\d{1,3})\s?"
     r"(?:[-—–~～至]\s?(?P<last>\d{1,3})\s?[.、．:：)]?\s?(?P<row>[A-J](?:[ ,，、]?[A-J])+)"
     r"|(?:[.、．:：)]\s?(?:故?选|答案[为是:：]?)?|\s?答案[为是:：]?)\s?(?P<one>[A-J]))(?![A-Za-z])"
@@ -79,7 +80,7 @@ def _sections(text: str, count: int) -> list[str]:
     return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
 
 
-_SECTION = re.compile(
+_SECTION = late(
     r"【\s?(?:第\s?)?(\d{1,3})\s?(?:小?题)[^】\n]{0,6}】"
     r"|^[#* ]{0,6}(?:第|问题|(?i:question)\s)?\s?(\d{1,3})\s?(?:题|[.．、:：])",
     re.MULTILINE,
@@ -105,4 +106,4 @@ def _strong_ones(cleaned: str, asked: Asked) -> list[Claim]:
     return kept
 
 
-_ANSWERS = re.compile(r"答案(?:分别|依次)?(?:为|是|如下)?[:：]|(?i:answers?(?:\s+are)?\s*:)|정답(?:은)?\s*[:：]?")
+_ANSWERS = late(r"答案(?:分别|依次)?(?:为|是|如下)?[:：]|(?i:answers?(?:\s+are)?\s*:)|정답(?:은)?\s*[:：]?")

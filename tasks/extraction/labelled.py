@@ -5,23 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from livek12.core.patterns import late
 from livek12.judges.rules.names import is_named, place_of
 
 _LABELS = (
-    re.compile(r"(?<![A-Za-z0-9_}])[(（]\s*(\d{1,2})\s*[)）]"),
-    re.compile(r"第?\s?([①-⑳])(?:\s?(?:个?空|小?题))?"),
-    re.compile(r"(?:【?小?题\s*|第\s*)(\d{1,2})\s*[】题空问小]*"),
-    re.compile(r"第\s*([一二三四五六七八九十])\s*个?\s*[空问题]"),
-    re.compile(r"空\s*(\d{1,2})\s*(?=[:：])"),
-    re.compile(r"\b(first|second|third|fourth|fifth)\s(?:blank|answer|part|value)\s?(?:is\b|:)", re.IGNORECASE),
-    re.compile(r"\b(?:blank|part|question|q)\s*\(?([\da-j])\)?\s*(?=[:：.)])", re.IGNORECASE),
-    re.compile(r"(첫|[두둘]|[세셋]|[네넷]|다섯)\s?(?:번\s?)?째\s*(?:빈칸|칸|답)"),
-    re.compile(r"^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
-    re.compile(r"^\s*[#*]*\s*(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
-    re.compile(r"(?:^|[;；,，]\s?)(\d)\s?[)）]", re.MULTILINE),
-    re.compile(r"[(（]\s*([a-j])\s*[)）]"),
-    re.compile(r"[(（]\s*([가나다라마바])\s*[)）]"),
-    re.compile(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),
+    late(r"(?<![A-Za-z0-9_}])[(（]\s*(\d{1,2})\s*[)）]"),
+    late(r"第?\s?([①-⑳])(?:\s?(?:个?空|小?题))?"),
+    late(r"(?:【?小?题\s*|第\s*)(\d{1,2})\s*[】题空问小]*"),
+    late(r"第\s*([一二三四五六七八九十])\s*个?\s*[空问题]"),
+    late(r"空\s*(\d{1,2})\s*(?=[:：])"),
+    late(r"\b(first|second|third|fourth|fifth)\s(?:blank|answer|part|value)\s?(?:is\b|:)", re.IGNORECASE),
+    late(r"\b(?:blank|part|question|q)\s*\(?([\da-j])\)?\s*(?=[:：.)])", re.IGNORECASE),
+    late(r"(첫|[두둘]|[세셋]|[네넷]|다섯)\s?(?:번\s?)?째\s*(?:빈칸|칸|답)"),
+    late(r"^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
+    late(r"^\s*[#*]*\s*(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
+    late(r"(?:^|[;；,，]\s?)(\d)\s?[)）]", re.MULTILINE),
+    late(r"[(（]\s*([a-j])\s*[)）]"),
+    late(r"[(（]\s*([가나다라마바])\s*[)）]"),
+    late(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),
 )
 """Signs of parts, the surest first; numbers at the very edge of a line before those of a list within a part."""
 _ORDINALS = "first second third fourth fifth".split()
@@ -34,7 +35,7 @@ _LETTERS = [
     _ORDINALS,
 ]
 _ROMAN = "i ii iii iv v vi".split()
-_LIST_MARK = re.compile(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")
+_LIST_MARK = late(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")
 MAX_LINE = 1200
 
 
@@ -102,9 +103,9 @@ def _named_line(line: str) -> str:
     return plain if len(plain) <= MAX_LINE and is_named(plain) else ""
 
 
-_ROW = re.compile(r"^ ?\|([^\n]*)\|[^\S\n]*$", re.MULTILINE)
-_RULE = re.compile(r"[\s|:-]*")
-_ANSWER_HEAD = re.compile(r"(?:最终|正确)?答案|(?:final |correct )?answers?|(?:최종 ?)?(?:정답|답)", re.IGNORECASE)
+_ROW = late(r"^ ?\|([^\n]*)\|[^\S\n]*$", re.MULTILINE)
+_RULE = late(r"[\s|:-]*")
+_ANSWER_HEAD = late(r"(?:最终|正确)?答案|(?:final |correct )?answers?|(?:최종 ?)?(?:정답|답)", re.IGNORECASE)
 
 
 def tabled_values(text: str, count: int) -> list[str]:

@@ -278,7 +278,7 @@ def box_cut_off(text: str) -> bool:
 
 
 _ENDING_CHARS = 80
-_OPEN_SIGNS = frozenset(",，、:：(（[【{=/&\\案以此故应该就是为选답서로은는이ſ" "rnetsfodRNETSFOD")
+_OPEN_SIGNS = frozenset(",，、:：(（[【{=/&\\案以此故应该就是为选답서로은는이ſrnetsfodRNETSFOD")
 """The last signs of all that `_OPEN_END` finds, which looks at each place of the ending."""
 _OPEN_END = re.compile(
     r"[,，、:：(（\[【{=/&]$|(?<!\\)\\$|(?:答案|所以|因此|故)(?:应该?|就)?(?:是|为|选)?$|(?:结果|选项|应该)(?:是|为)$"

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 
-_HYPOTHETICAL = re.compile(
+from livek12.core.patterns import late
+
+_HYPOTHETICAL = late(
     r"若|假如|如果|假设|假使|倘|要是|即使|万一|만약|만일|다면|\b(?:if|suppose|assuming|unless|were|would)\b",
     re.IGNORECASE,
 )
@@ -25,16 +27,16 @@ _MISTAKEN = (
     r"误[选认以区填写解答]|错[选填解认]|오답|실수"
     r"|\b(?:mistakenly|incorrectly|wrongly|tempting|distractor|trap|wrong answer|incorrect answer)\b"
 )
-_BY_OTHERS = re.compile(_OTHERS, re.IGNORECASE)
-_ATTRIBUTED = re.compile(f"{_OTHERS}|{_MISTAKEN}", re.IGNORECASE)
-_CONDITION_BEHIND = re.compile(
+_BY_OTHERS = late(_OTHERS, re.IGNORECASE)
+_ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}", re.IGNORECASE)
+_CONDITION_BEHIND = late(
     r"\s*(?:选项|项|option|choice)?\s*(?:是|就|则|的|会|显然|is|are|would be)?\s*(?:\w+\s+){0,4}?"
     r"(?:不对|不正确|不符|错误|错的|错了|有误|矛盾|only\s+if|only\s+when|is\s+wrong|would\s+be|오답|틀)",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"易错|常见错|误区|陷阱|common (?:mistake|error|pitfall)|오답|흔한", re.IGNORECASE)
-_BOUNDARY = re.compile(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
-_SO = re.compile(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
+_HEADING = late(r"易错|常见错|误区|陷阱|common (?:mistake|error|pitfall)|오답|흔한", re.IGNORECASE)
+_BOUNDARY = late(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
+_SO = late(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
 _WINDOW = 300
 _HEADING_CHARS = 20
 
@@ -42,7 +44,7 @@ RETRACTION = (
     r"(?:\b(?:no|oh|hmm|ah)[,.]?\s*wait\b|\bwait[,.]?\s*no\b|\bsorry\b|\bcorrection\b|\bscratch that\b"
     r"|(?<=[.。…!！,，\s])no,|(?<=[.。…!！,，;；\s])(?:不对?|不是|错了|说错了|写错了)[，,。：:！!]|更正|订正|改正为|修正为|아니[,，]|정정)"
 )
-_CORRECTION = re.compile(
+_CORRECTION = late(
     rf"{RETRACTION}|\bwait\b|\bactually\b|等等|等一下|重新|change my mind|on second thought|double[- ]check|recheck"
     r"|i made (?:a|an) (?:mistake|error)|mistake|\bhold on\b|on reflection"
     r"|\bre-?(?:consider|examin|think|calculat|comput|evaluat|visit)"
@@ -51,12 +53,12 @@ _CORRECTION = re.compile(
     re.IGNORECASE,
 )
 _NOT_BUT = (
-    (("不是", "并非", "不应", "不为"), re.compile(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),  # noqa: E501
-    (("아니", "아닌"), re.compile(r"[①-⑩]\s?번?\s?(?:이|가)?\s?(?:아니라|아니고|아닌)\s?(?=[①-⑩])"), ""),
-    (("아니",), re.compile(r"((?:정답|답)\s*(?:은|는)?)\s*[^.\n]{1,30}?\s*(?:이|가)?\s*아니(?:라|고|며)[,，]?"), r"\1"),
-    (("but",), re.compile(r"(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?", re.IGNORECASE), r"\1"),
-    (("不是", "而非", "而不为"), re.compile(r"(?:[,，]?\s*(?:而不是|而非|而不为)|[,，]\s?(?:并)?不是)(?:\s?\$[^$\n]{1,100}\$|[^。\n，,；;$]{1,40})"), ""),  # noqa: E501
-    (("not", "rather", "instead"), re.compile(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+(?:(?:option|choice)\s)?(?:\$[^$\n]{1,100}\$|[^,;\n$]{1,20}?)(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
+    (("不是", "并非", "不应", "不为"), late(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),  # noqa: E501
+    (("아니", "아닌"), late(r"[①-⑩]\s?번?\s?(?:이|가)?\s?(?:아니라|아니고|아닌)\s?(?=[①-⑩])"), ""),
+    (("아니",), late(r"((?:정답|답)\s*(?:은|는)?)\s*[^.\n]{1,30}?\s*(?:이|가)?\s*아니(?:라|고|며)[,，]?"), r"\1"),
+    (("but",), late(r"(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?", re.IGNORECASE), r"\1"),
+    (("不是", "而非", "而不为"), late(r"(?:[,，]?\s*(?:而不是|而非|而不为)|[,，]\s?(?:并)?不是)(?:\s?\$[^$\n]{1,100}\$|[^。\n，,；;$]{1,40})"), ""),  # noqa: E501
+    (("not", "rather", "instead"), late(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+(?:(?:option|choice)\s)?(?:\$[^$\n]{1,100}\$|[^,;\n$]{1,20}?)(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
 )  # fmt: skip
 """Words (in small letters) without one of which a text has no such turn, the turn, and what is kept of it."""
 
@@ -92,21 +94,21 @@ def _aside(text: str, start: int, end: int, attributed: re.Pattern[str]) -> bool
     return bool(lines) and len(lines[-1].strip()) <= _HEADING_CHARS and _HEADING.search(lines[-1]) is not None
 
 
-TURN = re.compile(
+TURN = late(
     r"但(?!是?否)|然而|可是|不过|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
     r"|\bbut\b|\bhowever\b|\bwhich is\b|\bit(?:'s| is)\b",
     re.IGNORECASE,
 )
-_DENIED = re.compile(
+_DENIED = late(
     r"[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|无法|难以|是否|并非|(?<!错)误(?!差)|错(?:解|写|得|填|选|认)|[勿别]|没有|避免|排除"
     r"|\b(?:not|never|cannot|unable|none|neither|nor|whether)\b|n['’]t\b|\b(?:except|exclude)",
     re.IGNORECASE,
 )
-_SUPPOSED = re.compile(
+_SUPPOSED = late(
     r"\s*(?:[)）$*]\s*)*(?:选项|项|时|成立|正确|为真|(?:is|were) (?:true|right|correct))?"
     r"\s*[,，]?\s*(?:那么|则|就(?!是)|then\b|would\b|이?라?면)"
 )
-_WRONG_BEHIND = re.compile(
+_WRONG_BEHIND = late(
     r"\s*(?:[)）$*]\s*)*[(（【]\s*(?:错|误|×|✗|不对|不正确|wrong|incorrect|false)"
     r"|\s*(?:번)?\s*(?:이|은|는|가)?\s*(?:아니|아닌|틀|오답)|\s*(?:번)?\s*[을를]\s*제외",
     re.IGNORECASE,
@@ -134,7 +136,7 @@ _ANSWER_IS = (
     r"(?:is|are|was|(?:would|might|could)\sbe|[:=])"
 )
 _ANSWER_IS_ZH = r"的?\s?(?:答案|结果|选项|结论|解答)\s?(?:应该?|就)?(?:是|为|[:：])"
-_FALSE_LEAD = re.compile(
+_FALSE_LEAD = late(
     r"(?:(?:(?:\b(?:wrong|incorrect|naive|false|mistaken|erroneous|invalid|flawed|faulty|tempting|common|typical|popular|intuitive"
     r"|first|initial|previous|earlier|original|old|fake|supposed|alleged|rejected|partial|intermediate)"
     r"|(?<!let)(?<!here)(?<!what)(?<!that)['’]s)\s|\b(?:half|twice|double|triple|third|square|reciprocal|negative|opposite)\s(?:of\s)?(?:the|this|my|our)\s)"
@@ -170,8 +172,8 @@ def supposed(text: str, start: int, end: int) -> bool:
     return _HYPOTHETICAL.search(_CLAUSE_END.split(TURN.split(before)[-1])[-1]) is not None
 
 
-_EXAMPLE = re.compile(r"\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)", re.IGNORECASE)
-_SUPPOSED_AT_ONCE = re.compile(
+_EXAMPLE = late(r"\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)", re.IGNORECASE)
+_SUPPOSED_AT_ONCE = late(
     r"(?:\b(?:if|suppose|assume|assuming|were)(?: that)?(?: the)?(?: \w{2,12})?"
     r"|\b(?:such as|for example,?|for instance,?|e\.g\.,?)|例如|比如|形如|예를 들어|예:"
     r"|若|如果|假如|假设|倘若|만약|만일)\s?[$〘〖]*\Z",
@@ -181,7 +183,7 @@ _SUPPOSED_AT_ONCE = re.compile(
 
 
 _CLAUSE = 60
-_CLAUSE_END = re.compile(r"[。！？!?\n；;，,：:]|[.](?=\s)|．(?!\d)")
+_CLAUSE_END = late(r"[。！？!?\n；;，,：:]|[.](?=\s)|．(?!\d)")
 
 
 def concludes(text: str, start: int) -> bool:
@@ -194,7 +196,7 @@ def turned(text: str, start: int) -> bool:
     return TURN.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
 
 
-_SENTENCE_END = re.compile(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
+_SENTENCE_END = late(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
 
 
 def is_correction(between: str) -> bool:

@@ -8,30 +8,31 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.tasks.extraction.regions import tail, unbolded
 
 _CHARS = 120
-_ENDS = re.compile(r"[。！!？?\n]|[.](?=\s)")
-_NUMBER = re.compile(
+_ENDS = late(r"[。！!？?\n]|[.](?=\s)")
+_NUMBER = late(
     r"(?<![A-Za-z0-9_.,/^=+*(\\-])(?P<value>[-\u2212]?[$€£¥]?[-\u2212]?\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,12})?(?:/\d{1,9})?\\?%?)"
     r"(?![\d^_=+*/(²³:]|[.,]\d|[A-Za-z]|-)"
 )
-_LEAD = re.compile(
+_LEAD = late(
     r"(?:so|thus|hence|therefore|in total|altogether|in conclusion|finally|and so|this means that|which means)[,:]?\s",
     re.IGNORECASE,
 )
-_CONCLUDED = re.compile(r", (?=(?:and )?(?:so|thus|hence|therefore)\b)|[,，](?=所以|因此|于是|因而)")
-_SUBJECT = re.compile(
+_CONCLUDED = late(r", (?=(?:and )?(?:so|thus|hence|therefore)\b)|[,，](?=所以|因此|于是|因而)")
+_SUBJECT = late(
     r"(?:he|she|it|they|there|this|that|these|those|the|his|her|its|their|each|all|a|an|[A-Z][a-z]{2,15}(?:'s)?"
     r"|[-\u2212]?[$€£]?\d)(?=[\s\d,.]|$)"
 )
-_VERB = re.compile(
+_VERB = late(
     r"\b(?:is|are|was|were|equals?|will be|has|have|had|needs?|needed|gets?|got|makes?|made|earns?|earned|spends?|spent"
     r"|pays?|paid|costs?|gives?|takes?|took|becomes?|totals?|comes to|(?:drops|rises|falls|(?:in|de)creases) (?:to|by)"
     r"|ate|eats|sold|sells|bought|buys|saves?|saved|reads?|owes?|collected|remain|remains|must be)\b",
     re.IGNORECASE,
 )
-_OTHER = re.compile(
+_OTHER = late(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
     r"|half|halves|thirds?|quarters?|fifths?|twice|double|triple|thrice|once|first|second|other|another|also|respectively"
     r"|more|fewer|less|than|least|most|over|under|above|below|between|about|around|approximately|roughly|nearly|almost"
@@ -45,18 +46,18 @@ _OTHER = re.compile(
     r"|첫|것 같|아마|\bvs\b",
     re.IGNORECASE,
 )
-_SO_CJK = re.compile(r"(?:所以|因此|故|于是|因而|综上|따라서|그러므로|그래서)[,，]?\s?")
-_CJK = re.compile(r"[\u4e00-\u9fff\uac00-\ud7a3]")
-_UNIT_CJK = re.compile(
+_SO_CJK = late(r"(?:所以|因此|故|于是|因而|综上|따라서|그러므로|그래서)[,，]?\s?")
+_CJK = late(r"[\u4e00-\u9fff\uac00-\ud7a3]")
+_UNIT_CJK = late(
     r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
 )
-_CHANGES = re.compile(r"\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)")
-_NOUN = re.compile(
+_CHANGES = late(r"\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)")
+_NOUN = late(
     r"\s(?!(?:is|are|was|were|remains?|left"
     r"|in|of|at|on|for|per|to|after|from|with|by|each|a|an|every|total|altogether)\b)[A-Za-z]{2,20}"
 )
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_IN = re.compile(r"\b(?:in|since|by|until|of)\s\Z", re.IGNORECASE)
+_YEAR = late(r"(?:19|20)\d\d")
+_IN = late(r"\b(?:in|since|by|until|of)\s\Z", re.IGNORECASE)
 
 
 def sentence_value(text: str) -> str | None:

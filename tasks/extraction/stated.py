@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.judges.parts import blank_values
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
@@ -21,7 +22,7 @@ SENTENCE_CHARS = 400
 _LAST_PHRASES = 20
 _AFTER_CHARS = 8_000
 _BEFORE_CHARS = 20
-_SAID = re.compile(
+_SAID = late(
     r"(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*[】\]]?\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+|【答案】|(?:故|所以|因此)填"
     r"|(?:故|所以|因此)?(?:答案)?应?填(?:写|入|的是)?\s*[:：]|(?:故|所以|因此)答案\s*(?:应)?(?:为|是)?"
     r"|[两二三四五2-5]个?空(?:依次|分别)?(?:应?填|为|是)\s*[:：]?"
@@ -35,34 +36,34 @@ _SAID = re.compile(
     r"|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))[^\S\n]*[:：]?",
     re.IGNORECASE,
 )
-_CONCLUSION = re.compile(
+_CONCLUSION = late(
     r"(?:(?:^|[。.!,，;；\n])\s*(?:综上(?:所述)?|因此|所以|故|于是|从而|∴|\$?\\therefore|总之|따라서|그러므로)"
     r"|(?:^|[.!\n])\s*(?:therefore|thus|hence|so|in conclusion|consequently))[，,:： ]",
     re.IGNORECASE,
 )
-_EQUATION = re.compile(r"\s*(?P<value>[A-Za-z]\w{0,3} ?= ?[^\s，,。；;=]{1,40}?)[。.]?\s*")
-_MATH = re.compile(
+_EQUATION = late(r"\s*(?P<value>[A-Za-z]\w{0,3} ?= ?[^\s，,。；;=]{1,40}?)[。.]?\s*")
+_MATH = late(
     r"\$\$(.{1,400}?)\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]",
     re.DOTALL,
 )
-_STATED = re.compile(
+_STATED = late(
     r"(?:为|是|等于|得|即|\bis|\bit's|\bare|\bequals?|\b(?:in|de)creases? by)\s*[:：]?\s*"
     r"(?P<value>\$[^$\n]{1,300}\$|\\\((?:(?!\\\)).){1,300}\\\)"
     r"|-?\d(?:[\d,.]{0,30}\d)?(?:/\d{1,9})?(?P<unit>\s?(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?))?)\s*[.。]?\s*$"
 )
-_COUNTED = re.compile(
+_COUNTED = late(
     r"(?:\bthere (?:are|is|were)|[一总]?共(?:计)?有?)\s*(?:a total of|exactly|only)?"
     r"\s*(?P<value>\d[\d,]{0,12})(?![\d.])",
     re.IGNORECASE,
 )
-_BARE_NUMBER = re.compile(r"-?\d[\d,.]*(?:/\d+)?\s?(?P<unit>(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?)?)")
-_POLITE = re.compile(
+_BARE_NUMBER = late(r"-?\d[\d,.]*(?:/\d+)?\s?(?P<unit>(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?)?)")
+_POLITE = late(
     r"\s*(?:\bI hope (?:it|this|that)[^.\n]{0,40}|希望[^。\n]{0,30}(?:帮助|满意)"
     r"|\bLet me know[^.\n]{0,80})[.!。！]?\s*$",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d[\d,.]*")
-_BOLD = re.compile(r"\*\*([^*]{1,80})\*\*[.。]?")
+_NUMBER = late(r"\d[\d,.]*")
+_BOLD = late(r"\*\*([^*]{1,80})\*\*[.。]?")
 
 
 def stated_values(text: str, count: int, answered: bool = False, truncated: bool = False) -> Found:
@@ -111,9 +112,9 @@ def standing_value(text: str, found: Found) -> Found:
     return [quoted(line if denial is None else text[start:denial])], found[1]
 
 
-_CLAUSE = re.compile(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
-_ASKS = re.compile(r"[^。.!！\n]{0,40}[?？]")
-_NEGATIVE = re.compile(
+_CLAUSE = late(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
+_ASKS = late(r"[^。.!！\n]{0,40}[?？]")
+_NEGATIVE = late(
     r"不(?!等|同|定|变|仅|妨|难|断|规则|可逆|带电|计|考虑|超过|少于|大于|小于)|无(?!穷|限|理|论|色|关)|未(?!知)|并非|没有"
     r"|错|误(?!差)|舍|抱歉|难以|可能|也许|或许|是否|排除"
     r"|\b(?:not|never|cannot|unable|impossible|wrong|incorrect|false|excluded|rejected|fails?|guess(?:ed)?|sorry|none|nor"
@@ -124,7 +125,7 @@ _NEGATIVE = re.compile(
 )
 
 
-_ONLY_VERDICT = re.compile(
+_ONLY_VERDICT = late(
     r"(?:is|are|是)?\s?(?:(?:完全|显然|绝对|therefore|indeed|clearly)\s?)?(?:正确|对|合理|错误?|不正确|不对|correct|right|wrong|incorrect)的?[。.!！]?"
     r"|(?:이?다|입니다|맞다|맞습니다|틀렸다)[.]?",
     re.IGNORECASE,
@@ -142,7 +143,7 @@ def denied_until(text: str, end: int, value: str) -> int | None:
     return taken_back(text, end, Named(written_value(text, end, value), _VALUES)) or value_denied(text, end, value)
 
 
-_OTHER_CLAIM = re.compile(
+_OTHER_CLAIM = late(
     r"(?:(?:그런데|하지만|그러나|사실은?)[^.\n]{0,60}(?:므로|니까|라서|어서|아서),?\s"
     r"|\b(?:correct|right|true|actual|real)\s(?:answer|value|result|number|count)\s(?:is|was|would\sbe|should\sbe|=)\s"
     r"|\b(?:asked|wanted|sought|asks\sfor)\b[^.\n]{0,30}\b(?:is|equals|=)\s"
@@ -150,11 +151,11 @@ _OTHER_CLAIM = re.compile(
     re.IGNORECASE,
 )
 """What puts another value in the place of the one before, whatever words lead to it."""
-_VALUES = re.compile(r"[\d$\\]")
+_VALUES = late(r"[\d$\\]")
 """What other values look like."""
 
 
-_WRONG_INSIDE = re.compile(
+_WRONG_INSIDE = late(
     r"[(（,，]\s?(?:this|that|it|which)?\s?(?:is|was)?\s?(?:错|误|不对|不正确|作废|wrong|incorrect|not\s(?:correct|right)|틀|오답)|[✗✘❌]"
     r"|(?:[\d$}]|(?<![A-Za-z])[A-J](?![A-Za-z]))[^\n]{0,80}?(?:\b(?:wrong|incorrect|mistaken|scratch\sthat|reconsider)\b|不对|错误|有误|틀[리렸린])",
     re.IGNORECASE,
@@ -178,7 +179,7 @@ def _sentence(text: str) -> str:
     return text
 
 
-_OPENS = re.compile(r"[\s:：]*(?:```\w{0,10}\n\s*|(?<=\n)[-•+]\s+(?=\S))?")
+_OPENS = late(r"[\s:：]*(?:```\w{0,10}\n\s*|(?<=\n)[-•+]\s+(?=\S))?")
 """What may stand between "the answer is" and the answer: a new line, a fence of code, a bullet."""
 
 
@@ -194,13 +195,13 @@ def _value_in(sentence: str) -> str | None:
     return sentence if len(prose) <= (120 if prose == bare(sentence) else 40) else None
 
 
-_ADVERB = re.compile(
+_ADVERB = late(
     r"(?:(?:therefore|thus|then|indeed|simply|exactly|precisely|clearly|just|equal to|given by)\s"
     r"|(?:恰好|正好|恰|等于)(?=[\s$\d\\])|(?:정확히|분명히|바로)\s){1,3}",
     re.IGNORECASE,
 )
-_COPULA_KO = re.compile(r"(?<=[$)}])(?:입니다|이다|이에요|예요|임)[.]?\Z")
-_REASON_BEHIND = re.compile(r"(?<=[\w$})）])\s{0,3}(?=解析|【|因为|理由[是为:：])")
+_COPULA_KO = late(r"(?<=[$)}])(?:입니다|이다|이에요|예요|임)[.]?\Z")
+_REASON_BEHIND = late(r"(?<=[\w$})）])\s{0,3}(?=解析|【|因为|理由[是为:：])")
 
 
 def unmarked_value(text: str) -> Found:
@@ -245,7 +246,7 @@ def unmarked_value(text: str) -> Found:
     return ([bold[1].strip()], "line") if bold else NOTHING
 
 
-_IS_ANSWER = re.compile(
+_IS_ANSWER = late(
     r"(?<![\w$.,/^-])(?P<value>\$[^$\n]{1,100}\$|-?\d(?:[\d,.]{0,20}\d)?(?:/\d{1,9})?)\s?"
     r"(?:is\sthe\s(?:\w{2,12}\s)?answer|(?:就是|即为|即是|是)(?:本题的?|最终|正确)?的?答案|(?:이|가)\s?(?:최종\s?)?(?:정답|답)(?:이|입|임))",
     re.IGNORECASE,
@@ -257,7 +258,7 @@ def _is_number(line: str) -> bool:
     return number is not None and not (number["unit"] and _no_unit(number["unit"]))
 
 
-_ANSWERED = re.compile(r"\**答[:：]\s*")
+_ANSWERED = late(r"\**答[:：]\s*")
 
 
 def _without_politeness(text: str) -> str:
@@ -297,7 +298,7 @@ def _counted(text: str) -> str | None:
     return counted["value"]
 
 
-_QUALIFIED = re.compile(
+_QUALIFIED = late(
     r"[至最](?:少|多)|不(?:超过|小于|大于|少于|多于|低于|高于)|[大小多少高低]于|超过|以[上下]"
     r"|\b(?:at (?:least|most)|(?:more|less) than)\b",
     re.IGNORECASE,
@@ -315,7 +316,7 @@ def _formulas(text: str) -> list[str]:
     return [formula + _unit_behind(text, end) for formula, end in found]
 
 
-_BEHIND = re.compile(r"\s*([^\s\d.。,，;；:：、$()（）][^.。,，;；:：、\n$]{0,20})")
+_BEHIND = late(r"\s*([^\s\d.。,，;；:：、$()（）][^.。,，;；:：、\n$]{0,20})")
 
 
 def _unit_behind(text: str, end: int) -> str:
@@ -329,13 +330,11 @@ def labelled_values(text: str, count: int) -> list[str]:
     return [_piece(piece) for piece in labelled_parts(text.replace("**", ""), count)]
 
 
-_ANSWER_WORD = re.compile(
-    r"(?:故|所以|因此)(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|(?:정답|답)은", re.IGNORECASE
-)
-_AND_THE = re.compile(r"[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$", re.IGNORECASE)
-_POINT = re.compile(r"(?<=\d)\.$")
+_ANSWER_WORD = late(r"(?:故|所以|因此)(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|(?:정답|답)은", re.IGNORECASE)
+_AND_THE = late(r"[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$", re.IGNORECASE)
+_POINT = late(r"(?<=\d)\.$")
 _SHORT_PIECE = 30
-_HEAD = re.compile(r"^\s*(?:[.．、:：)）]\s*)?(?:应?填(?:入|写)?|为|是|은|는)?\s*[:：]?(?=\s*\S)")
+_HEAD = late(r"^\s*(?:[.．、:：)）]\s*)?(?:应?填(?:入|写)?|为|是|은|는)?\s*[:：]?(?=\s*\S)")
 
 
 def _piece(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.parts import part_count, per_question
 from livek12.tasks.extraction.regions import final_text
@@ -15,23 +16,19 @@ from livek12.tasks.extraction.regions import final_text
 _READ = 30_000
 _LOOPS = 8
 _LOOP_LINES = 12
-_SENTENCE = re.compile(r"[^。．！？；;\n]+")
-_OPEN_BLANK = re.compile(
-    r"(?:\\?_|＿){2,}|\\underline\s*\{(?:q?quad|hspace\{[^{}]{0,20}\}|[\s\\~])*\}|[(（]\s*▲?\s*[)）]|▲"
-)
-_PICTURE = re.compile(
+_SENTENCE = late(r"[^。．！？；;\n]+")
+_OPEN_BLANK = late(r"(?:\\?_|＿){2,}|\\underline\s*\{(?:q?quad|hspace\{[^{}]{0,20}\}|[\s\\~])*\}|[(（]\s*▲?\s*[)）]|▲")
+_PICTURE = late(
     r"<\s*/?\s*(?:image|img|图)[^<>]{0,300}>|!\[[^\]\n]{0,300}\]\([^)\n]{0,300}\)|图\s?\d{0,3}\s?\.(?:png|jpe?g)",
     re.IGNORECASE,
 )
-_HEADING = re.compile(
+_HEADING = late(
     r"[#*\s【\[`]*(?:图\s?\d{0,3}|解析?|解答|分析|详解|答案?|答题|回答下列问题|assistant|answers?|solution|풀이|해설|정답|답|python)?[】\]\s*`]*[:：]?\s*",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"[(（][^()（）]{0,40}[)）]")
-_SIGNS = re.compile(
-    r"[^0-9A-Za-z\u00c0-\uffff]|[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”‘’]"
-)
-_SIGN = re.compile(r"[<>=+-]{1,2}")
+_ASIDE = late(r"[(（][^()（）]{0,40}[)）]")
+_SIGNS = late(r"[^0-9A-Za-z\u00c0-\uffff]|[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”‘’]")
+_SIGN = late(r"[<>=+-]{1,2}")
 _COPIED_CHARS = 8
 
 
@@ -62,8 +59,8 @@ def says_nothing(text: str, question: Question) -> bool:
     return 3 * between <= len(opened)
 
 
-_LABEL = re.compile(r"(?:^|\s)([A-J])\s?[.．、](?=\s?\S)")
-_JUDGED = re.compile(
+_LABEL = late(r"(?:^|\s)([A-J])\s?[.．、](?=\s?\S)")
+_JUDGED = late(
     r"答案|故选|应选|因为|所以|正确的?是|answer|because|정답은"
     r"|(?:正确|错误?|不对|对|符合|right|wrong|correct|true|false|옳다|틀리다)\s?[)）]?\s?[。.,，;；]?\s*(?=[A-J]\s?[.．、]|$)",
     re.IGNORECASE,

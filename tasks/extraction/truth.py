@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.judges.rules.true_false import read_truth
 from livek12.tasks.extraction.denials import Named, quoted, taken_back
 from livek12.tasks.extraction.regions import answer_tags, boxes, tail
@@ -27,14 +28,14 @@ _ANSWER = (
     r"|(?:应为|应该是|是|为)(?!\s*(?:正确|对|错误|错)的)|(?:은|는)|(?:is|=)(?!\s*(?:not\s+)?(?:in)?(?:correct|right|wrong)))"
 )
 """An answer that "is correct" tells nothing of the statement: that is how a mark is forged."""
-_COMMITMENT = re.compile(rf"(?:{_STATEMENT}|{_ANSWER})\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}", re.IGNORECASE)
-_CORRECTED = re.compile(rf"(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}", re.IGNORECASE)
-_ALTERNATIVE = re.compile(
+_COMMITMENT = late(rf"(?:{_STATEMENT}|{_ANSWER})\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}", re.IGNORECASE)
+_CORRECTED = late(rf"(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}", re.IGNORECASE)
+_ALTERNATIVE = late(
     rf"\s*(?:或者?|还是|or\b|and\b|和|또는|[/、,，])?\s*(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
-_NEGATED = re.compile(r"(?:不是|并非|并不|不|not|n't)\s*$", re.IGNORECASE)
+_SENTENCE = late(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
+_NEGATED = late(r"(?:不是|并非|并不|不|not|n't)\s*$", re.IGNORECASE)
 
 
 def find_truth(text: str, truncated: bool) -> Found:
@@ -71,11 +72,11 @@ def _around(match: re.Match[str]) -> tuple[int, int]:
     return max(0, match.start() - 24), match.start("word")
 
 
-_ANOTHER = re.compile(
+_ANOTHER = late(
     r"否命题|逆命题|逆否|的(?:否定|逆)|另[一外]|其[他它余]|\b(?:negation|converse|inverse|contrapositive|opposite|other|another)\b|역은|부정은|대우",
     re.IGNORECASE,
 )
-_ABOUT_ANOTHER = re.compile(rf"(?:{_ANOTHER.pattern})[^,，。.;；\n]{{0,24}}\Z", re.IGNORECASE)
+_ABOUT_ANOTHER = late(rf"(?:{_ANOTHER.pattern})[^,，。.;；\n]{{0,24}}\Z", re.IGNORECASE)
 """What is said of the converse, the negation or another statement tells nothing of this one."""
 
 
@@ -91,7 +92,7 @@ def _said(text: str, match: re.Match[str]) -> str:
     return match["word"]
 
 
-_NEGATED_KO = re.compile(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌|아닙|않)")
+_NEGATED_KO = late(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌|아닙|않)")
 
 
 def _denial(text: str, end: int, value: bool | None) -> int | None:
@@ -102,9 +103,9 @@ def _denial(text: str, end: int, value: bool | None) -> int | None:
     return taken_back(text, end, _NOTHING_ELSE)
 
 
-_NOTHING_ELSE = Named(None, re.compile(""))
+_NOTHING_ELSE = Named(None, late(""))
 """What follows a truth value is its reason, which may speak of what is wrong."""
-_TURNED = re.compile(
+_TURNED = late(
     r"(?:但是?|其实|实际上|不过|然而|事实上|\bbut|\bhowever|\bactually|하지만|그러나|사실은?)[,，]?\s?"
     r"(?:(?:它|这|此|该|那|it|this|that|the|이|그)\s?(?:说法|命题|结论|句话|statement|claim|명제|진술)?(?:은|는)?)?\s?"
     rf"(?:是|为|is|was|['’]s)?\s?{_WORD}",

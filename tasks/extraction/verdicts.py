@@ -7,9 +7,9 @@ question asks for, and is not decided here.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from livek12.core.patterns import late
 from livek12.judges.rules.labels import read_labels
 
 Labels = frozenset[str]
@@ -82,13 +82,13 @@ _LEFT_OUT = (
     r"|exclud(?:e|es|ed|ing)|reject(?:s|ed|ing)?|discard(?:s|ed|ing)?))\s?(?:选项|答案|(?i:options?|choices?|answers?)\s)?[(（]?"
 )
 _SCRIPTS = {
-    "zh": re.compile(r"[\u4e00-\u9fff]"),
-    "en": re.compile(r"\s[a-z]{2}"),
-    "ko": re.compile(r"[가-힣]"),
-    "any": re.compile(""),
+    "zh": late(r"[\u4e00-\u9fff]"),
+    "en": late(r"\s[a-z]{2}"),
+    "ko": late(r"[가-힣]"),
+    "any": late(""),
 }
 _VERDICTS = [
-    (_SCRIPTS[script], re.compile(pattern), right, as_answer)
+    (_SCRIPTS[script], late(pattern), right, as_answer)
     for script, pattern, right, as_answer in (
         ("zh", rf"{_NAMED}{_OPTION_ZH}(?:正确|成立|对(?![应称比于照数角边立象面地每任所])|[√✓✔✅])", True, False),
         ("zh", rf"{_NAMED}{_OPTION_ZH}符合(?:题意|要求|条件)", True, True),

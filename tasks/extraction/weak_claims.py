@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction.choice_forms import CONCLUDED, JUDGED, ONLY_LABELS, UNSURE, WEAK
 from livek12.tasks.extraction.claims import (
@@ -53,7 +54,7 @@ def _conclusion(text: str, match: re.Match[str], at: int, asked: Asked) -> Claim
     return Claim(at + match.start(), at + match.end(), CONCLUDED, said, "conclusion", labels)
 
 
-_NOT_THOUGHT = re.compile(
+_NOT_THOUGHT = late(
     r"(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z",
     re.IGNORECASE,
 )
@@ -92,9 +93,9 @@ def _odd_ones(judged: dict[str, set[bool]], asked: Asked) -> Labels:
     return chosen if len(chosen) == 1 else NO_LABELS
 
 
-_CIRCLED_OPTION = re.compile(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
-_QUOTED_LABEL = re.compile(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
-_NUMBERED_OPTION = re.compile(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.．)）])\s?\S[^\n]*")
+_CIRCLED_OPTION = late(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
+_QUOTED_LABEL = late(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
+_NUMBERED_OPTION = late(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.．)）])\s?\S[^\n]*")
 
 
 def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:

@@ -1,0 +1,29 @@
+"""Patterns that are compiled when they are first used: hundreds of them cost more than marking hundreds of answers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+
+class _Late:
+    """Stands for a pattern until it is used; then it has the pattern's own methods."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._pattern, self._flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        compiled = re.compile(self._pattern, self._flags)
+        self.__dict__ |= {known: getattr(compiled, known) for known in dir(compiled) if not known.startswith("_")}
+        return getattr(compiled, name)
+
+
+def late(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """A pattern, compiled when it is first used: for what many inputs never need.
+
+    It has all that `re.Pattern` has, but is not the object that the `re` of a match names. What is wrong with a pattern
+    is told at its first use.
+    """
+    return cast("re.Pattern[str]", _Late(pattern, flags))
