@@ -109,7 +109,7 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCoun
     """
     specs = [RunFolder.open(path, warn).spec() for path in runs.values()]  # all are there before the first is read
     total = sum(task.questions * spec.trials for spec in specs for task in spec.tasks)
-    rows = ((name, row) for name, path in runs.items() for row in RunFolder(path, warn).rows())
+    rows = ((name, row) for name, path in runs.items() for row in RunFolder(path, warn).rows(texts=False))
     slim = Slim()
     found: dict[str, list[Outcome]] = {name: [] for name in runs}
     judges: set[str] = set()
