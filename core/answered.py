@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from livek12.core.journal import Tail, placed_keys
 from livek12.core.keys import KeySet
-from livek12.core.light import Named
+from livek12.core.light import StoredKey
 from livek12.core.records import Response
 
 if TYPE_CHECKING:
@@ -51,6 +51,6 @@ class AnsweredKeys:
             self._put(response)
         return self._keys
 
-    def _put(self, response: Response | Named) -> None:
+    def _put(self, response: Response | StoredKey) -> None:
         if self._expected(response):
             self._keys.add(response.key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from pathlib import Path
 
-from livek12.core.light import Named
+from livek12.core.light import StoredKey
 from livek12.core.records import Response
 
 
@@ -32,7 +32,7 @@ class Expected:
         self._asked = asked
         self._others: dict[str, tuple[str, int]] = {}  # of each kind what is said of the first, and how many there are
 
-    def __call__(self, response: Response | Named) -> bool:
+    def __call__(self, response: Response | StoredKey) -> bool:
         """Whether it is."""
         key = response.key
         if (key.task, key.question_id) not in self._asked or not 0 <= key.trial < self._trials:

@@ -22,7 +22,7 @@ from typing import Generic, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.light import Named, light_model
+from livek12.core.light import StoredKey, light_model
 from livek12.core.line_file import LineFile, heal
 from livek12.core.locks import close_own, lock_own
 from livek12.core.packed import PACKED, PackedLines, packed_files, packed_path
@@ -79,7 +79,7 @@ def placed_records(
 
 def placed_keys(
     folder: Path, stem: str, model: type[K], on_problem: Callable[[str], None] | None = None
-) -> Iterator[tuple[Place, K | Named]]:
+) -> Iterator[tuple[Place, K | StoredKey]]:
     """The same; of what is packed only the keys are read."""
     return _placed(folder, stem, model, lambda path: PackedLines(path).keys(), on_problem)
 
@@ -273,7 +273,7 @@ class Index(Generic[K]):
         stem: str,
         model: type[K],
         trials: int,
-        named: Callable[[K | Named], bool] = lambda _: True,
+        named: Callable[[K | StoredKey], bool] = lambda _: True,
         wanted: Callable[[K], bool] | None = None,
         wins: Callable[[K, K], bool] | None = None,
         on_problem: Callable[[str], None] | None = None,
@@ -292,7 +292,7 @@ class Index(Generic[K]):
         for place, record in found if wanted is None else placed_records(folder, stem, model, on_problem):
             if place.path not in opened:
                 opened[place.path] = self._open(place.path, end)
-            if named(record) and (wanted is None or isinstance(record, Named) or wanted(record)):
+            if named(record) and (wanted is None or isinstance(record, StoredKey) or wanted(record)):
                 self._put(record, opened[place.path] + place.start)
             end = opened[place.path] + place.end
 
@@ -323,7 +323,7 @@ class Index(Generic[K]):
         self._files.append(fd)
         return begin
 
-    def _put(self, record: K | Named, place: int) -> None:
+    def _put(self, record: K | StoredKey, place: int) -> None:
         key = record.key
         if not 0 <= key.trial < self._trials:
             return
@@ -333,7 +333,7 @@ class Index(Generic[K]):
             places = self._places[name] = array("q", [_NOWHERE]) * self._trials
         before = places[key.trial]
         if before != _NOWHERE and self._wins is not None:
-            new = self._at(place) if isinstance(record, Named) else record
+            new = self._at(place) if isinstance(record, StoredKey) else record
             if not self._wins(new, self._at(before)):
                 return
         places[key.trial] = place

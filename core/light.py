@@ -17,7 +17,7 @@ from livek12.core.records import Failure, Key, Record, Response, Verdict
 R = TypeVar("R", bound=Record)
 
 
-class Named(NamedTuple):
+class StoredKey(NamedTuple):
     """Of a record its key, and of a response its model."""
 
     key: Key

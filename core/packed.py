@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError, why
-from livek12.core.light import Named
+from livek12.core.light import StoredKey
 from livek12.core.records import Key
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class PackedLines:
                     raise UserError(f"{self._path}: names a place that is in no journal of it; take it from a copy")
                 yield file, start, line
 
-    def keys(self) -> Iterator[Named | bytes]:
+    def keys(self) -> Iterator[StoredKey | bytes]:
         """Of each line the key, by its columns alone; where they do not say it, the line."""
         if not {LIGHT, *_KEYS} <= self._types.keys():
             yield from self
@@ -137,7 +137,7 @@ class PackedLines:
                 if task is None or question_id is None or trial is None or None in model:
                     yield self._group(number)[row].as_py()
                 else:
-                    yield Named(Key(task=task, question_id=question_id, trial=trial), *(model or [""]))
+                    yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *(model or [""]))
 
     def at(self, row: int) -> bytes:
         """The line of a row."""

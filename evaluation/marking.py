@@ -25,6 +25,8 @@ from livek12.core.progress import Progress, say, warn
 from livek12.core.records import Response, Verdict
 from livek12.core.run_folder import RunFolder, keys_of
 from livek12.core.run_spec import RunSpec
+from livek12.core.sessions import RULES
+from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.flow import Flow
 from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
 from livek12.evaluation.memory import tell_memory
@@ -90,11 +92,14 @@ def mark(
                 unfinished=lambda verdict: waits_for_turn(verdict.calls),
             )
         )
+        session = stack.enter_context(SessionWriter(None if judges.panel else run.path, "mark", RULES, RULES))
+        session.loaded()  # judge models have sessions of their own
         stream = run.responses if over is None else partial(_arriving, run, over)
         for verdict in in_rounds(stream, judges, flow, claims, progress):
             writer.append(verdict.model_copy(update={"marking": marking.number}))
             marked.spent.add(verdict.calls)
             marked.lost += verdict.waits
+            session.count()
             if progress is not None:
                 progress.step()
             if unanswered(verdict):
