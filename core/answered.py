@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from livek12.core.journal import Tail, placed_records
+from livek12.core.journal import Tail, placed_keys
 from livek12.core.keys import KeySet
+from livek12.core.light import StoredKey
 from livek12.core.records import Response
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class AnsweredKeys:
         """
         if self._tail is None:
             ends: dict[Path, int] = {}
-            for place, response in placed_records(self._folder, "responses", Response, self._on_problem):
+            for place, response in placed_keys(self._folder, "responses", Response, self._on_problem):
                 ends[place.path] = place.end
                 self._put(response)
             self._tail = Tail(self._folder, "responses", Response, ends)
@@ -50,6 +51,6 @@ class AnsweredKeys:
             self._put(response)
         return self._keys
 
-    def _put(self, response: Response) -> None:
+    def _put(self, response: Response | StoredKey) -> None:
         if self._expected(response):
             self._keys.add(response.key)

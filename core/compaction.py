@@ -22,10 +22,11 @@ from pydantic import BaseModel, ConfigDict
 
 from livek12.core.errors import UserError
 from livek12.core.journal import journal_files
+from livek12.core.light import MODELS, light_line
 from livek12.core.locks import close_own, lock_own
-from livek12.core.packed import META, STEMS, PackedLines, packed_files, packed_path
+from livek12.core.packed import LIGHT, META, STEMS, PackedLines, packed_files, packed_path
 from livek12.core.progress import Progress
-from livek12.core.records import Key
+from livek12.core.records import Failure, Key, Response, Verdict
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import alone
 from livek12.core.run_spec import PACKED_VERSION, RunSpec
@@ -40,40 +41,28 @@ GROUP_BYTES, GROUP_LINES = 16 << 20, 20_000
 _COPY = 1 << 20
 
 
-class _Light(BaseModel):
-    """What of a line has a column of its own; a line that does not fit has none of it."""
+class _Keyed(BaseModel):
+    """The key of a line, whatever else it is."""
 
     model_config = ConfigDict(strict=True)
 
     key: Key | None = None
-    state: str | None = None
-    finish_reason: str | None = None
-    prompt_tokens: int | None = None
-    cached_tokens: int | None = None
-    completion_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    seconds: float | None = None
-    points: float | None = None
-    low: float | None = None
-    high: float | None = None
-    max_points: float | None = None
-    correct: bool | None = None
-    judge: str | None = None
 
 
-_KINDS: Mapping[str, Sequence[str]] = {
-    "responses": (
-        "finish_reason",
-        "prompt_tokens",
-        "cached_tokens",
-        "completion_tokens",
-        "reasoning_tokens",
-        "seconds",
-    ),
-    "verdicts": ("state", "points", "low", "high", "max_points", "correct", "judge"),
-    "failures": ("state",),
+_TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+_KINDS: Mapping[str, Mapping[str, type]] = {
+    "responses": {"model": str, "finish_reason": str, **dict.fromkeys(_TOKENS, int), "seconds": float},
+    "verdicts": {
+        "state": str,
+        **dict.fromkeys(("points", "low", "high", "max_points"), float),
+        "correct": bool,
+        "judge": str,
+    },
+    "failures": {"state": str},
 }
-"""The columns of a stem beside those of the key."""
+"""The columns of a stem beside those of the key, and what they hold."""
+_LIGHT = ("responses", "verdicts")
+"""Stems whose records stand in a column without their texts as well."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +151,7 @@ class _Lines:
         file, start, length, place, trial = (array("q") for _ in range(5))
 
         def note(number: int, begin: int, size: int, line: bytes) -> None:
-            key = _light(line).key
+            key = _key(line)
             file.append(number)
             start.append(begin)
             length.append(size)
@@ -203,11 +192,11 @@ class _Lines:
             file.close()
 
 
-def _light(line: bytes) -> _Light:
+def _key(line: bytes) -> Key | None:
     try:
-        return _Light.model_validate_json(line, strict=True)
+        return _Keyed.model_validate_json(line).key
     except ValueError:
-        return _Light()
+        return None
 
 
 def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None:
@@ -229,11 +218,11 @@ def _schema(stem: str) -> Schema:
     import pyarrow as pa
 
     kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
-    fields = [("file", pa.dictionary(pa.int32(), pa.string())), ("start", pa.int64()), ("line", pa.large_binary())]
-    fields += [("task", pa.dictionary(pa.int32(), pa.string())), ("question_id", pa.string()), ("trial", pa.int64())]
-    for name in _KINDS.get(stem, ()):
-        annotation = _Light.model_fields[name].annotation
-        fields.append((name, next(kind for python, kind in kinds.items() if annotation == python | None)))
+    words = pa.dictionary(pa.int32(), pa.string())
+    fields = [("file", words), ("start", pa.int64()), ("line", pa.large_binary())]
+    fields += [("task", words), ("question_id", pa.string()), ("trial", pa.int64())]
+    fields += [(name, words if name == "model" else kinds[kind]) for name, kind in _KINDS.get(stem, {}).items()]
+    fields += [(LIGHT, pa.large_binary())] * (stem in _LIGHT)
     return pa.schema(fields)
 
 
@@ -247,7 +236,7 @@ def _write(path: Path, stem: str, lines: _Lines) -> str:
     digest = hashlib.sha256()
     path.unlink(missing_ok=True)  # of one that was killed
     with path.open("xb") as file, Progress(f"packing {stem}", len(lines), patient=True) as progress:
-        with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=["file", "task"]) as writer:
+        with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=["file", "task", "model"]) as writer:
             for rows in _groups(lines, progress.step):
                 columns = [
                     pa.array(column, field.type) for column, field in zip(_columns(stem, rows), schema, strict=True)
@@ -277,15 +266,24 @@ def _groups(
 
 
 def _columns(stem: str, rows: Sequence[tuple[str, int, bytes]]) -> Iterator[list[Any]]:
-    """The columns of a group in the order of the schema."""
-    light = [_light(line) for _, _, line in rows]
+    """The columns of a group in the order of the schema; a line that is no record has none of its own."""
     yield from ([row[column] for row in rows] for column in range(3))
-    keys = [each.key for each in light]
+    records = [_record(stem, line) for _, _, line in rows]
+    keys = [record.key if record else None for record in records]
     yield [key.task if key else None for key in keys]
     yield [key.question_id if key else None for key in keys]
     yield [key.trial if key and abs(key.trial) < 1 << 62 else None for key in keys]
-    for name in _KINDS.get(stem, ()):
-        yield [_held(getattr(each, name)) for each in light]
+    for name in _KINDS.get(stem, {}):
+        yield [_held(getattr(record, name)) if record else None for record in records]
+    if stem in _LIGHT:
+        yield [light_line(record) if record else None for record in records]
+
+
+def _record(stem: str, line: bytes) -> Response | Failure | Verdict | None:
+    try:
+        return MODELS[stem].model_validate_json(line)
+    except (KeyError, ValueError):
+        return None
 
 
 def _held(value: Any) -> Any:

@@ -22,6 +22,7 @@ from typing import Generic, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
+from livek12.core.light import StoredKey, light_model
 from livek12.core.line_file import LineFile, heal
 from livek12.core.locks import close_own, lock_own
 from livek12.core.packed import PACKED, PackedLines, packed_files, packed_path
@@ -29,8 +30,11 @@ from livek12.core.records import Failure, Key, Record, Response, Verdict
 
 R = TypeVar("R", bound=Record)
 K = TypeVar("K", Response, Failure, Verdict)
+N = TypeVar("N")
 _LONGEST = 160
 _NOWHERE = -1
+_BUFFER = 1 << 20
+"""Lines are longer than what Python reads at once by itself."""
 
 
 class Place(NamedTuple):
@@ -70,13 +74,35 @@ def placed_records(
     folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
 ) -> Iterator[tuple[Place, R]]:
     """The same as `read_journal`, each record with its place."""
+    return _placed(folder, stem, model, PackedLines, on_problem)
+
+
+def placed_keys(
+    folder: Path, stem: str, model: type[K], on_problem: Callable[[str], None] | None = None
+) -> Iterator[tuple[Place, K | StoredKey]]:
+    """The same; of what is packed only the keys are read."""
+    return _placed(folder, stem, model, lambda path: PackedLines(path).keys(), on_problem)
+
+
+def _placed(
+    folder: Path,
+    stem: str,
+    model: type[R],
+    packed: Callable[[Path], Iterable[bytes | N]],
+    on_problem: Callable[[str], None] | None,
+) -> Iterator[tuple[Place, R | N]]:
+    """What stands in the files of a stem, by lines or as `packed` reads the packed one."""
     read = False
     damaged: list[tuple[str, int]] = []  # of each file what is wrong with the first such line, and how many there are
     for path in [*_packed(folder, stem), *journal_files(folder, stem)]:
-        start, count, first, packed = 0, 0, "", path.suffix == PACKED
-        for number, line in enumerate(PackedLines(path) if packed else _lines(path), 1):
-            end = start + (1 if packed else len(line))
-            if line.strip():
+        start, count, first = 0, 0, ""
+        is_packed = path.suffix == PACKED
+        for number, line in enumerate(packed(path) if is_packed else _lines(path), 1):
+            end = start + (1 if is_packed or not isinstance(line, bytes) else len(line))
+            if not isinstance(line, bytes):
+                read = True
+                yield Place(path, start, end), line
+            elif line.strip():
                 try:
                     record = model.model_validate_json(line)
                 except ValueError as error:
@@ -111,7 +137,7 @@ def journal_lines(folder: Path, stem: str) -> Iterator[bytes]:
 
 def _lines(path: Path) -> Iterator[bytes]:
     try:
-        with path.open("rb") as lines:
+        with path.open("rb", buffering=_BUFFER) as lines:
             yield from lines
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
@@ -241,9 +267,11 @@ class Index(Generic[K]):
         stem: of its files.
         model: of its records.
         trials: trials below this number are kept.
+        named: which count, by key and model.
         wanted: which records count.
         wins: whether of two records of a key the one that was read later counts; by default it does.
         on_problem: told of damaged lines, one line each.
+        texts: whether records that are packed come with their texts (else as `core.light` has them).
 
     Raises:
         UserError: a file cannot be read.
@@ -255,11 +283,14 @@ class Index(Generic[K]):
         stem: str,
         model: type[K],
         trials: int,
-        wanted: Callable[[K], bool] = lambda _: True,
+        named: Callable[[K | StoredKey], bool] = lambda _: True,
+        wanted: Callable[[K], bool] | None = None,
         wins: Callable[[K, K], bool] | None = None,
         on_problem: Callable[[str], None] | None = None,
+        texts: bool = True,
     ) -> None:
-        self._model: type[K] = model
+        self._model: type[K] = model if texts else light_model(model)
+        self._texts = texts
         self._trials = trials
         self._wins: Callable[[K, K], bool] | None = wins
         self._places: dict[tuple[str, str], array[int]] = {}
@@ -267,10 +298,11 @@ class Index(Generic[K]):
         self._begins: list[int] = []  # of each file, had all of them been one
         end = 0
         opened: dict[Path, int] = {}
-        for place, record in placed_records(folder, stem, model, on_problem):
+        found = placed_keys(folder, stem, model, on_problem)
+        for place, record in found if wanted is None else placed_records(folder, stem, model, on_problem):
             if place.path not in opened:
                 opened[place.path] = self._open(place.path, end)
-            if wanted(record):
+            if named(record) and (wanted is None or isinstance(record, StoredKey) or wanted(record)):
                 self._put(record, opened[place.path] + place.start)
             end = opened[place.path] + place.end
 
@@ -291,7 +323,7 @@ class Index(Generic[K]):
     def _open(self, path: Path, begin: int) -> int:
         self._begins.append(begin)
         if path.suffix == PACKED:
-            self._files.append(PackedLines(path))
+            self._files.append(PackedLines(path, light=not self._texts))
             return begin
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -301,7 +333,7 @@ class Index(Generic[K]):
         self._files.append(fd)
         return begin
 
-    def _put(self, record: K, place: int) -> None:
+    def _put(self, record: K | StoredKey, place: int) -> None:
         key = record.key
         if not 0 <= key.trial < self._trials:
             return
@@ -310,8 +342,11 @@ class Index(Generic[K]):
         if places is None:
             places = self._places[name] = array("q", [_NOWHERE]) * self._trials
         before = places[key.trial]
-        if before == _NOWHERE or self._wins is None or self._wins(record, self._at(before)):
-            places[key.trial] = place
+        if before != _NOWHERE and self._wins is not None:
+            new = self._at(place) if isinstance(record, StoredKey) else record
+            if not self._wins(new, self._at(before)):
+                return
+        places[key.trial] = place
 
 
 def line_at(fd: int, start: int) -> bytes:

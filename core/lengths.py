@@ -11,7 +11,10 @@ _WIDE: Final = re.compile(r"[\u2e80-\U0010ffff]")
 
 def tokens_in(text: str) -> float:
     """About how many tokens a text is: of one character each in Chinese, Japanese and Korean, else of four."""
-    if text.isascii():
-        return len(text) / 4
-    wide = len(_WIDE.findall(text))
+    wide = wide_in(text)
     return wide + (len(text) - wide) / 4
+
+
+def wide_in(text: str) -> int:
+    """How many characters of a text are about a token each."""
+    return 0 if text.isascii() else len(_WIDE.findall(text))

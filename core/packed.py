@@ -3,7 +3,11 @@
     file     the journal it stood in (`responses-0.jsonl`)
     start    where it began there
     line     its bytes, with the newline, compressed (zstd); texts are here alone
-    task, question_id, trial, and a few numbers of responses and verdicts: what tables are made of, without the texts
+    light    of a response or verdict what scores look at, as JSON without the texts (`core.light`)
+    task, question_id, trial, model, and a few numbers: what tables are made of, without the texts; null where the line
+             is no record
+
+Files of livek12 0.2.0 have neither `light` nor `model`; there the lines are read.
 
 Contract: lines with a key stand by task, question and trial in the order of the run, so that those who join journals
 read each group of rows once; lines of one key, and lines without any, keep their order. A journal that is named in the
@@ -22,6 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError, why
+from livek12.core.light import StoredKey
+from livek12.core.records import Key
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -29,6 +35,13 @@ if TYPE_CHECKING:
 STEMS = ("responses", "earlier", "failures", "verdicts", "repeats", "sessions")
 """The journals of a run folder."""
 PACKED = ".parquet"
+LIGHT = "light"
+MOST_BYTES = 2 << 30
+"""The most that a column of a group of rows may be unpacked; ours end at 16 MiB, or with the line that crosses that."""
+MOST_ROWS = 1 << 20
+_ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED"})
+"""Those in which a value takes the room that it has; in others a few bytes may stand for gigabytes."""
+_KEYS = ("task", "question_id", "trial")
 META = b"livek12"
 """The file's own account in its metadata, as JSON: of each journal its size and SHA-256."""
 
@@ -71,22 +84,26 @@ class PackedLines:
 
     Args:
         path: of the Parquet file.
+        light: whether a record comes without its texts, where the file has it so.
 
     Raises:
-        UserError: it cannot be read.
+        UserError: it cannot be read, or would be too big unpacked.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, light: bool = False) -> None:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
 
         self._path = path
         try:
             self._file = ParquetFile(path)
-            counts = [self._file.metadata.row_group(n).num_rows for n in range(self._file.num_row_groups)]
+            found = self._file.metadata
+            counts = [found.row_group(n).num_rows for n in range(found.num_row_groups)]
+            self._types = {field.name: field.type for field in self._file.schema_arrow}
         except (OSError, ArrowException) as error:
             raise UserError(f"{path}: cannot be read ({why(error)})") from error
         self._begins = [sum(counts[:n]) for n in range(len(counts) + 1)]
+        self._light = light and LIGHT in self._types
         self._held: tuple[int, Any] = (-1, None)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -102,10 +119,25 @@ class PackedLines:
         known = packed_files(self._path.parent, self._path.stem)
         for number in range(len(self._begins) - 1):
             group = self._read(number, ["file", "start", "line"])
-            for file, start, line in zip(*(column.to_pylist() for column in group.columns), strict=True):
+            for file, start, line in zip(*map(_values, group.columns), strict=True):
                 if file not in known or not 0 <= start <= known[file][0] - len(line):
                     raise UserError(f"{self._path}: names a place that is in no journal of it; take it from a copy")
                 yield file, start, line
+
+    def keys(self) -> Iterator[StoredKey | bytes]:
+        """Of each line the key, by its columns alone; where they do not say it, the line."""
+        if not {LIGHT, *_KEYS} <= self._types.keys():
+            yield from self
+            return
+        columns = [*_KEYS, *({"model"} & self._types.keys())]
+        for number in range(len(self._begins) - 1):
+            table = self._read(number, columns, nulls=True)
+            rows = zip(*map(_values, table.columns), strict=True)
+            for row, (task, question_id, trial, *model) in enumerate(rows):
+                if task is None or question_id is None or trial is None or None in model:
+                    yield self._group(number)[row].as_py()
+                else:
+                    yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *(model or [""]))
 
     def at(self, row: int) -> bytes:
         """The line of a row."""
@@ -118,19 +150,69 @@ class PackedLines:
     def _group(self, number: int) -> Any:
         """The lines of a group of rows; the last one that was read is held."""
         if self._held[0] != number:
-            self._held = number, self._read(number, ["line"])["line"].combine_chunks()
+            self._held = number, self._lines(number)
         return self._held[1]
 
-    def _read(self, number: int, columns: Sequence[str]) -> Table:
-        from pyarrow import ArrowException, int64, large_binary
+    def _lines(self, number: int) -> Any:
+        from pyarrow.compute import coalesce
+
+        if not self._light:
+            return self._read(number, ["line"])["line"].combine_chunks()
+        light = self._read(number, [LIGHT], nulls=True)[LIGHT]
+        if light.null_count:  # what is no record has no light one
+            light = coalesce(light, self._read(number, ["line"])["line"])
+        return light.combine_chunks()
+
+    def _read(self, number: int, columns: Sequence[str], nulls: bool = False) -> Table:
+        from pyarrow import ArrowException, int64, large_binary, string
 
         try:
+            self._check(number, columns)
             table = self._file.read_row_group(number, columns=list(columns)).select(list(columns))
-            kinds = {"line": large_binary(), "start": int64()}
+            kinds = {"line": large_binary(), LIGHT: large_binary(), "start": int64(), "trial": int64()}
+            kinds["question_id"] = string()
             if any(field.type != kinds.get(field.name, field.type) for field in table.schema):
                 raise ValueError("a column is of another type")
-            if any(column.null_count for column in table.columns):
+            if not nulls and any(column.null_count for column in table.columns):
                 raise ValueError("a line of it is empty")
             return table
-        except (OSError, ArrowException, KeyError, ValueError) as error:
+        except (OSError, ArrowException, KeyError, ValueError, MemoryError) as error:
             raise UserError(f"{self._path}: group {number} cannot be read ({why(error)})") from error
+
+    def _check(self, number: int, columns: Sequence[str]) -> None:
+        """Refuses what unpacks to more than a group may have, before anything is unpacked.
+
+        Raises:
+            ValueError: it does.
+        """
+        from pyarrow.types import is_dictionary
+
+        group = self._file.metadata.row_group(number)
+        if group.num_rows > MOST_ROWS:
+            raise ValueError(f"{group.num_rows:,} rows, and {MOST_ROWS:,} are the most")
+        chunks = [group.column(n) for n in range(group.num_columns)]
+        for chunk in chunks:
+            if chunk.path_in_schema not in columns:
+                continue
+            if chunk.total_uncompressed_size > MOST_BYTES:
+                size = f"{chunk.total_uncompressed_size / 1e9:,.1f} GB"
+                raise ValueError(
+                    f"{chunk.path_in_schema} unpacks to {size}, and {MOST_BYTES / 1e9:,.1f} GB are the most"
+                )
+            repeats = {*chunk.encodings} - _ENCODINGS
+            if repeats and not is_dictionary(self._types[chunk.path_in_schema]):
+                raise ValueError(f"{chunk.path_in_schema} is encoded as {min(repeats)}, as no run folder is")
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column; those of a dictionary are made once, however often they stand in it."""
+    from pyarrow.types import is_dictionary
+
+    if not is_dictionary(column.type):
+        found: list[Any] = column.to_pylist()
+        return found
+    values = []
+    for chunk in column.chunks:
+        words = [*chunk.dictionary.to_pylist(), None]
+        values += [words[-1 if index is None else index] for index in chunk.indices.to_pylist()]
+    return values

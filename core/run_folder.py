@@ -260,11 +260,11 @@ class RunFolder:
             marking = max(marking, spec.marking)
             self._write_spec(spec.model_copy(update={"judges": judges, "judged_by": by, "marking": marking}))
 
-    def judged(self, among: Callable[[Verdict], bool] = lambda verdict: True) -> Iterator[tuple[Response, Verdict]]:
+    def judged(self, among: Callable[[Verdict], bool] | None = None) -> Iterator[tuple[Response, Verdict]]:
         """The responses that have a verdict, with the one that counts.
 
         Args:
-            among: which verdicts are looked at; default all.
+            among: which verdicts are looked at; None: all.
         """
         verdicts = self._verdicts(among)
         for response in self.responses():
@@ -293,28 +293,36 @@ class RunFolder:
                 found[str(verdict.key)] = verdict
         return found
 
-    def _verdicts(self, among: Callable[[Verdict], bool] = lambda verdict: True) -> Index[Verdict]:
+    def _verdicts(self, among: Callable[[Verdict], bool] | None = None, texts: bool = True) -> Index[Verdict]:
         """The same where there may be millions."""
         spec = self.spec()
         wins = partial(counts_over, known=spec.known_judges)
-        return Index(self.path, "verdicts", Verdict, spec.trials, among, wins, self._on_problem)
+        told = self._on_problem
+        return Index(self.path, "verdicts", Verdict, spec.trials, wanted=among, wins=wins, on_problem=told, texts=texts)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, texts: bool = True) -> Iterator[Row]:
         """One row for each question and trial of the run, whatever became of it; read as they are taken.
 
         Marks are those of the judges, save where people set others (`core.regrades`).
+
+        Args:
+            texts: false where nobody looks at a text, thinking, or the words of a verdict: then those that are packed
+                are not read (`core.light`).
         """
         said = read_regrades(self.path, self._on_problem)
-        return regraded(self.judged_rows(), said, self._on_problem) if said else self.judged_rows()
+        rows = self.judged_rows(texts)
+        return regraded(rows, said, self._on_problem) if said else rows
 
-    def judged_rows(self) -> Iterator[Row]:
+    def judged_rows(self, texts: bool = True) -> Iterator[Row]:
         """The same with the marks of the judges alone, for whoever asks how good these are."""
         trials, told = self.spec().trials, self._on_problem
         expected = self.expected()
-        responses = Index(self.path, "responses", Response, trials, expected, wins=_first, on_problem=told)
+        responses = Index(
+            self.path, "responses", Response, trials, named=expected, wins=_first, on_problem=told, texts=texts
+        )
         expected.tell()
         failures = Index(self.path, "failures", Failure, trials, on_problem=told)
-        verdicts = self._verdicts()
+        verdicts = self._verdicts(texts=texts)
         for task, question in self.each_question():
             for trial in range(trials):
                 key = Key(task=task, question_id=question.id, trial=trial)

@@ -16,7 +16,9 @@ from livek12.core.records import Record
 
 STEM = "sessions"
 GIB = 1 << 30
-Stage = Literal["generate", "judge"]
+Stage = Literal["generate", "judge", "mark"]
+RULES = "rules"
+"""Stands for engine and model where rules alone mark (stage `mark`)."""
 
 
 class Figures(Record):
@@ -72,7 +74,8 @@ class Session(Record):
     the load, after it (of several replicas, when most are there) and after the close, on the devices of the engine.
     Of the process that writes the session, without its children: `peak_rss` is the most memory that it has held so far,
     and `written` the bytes that it has sent to disks since the session began. `requests` counts those that ended, well
-    or not. Each is None where nobody counted, as in sessions of older versions.
+    or not; where rules mark, the answers that were marked. Each is None where nobody counted, as in sessions of older
+    versions.
     """
 
     id: str

@@ -18,7 +18,7 @@ from livek12.core.arguments import SPREADING
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter
 from livek12.core.ranks import this_rank
-from livek12.core.sessions import STEM, Memory, Session, Stage
+from livek12.core.sessions import RULES, STEM, Memory, Session, Stage
 from livek12.engines.figures import figures_of
 from livek12.engines.memory import bytes_written, measure, peak_rss
 
@@ -47,7 +47,7 @@ class SessionWriter:
         self, folder: Path | None, stage: Stage, engine: str, model: str, args: Mapping[str, Any] | None = None
     ) -> None:
         self._folder, self._args = folder, dict(args or {})
-        self._local = engine not in REMOTE and not self._args.get("base_url")
+        self._local = engine not in (*REMOTE, RULES) and not self._args.get("base_url")
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._writer: JournalWriter | None = None
@@ -60,7 +60,9 @@ class SessionWriter:
         self.session = Session(
             id=uuid.uuid4().hex,
             stage=stage,
-            engine=engine if self._local or engine in REMOTE else "openai",  # whatever serves it, it is not here
+            engine=engine
+            if self._local or engine in (*REMOTE, RULES)
+            else "openai",  # whatever serves it, it is not here
             model=model,
             host=socket.gethostname(),
             pid=os.getpid(),

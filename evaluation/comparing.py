@@ -14,7 +14,7 @@ from livek12.core.regrades import RegradeCounts
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Comparison, Profile
-from livek12.core.scoring.comparison import compare_outcomes
+from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.outcomes import Outcome, Slim
 from livek12.core.scoring.schema import Delta, parameters_of
@@ -46,13 +46,30 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
     outcomes = _read(run_names(runs), Where(where), changes)
     shared = Counter(task for run in outcomes.values() for task in {outcome.task for outcome in run})
     steps = sum(asked * (asked + 1) // 2 for asked in shared.values())
-    with Progress("comparing runs and pairs", steps, patient=True) as progress:
-        found = compare_outcomes(outcomes, profile, step=progress.step)
+    watch = _Shown(steps)
+    with watch.progress:
+        found = compare_outcomes(outcomes, profile, watch=watch)
         specs = {name: RunFolder(path).spec() for name, path in run_names(runs).items()}
         found["variants"] = _variants(outcomes, specs, profile)
     if regraded := {name: said for name, one in changes.items() if (said := one.summary())}:
         found["regraded"] = regraded
     return found
+
+
+class _Shown(Watch):
+    """Shows how far a comparison is."""
+
+    def __init__(self, steps: int) -> None:
+        self._signs = ""
+        self.progress = Progress("comparing runs and pairs", steps, more=lambda: self._signs, patient=True)
+
+    def step(self) -> None:
+        self._signs = ""
+        self.progress.step()
+
+    def flipped(self, share: float) -> None:
+        self._signs = f", random signs {share:.0%}"
+        self.progress.beat()
 
 
 def read_outcomes(runs: Sequence[Path]) -> dict[str, list[Outcome]]:
@@ -109,7 +126,7 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCoun
     """
     specs = [RunFolder.open(path, warn).spec() for path in runs.values()]  # all are there before the first is read
     total = sum(task.questions * spec.trials for spec in specs for task in spec.tasks)
-    rows = ((name, row) for name, path in runs.items() for row in RunFolder(path, warn).rows())
+    rows = ((name, row) for name, path in runs.items() for row in RunFolder(path, warn).rows(texts=False))
     slim = Slim()
     found: dict[str, list[Outcome]] = {name: [] for name in runs}
     judges: set[str] = set()

@@ -26,6 +26,8 @@ from livek12.core.ranks import wait_until
 from livek12.core.records import Response, Verdict
 from livek12.core.run_folder import RunFolder, keys_of
 from livek12.core.run_spec import RunSpec
+from livek12.core.sessions import RULES
+from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.flow import Flow
 from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
 from livek12.evaluation.mark_workers import MarkPool, processes
@@ -87,13 +89,19 @@ def mark(
                     total = sum(task.questions for task in spec.tasks) * spec.trials
                     progress = Progress("judging", total, len(claims.done), partial(_asked, judges))
                     stack.enter_context(progress)
+                session = stack.enter_context(SessionWriter(None if judges.panel else run.path, "mark", RULES, RULES))
+                session.loaded()  # judge models have sessions of their own
                 size = processes(workers, len(waiting or ())) if judges.panel is None else 0
                 if size:
                     pool = stack.enter_context(MarkPool(run, marking.scorer, options, marking.number, size))
-                    _by_processes(run, pool, claims, writer, progress)
+                    marks = _by_processes(run, pool, claims, writer, progress)
                 else:
                     stream = run.responses if over is None else partial(_arriving, run, over)
-                    _here(marking, judges, stack, claims, writer, progress, stream, marked)
+                    marks = _here(marking, judges, stack, claims, writer, progress, stream, marked)
+                for _ in marks:
+                    session.count()
+                    if progress is not None:
+                        progress.step()
                 return claims.refused
 
         first = True
@@ -105,8 +113,8 @@ def mark(
 
 def _by_processes(
     run: RunFolder, pool: MarkPool, claims: Claims, writer: JournalWriter, progress: Progress | None
-) -> None:
-    """Marks by the rules in processes: lines go out, and lines come in."""
+) -> Iterator[None]:
+    """Marks by the rules in processes, one at each turn: lines go out, and lines come in."""
 
     def lines() -> Iterator[bytes]:
         for key, line in run.response_lines():
@@ -117,8 +125,7 @@ def _by_processes(
 
     for verdict in pool.stream(lines()):
         writer.write_line(verdict)
-        if progress is not None:
-            progress.step()
+        yield
 
 
 def _here(
@@ -130,8 +137,8 @@ def _here(
     progress: Progress | None,
     stream: Callable[[], Iterator[Response | None]],
     marked: Marked,
-) -> None:
-    """Marks in this process, by the rules and by models."""
+) -> Iterator[None]:
+    """Marks in this process, by the rules and by models, one at each turn."""
     scorer = marking.scorer
     flow = stack.enter_context(
         Flow(
@@ -147,11 +154,10 @@ def _here(
         writer.append(verdict.model_copy(update={"marking": marking.number}))
         marked.spent.add(verdict.calls)
         marked.lost += verdict.waits
-        if progress is not None:
-            progress.step()
         if unanswered(verdict):
             why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
             warn(f"{verdict.key}: {why}", kind="not judged")
+        yield
 
 
 def _waited(run: RunFolder, seconds: float) -> str:

@@ -16,7 +16,8 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.lengths import tokens_in
-from livek12.core.records import Verdict
+from livek12.core.light import text_as_long
+from livek12.core.records import Question, Verdict
 from livek12.core.scoring import Row
 from livek12.judges.llm.prompts import Fenced, Values, load_prompt
 from livek12.tasks.base import Task
@@ -67,6 +68,8 @@ class Outlook:
     tasks: Mapping[str, Task]
     authors: tuple[str, ...]
     _found: dict[str, _Expected] = field(default_factory=dict)
+    _audited: Question | None = None
+    _audit: float = 0.0
 
     def add(self, row: Row) -> None:
         """Counts what would be asked about one answer."""
@@ -75,14 +78,19 @@ class Outlook:
             return
         found = self._found.setdefault(row.task, _Expected())
         found.seen |= bool(verdict.calls) or verdict.process is not None
-        if found.seen or not response.text.strip():
+        text = "" if found.seen else text_as_long(response)
+        if not text.strip():
             return
         from livek12.judges.llm.case import Case
 
-        case = Case(str(response.key), row.question, response.text, shows_images=False)
+        case = Case(str(response.key), row.question, text, shows_images=False)
         _put_open(found, task, verdict, case, response.finish_reason == "length")
         if task.judge.audit:
-            _put_audit(found, case)
+            if self._audited is not row.question:  # the answers to a question follow each other
+                self._audited, self._audit = row.question, _audit_tokens(case)
+            found.audits += 1
+            found.requests += 1
+            found.tokens += self._audit + tokens_in(case.response_block().text)
 
     def of(self, task: str) -> dict[str, Any] | None:
         """What the report says of a task; None where nothing would be asked, or models were asked already."""
@@ -145,9 +153,10 @@ def _put_open(found: _Expected, task: Task, verdict: Verdict, case: Any, cut_sho
     METHODS[task.judge.method].run(case, asked, ask, decide)
 
 
-def _put_audit(found: _Expected, case: Any) -> None:
-    """Counts the request that has the reasoning audited."""
+def _audit_tokens(case: Any) -> float:
+    """The tokens of a request that has the reasoning audited, but for those of the response."""
     from livek12.judges.llm.audit import PROMPT, values_of
 
-    found.audits += 1
-    found.put(PROMPT, values_of(case))
+    probe = _Expected()
+    probe.put(PROMPT, values_of(case))
+    return probe.tokens - tokens_in(case.response_block().text)

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +132,8 @@ def score(
     modalities = {task.name: task.modality for task in spec.tasks if task.name not in joined}
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if spec.engine in ASKING}
-    passing, harness = read_rows(run) if rows is None else rows, HarnessMarks.read(run)
+    harness = HarnessMarks.read(run)  # it shows texts where it disagrees
+    passing = read_rows(run, texts=harness is not None) if rows is None else rows
     if harness is not None:
         passing = harness.passing(passing, spec.trials, run.path)
     changes = RegradeCounts()
@@ -167,17 +169,18 @@ def score(
 
 def _counted(rows: Iterable[Row], spec: RunSpec, by: Counter[str], outlook: Outlook) -> Iterator[Row]:
     """The rows as they are taken; `by` then holds who marked how many of them, `outlook` what judges would add."""
+    who = cache(spec.who)
     for row in rows:
         if row.verdict is not None and row.verdict.judge != UNMARKED:
-            by[spec.who(row.verdict.judge)] += 1
+            by[who(row.verdict.judge)] += 1
             outlook.add(row)
         yield row
 
 
-def read_rows(run: RunFolder) -> Iterator[Row]:
-    """The rows of a run; says how far it is where reading them takes long."""
+def read_rows(run: RunFolder, texts: bool = True) -> Iterator[Row]:
+    """The rows of a run, with or without their texts; says how far it is where reading them takes long."""
     spec = run.spec()
-    return watched(run.rows(), "reading", sum(task.questions for task in spec.tasks) * spec.trials)
+    return watched(run.rows(texts), "reading", sum(task.questions for task in spec.tasks) * spec.trials)
 
 
 def limits_of(spec: RunSpec) -> dict[str, Limit]:

@@ -1,25 +1,26 @@
 """What a run spent its time on, as bars: from the sessions of its engines (`livek12.core.sessions`).
 
 Contract: times are of the wall clock and of the run as a whole: what several processes do at once counts once. Waiting
-is what lies between the first session and the last in which no engine was up: nobody asked, or rules marked.
+is what lies between the first session and the last in which nobody asked, judged or marked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from livek12.core.sessions import GIB, Session
+from livek12.core.sessions import GIB, Session, Stage
 
 WIDTH = 320
 """Of the longest bar."""
 _MIB = 1 << 20
 _UNITS = ((3600.0, "h"), (60.0, "min"), (1.0, "s"))
+_KINDS: Mapping[Stage, str] = {"generate": "asking", "judge": "judging", "mark": "marking"}
 Spans = list[tuple[float, float]]
 
 
 def time_bars(sessions: Sequence[Session]) -> dict[str, Any] | None:
-    """Bars of loading, asking, judging and waiting, and a sentence on each session; None without a session.
+    """Bars of loading, asking, judging, marking by rules and waiting, a sentence on each session; None without one.
 
     Returns:
         `width`; `bars`, each with `kind`, `time` in words and `width`; `sentences`.
@@ -27,10 +28,10 @@ def time_bars(sessions: Sequence[Session]) -> dict[str, Any] | None:
     if not sessions:
         return None
     loading = [(each.started, each.at if each.loaded is None else each.loaded) for each in sessions]
-    spans: dict[str, Spans] = {"loading": loading, "asking": [], "judging": []}
+    spans: dict[str, Spans] = {"loading": loading, **{kind: [] for kind in _KINDS.values()}}
     for each in sessions:
         if each.loaded is not None:
-            spans["asking" if each.stage == "generate" else "judging"].append((each.loaded, each.at))
+            spans[_KINDS[each.stage]].append((each.loaded, each.at))
     up = [(each.started, each.at) for each in sessions]
     seconds = {kind: _together(found) for kind, found in spans.items()}
     seconds["waiting"] = max(0.0, max(end for _, end in up) - min(begin for begin, _ in up) - _together(up))
@@ -65,10 +66,13 @@ def _sentence(session: Session) -> str:
     known = []
     if session.requests is not None:
         pace = session.requests_a_second
-        known.append(f"{session.requests:,} requests" + ("" if pace is None else f", {pace:,.2f} a second"))
+        known.append(
+            f"{session.requests:,} {'answers' if session.stage == 'mark' else 'requests'}"
+            + ("" if pace is None else f", {pace:,.2f} a second")
+        )
     if session.peak_rss is not None:
         known.append(f"at most {session.peak_rss / GIB:.2f} GiB in its process")
     if session.written is not None:
         known.append(f"{session.written / _MIB:,.1f} MiB written")
-    what = "asking" if session.stage == "generate" else "judging"
-    return f"{what}: {session.model} ({session.engine}), {in_words(session.seconds)}" + "".join(f"; {k}" for k in known)
+    who = session.model if session.stage == "mark" else f"{session.model} ({session.engine})"
+    return f"{_KINDS[session.stage]}: {who}, {in_words(session.seconds)}" + "".join(f"; {k}" for k in known)

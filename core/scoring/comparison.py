@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -47,6 +47,16 @@ TESTED = ("accuracy", "mark", "PES", "OES", "ARL", "variable_accuracy")
 """Metrics that pairs of runs are compared on."""
 
 
+class Watch:
+    """Is told how far a comparison is; this one does not mind."""
+
+    def step(self) -> None:
+        """One run of one task, or one pair that shares questions, is done."""
+
+    def flipped(self, share: float) -> None:
+        """Of the random signs that wait, this share (0 to 1) is tried."""
+
+
 def compare(
     runs: Mapping[str, Iterable[Row]], profile: Profile = "article", parameters: Parameters | None = None
 ) -> Comparison:
@@ -74,9 +84,10 @@ def compare_outcomes(
     runs: Mapping[str, Iterable[Outcome]],
     profile: Profile = "article",
     parameters: Parameters | None = None,
-    step: Callable[[], None] = lambda: None,
+    watch: Watch | None = None,
 ) -> Comparison:
-    """The same of outcomes; `step` is called for each run of each task, and for each pair that shares questions."""
+    """The same of outcomes, and `watch` is told how far it is."""
+    watch = watch or Watch()
     if len(runs) < 2:
         raise UserError("a comparison needs at least two runs: name another one")
     parameters = parameters or parameters_of(profile)
@@ -87,7 +98,7 @@ def compare_outcomes(
     tasks = {}
     for name in sorted(by_task):
         tables = {run: tabulate(rows) for run, rows in by_task.pop(name).items()}
-        tasks[name] = compare_tables(tables, profile, parameters, step=step)
+        tasks[name] = compare_tables(tables, profile, parameters, watch=watch)
     adjust([pair for task in tasks.values() for pair in task["pairs"]])
     for task in tasks.values():
         task["ranks"] = {metric: rank_ranges(task, metric) for metric in TESTED if metric in task["metrics"]}
@@ -152,7 +163,7 @@ def paired(a: Table, b: Table, profile: Profile, parameters: Parameters) -> Pair
     Raises:
         UserError: a question is worth more in one than in the other.
     """
-    return _Sides({"a": a, "b": b}, profile, parameters).compare([("a", "b")], lambda: None)["a", "b"]
+    return _Sides({"a": a, "b": b}, profile, parameters).compare([("a", "b")], Watch())["a", "b"]
 
 
 def compare_tables(
@@ -160,7 +171,7 @@ def compare_tables(
     profile: Profile,
     parameters: Parameters,
     couples: Collection[tuple[str, str]] | None = None,
-    step: Callable[[], None] = lambda: None,
+    watch: Watch | None = None,
 ) -> TaskComparison:
     """One task of a comparison, by the tables of its runs; before its p-values are adjusted and its ranks are told.
 
@@ -169,11 +180,12 @@ def compare_tables(
         profile: which formulas.
         parameters: their constants.
         couples: the pairs that are compared, each in the order of `tables`; None: all.
-        step: called for each run and each pair that shares questions.
+        watch: is told how far it is.
 
     Raises:
         UserError: a question is not worth the same in two runs.
     """
+    watch = watch or Watch()
     wanted = list(combinations(tables, 2)) if couples is None else list(couples)
     alike = _alike(tables)
     place = {name: index for index, names in enumerate(alike) for name in names}
@@ -184,11 +196,11 @@ def compare_tables(
     pairs: dict[tuple[str, str], Pair] = {}
     # Each run is drawn once, however many of the same questions it is compared with.
     for index, names in enumerate(alike):
-        sides = _Sides({name: tables[name] for name in names}, profile, parameters, step)
+        sides = _Sides({name: tables[name] for name in names}, profile, parameters, watch)
         found |= sides.metrics
-        pairs |= sides.compare(between.pop((index, index), []), step)
+        pairs |= sides.compare(between.pop((index, index), []), watch)
     for unlike in between.values():
-        pairs |= _compare_unlike(unlike, tables, profile, parameters, step)
+        pairs |= _compare_unlike(unlike, tables, profile, parameters, watch)
     metrics: defaultdict[str, dict[str, Estimate]] = defaultdict(dict)
     for name in tables:
         for metric, estimate in found[name].items():
@@ -216,14 +228,14 @@ def _compare_unlike(
     tables: Mapping[str, Table],
     profile: Profile,
     parameters: Parameters,
-    step: Callable[[], None],
+    watch: Watch,
 ) -> dict[tuple[str, str], Pair]:
     """Pairs of which all first ones have the same questions, and all second ones others, on those that both have."""
     shared = _shared([tables[name] for name in couples[0]])
     if shared:
         names = dict.fromkeys([*(a for a, _ in couples), *(b for _, b in couples)])
         restricted = {name: _restrict(tables[name], shared) for name in names}
-        found = _Sides(restricted, profile, parameters).compare(couples, step)
+        found = _Sides(restricted, profile, parameters).compare(couples, watch)
     else:
         found = {(a, b): Pair(a=a, b=b, shared=0, only_a=0, only_b=0, metrics={}) for a, b in couples}
     for a, b in couples:
@@ -244,7 +256,7 @@ class _Sides:
         tables: Mapping[str, Table],
         profile: Profile,
         parameters: Parameters,
-        step: Callable[[], None] = lambda: None,
+        watch: Watch | None = None,
     ) -> None:
         first = next(iter(tables.values()))
         self._questions = len(first.questions)
@@ -265,17 +277,18 @@ class _Sides:
                 for metric in TESTED
                 if isinstance(term := terms.get(metric), Term)
             }
-            step()
+            if watch is not None:
+                watch.step()
 
-    def compare(self, couples: Iterable[tuple[str, str]], step: Callable[[], None]) -> dict[tuple[str, str], Pair]:
-        """Each pair of runs; `step` is called after each."""
+    def compare(self, couples: Iterable[tuple[str, str]], watch: Watch) -> dict[tuple[str, str], Pair]:
+        """Each pair of runs, a step each."""
         pairs: dict[tuple[str, str], Pair] = {}
         flips = Flips(self._units, self._means)
         for a, b in couples:
             metrics = self._metrics(a, b, flips)
             pairs[a, b] = Pair(a=a, b=b, shared=self._questions, only_a=0, only_b=0, metrics=metrics)
-            step()
-        flips.test()
+            watch.step()
+        flips.test(watch.flipped)
         return pairs
 
     def _metrics(self, a: str, b: str, flips: Flips) -> dict[str, PairMetric]:

@@ -10,7 +10,7 @@ rounding could count (beside the slack of the test), or so few that all patterns
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -80,15 +80,18 @@ class Flips:
             self._sizes[metric, run] = float(np.abs(self._means[run][metric][0]).sum())
         return self._sizes[metric, run]
 
-    def test(self) -> None:
-        """Makes the tests that wait."""
+    def test(self, tell: Callable[[float], None] = lambda share: None) -> None:
+        """Makes the tests that wait; `tell` is told which share (0 to 1) is done."""
         self._test_alone()
-        for unit, by_metric in self._together.items():
+        for number, (unit, by_metric) in enumerate(self._together.items()):
             clusters, groups = self._units.clusters(unit), self._units.size(unit)
             tests = [_Together(waiting, metric, self._means, clusters, groups) for metric, waiting in by_metric.items()]
+            tried = 0
             for signs in flip_signs(groups, PERMUTATIONS, self._units.parameters.seed):
                 for each in tests:
                     each.count(signs)
+                tried += len(signs)
+                tell((number + tried / PERMUTATIONS) / len(self._together))
             for each in tests:
                 each.tell()
         self._together.clear()

@@ -104,10 +104,12 @@ def open_parts(
         shown = case.response if len(golds) == 1 or len(case.response) <= SHOWN else case.response[:SHOWN] + " …"
         parts = [_undecided(GradedPart(gold), shown) for gold in golds]
         return parts, [Open(index, GradedPart(gold)) for index, gold in enumerate(golds)]
+    found_none = verdict.state == "no_answer"
+    if not everything and not found_none and all(part.score is not None for part in verdict.parts):
+        return verdict.parts, []  # as most are: the question need not be looked at
     graded = parts_of(question)
     if not graded:
         return verdict.parts, []
-    found_none = verdict.state == "no_answer"
     parts = [_undecided(part, None) for part in graded] if found_none else verdict.parts
     if everything and len(parts) == len(graded):
         parts = [part if part.votes else _undecided(own, part.answer) for own, part in zip(graded, parts, strict=True)]

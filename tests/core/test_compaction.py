@@ -277,7 +277,7 @@ def test_a_packed_file_from_elsewhere_reaches_nothing_but_its_journals(
     kind = {"line": pa.large_binary()}
     table = pa.table({key: pa.array([value], kind.get(key)) for key, value in row.items()})
     account = json.dumps({"journals": {name: [3, "0" * 64]}})
-    pq.write_table(table.replace_schema_metadata({META: account}), packed_path(run, "responses"))
+    pq.write_table(table.replace_schema_metadata({META: account}), packed_path(run, "responses"), use_dictionary=False)
     for action in (compact, restore):
         with pytest.raises(UserError, match=r"responses\.parquet: "):
             action(run)

@@ -14,9 +14,23 @@ from livek12.core.records import Response, Sampling, Verdict
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec, TaskSpec
 from livek12.core.scoring import Parameters, Row, compare, score
-from livek12.core.scoring.comparison import compare_outcomes
+from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.outcomes import Slim
 from tests.core.test_scoring import TASK, ended, graded, question, ungraded
+
+
+class Counting(Watch):
+    """Counts the steps, and notes the shares of random signs."""
+
+    def __init__(self) -> None:
+        self.steps, self.shares = 0, list[float]()
+
+    def step(self) -> None:
+        self.steps += 1
+
+    def flipped(self, share: float) -> None:
+        self.shares.append(share)
+
 
 LONG = 100_000
 MANY = 400
@@ -114,13 +128,13 @@ def test_a_pair_is_the_same_whatever_it_is_compared_with(profile: Any) -> None:
     runs["other"] = [*runs["run2"][30:], graded(question("own"))]
     runs["alone"] = [graded(question("apart"))]
     parameters = Parameters()
-    steps: list[None] = []
+    watch = Counting()
     outcomes = {name: map(Slim(), rows) for name, rows in runs.items()}
-    found = compare_outcomes(outcomes, profile, parameters, lambda: steps.append(None))["tasks"][TASK]
+    found = compare_outcomes(outcomes, profile, parameters, watch)["tasks"][TASK]
     assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [
         (a, b) for place, a in enumerate(runs) for b in list(runs)[place + 1 :]
     ]
-    assert len(steps) == len(runs) + sum(pair["shared"] > 0 for pair in found["pairs"])
+    assert watch.steps == len(runs) + sum(pair["shared"] > 0 for pair in found["pairs"])
     for pair in found["pairs"]:
         of_two = compare({name: runs[name] for name in (pair["a"], pair["b"])}, profile, parameters)["tasks"][TASK]
         (expected,) = of_two["pairs"]

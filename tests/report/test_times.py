@@ -35,6 +35,13 @@ def test_what_is_done_at_once_counts_once_and_gaps_are_waiting() -> None:
     assert found["sentences"][2] == "judging: m (vllm), 2.0 min"  # nobody counted
 
 
+def test_marking_by_rules_has_a_bar() -> None:
+    found = time_bars([session(0, 60, 660), session(700, 700, 760, "mark", requests=30_000)])
+    assert found is not None
+    assert {bar["kind"]: bar["time"] for bar in found["bars"]}["marking"] == "1.0 min"
+    assert found["sentences"][1].startswith("marking: m, 1.0 min; 30,000 answers, 500.00 a second")
+
+
 def test_no_session_no_bars() -> None:
     assert time_bars([]) is None
     bars = time_bars([session(5, 5, 5)])
