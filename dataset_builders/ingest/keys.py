@@ -73,7 +73,7 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
         items = [item for item in stream.items if item.box.page == page.number]
         label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
         tables = _table_entries(items, f"{name}, page {page.number}")
-        found += [replace(entry, label=label) for entry in tables]
+        found += [replace(entry, label=label) for entry in _weighed(tables, items)]
     return found or entries_of_items(stream.items, name)
 
 
@@ -90,8 +90,27 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
         doubled = [entry.number for part in parts for entry in {entry.number: entry for entry in part}.values()]
         if len(set(doubled)) < len(doubled) and len(set(names)) == len(names):
             named = zip(names, parts, strict=True)
-            return [replace(entry, elective=section) for section, part in named for entry in part]
-    return _entries(items, name)
+            return _weighed([replace(entry, elective=section) for section, part in named for entry in part], items)
+    return _weighed(_entries(items, name), items)
+
+
+def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
+    """The entries with the confidence of the lines that they were read from: those with the answer and, if any, number."""
+    if not any(item.block.origin == "ocr" for item in items):
+        return list(entries)
+    lines = [
+        (squeezed(line.text), line.confidence)
+        for item in items
+        for line in ([item.line] if item.line else item.block.lines)
+    ]
+    done = []
+    for entry in entries:
+        said = squeezed(entry.answer or entry.solution or "")[:20]
+        own = [(text, sure) for text, sure in lines if said in text]
+        named = [sure for text, sure in own if str(entry.number) in text]
+        sure = min(named or [sure for _, sure in own], default=0.0)
+        done.append(replace(entry, confidence=sure, by_ocr=True))
+    return done
 
 
 def _entries(items: Sequence[Item], name: str) -> list[Entry]:

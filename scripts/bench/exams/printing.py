@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from livek12.scripts.bench.exams.content import AskedItem
 from livek12.scripts.bench.exams.gold import GoldBox, GoldPaper, GoldQuestion, LabelledOption
-from livek12.scripts.bench.exams.layouts import PaperLayout
+from livek12.scripts.bench.exams.paper_layout import PaperLayout
 from livek12.scripts.bench.exams.setting import source_of
 
 _DPI: Final = 100
@@ -166,7 +166,8 @@ def _joined(
     groups: dict[tuple[int, int], list[tuple[int, float, float, float, float]]] = defaultdict(list)
     for place in places:
         width = pages[place[0] - 1].width * 72 / _DPI
-        column = int(layout.columns == 2 and place[1] > width / 2 - 5)
+        left = layout.split[0] / sum(layout.split) if layout.split else 0.5
+        column = int((layout.columns == 2 or layout.split is not None) and place[1] > width * left - 5)
         groups[(place[0], column)].append(place)
     return [
         _ink(
