@@ -20,7 +20,11 @@ _RUN: Final = 1.5
 _GAP: Final = 0.75
 """Letter sizes of white space that may part two columns; between words there is less."""
 _NUMBER: Final = re.compile(r"(?:Question|Problem|Q|【?第)?(\d{1,3})(?:([.．、,，)）題题】])(?!\d)|$)", re.IGNORECASE)
-_TITLE: Final = re.compile(r"[(（]?[一二三四五六七八九十]{1,3}[)）、．.]|第[一二三四ⅠⅡⅢⅣIV\d]{1,3}[卷部大节]|(?:Part|Section)", re.I)
+_TITLE: Final = re.compile(
+    r"[(（]?[一二三四五六七八九十]{1,3}[)）、．.]|第[一二三四ⅠⅡⅢⅣIV\d]{1,3}[卷部大节]|(?:Part|Section)", re.IGNORECASE
+)
+    r"[(（]?[一二三四五六七八九十]{1,3}[)）、．.]|第[一二三四ⅠⅡⅢⅣIV\d]{1,3}[卷部大节]|(?:Part|Section)", re.I
+)
 _HUNG: Final = 6.0
 """Letter sizes between a number and the text that it is hung out of, at most."""
 _TEXT: Final = 4.0
@@ -197,7 +201,8 @@ def _filled(
 
 def _counts_on(runs: Sequence[Segment], x: float) -> bool:
     """Whether the questions at the left edge of what is right of an x go on counting where those left of it stop."""
-    return _turns(_edge_numbers([run for run in runs if run.right <= x - 2]), _edge_numbers([r for r in runs if r.left >= x + 2])) is not None
+    left, right = [run for run in runs if run.right <= x - 2], [run for run in runs if run.left >= x + 2]
+    return _turns(_edge_numbers(left), _edge_numbers(right)) is not None
 
 
 def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
@@ -222,7 +227,10 @@ def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] |
     turns: list[Segment] = []
     crossed = False
     while places[0] < len(left) or places[1] < len(right):
-        here, there = ([c[p] if p < len(c) else None for c, p in zip(columns, places, strict=True)][k] for k in (side, 1 - side))
+        here, there = (
+            column[place] if place < len(column) else None
+            for column, place in ((columns[at], places[at]) for at in (side, 1 - side))
+        )
         anew = not here and there is not None and there.number == 1 and last > 1
         if there and (there.number == last + 1 or anew) and not (here and here.number == last + 1):
             turns += [there] if side else []

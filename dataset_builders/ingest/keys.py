@@ -95,7 +95,7 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
 
 
 def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
-    """The entries with the confidence of the lines that they were read from: those with the answer and, if any, number."""
+    """The entries with the confidence of the lines that they were read from: those with the answer, and the number too."""
     if not any(item.block.origin == "ocr" for item in items):
         return list(entries)
     lines = [

@@ -82,8 +82,7 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     answers = forms if len(forms) > 1 else [place for place, name in enumerate(names) if name == "answer"]
     if (
         not names
-        or names[0] != "number"
-        and not forms
+        or (names[0] != "number" and not forms)
         or names.count("number") > 1
         or len(answers) != max(1, len(forms))
     ):

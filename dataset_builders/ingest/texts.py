@@ -161,9 +161,7 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
     return writer.found
 
 
-def wraps(
-    item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], following: Item | None = None
-) -> bool:
+def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], following: Item | None = None) -> bool:
     """Whether a line reaches the right edge of its column, so that the next may go on with it.
 
     Args:

@@ -16,8 +16,8 @@ from livek12.scripts.bench.exams import words as say
 from livek12.scripts.bench.exams.answering import key_code, marked_code, sheet_code
 from livek12.scripts.bench.exams.content import AskedItem, PaperItem, Passage
 from livek12.scripts.bench.exams.drawings import DRAWINGS
-from livek12.scripts.bench.exams.paper_layout import Labels, PaperLayout, PaperSection
 from livek12.scripts.bench.exams.mathematics import Template
+from livek12.scripts.bench.exams.paper_layout import Labels, PaperLayout, PaperSection
 from livek12.scripts.bench.exams.tex import code
 
 _FONTS: Final = {
