@@ -23,8 +23,6 @@ _NUMBER: Final = re.compile(r"(?:Question|Problem|Q|【?第)?(\d{1,3})(?:([.．�
 _TITLE: Final = re.compile(
     r"[(（]?[一二三四五六七八九十]{1,3}[)）、．.]|第[一二三四ⅠⅡⅢⅣIV\d]{1,3}[卷部大节]|(?:Part|Section)", re.IGNORECASE
 )
-    r"[(（]?[一二三四五六七八九十]{1,3}[)）、．.]|第[一二三四ⅠⅡⅢⅣIV\d]{1,3}[卷部大节]|(?:Part|Section)", re.I
-)
 _HUNG: Final = 6.0
 """Letter sizes between a number and the text that it is hung out of, at most."""
 _TEXT: Final = 4.0

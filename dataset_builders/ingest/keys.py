@@ -95,7 +95,7 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
 
 
 def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
-    """The entries with the confidence of the lines that they were read from: those with the answer, and the number too."""
+    """The entries with the confidence of the lines that hold their answers, and their numbers where there are any."""
     if not any(item.block.origin == "ocr" for item in items):
         return list(entries)
     lines = [
