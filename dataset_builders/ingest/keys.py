@@ -192,9 +192,9 @@ def _texts(items: Sequence[Item]) -> list[str]:
 
 
 def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
-    formed, rest = of_tables(items, where)
-    listed, rest = _of_lists(rest)
-    texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(rest)]
+    formed, others = of_tables(items, where)
+    listed, others = _of_lists(others)
+    texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(others)]
     pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
     found: list[tuple[int, str, float | None]] = [*listed]
     for place, text in enumerate(texts):
@@ -209,12 +209,13 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
             found += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
         elif (pairs := list(_PAIR.finditer(text))) and _covers(text, pairs):
             found += [(int(m["number"]), m["answer"], None) for m in pairs]
-    ranks: dict[int, int] = {}
+    ranks: dict[tuple[int, str], int] = {}
     entries = []
-    for number, answer, points in found:
-        entries.append(Entry(number, answer, points, rank=ranks.get(number, 0), where=where))
-        ranks[number] = ranks.get(number, 0) + 1
-    return [*formed, *entries]
+    for entry in (*formed, *(Entry(number, answer, points, where=where) for number, answer, points in found)):
+        name = entry.number, entry.elective
+        entries.append(replace(entry, rank=ranks.get(name, 0)))
+        ranks[name] = ranks.get(name, 0) + 1
+    return entries
 
 
 def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]], list[Item]]:
