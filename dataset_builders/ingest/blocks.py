@@ -52,13 +52,17 @@ class Box(Record):
             bottom=max(self.bottom, other.bottom),
         )
 
-    def overlap(self, other: Box) -> float:
-        """Intersection over union, 0 to 1; 0 on different pages."""
+    def shared(self, other: Box) -> float:
+        """The area that both cover, as a fraction of the page; 0 on different pages."""
         if self.page != other.page:
             return 0.0
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.bottom, other.bottom) - max(self.top, other.top)
-        shared = max(0.0, width) * max(0.0, height)
+        return max(0.0, width) * max(0.0, height)
+
+    def overlap(self, other: Box) -> float:
+        """Intersection over union, 0 to 1; 0 on different pages."""
+        shared = self.shared(other)
         union = self.area + other.area - shared
         return shared / union if union else 0.0
 

@@ -20,6 +20,9 @@ _RUN: Final = 1.5
 _GAP: Final = 0.75
 """Letter sizes of white space that may part two columns; between words there is less."""
 _NUMBER: Final = re.compile(r"(?:Question|Problem|Q|【?第)?(\d{1,3})(?:([.．、,，)）題题】])(?!\d)|$)", re.IGNORECASE)
+_TITLE: Final = re.compile(
+    r"[(（]?[一二三四五六七八九十]{1,3}[)）、．.]|第[一二三四ⅠⅡⅢⅣIV\d]{1,3}[卷部大节]|(?:Part|Section)", re.IGNORECASE
+)
 _HUNG: Final = 6.0
 """Letter sizes between a number and the text that it is hung out of, at most."""
 _TEXT: Final = 4.0
@@ -34,6 +37,7 @@ class Segment:
 
     Attributes:
         number: of the question that may begin here; 0 for none.
+        titled: it reads like the title of a section.
         gaps: white space within it that is wider than between words: left and right edge.
     """
 
@@ -44,6 +48,7 @@ class Segment:
     number: int = 0
     gaps: tuple[tuple[float, float], ...] = ()
     later: tuple[int, ...] = ()
+    titled: bool = False
 
     def parted(self, x: float, margin: float = 2.0) -> Iterator[Segment]:
         """Itself, or its two parts where white space within it covers an x and a margin on both sides."""
@@ -102,6 +107,7 @@ def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segme
         numbers[0],
         tuple((max(g.right for g in one), other[0].left) for one, other in pairwise(pieces)),
         tuple(numbers[1:]),
+        bool(_TITLE.match("".join(glyph.text for glyph in pieces[0][:12]))),
     )
 
 
@@ -192,27 +198,46 @@ def _filled(
 
 
 def _counts_on(runs: Sequence[Segment], x: float) -> bool:
-    """Whether the questions at the left edge of what is right of an x go on counting where those left of it end."""
-    left = _edge_numbers([run for run in runs if run.right <= x - 2])
-    right = _edge_numbers([run for run in runs if run.left >= x + 2])
-    if not left or not right or not _ascend(left) or not _ascend(right):
-        return False
-    return right[0] == left[-1] + 1 or (right[0] == 1 and min(len(left), len(right)) > 1)
+    """Whether the questions at the left edge of what is right of an x go on counting where those left of it stop."""
+    left, right = [run for run in runs if run.right <= x - 2], [run for run in runs if run.left >= x + 2]
+    return _turns(_edge_numbers(left), _edge_numbers(right)) is not None
 
 
-def _edge_numbers(runs: Sequence[Segment]) -> list[int]:
-    """The numbers that begin at the left edge of some text, from top to bottom."""
+def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
+    """What begins with a number at the left edge of some text, from top to bottom."""
     opening = [run for run in runs if run.number]
     if not opening:
         return []
     edge = min(run.left for run in opening)
     if any(run.left < edge - _EDGE for run in runs):
         edge = min(run.left for run in runs)
-    return [run.number for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _EDGE]
+    return [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _EDGE]
 
 
-def _ascend(numbers: Sequence[int]) -> bool:
-    return all(later > one or later == 1 for one, later in pairwise(numbers))
+def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] | None:
+    """The questions of a left column that go on counting where a right one stopped: bands begin with them.
+
+    None where the numbers of the two columns make no such count.
+    """
+    if not left or not right:
+        return None
+    columns, places, side, last = (left, right), [1, 0], 0, left[0].number
+    turns: list[Segment] = []
+    crossed = False
+    while places[0] < len(left) or places[1] < len(right):
+        here, there = (
+            column[place] if place < len(column) else None
+            for column, place in ((columns[at], places[at]) for at in (side, 1 - side))
+        )
+        anew = not here and there is not None and there.number == 1 and last > 1
+        if there and (there.number == last + 1 or anew) and not (here and here.number == last + 1):
+            turns += [there] if side else []
+            side, crossed = 1 - side, True
+        elif not here or not (here.number > last or here.number == 1):
+            return None
+        last = columns[side][places[side]].number
+        places[side] += 1
+    return turns if crossed else None
 
 
 def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, width: float) -> list[tuple[float, float]]:
@@ -221,6 +246,12 @@ def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, wid
     runs = [part for run in texts for part in (run.parted(middle) if _parts(run, middle, begins) else (run,))]
     across = [(run.top, run.bottom) for run in runs if run.left < middle - 4 and run.right > middle + 4]
     across += [(box[1], box[3]) for box in others if box[0] < middle - 0.06 * width and box[2] > middle + 0.06 * width]
+    lefts = [run for run in runs if run.right <= middle]
+    numbered = _edge_numbers(lefts)
+    for turn in _turns(numbered, _edge_numbers([run for run in runs if run.left >= middle])) or []:
+        above = max((run.top for run in numbered if run.top < turn.top), default=0.0)
+        begins = min((run.top for run in lefts if run.titled and above < run.top < turn.top), default=turn.top)
+        across.append((begins - 1, begins - 1))
     done: list[tuple[float, float]] = []
     for top, bottom in sorted(across):
         if done and top <= done[-1][1]:

@@ -17,7 +17,7 @@ from livek12.dataset_builders.ingest.blocks import Block, Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.keys import split_answered, take_topics
 from livek12.dataset_builders.ingest.keytables import Entry
-from livek12.dataset_builders.ingest.matching import keyed, with_doubt
+from livek12.dataset_builders.ingest.matching import READ_KEY, keyed, with_doubt
 from livek12.dataset_builders.ingest.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.stream import Stream
 from livek12.dataset_builders.ingest.subjects import subject_of
@@ -26,8 +26,6 @@ from livek12.dataset_builders.ingest.texts import Text, compose
 
 _SURE = 0.75
 """Text read with less confidence is a doubt."""
-_READ_KEY = 0.45
-"""A fraction's lines that are taken for words of their own turn 3/2 into 2, and no rule can see it."""
 _LONGEST_TEXT = 60_000
 _FORMULA = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 """What OCR reads flat: no rule can see a lost root or index."""
@@ -111,7 +109,7 @@ def _draft(
         return draft
     draft = keyed(draft, Entry(segment.number, answer, solution=solution), "the paper")
     if own.by_ocr and draft.question_type not in CHOICE_TYPES:
-        draft = with_doubt(draft, "answer", "the key was read from a picture: compare it with the page", _READ_KEY)
+        draft = with_doubt(draft, "answer", "the key was read from a picture: compare it with the page", READ_KEY)
     return draft
 
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.stream import Stream
+
+if TYPE_CHECKING:
+    from livek12.dataset_builders.ingest.stream import Stream
 
 _LONGEST_TITLE = 160
 _CHINESE = re.compile(

@@ -73,7 +73,7 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
         items = [item for item in stream.items if item.box.page == page.number]
         label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
         tables = _table_entries(items, f"{name}, page {page.number}")
-        found += [replace(entry, label=label) for entry in tables]
+        found += [replace(entry, label=label) for entry in _weighed(tables, items)]
     return found or entries_of_items(stream.items, name)
 
 
@@ -90,8 +90,27 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
         doubled = [entry.number for part in parts for entry in {entry.number: entry for entry in part}.values()]
         if len(set(doubled)) < len(doubled) and len(set(names)) == len(names):
             named = zip(names, parts, strict=True)
-            return [replace(entry, elective=section) for section, part in named for entry in part]
-    return _entries(items, name)
+            return _weighed([replace(entry, elective=section) for section, part in named for entry in part], items)
+    return _weighed(_entries(items, name), items)
+
+
+def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
+    """The entries with the confidence of the lines that hold their answers, and their numbers where there are any."""
+    if not any(item.block.origin == "ocr" for item in items):
+        return list(entries)
+    lines = [
+        (squeezed(line.text), line.confidence)
+        for item in items
+        for line in ([item.line] if item.line else item.block.lines)
+    ]
+    done = []
+    for entry in entries:
+        said = squeezed(entry.answer or entry.solution or "")[:20]
+        own = [(text, sure) for text, sure in lines if said in text]
+        named = [sure for text, sure in own if str(entry.number) in text]
+        sure = min(named or [sure for _, sure in own], default=0.0)
+        done.append(replace(entry, confidence=sure, by_ocr=True))
+    return done
 
 
 def _entries(items: Sequence[Item], name: str) -> list[Entry]:
@@ -173,9 +192,9 @@ def _texts(items: Sequence[Item]) -> list[str]:
 
 
 def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
-    formed, rest = of_tables(items, where)
-    listed, rest = _of_lists(rest)
-    texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(rest)]
+    formed, others = of_tables(items, where)
+    listed, others = _of_lists(others)
+    texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(others)]
     pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
     found: list[tuple[int, str, float | None]] = [*listed]
     for place, text in enumerate(texts):
@@ -190,12 +209,13 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
             found += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
         elif (pairs := list(_PAIR.finditer(text))) and _covers(text, pairs):
             found += [(int(m["number"]), m["answer"], None) for m in pairs]
-    ranks: dict[int, int] = {}
+    ranks: dict[tuple[int, str], int] = {}
     entries = []
-    for number, answer, points in found:
-        entries.append(Entry(number, answer, points, rank=ranks.get(number, 0), where=where))
-        ranks[number] = ranks.get(number, 0) + 1
-    return [*formed, *entries]
+    for entry in (*formed, *(Entry(number, answer, points, where=where) for number, answer, points in found)):
+        name = entry.number, entry.elective
+        entries.append(replace(entry, rank=ranks.get(name, 0)))
+        ranks[name] = ranks.get(name, 0) + 1
+    return entries
 
 
 def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]], list[Item]]:

@@ -41,6 +41,8 @@ class Entry:
         elective: the part it says it is of (CSV only).
         where: file and page or line, for messages.
         source: name of the file, where there are several.
+        confidence: of the least certain line that it was read from, 0 to 1.
+        by_ocr: it was read from a picture.
     """
 
     number: int
@@ -52,6 +54,8 @@ class Entry:
     elective: str = ""
     where: str = ""
     source: str = ""
+    confidence: float = 1.0
+    by_ocr: bool = False
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
@@ -78,8 +82,7 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     answers = forms if len(forms) > 1 else [place for place, name in enumerate(names) if name == "answer"]
     if (
         not names
-        or (names[0] != "number"
-        and not forms)
+        or (names[0] != "number" and not forms)
         or names.count("number") > 1
         or len(answers) != max(1, len(forms))
     ):

@@ -280,7 +280,8 @@ def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:
         if not glyph.text.strip():
             continue
         last = done[-1][-1] if done else None
-        if last and abs(last.base - glyph.base) < 4 and glyph.left - last.right < gap * glyph.size:
+        near = last is not None and -2 * glyph.size < glyph.left - last.right < gap * glyph.size
+        if last and near and abs(last.base - glyph.base) < 4:
             done[-1].append(glyph)
         else:
             done.append([glyph])

@@ -22,6 +22,10 @@ from livek12.dataset_builders.reading.text import count_blanks, plain_width, spl
 _LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
 _SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
+_SURE = 0.85
+"""A label that OCR read with less confidence is a doubt."""
+READ_KEY = 0.45
+"""A fraction's lines that are taken for words of their own turn 3/2 into 2, and no rule can see it."""
 _FORMS = ("홀수형", "짝수형")
 
 
@@ -115,12 +119,25 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     found = draft.model_copy(update=changes)
     if problem:
         found = with_doubt(found, "answer", problem, 0.2)
+    if entry.by_ocr and answer and not problem and (unsure := _misread(found, entry)):
+        found = with_doubt(found, "answer", unsure, min(entry.confidence, READ_KEY))
     if not answer and not entry.solution:
         found = with_doubt(found, "answer", f"the key of {source} is empty", 0.3)
     if entry.points is not None and draft.points is not None and entry.points != draft.points:
         text = f"the paper prints {draft.points:g} points, the key {entry.points:g}"
         found = with_doubt(found, "points", text, 0.2)
     return found
+
+
+def _misread(draft: Draft, entry: Entry) -> str:
+    """Why a key that was read from a picture may be another; "" where it is a label of an option, read for sure."""
+    if draft.question_type not in CHOICE_TYPES:
+        return "the key was read from a picture: compare it with the page"
+    if not draft.options:
+        return f"the key {entry.answer[:40]!r} was read from a picture, and no options are there to hold it against"
+    if entry.confidence < _SURE:
+        return f"the key {entry.answer[:40]!r} was read from a picture with confidence {entry.confidence:.2f}"
+    return ""
 
 
 def with_doubt(draft: Draft, kind: str, text: str, confidence: float) -> Draft:

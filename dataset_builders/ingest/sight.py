@@ -121,7 +121,7 @@ def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], drawn: Grey, 
     if opaque < _CHANGE or grey < _DARK:  # dark letters on dark ground are seen to by the picture
         return opaque < _CHANGE
     left, top, right, bottom = (round(v * scale) for v in (glyph.left, glyph.top, glyph.right, glyph.bottom))
-    ground = drawn[max(0, top) : bottom + 1, max(0, left) : right + 1].astype(int)
+    ground: np.ndarray[Any, Any] = drawn[max(0, top) : bottom + 1, max(0, left) : right + 1].astype(int)
     return bool(glyph.text.strip()) and bool(ground.size) and bool((abs(ground - grey) < _CHANGE).all())
 
 

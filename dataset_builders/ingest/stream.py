@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks, is_label
+from livek12.dataset_builders.ingest.headings import is_section
 from livek12.dataset_builders.ingest.margins import ASKED
 
 MAX_ITEMS = 60_000
@@ -214,7 +215,7 @@ def _edges(stream: Stream) -> None:
     """The columns' edges: of all pages with as many columns, since a short page does not fill its own.
 
     All but the outermost twentieth of the lines stand between them. A line over several columns belongs to none: at
-    the top of a page it is a heading.
+    the top of a page it is a heading, unless it is the title of a section.
     """
     count: dict[int, int] = {}
     for item in stream.items:
@@ -223,7 +224,7 @@ def _edges(stream: Stream) -> None:
     over = [item for item in stream.items if _crosses(item, begins.get((count[item.box.page], item.column + 1)))]
     spans = set(map(id, over))
     for item in over:
-        if item.box.bottom < _TOP:
+        if item.box.bottom < _TOP and not is_section(item.text):
             stream.headings[item.box.page] += [item.text] if item.line else []
             stream.titles.append(item)
     tops = set(map(id, stream.titles))

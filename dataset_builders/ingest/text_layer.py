@@ -155,12 +155,29 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
     for box in figures:
         inside: list[Glyph] = []
         for run in runs:
-            if id(run[0]) not in taken and _belongs(run, box):
+            if id(run[0]) not in taken and _belongs(run, box) and not _set_with(run, box, glyphs):
                 taken.update(id(glyph) for glyph in run)
                 inside += run
         whole = layout.around([box, *((g.left, g.top, g.right, g.bottom) for g in inside)])
         pieces.append(Piece("figure", whole, lines_of(inside, [])))
     return pieces, [glyph for glyph in glyphs if id(glyph) not in taken]
+
+
+def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
+    """Whether letters that reach out of a figure are set right beside text out of it: an index below a line is its."""
+    left, top, right, bottom = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
+    if box[0] <= left and right <= box[2] and box[1] <= top and bottom <= box[3]:
+        return False
+    own = set(map(id, run))
+    near = 0.3 * run[0].size
+    return any(
+        id(g) not in own
+        and g.text.strip()
+        and max(g.left - right, left - g.right) < near
+        and min(bottom, g.bottom) - max(top, g.top) > 0.2 * (bottom - top)
+        and not layout.contains(box, *centre(g))
+        for g in glyphs
+    )
 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:

@@ -29,6 +29,10 @@ _EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
 _ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
 _WRAPS = 0.06
 """How far from the column's right edge, of its width, a line that wraps may end."""
+_CLOSING = 5
+"""Letters: a character of CJK with the sign behind it, which may not begin a line."""
+_INDENT = 2.5
+"""Letters by which the first line of a paragraph stands further in."""
 _SAME_ROW = 0.004
 _MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
 
@@ -63,14 +67,17 @@ class _Writer:
         self.waiting: list[Block] = []
         self.found = Text()
         self.last: Item | None = None
+        self.lines: list[Item] = []  # of the last paragraph
 
     def line(self, item: Item, text: str, own: bool = False) -> None:
         """Adds a printed line: to the paragraph before it, where that wraps into it and it has none of its own."""
         if not own and self.last is not None and self.paragraphs and self._goes_on(self.last, item, text):
             self.paragraphs[-1] = join(self.paragraphs[-1], text)
+            self.lines.append(item)
         else:
             self.release()
             self.paragraphs.append(text)
+            self.lines = [item]
         self.last = item
         if item.line:
             if item.line.unread:
@@ -115,7 +122,12 @@ class _Writer:
         if _OWN_LINE.match(text) and not _cut_short(self.paragraphs[-1]):
             return False
         same_row = last.box.page == item.box.page and abs(last.box.top - item.box.top) < _SAME_ROW
-        return same_row or wraps(last, self.edges)
+        return same_row or (wraps(last, self.edges, item) and not self._indented(item))
+
+    def _indented(self, item: Item) -> bool:
+        """Whether a line stands further in than those of the paragraph below its first: it begins another."""
+        same = [one for one in self.lines[1:] if (one.box.page, one.column) == (item.box.page, item.column)]
+        return bool(same) and item.box.left > max(one.box.left for one in same) + _INDENT * _letter(item)
 
 
 def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, float]], skip: int = 0) -> Text:
@@ -149,10 +161,32 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
     return writer.found
 
 
-def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]]) -> bool:
-    """Whether a line reaches the right edge of its column, so that the next may go on with it."""
+def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], following: Item | None = None) -> bool:
+    """Whether a line reaches the right edge of its column, so that the next may go on with it.
+
+    Args:
+        item: the line.
+        edges: of the columns, by page and column.
+        following: the next; a line that ends no sentence reaches the edge where the first word of this has no room.
+    """
     left, right = edges.get((item.box.page, item.column), (item.box.left, item.box.right))
-    return item.box.right >= right - _WRAPS * max(right - left, 0.1)
+    room = right - item.box.right
+    if room <= _WRAPS * max(right - left, 0.1):
+        return True
+    if following is None or _ENDS.search(item.text):
+        return False
+    word = following.text.split(maxsplit=1)[:1]
+    wide = bool(word) and bool(_EAST_ASIAN.match(word[0]) or "가" <= word[0][0] <= "힣")
+    if not word or not (wide or word[0][0].islower()):
+        return False
+    least = _CLOSING if wide else len(word[0]) + 1
+    return room < least * _letter(item)
+
+
+def _letter(item: Item) -> float:
+    """About how wide a Latin letter of a line is, as a fraction of the page; one of CJK is twice as wide."""
+    many = sum(2 if _EAST_ASIAN.match(letter) or "가" <= letter <= "힣" else 1 for letter in item.text)
+    return (item.box.right - item.box.left) / max(1, many)
 
 
 def join(before: str, after: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from livek12.scripts.bench.exams.canonical import bare, canonical, edit_distance, formulas
-from livek12.scripts.bench.exams.gold import GoldBox, GoldPaper, LabelledOption, PredictedQuestion, Prediction
+from livek12.scripts.bench.exams.gold import GoldPaper, LabelledOption, PredictedQuestion, Prediction
 from livek12.scripts.bench.exams.layouts import CLOSED, DEVELOPMENT, LAYOUTS
 from livek12.scripts.bench.exams.plain import prediction_of
 from livek12.scripts.bench.exams.scores import score
@@ -81,7 +81,7 @@ def test_a_perfect_reading_has_no_error_and_each_change_is_one(gold: GoldPaper) 
     changes = {
         "points": {"points": 77.0},
         "answer": {"answer": ["E"]},
-        "figures": {"figures": [GoldBox(page=1, left=0, top=0, right=0.01, bottom=0.01)]},
+        "figures": {"figures": [Box(page=1, left=0, top=0, right=0.01, bottom=0.01)]},
         "options": {"options": [LabelledOption(label="A", text="another")]},
     }
     for name, change in changes.items():

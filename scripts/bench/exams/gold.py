@@ -6,34 +6,13 @@ pages count from 1. Formulas are LaTeX between dollar signs.
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
+
+from livek12.dataset_builders.ingest.blocks import Box
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
-
-
-class GoldBox(_Strict):
-    """A rectangle on a page."""
-
-    page: int = Field(ge=1)
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    @property
-    def area(self) -> float:
-        """As a share of the page."""
-        return max(0.0, self.right - self.left) * max(0.0, self.bottom - self.top)
-
-    def shared(self, other: GoldBox) -> float:
-        """The area that two regions share; 0 on different pages."""
-        if self.page != other.page:
-            return 0.0
-        width = min(self.right, other.right) - max(self.left, other.left)
-        height = min(self.bottom, other.bottom) - max(self.top, other.top)
-        return max(0.0, width) * max(0.0, height)
 
 
 class LabelledOption(_Strict):
@@ -55,8 +34,8 @@ class GoldQuestion(_Strict):
     answer: list[str] = []
     points: float | None = None
     part_points: list[float] = []
-    boxes: list[GoldBox] = []
-    figures: list[GoldBox] = []
+    boxes: list[Box] = []
+    figures: list[Box] = []
 
 
 class GoldPaper(_Strict):
@@ -82,8 +61,8 @@ class PredictedQuestion(_Strict):
     options: list[LabelledOption] = []
     answer: list[str] = []
     points: float | None = None
-    boxes: list[GoldBox] = []
-    figures: list[GoldBox] = []
+    boxes: list[Box] = []
+    figures: list[Box] = []
     doubts: list[str] = []
 
 

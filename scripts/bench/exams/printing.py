@@ -13,9 +13,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from livek12.dataset_builders.ingest.blocks import Box
 from livek12.scripts.bench.exams.content import AskedItem
-from livek12.scripts.bench.exams.gold import GoldBox, GoldPaper, GoldQuestion, LabelledOption
-from livek12.scripts.bench.exams.layouts import PaperLayout
+from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, LabelledOption
+from livek12.scripts.bench.exams.paper_layout import PaperLayout
 from livek12.scripts.bench.exams.setting import source_of
 
 _DPI: Final = 100
@@ -79,13 +80,13 @@ def scanned(pdf: bytes, gold: GoldPaper) -> tuple[bytes, GoldPaper]:
     )
 
 
-def _turned(box: GoldBox, degrees: float, width: int, height: int) -> GoldBox:
+def _turned(box: Box, degrees: float, width: int, height: int) -> Box:
     """The upright box around a box that was turned about the middle of the page, counter-clockwise."""
     angle = math.radians(degrees)
     corners = [((x - 0.5) * width, (y - 0.5) * height) for x in (box.left, box.right) for y in (box.top, box.bottom)]
     xs = [x * math.cos(angle) + y * math.sin(angle) for x, y in corners]
     ys = [-x * math.sin(angle) + y * math.cos(angle) for x, y in corners]
-    return GoldBox(
+    return Box(
         page=box.page,
         left=min(xs) / width + 0.5,
         right=max(xs) / width + 0.5,
@@ -161,12 +162,13 @@ def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
 
 def _joined(
     places: Sequence[tuple[int, float, float, float, float]], layout: PaperLayout, pages: Sequence[Any]
-) -> list[GoldBox]:
+) -> list[Box]:
     """One box a column and page."""
     groups: dict[tuple[int, int], list[tuple[int, float, float, float, float]]] = defaultdict(list)
     for place in places:
         width = pages[place[0] - 1].width * 72 / _DPI
-        column = int(layout.columns == 2 and place[1] > width / 2 - 5)
+        left = layout.split[0] / sum(layout.split) if layout.split else 0.5
+        column = int((layout.columns == 2 or layout.split is not None) and place[1] > width * left - 5)
         groups[(place[0], column)].append(place)
     return [
         _ink(
@@ -183,7 +185,7 @@ def _joined(
     ]
 
 
-def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) -> GoldBox:
+def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) -> Box:
     """The ink within a place, as a share of the page; the place itself where there is none."""
     page, *corners = place
     picture = pages[page - 1]
@@ -191,7 +193,7 @@ def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) ->
     left, top, right, bottom = (max(0, round(value * _DPI / 72)) for value in corners)
     crop = picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
     inner = crop.point(lambda value: 255 if value < _INK else 0).getbbox() or (0, 0, crop.width, crop.height)
-    return GoldBox(
+    return Box(
         page=page,
         left=round((left + inner[0]) / picture.width, 5),
         top=round((top + inner[1]) / picture.height, 5),

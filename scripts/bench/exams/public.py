@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from livek12.scripts.bench.exams.gold import GoldBox, GoldPaper, GoldQuestion, LabelledOption
+from livek12.dataset_builders.ingest.blocks import Box
+from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, LabelledOption
 
 _OPTION: Final = re.compile(r"(?:^|\n|　)\s*([A-D])[.．]\s*")
 _WIDTH, _HEIGHT = 1684, 2382
@@ -59,7 +60,7 @@ def _boxed(rows: list[dict[str, Any]]) -> Iterator[GoldQuestion]:
         place = re.fullmatch(r"kocsat_1st_Mathematics_(\d+)\.png", row["img_path"][0])
         if place and int(place[1]) < 12:
             left, top, right, bottom = row["bbox"][0]
-            box = GoldBox(
+            box = Box(
                 page=int(place[1]) + 1,
                 left=left / _WIDTH,
                 top=top / _HEIGHT,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from livek12.scripts.bench.exams.gold import GoldBox, LabelledOption, PredictedQuestion, Prediction
+from livek12.scripts.bench.exams.gold import LabelledOption, PredictedQuestion, Prediction
 from livek12.scripts.bench.exams.plain import prediction_of
 
 Reader = Callable[[Path, Path | None], Prediction]
@@ -49,8 +49,8 @@ def livek12(pdf: Path, key: Path | None) -> Prediction:
                 options=[LabelledOption(label=option.label, text=option.text) for option in draft.options],
                 answer=draft.answer,
                 points=draft.points,
-                boxes=[GoldBox(**box.model_dump()) for box in draft.boxes],
-                figures=[GoldBox(**figure.box.model_dump()) for figure in draft.figures if figure.box],
+                boxes=draft.boxes,
+                figures=[figure.box for figure in draft.figures if figure.box],
                 doubts=sorted({_FIELDS.get(doubt.kind, doubt.kind) for doubt in draft.doubts}),
             )
             for draft in paper.drafts

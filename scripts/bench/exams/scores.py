@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from livek12.dataset_builders.ingest.blocks import Box
 from livek12.scripts.bench.exams.canonical import bare, canonical, edit_distance, formulas
-from livek12.scripts.bench.exams.gold import GoldBox, GoldPaper, GoldQuestion, PredictedQuestion, Prediction
+from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, PredictedQuestion, Prediction
 
 FOUND: Final = 0.5
 """Similarity below which a question of the right number is another one."""
@@ -207,7 +208,7 @@ def _whole(question: GoldQuestion | PredictedQuestion, limit: int = 10**9, named
     return "\n".join([question.text[:limit], *options])
 
 
-def union_overlap(ours: Iterable[GoldBox], theirs: Iterable[GoldBox]) -> float:
+def union_overlap(ours: Iterable[Box], theirs: Iterable[Box]) -> float:
     """Intersection over union of two sets of boxes, of which those of one set lie apart."""
     one, other = list(ours), list(theirs)[:200]
     shared = sum(a.shared(b) for a in one for b in other)

@@ -16,8 +16,8 @@ from livek12.scripts.bench.exams import words as say
 from livek12.scripts.bench.exams.answering import key_code, marked_code, sheet_code
 from livek12.scripts.bench.exams.content import AskedItem, PaperItem, Passage
 from livek12.scripts.bench.exams.drawings import DRAWINGS
-from livek12.scripts.bench.exams.layouts import Labels, PaperLayout, PaperSection
 from livek12.scripts.bench.exams.mathematics import Template
+from livek12.scripts.bench.exams.paper_layout import Labels, PaperLayout, PaperSection
 from livek12.scripts.bench.exams.tex import code
 
 _FONTS: Final = {
@@ -131,6 +131,12 @@ class _Writer:
                 continue
             number += 1
             made.append(self._question(item, number, section, passage))
+        if split := self.layout.split:
+            parts = round(len(made) * split[0] / sum(split) + 0.01)
+            cells = ", ".join(f"[{chr(10).join(part)}]" for part in (made[:parts], made[parts:]))
+            widths = f"columns: ({split[0]}fr, {split[1]}fr), column-gutter: 18pt"
+            yield f"#block(breakable: false, grid({widths}, {cells}))"
+            return
         if self.layout.number == "cell":
             rows = ", ".join(made)
             yield f"#table(columns: (1.2cm, 1fr, 1.4cm), stroke: .5pt, inset: 5pt, {rows})"
@@ -276,7 +282,7 @@ class _Writer:
     def _across(self, options: Sequence[str]) -> int:
         """How many options stand in a line."""
         longest = max(_width(text) for text in options)
-        room = 80 // self.layout.columns * (2 if self.layout.paper == "a3" else 1)
+        room = 80 // (2 if self.layout.split else self.layout.columns) * (2 if self.layout.paper == "a3" else 1)
         fits = next((n for n in (len(options), 2) if n * (longest + 5) <= room), 1)
         return {"list": 1, "two": min(2, fits), "row": fits, "auto": fits}[self.layout.arranged]
 

@@ -1,0 +1,90 @@
+"""What a kind of exam paper is: how questions are numbered, arranged, counted and answered.
+
+Contract: a layout says how a paper looks and how many questions of which kind it has; what they say comes from the
+templates, and what varies within a layout (font, size, margins, number of questions) from the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from livek12.scripts.bench.exams.content import Language
+
+Numbers = Literal["dot", "fullwidth", "comma", "paren", "bare", "question", "boxed", "inverse", "math", "cell"]
+Labels = Literal["A.", "A．", "A)", "(A)", "a.", "A", "①"]
+Arranged = Literal["list", "two", "row", "auto"]
+Key = Literal["", "table", "points", "list", "ranges", "marked", "blocks", "forms"]
+Subject = Literal["mathematics", "sciences", "both"]
+
+
+@dataclass(frozen=True)
+class PaperSection:
+    """Questions of one kind.
+
+    Attributes:
+        kind: choice, blank, free, or reading (a passage with choices).
+        count: how many questions.
+        points: of each; 0 where parts carry them, or nothing is said.
+    """
+
+    kind: Literal["choice", "blank", "free", "reading"]
+    count: int
+    points: int = 0
+
+
+@dataclass(frozen=True)
+class PaperLayout:
+    """One kind of paper.
+
+    Attributes:
+        about: in words, for the card.
+        number: how a question's number is printed.
+        labels: how options are labelled.
+        arranged: options below each other, two in a line, in a row, or as their length allows.
+        options: how many options a choice has.
+        paper, flipped, columns: the sheet.
+        marks: where the points stand with each question ("end": at the right of its last line, "start": behind its
+            number, "korean": [3점]); "" where only the section says them.
+        titled: sections have titles.
+        counts: titles say how many questions and points there are.
+        restart: numbers begin anew with each section.
+        key: its form; "" without one. "marked": below each question; "blocks": 【第1题】【答案】; "forms": of two.
+        apart: the key is a PDF of its own.
+        instructions, head, sheet, lines, hidden: a numbered list of instructions, running heads and feet, an answer
+            sheet, dotted lines to write on, text that is not visible.
+        parts: how parts are labelled.
+        split: widths of two columns within each section, whose title stands across both; the left one has more of the
+            questions, the wider it is.
+    """
+
+    name: str
+    language: Language
+    about: str
+    sections: tuple[PaperSection, ...]
+    subject: Subject = "both"
+    number: Numbers = "dot"
+    labels: Labels = "A."
+    arranged: Arranged = "auto"
+    options: int = 4
+    paper: str = "a4"
+    flipped: bool = False
+    columns: int = 1
+    marks: Literal["", "end", "start", "korean"] = ""
+    titled: bool = True
+    counts: bool = True
+    restart: bool = False
+    key: Key = ""
+    apart: bool = False
+    instructions: bool = False
+    head: bool = True
+    sheet: bool = False
+    lines: bool = False
+    hidden: bool = False
+    parts: Literal["(a)", "(a)(i)", "（1）", "(1)"] = "(a)"
+    split: tuple[int, int] | None = None
+
+
+def choice(count: int, points: int = 0) -> PaperSection:
+    """Choice questions, with their points each."""
+    return PaperSection("choice", count, points)
