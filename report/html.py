@@ -25,7 +25,7 @@ from livek12.report import budgets, deltas, marks
 from livek12.report.markup import clean
 from livek12.report.paper import Pages, PaperEntry, entries
 from livek12.report.pictures import PictureFiles
-from livek12.report.scan import sheets
+from livek12.report.scan import row_rules, sheets
 from livek12.report.sections import FOLDER, contents, occurring, report_pages, sections
 from livek12.report.shown import Shown
 from livek12.report.tables import ArticleTable, with_heads
@@ -110,8 +110,11 @@ def _drawn(chosen: Sequence[PaperEntry], pages: Pages, step: Callable[[], None],
     drawn, undrawn = sheets(chosen, pages)
     pictures = PictureFiles(occurring(chosen, pages))
     on_sheets = {(sheet.paper, sheet.number) for sheet in drawn}
+    rules = row_rules(drawn)
     return {
         "scans": drawn,
+        "scan_style": rules,
+        "scan_hash": csp_hash(rules),
         "scans_left_out": undrawn,
         "sections": sections(chosen, pages, pictures, step, on_sheets, begin),
         "shared_pictures": pictures.shared,

@@ -206,10 +206,14 @@ def open_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str
     return told + ([(outlook_sentence(expected), f"{judge} --judge {expected['panel']}")] if expected else [])
 
 
-def settle_sentence(task: Mapping[str, Any]) -> str:
-    """What is open, and what that leaves of the mark; "" where nothing is."""
-    counts = task["counts"]
-    still = sum(counts[state] for state in UNDECIDED)
+def still_open(counts: Mapping[str, int]) -> int:
+    """How many answers are not decided."""
+    return sum(counts[state] for state in UNDECIDED)
+
+
+def settle_sentence(counts: Mapping[str, int]) -> str:
+    """How many answers are open; "" where none is."""
+    still = still_open(counts)
     return f"{still:,} of {_answers(counts['answers'])} {'is' if still == 1 else 'are'} still open" if still else ""
 
 
@@ -217,13 +221,13 @@ def against_sentence(beside: Mapping[str, Any]) -> str:
     """Of how many answers a metric says something else than their mark."""
     unit = beside["unit"]
     told = [
-        f"{how} than its mark for {beside[what]:,} {unit}{'' if beside[what] == 1 else 's'}"
+        f"{beside[what]:,} {unit}{'' if beside[what] == 1 else 's'} count for {how}"
         for what, how in (("less", "less"), ("more", "more"))
         if beside[what]
     ]
     still = f"{beside['open']:,} open" if beside["open"] else ""
     if not told:
-        told = [f"as its mark for {beside['same']:,} {unit}{'' if beside['same'] == 1 else 's'}"]
+        told = ["all count alike"] if not still else [f"{beside['same']:,} count alike"] if beside["same"] else []
     return ", ".join(filter(None, (*told, still)))
 
 

@@ -27,7 +27,7 @@ _BESIDE = ("accuracy", "variable_accuracy", "question_accuracy", "PES", "OES", "
 
 def task_view(name: str, task: Mapping[str, Any], run: str) -> dict[str, Any]:
     """A task; `run` names the run folder in commands."""
-    settle = marks.settle_sentence(task)
+    settle = marks.settle_sentence(task["counts"])
     mark = marks.shown("mark", task["metrics"]["mark"])
     return {
         "name": name,
@@ -36,6 +36,7 @@ def task_view(name: str, task: Mapping[str, Any], run: str) -> dict[str, Any]:
         "notes": [] if settle else marks.open_notes(task, run),
         "no_answer": task["counts"]["no_answer"],
         "settle": settle,
+        "still": marks.still_open(task["counts"]),
         "settle_by": marks.open_notes(task, run) if settle else [],
         "mark": mark,
         "sentence": marks.mark_sentence(task),
