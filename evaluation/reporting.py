@@ -41,12 +41,13 @@ class Scored:
     Attributes:
         folder: the run.
         scores: the content of report.json.
-        write_page: writes report.html to a path; None where only the scores were asked for.
+        write_page: writes report.html to a path, with its further pages, and says which files; None where only the
+            scores were asked for.
     """
 
     folder: RunFolder
     scores: dict[str, Any]
-    write_page: Callable[[Path], None] | None = None
+    write_page: Callable[[Path], list[Path]] | None = None
 
     def count(self, state: str) -> int:
         """How many answers of all tasks ended in a state."""
@@ -54,7 +55,7 @@ class Scored:
 
     def write(self) -> str:
         """Writes the files; says in one line what cannot be written and why, and nothing where all is well."""
-        writers: dict[str, Callable[[Path], None]] = {"report.json": self._write_scores}
+        writers: dict[str, Callable[[Path], object]] = {"report.json": self._write_scores}
         if self.write_page is not None:
             writers["report.html"] = self.write_page
         missing, why = [], ""
@@ -85,15 +86,20 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     from livek12.evaluation.tables.shapes import SHAPES
     from livek12.report.html import write_html
     from livek12.report.shown import Shown
+    from livek12.report.task_views import MOST_GROUPS
 
     shown = Shown(folder.each_question(), folder.spec().trials)
     outcomes: list[Outcome] = []
-    scores = score(folder, profile, shown.passing(illustrated(read_rows(folder), exam)), outcomes)
+    scores = score(folder, profile, shown.passing(read_rows(folder)), outcomes)
+    shown.rows = list(illustrated(shown.rows, exam))
     pages = with_placed_pages(exam, [row.question for row in shown.rows])
 
-    def write_page(page: Path) -> None:
-        tables = article_tables({scores["run"]["model"]: outcomes}, SHAPES, profile).tables
-        write_html(page, scores, shown, scores["run"], pages, tables, read_sessions(folder.path))
+    papers = max(len(task["groups"].get("paper", ())) for task in scores["tasks"].values())
+    shapes = [shape for shape in SHAPES if not shape.by_paper or papers <= MOST_GROUPS]
+
+    def write_page(page: Path) -> list[Path]:
+        tables = article_tables({scores["run"]["model"]: outcomes}, shapes, profile).tables
+        return write_html(page, scores, shown, scores["run"], pages, tables, read_sessions(folder.path))
 
     return Scored(folder, scores, write_page)
 

@@ -1,6 +1,6 @@
-"""`report.html`: the whole graded paper in one file that asks nothing of a network.
+"""`report.html`: the graded paper in one file, or an index of one file for each task, that asks nothing of a network.
 
-Contract: the file holds its style, script and pictures; a content security policy in it forbids everything
+Contract: each file holds its style, script and pictures; a content security policy in it forbids everything
 else, and every text is escaped or comes from `markup`. Without JavaScript it is the same page without filters.
 """
 
@@ -8,48 +8,34 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
+import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.progress import Progress
-from livek12.core.records import Image
-from livek12.core.scoring import OUT_OF_100
 from livek12.report import budgets, deltas, marks
 from livek12.report.markup import clean
-from livek12.report.paper import (
-    ERRORS,
-    Pages,
-    PaperEntry,
-    anchor_of,
-    cell_view,
-    entries,
-    new_pages,
-    page_views,
-    question_view,
-)
+from livek12.report.paper import Pages, PaperEntry, entries
 from livek12.report.pictures import PictureFiles
-from livek12.report.scan import sheets
+from livek12.report.scan import row_rules, sheets
+from livek12.report.sections import FOLDER, contents, occurring, report_pages, sections
 from livek12.report.shown import Shown
 from livek12.report.tables import ArticleTable, with_heads
+from livek12.report.task_views import budget_view, delta_views, task_view
 from livek12.report.times import time_bars
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from livek12.core.sessions import Session
-
-TOKEN_KINDS = {
-    "prompt": "read",
-    "cached": "read from cache",
-    "completion": "written",
-    "reasoning": "of these, thinking",
-}
-
 
 def write_html(
     path: Path,
@@ -59,11 +45,11 @@ def write_html(
     pages: Pages | None = None,
     tables: Sequence[ArticleTable] = (),
     sessions: Sequence[Session] = (),
-) -> None:
-    """Writes the report of a run.
+) -> list[Path]:
+    """Writes the report of a run: one page, or an index with pages for each task where one would be too heavy.
 
     Args:
-        path: the file to write.
+        path: the file to write; further pages stand in the folder `report` beside it.
         score: the content of report.json.
         shown: what all rows of the run have passed by, questions with their pictures.
         run: the content of run.json.
@@ -71,45 +57,105 @@ def write_html(
         tables: the run in the tables of the articles.
         sessions: of the engines that were up for it.
 
+    Returns:
+        The files, the index first.
+
     Raises:
-        UserError: the file cannot be written.
+        UserError: a file cannot be written.
     """
+    chosen = entries(shown.rows, {task["name"]: task.get("modality", "") for task in run.get("tasks", [])})
+    parts = report_pages(chosen) if shown.split else []
     order = {task: rank for rank, task in enumerate(shown.tasks)}
     ordered = sorted(score["tasks"].items(), key=lambda task: order.get(task[0], len(order)))
-    chosen = entries(shown.rows, {task["name"]: task.get("modality", "") for task in run.get("tasks", [])})
-    drawn, undrawn = sheets(chosen, pages or {})
-    on_sheets = {(sheet.paper, sheet.number) for sheet in drawn}
-    pictures = PictureFiles(_occurring(chosen, pages or {}))
+    named = run_name(path.parent)
+    views = {name: task_view(name, task, named) for name, task in ordered}
+    common = {
+        **_head(list(views), shown.exams, run),
+        "method": marks.sentence(marks.method_sentence(score)),
+        "left_out": shown.left_out,
+        "asked": shown.asked,
+        "parameters": score["parameters"],
+        "delta_headings": deltas.HEADINGS,
+        **_assets(),
+    }
+    summary = {
+        "tasks": list(views.values()),
+        "made": _made(run, shown.made),
+        "times": time_bars(sessions),
+        "deltas": delta_views({name: d for name, d in score["deltas"].items() if "/variant/" not in name}),
+        "variants": deltas.shown_deltas(score.get("variants", ())),
+        "budgets": [budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
+        "tables": with_heads(tables),
+        "corrected": score.get("corrected", {}).get("lines", ()),
+        "harness": score.get("harness", {}),
+        "regraded": score.get("regraded", {}).get("line", ""),
+    }
     with Progress("writing report.html", len(chosen), patient=True) as progress:
-        page = (
-            environment()
-            .get_template("report.html.j2")
-            .generate(
-                **_head([name for name, _ in ordered], shown.exams, run),
-                tasks=[_task_view(name, task) for name, task in ordered],
-                made=_made(run, shown.made),
-                times=time_bars(sessions),
-                method=marks.sentence(marks.method_sentence(score)),
-                parameters=score["parameters"],
-                deltas=_deltas({name: d for name, d in score["deltas"].items() if "/variant/" not in name}),
-                variants=deltas.shown_deltas(score.get("variants", ())),
-                delta_headings=deltas.HEADINGS,
-                budgets=[_budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
-                tables=with_heads(tables),
-                corrected=score.get("corrected", {}).get("lines", ()),
-                harness=score.get("harness", {}),
-                regraded=score.get("regraded", {}).get("line", ""),
-                left_out=shown.left_out,
-                asked=shown.asked,
-                scans=drawn,
-                scans_left_out=undrawn,
-                sections=_sections(chosen, pages or {}, pictures, progress.step, on_sheets),
-                shared_pictures=pictures.shared,
-                **_assets(),
-            )
-        )
-        # A lone surrogate in a name would keep the file from being written at all.
-        write_atomically(path, (piece.encode("utf-8", "replace").decode() for piece in page))
+        files = []
+        for n, part in enumerate(parts):
+            files.append(_folder(path) / part.file)
+            way = {"up": f"../{path.name}", "part": part, "before": parts[n - 1] if n else None}
+            way["after"] = parts[n + 1] if n + 1 < len(parts) else None
+            own = {**dict.fromkeys(summary, ()), "made": None, "tasks": [views[part.task]] if part.task in views else []}
+            drawn = _drawn(part.entries, pages or {}, progress.step, part.begin)
+            _write(files[-1], {**common, **own, **drawn, "way": way, "contents": ()})
+        on_page = _drawn([] if parts else chosen, pages or {}, progress.step)
+        _write(path, {**common, **summary, **on_page, "way": None, "contents": contents(parts)})
+    _clear(path.parent / FOLDER, {file.name for file in files})
+    return [path, *files]
+
+
+def _drawn(chosen: Sequence[PaperEntry], pages: Pages, step: Callable[[], None], begin: int = 0) -> dict[str, Any]:
+    """The questions of one page, behind `begin` others of their task, and the scans that they stand on."""
+    drawn, undrawn = sheets(chosen, pages)
+    pictures = PictureFiles(occurring(chosen, pages))
+    on_sheets = {(sheet.paper, sheet.number) for sheet in drawn}
+    rules = row_rules(drawn)
+    return {
+        "scans": drawn,
+        "scan_style": rules,
+        "scan_hash": csp_hash(rules),
+        "scans_left_out": undrawn,
+        "sections": sections(chosen, pages, pictures, step, on_sheets, begin),
+        "shared_pictures": pictures.shared,
+    }
+
+
+def _folder(index: Path) -> Path:
+    """Where the further pages go, made where it is missing."""
+    folder = index.parent / FOLDER
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be made ({error.strerror}); move what is in its place") from error
+    return folder
+
+
+def further_pages(index: Path) -> list[Path]:
+    """The pages of a report that has an index, in their order; none where it is one page."""
+    found = (index.parent / FOLDER).glob("[0-9]*-*.html")
+    return sorted(found, key=lambda file: [int(digits) for digits in re.findall(r"^\d+|(?<=-)\d+(?=\.html$)", file.name)])
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    page = environment().get_template("report.html.j2").generate(**content)
+    # A lone surrogate in a name would keep the file from being written at all.
+    write_atomically(path, (piece.encode("utf-8", "replace").decode() for piece in page))
+
+
+def _clear(folder: Path, kept: Set[str]) -> None:
+    """Takes away the pages of an earlier report that this one does not have."""
+    with suppress(OSError):
+        for file in folder.glob("[0-9]*-*.*"):
+            if file.suffix in (".html", ".pdf") and file.with_suffix(".html").name not in kept:
+                file.unlink()
+        if not kept:
+            folder.rmdir()
+
+
+def run_name(folder: Path) -> str:
+    """The run folder as a command takes it; of an absolute path only the name, which says nothing of the machine."""
+    return shlex.quote(folder.name if folder.is_absolute() else str(folder))
 
 
 def _head(names: Sequence[str], exams: Sequence[str], run: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,115 +165,6 @@ def _head(names: Sequence[str], exams: Sequence[str], run: Mapping[str, Any]) ->
         "revision": run.get("model_revision"),
         "engine": run.get("engine", ""),
         "date": str(run.get("started_at", ""))[:10],
-    }
-
-
-def _task_view(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    mark = marks.shown("mark", task["metrics"]["mark"])
-    return {
-        "name": name,
-        "questions": task["counts"]["questions"],
-        "ended": marks.counts_line(task["counts"]),
-        "notes": marks.counts_notes(task),
-        "mark": mark,
-        "sentence": marks.mark_sentence(task),
-        "endings": marks.endings_sentence(task["counts"], task.get("context_cut")),
-        "points": None if task["points"] is None else marks.points(task["points"]),
-        "axes": [_axis_view(axis, groups) for axis, groups in marks.axes(task)],
-        "metrics": _metrics(task["metrics"]),
-        "not_available": marks.not_available(task["metrics"]),
-        "deltas": _deltas(task["deltas"]),
-        "tokens": [
-            _token_row(TOKEN_KINDS[kind], use) for kind, use in task["tokens"].items() if use["mean"] is not None
-        ],
-        "cache": marks.cache_sentence(task),
-        "thinking": marks.thinking_sentence(task),
-        "process_errors": task["process_errors"],
-        "error_kinds": ERRORS,
-        "decided_by": {marks.decider(by): parts for by, parts in task["decided_by"].items()},
-    }
-
-
-def _budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    table = budgets.lines(curve)
-    return {
-        "name": name,
-        "open": any(line.true for line in table[:-1]),
-        "limit": f"{parameters['token_limit']:,.0f}",
-        "lines": table,
-        "plot": budgets.plot(curve),
-        "notes": budgets.notes(table),
-        "true_ends": marks.interval_heading([line.true for line in table]),
-        "cut_ends": marks.interval_heading([line.cut for line in table]),
-        "undecided": any(found and not found.decided for line in table for found in (line.true, line.cut)),
-        "true_means": curve["true_means"],
-        "counterfactual_means": curve["counterfactual_means"],
-    }
-
-
-def _axis_view(axis: str, groups: Mapping[str, Any]) -> dict[str, Any]:
-    found = [marks.shown("mark", group["metrics"]["mark"]) for group in groups.values()]
-    return {
-        "ends": marks.interval_heading(found),
-        "name": axis.replace("_", " "),
-        "main": axis in ("subject", "question_type"),
-        "groups": [
-            {
-                "name": marks.group_name(axis, str(value)),
-                "questions": group["questions"],
-                "points": None if group["points"] is None else marks.points(group["points"]),
-                "mark": mark,
-                "open": marks.undecided(group["counts"]),
-            }
-            for (value, group), mark in zip(groups.items(), found, strict=True)
-        ],
-    }
-
-
-def _metrics(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "meaning": _meaning(name),
-            "shown": marks.shown(name, estimate),
-            "unit": _unit(name),
-        }
-        for name, estimate in metrics.items()
-        if estimate["low"] is not None
-    ]
-
-
-def _unit(metric: str) -> str:
-    return "" if metric in marks.UNSCALED or metric in OUT_OF_100 else "%"
-
-
-def _meaning(name: str) -> str:
-    if name.startswith("Acc≤"):
-        return f"fully correct within {name[4:]} of the token limit"
-    if name.startswith("pass@"):
-        return "an answer is fully correct" if name == "pass@1" else f"one of {name[5:]} answers is fully correct"
-    return marks.METRIC_MEANINGS.get(name, "")
-
-
-def _deltas(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    known = (*marks.METRIC_MEANINGS, "Acc≤", "pass@")
-    views = []
-    for name, estimate in found.items():
-        metric = next((piece for piece in name.split("/") if piece.startswith(known)), name)
-        if metric != "OCS" and not metric.startswith(("Acc≤", "pass@")):
-            views.append(
-                {"name": name.replace("/", " · "), "unit": _unit(metric), "shown": marks.shown(metric, estimate)}
-            )
-    return views
-
-
-def _token_row(kind: str, use: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        "kind": kind,
-        "sum": f"{use['sum']:,}",
-        "mean": marks.number(use["mean"], 0),
-        "median": marks.number(use["median"], 0),
-        "missing": str(use["missing"] or ""),
     }
 
 
@@ -243,53 +180,6 @@ def _made(run: Mapping[str, Any], seen: Mapping[str, Counter[str]]) -> dict[str,
         for what, found in seen.items()
     }
     return {**run, **{what: names for what, names in stated.items() if names}}
-
-
-def _sections(
-    chosen: Sequence[PaperEntry],
-    pages: Pages,
-    pictures: PictureFiles,
-    step: Callable[[], None],
-    on_sheets: Set[tuple[str, int]],
-) -> list[dict[str, Any]]:
-    """The questions under their papers; pages and questions are drawn one by one, when the page takes them.
-
-    Pages that stand above with their marks are not shown again.
-    """
-
-    def questions(entries: Sequence[tuple[PaperEntry, dict[str, str]]]) -> Iterator[dict[str, Any]]:
-        for entry, cell in entries:
-            yield question_view(entry, cell, pictures)
-            step()
-
-    seen: set[tuple[str, int]] = set(on_sheets)
-    sections: list[dict[str, Any]] = []
-    cells: dict[str, list[dict[str, str]]] = {}
-    for entry in chosen:
-        sheets = new_pages(entry, seen)
-        seen.update(sheets)
-        begins = entry.task not in cells
-        in_task = cells.setdefault(entry.task, [])
-        in_task.append(cell_view(entry, anchor_of(entry.task, entry.question.id), len(in_task) + 1))
-        if begins or sheets:
-            paper = entry.question.paper_id if entry.image_only else None
-            views = page_views(sheets, pages, pictures)
-            sections.append({"task": entry.task, "paper": paper, "begins": begins, "pages": views, "entries": []})
-            sections[-1]["cells"] = in_task
-        sections[-1]["entries"].append((entry, in_task[-1]))
-    for section in sections:
-        section["questions"] = questions(section.pop("entries"))
-    return sections
-
-
-def _occurring(chosen: Sequence[PaperEntry], pages: Pages) -> list[Image]:
-    sheets = {
-        (entry.question.paper_id, number)
-        for entry in chosen
-        if entry.image_only and entry.question.paper_id
-        for number in entry.question.page_numbers
-    }
-    return [image for entry in chosen for image in entry.images] + [pages[key] for key in sheets if key in pages]
 
 
 def _assets() -> dict[str, str]:

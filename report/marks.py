@@ -69,6 +69,12 @@ def number(value: float, digits: int = 1) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def signed(value: float) -> str:
+    """A difference with its sign, at most one decimal."""
+    text = number(value)
+    return f"−{text[1:]}" if text.startswith("-") else f"+{text}" if text != "0" else "0"
+
+
 def points(value: float) -> str:
     """Points as on paper: up to two decimals."""
     return number(value, 2)
@@ -171,14 +177,24 @@ def counts_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, s
         task: of report.json; those from before it said who left answers open are explained without it.
         run: names the run folder in the commands.
     """
+    nothing = task["counts"]["no_answer"]
+    closed = [(f"{nothing:,} marked as 0: the response holds no answer", "")] if nothing else []
+    return closed + open_notes(task, run)
+
+
+def open_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str]]:
+    """The same of what is still open alone; nothing where every answer is decided."""
     counts, judge = task["counts"], f"livek12 judge {run}"
     left = task.get("ungraded", {"nobody": 0, "rules": 0, "models": 0})
     notes = [
-        (counts["no_answer"], "marked as 0: the response holds no answer", ""),
         (left["nobody"], "ungraded: not judged yet; this does it:", judge),
         (left["rules"], "ungraded: the rules alone could not tell; this has a model decide:", f"{judge} --judge MODEL"),
-        (left["models"], "ungraded: the judge models that were asked could not tell", ""),
-        (counts["failed"], "failed: no response came", ""),
+        (
+            left["models"],
+            "ungraded: the judge models that were asked could not tell; here a person decides:",
+            f"livek12 review {run}",
+        ),
+        (counts["failed"], "failed: no response came; the command that made the run asks again", ""),
         (
             counts["unsupported"],
             "unsupported: a kind of question that the model cannot take, such as one with a figure",
@@ -188,6 +204,31 @@ def counts_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, s
     told = [(f"{number:,} {meaning}", command) for number, meaning, command in notes if number]
     expected = task.get("outlook")
     return told + ([(outlook_sentence(expected), f"{judge} --judge {expected['panel']}")] if expected else [])
+
+
+def still_open(counts: Mapping[str, int]) -> int:
+    """How many answers are not decided."""
+    return sum(counts[state] for state in UNDECIDED)
+
+
+def settle_sentence(counts: Mapping[str, int]) -> str:
+    """How many answers are open; "" where none is."""
+    still = still_open(counts)
+    return f"{still:,} of {_answers(counts['answers'])} {'is' if still == 1 else 'are'} still open" if still else ""
+
+
+def against_sentence(beside: Mapping[str, Any]) -> str:
+    """Of how many answers a metric says something else than their mark."""
+    unit = beside["unit"]
+    told = [
+        f"{beside[what]:,} {unit}{'' if beside[what] == 1 else 's'} count for {how}"
+        for what, how in (("less", "less"), ("more", "more"))
+        if beside[what]
+    ]
+    still = f"{beside['open']:,} open" if beside["open"] else ""
+    if not told:
+        told = ["all count alike"] if not still else [f"{beside['same']:,} count alike"] if beside["same"] else []
+    return ", ".join(filter(None, (*told, still)))
 
 
 def outlook_sentence(expected: Mapping[str, Any]) -> str:

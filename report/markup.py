@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -81,6 +81,7 @@ def render_blocks(text: str, pictures: Sequence[Markup] = ()) -> list[Markup]:
     return blocks
 
 
+@lru_cache(512)  # keys, and reasons that judges word alike, come again with every trial
 def render_answer(text: str) -> Markup:
     """A key or an extracted answer, on one line; a bare formula is read as one."""
     shown = clean(text[:MAX_FORMULAS].strip())

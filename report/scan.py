@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from livek12.core.records import PageBox, Question
@@ -20,6 +21,11 @@ from livek12.report.pictures import PAGE_WIDTH, Encoded, encode
 
 MOST_PAGES = 60
 LONGEST_ANSWER = 140
+SHORT_ANSWER = 6
+LINE = 14
+"""Characters of a line of a note, as East Asian ones take the room."""
+MOST_LINES = 25.0
+"""Lines of notes beside a page as high as it is wide; where they are more, they follow each other as they come."""
 SIGN = 0.052
 """Width of a sign, as a share of the page's width."""
 INK = 0.021
@@ -43,14 +49,20 @@ class Pen:
 
 @dataclass(frozen=True)
 class GradedSheet:
-    """One page with all that is written on and beside it; `sum` and `subtotal` are like "12–15 / 20"."""
+    """One page with all that is written on and beside it; `sum` and `subtotal` are like "12–15 / 20".
 
-    task: str
+    `begins` is true of the first page of a paper. `rows` are the heights, of the page as a whole, from its top to the
+    first note and from each note, from the top down, to the next; none where the notes need more room than it has.
+    """
+
+    tasks: list[str]
     paper: str
+    begins: bool
     number: int
     picture: Encoded
     pens: list[Pen]
     notes: list[dict[str, Any]]
+    rows: list[float]
     sum: str
     subtotal: str
 
@@ -65,14 +77,23 @@ def page_keys(questions: Iterable[Question]) -> set[tuple[str, int]]:
     return {(q.paper_id, box.page) for q in questions if q.paper_id for box in q.boxes}
 
 
+def row_rules(sheets: Sequence[GradedSheet]) -> str:
+    """The style by which notes stand level with their questions: a rule for each sheet, by its place."""
+    rules = []
+    for place, sheet in enumerate(sheets):
+        if sheet.rows:
+            first, *others = (f"{1000 * row:.1f}fr" for row in sheet.rows)
+            tracks = " ".join([f"minmax(0,{first})", *(f"minmax(min-content,{row})" for row in others)])
+            rules.append(f".notes-{place}{{grid-template-rows:{tracks}}}")
+    rules += [f".row-{n}{{grid-row:{n + 2}}}" for n in range(max((len(sheet.rows) for sheet in sheets), default=0))]
+    return "".join(rules)
+
+
 def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedSheet], int]:
     """The pages with their marks, and how many pages are left out for their number."""
-    by_paper: dict[tuple[str, str], list[PaperEntry]] = {}
-    for entry in placed(entries):
-        by_paper.setdefault((entry.task, entry.question.paper_id or ""), []).append(entry)
     found: list[GradedSheet] = []
     left_out = 0
-    for (task, paper), of_paper in by_paper.items():
+    for paper, of_paper in _papers(placed(entries)):
         numbers = sorted({box.page for entry in of_paper for box in entry.question.boxes})
         there = [number for number in numbers if (image := pages.get((paper, number))) and image.bytes]
         for number in there:
@@ -80,9 +101,26 @@ def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedShee
                 left_out += 1
                 continue
             total = sum_of(of_paper) if number == there[0] else ""
-            if (sheet := _sheet(task, paper, number, of_paper, pages, total)) is not None:
+            if (sheet := _sheet(paper, number, of_paper, pages, total)) is not None:
                 found.append(sheet)
     return found, left_out
+
+
+def _papers(entries: Iterable[PaperEntry]) -> list[tuple[str, list[PaperEntry]]]:
+    """The entries of each paper; tasks that share it, each with questions of its own, are one graded paper."""
+    by_task: dict[tuple[str, str], list[PaperEntry]] = {}
+    for entry in entries:
+        by_task.setdefault((entry.question.paper_id or "", entry.task), []).append(entry)
+    found: list[tuple[str, list[PaperEntry]]] = []
+    for (paper, _), of_task in by_task.items():
+        asked = {entry.question.id for entry in of_task}
+        for name, others in found:
+            if name == paper and asked.isdisjoint(entry.question.id for entry in others):
+                others += of_task
+                break
+        else:
+            found.append((paper, list(of_task)))
+    return found
 
 
 def sum_of(entries: Iterable[PaperEntry]) -> str:
@@ -97,7 +135,7 @@ def sum_of(entries: Iterable[PaperEntry]) -> str:
 
 
 def _sheet(
-    task: str, paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, total: str
+    paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, total: str
 ) -> GradedSheet | None:
     picture = encode(pages[paper, number].bytes or b"", PAGE_WIDTH)
     if isinstance(picture, str):
@@ -107,16 +145,38 @@ def _sheet(
     here.sort(key=lambda item: (round(item[1].left, 1), item[1].top))
     others = [box for entry in entries for box in entry.question.boxes if box.page == number]
     pens = [_pen(entry, box, others, picture) for entry, box in here]
+    notes = [_note(entry, pen) for (entry, _), pen in zip(here, pens, strict=True)]
+    rows = _level(notes, [box.top for _, box in here], picture.height / picture.width)
     return GradedSheet(
-        task=task,
+        tasks=list(dict.fromkeys(entry.task for entry in entries)),
         paper=paper,
+        begins=bool(total),
         number=number,
         picture=picture,
         pens=pens,
-        notes=[_note(entry, pen) for (entry, _), pen in zip(here, pens, strict=True)],
+        notes=notes,
+        rows=rows,
         sum=total,
         subtotal=sum_of(entry for entry, _ in here) if here else "",
     )
+
+
+def _level(notes: Sequence[dict[str, Any]], tops: Sequence[float], shape: float) -> list[float]:
+    """Has each note stand level with its question; the rows for it.
+
+    Args:
+        notes: in the order in which they are read; each is told its `row`, from the top.
+        tops: where their questions begin, as shares of the page's height.
+        shape: height of the page over its width.
+    """
+    if sum(note["lines"] for note in notes) > MOST_LINES * shape:
+        return []
+    # Beside each other, those of the left column come first, though the right one may begin a little higher.
+    order = sorted(range(len(notes)), key=lambda n: round(tops[n] * 25))
+    for row, n in enumerate(order):
+        notes[n]["row"] = row
+    edges = [0.0, *(tops[n] for n in order), 1.0]
+    return [max(0.0, end - start) for start, end in pairwise(edges)]
 
 
 def _pen(entry: PaperEntry, box: PageBox, others: Sequence[PageBox], picture: Encoded) -> Pen:
@@ -151,13 +211,19 @@ def _mean(marks: Sequence[ShownMark]) -> str:
 
 
 def _note(entry: PaperEntry, pen: Pen) -> dict[str, Any]:
+    answers, key = [_said(row) for row in entry.rows[:4]], "; ".join(_key(entry.question))
+    more = max(0, len(entry.rows) - 4)
+    lines = sum(_lines(answer["length"]) for answer in answers) + (more > 0)
+    lines += _lines(len(key)) if pen.kind != "full" and key else 0
     return {
+        "lines": lines + (0.5 if _is_short(answers) else 1.5),
+        "short": _is_short(answers),
         "number": entry.question.number or "",
         "anchor": pen.anchor,
         "kind": pen.kind,
         "text": pen.text,
-        "answers": [_said(row) for row in entry.rows[:4]],
-        "more": max(0, len(entry.rows) - 4),
+        "answers": answers,
+        "more": more,
         "key": [render_answer(_short(one)) for one in _key(entry.question)],
         "language": entry.question.language,
     }
@@ -169,8 +235,19 @@ def _key(question: Question) -> list[str]:
 
 def _said(row: Row) -> dict[str, Any]:
     parts = row.verdict.parts if row.verdict else []
-    said = [render_answer(_short(part.answer)) for part in parts if part.answer]
-    return {"said": said, "state": row.state, "word": mark_of(row).word}
+    found = [_short(part.answer) for part in parts if part.answer]
+    said = [render_answer(one) for one in found]
+    return {"said": said, "length": len("; ".join(found)), "state": row.state, "word": mark_of(row).word}
+
+
+def _is_short(answers: Sequence[dict[str, Any]]) -> bool:
+    """Whether the answers of a note stand on its first line, as a letter or a number does."""
+    return len(answers) == 1 and 0 < answers[0]["length"] <= SHORT_ANSWER
+
+
+def _lines(characters: int) -> int:
+    """How many lines of a note a text takes: at most three, beyond which the page cuts it."""
+    return min(3, 1 + characters // LINE)
 
 
 def _short(text: str) -> str:

@@ -14,8 +14,12 @@ from livek12.core.questions import paper_order
 from livek12.core.records import Question
 from livek12.core.scoring import Row
 
-MAX_QUESTIONS = 500
-MAX_ANSWERS = 4000
+PAGE_QUESTIONS = 500
+PAGE_ANSWERS = 1000
+"""What one page holds at most: a run with more has an index and pages for each task."""
+MAX_QUESTIONS = 2000
+MAX_ANSWERS = 8000
+"""What all pages together hold at most."""
 
 
 class Shown:
@@ -32,6 +36,7 @@ class Shown:
         asked: how many questions there are, in all tasks.
         rows: those of the questions that are shown.
         exams: the names of the exams that all questions are of.
+        split: whether the report has an index and pages for each task, as one page would be too heavy.
         made: by what the answers and verdicts say of how they were made: each that occurs, and how often.
     """
 
@@ -45,6 +50,7 @@ class Shown:
         self.tasks = list(by_task)
         self.exams = list(exams)
         self.asked = sum(map(len, by_task.values()))
+        self.split = self.asked > PAGE_QUESTIONS or self.asked * trials > PAGE_ANSWERS
         self.rows: list[Row] = []
         kinds = ("judge of the answers", "versions of the verdicts", "engine of the answers", "versions of the answers")
         self.made: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}

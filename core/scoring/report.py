@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TypedDict, Unpack
 
 from livek12.core.errors import UserError
+from livek12.core.scoring.against import against_mark
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.budgets import budget_curves, within_limit
 from livek12.core.scoring.deltas import Counterpart, language_deltas, task_deltas
@@ -140,6 +141,7 @@ def _score_task(
         ungraded=ungraded(table.rows),
         points=points(table, range(len(table.questions))),
         metrics=everything,
+        against_mark=against_mark(terms, table),
         groups={axis: {value: group(found) for value, found in values.items()} for axis, values in groups.items()},
         deltas=group_deltas(groups, terms, table, units),
         process_errors=process_errors(table.rows, parameters.error_threshold),

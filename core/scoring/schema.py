@@ -224,6 +224,24 @@ class ContextCut(TypedDict):
     fewest: int
 
 
+class AgainstMark(TypedDict):
+    """How a metric counts the answers beside their marks, each from nothing to full.
+
+    Attributes:
+        unit: what is counted: answers, or questions where the metric is of all trials of a question together.
+        more: how many count for more than their mark.
+        less: how many count for less.
+        same: how many count as their mark does.
+        open: of how many it cannot be told while they, or their mark, are undecided.
+    """
+
+    unit: Literal["answer", "question"]
+    more: int
+    less: int
+    same: int
+    open: int
+
+
 class TaskReport(TypedDict):
     """All of one task.
 
@@ -235,6 +253,7 @@ class TaskReport(TypedDict):
     ungraded: Ungraded
     points: float | None
     metrics: dict[str, Estimate]
+    against_mark: dict[str, AgainstMark]
     groups: dict[str, dict[str, Group]]
     deltas: dict[str, Estimate]
     process_errors: ProcessErrors | None

@@ -3,7 +3,8 @@
 Contract: answers of one task to one question are equal where the same was taken from them (`PartVerdict.answer`), or,
 where nothing was, where their texts are the same. `put` returns once the row is on the disk; the file,
 RUN/regrades.jsonl, is only appended to, and held no longer than that takes, so that several servers may be at work.
-What a group is was settled when the run was opened; what people say of it is read anew each time.
+Groups follow the run: where answers or verdicts have come since they were read, they are read anew before anything is
+shown or set, and what people say of them is read each time.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +25,7 @@ from livek12.core.errors import UserError
 from livek12.core.line_file import LineFile
 from livek12.core.records import UNMARKED, PartVerdict, Verdict, canonical_json
 from livek12.core.regrades import LONGEST_REASON, REGRADES, Key, Regrade, read_regrades, with_mark
+from livek12.core.run_folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.evaluation.labelling.store import LabelNotStored, checked_name
 from livek12.judges.grade import GradingConfig, total
@@ -31,6 +34,9 @@ from livek12.report.markup import render_answer
 
 _PATIENCE = 5.0
 """Seconds that another server may take to write a row."""
+
+
+Group = tuple[str, str, bytes]
 
 
 class EqualAnswer(NamedTuple):
@@ -50,16 +56,43 @@ class Regrading:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._groups: dict[tuple[str, str, bytes], list[EqualAnswer]] = {}
-        self._lock = threading.Lock()
+        self._groups: dict[Group, list[EqualAnswer]] = {}
+        self._of: dict[Key, Group] = {}
+        self._seen: dict[str, tuple[int, int]] | None = None
+        self._lock, self._reading = threading.Lock(), threading.Lock()
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows of the run as judged, whose groups are noted as they are taken."""
+        self._seen = self._files()
+        groups, of = dict[Group, list[EqualAnswer]](), dict[Key, Group]()
         for row in rows:
             if row.response is not None and row.verdict is not None:
                 member = EqualAnswer(row.trial, row.response.sha256, _judged(row, row.verdict))
-                self._groups.setdefault(_group(row), []).append(member)
+                groups.setdefault(_group(row), []).append(member)
+                of[_key(row)] = _group(row)
             yield row
+        self._groups, self._of = groups, of
+
+    def _files(self) -> dict[str, tuple[int, int]]:
+        """Size and time of the files that answers and verdicts stand in."""
+        found = {}
+        for file in self._folder.iterdir():
+            if file.name.startswith(("responses-", "verdicts-")):
+                with suppress(FileNotFoundError):
+                    found[file.name] = (file.stat().st_size, file.stat().st_mtime_ns)
+        return found
+
+    def _members(self, row: Row) -> list[EqualAnswer]:
+        """The answers that are equal to this one now; it alone where the run holds it no more."""
+        with self._reading:
+            if self._files() != self._seen:
+                for _ in self.passing(RunFolder.open(self._folder).judged_rows()):
+                    pass
+            own = self._of.get(_key(row))
+            if own is not None:
+                return self._groups[own]
+        response = row.response.sha256 if row.response else ""
+        return [EqualAnswer(row.trial, response, _judged(row, _verdict(row)))]
 
     def marked(self, row: Row) -> Row:
         """An answer with the mark that counts now."""
@@ -68,15 +101,23 @@ class Regrading:
 
     def view(self, row: Row) -> dict[str, Any]:
         """What a person sees who is to set the mark of an answer and its equals."""
-        verdict, members = _verdict(row), self._groups[_group(row)]
-        said = self._said().get(_key(row))
+        verdict, members, every = _verdict(row), self._members(row), self._said()
+        said = every.get(_key(row))
         now = with_mark(row, said) if said else row
+        full = verdict.max_points
+        people = Counter(
+            (f"{points(one.share * full)} / {points(full)}", one.by)
+            for member in members
+            if (one := every.get((row.task, row.question.id, member.response)))
+        )
         marks = Counter(member.mark for member in members)
         return {
             "answers": len(members),
             "trials": [member.trial + 1 for member in members],
             "judged": [{"mark": mark, "answers": answers} for mark, answers in marks.most_common()],
-            "full": points(verdict.max_points),
+            "people": [{"mark": mark, "by": by, "answers": answers} for (mark, by), answers in people.most_common()],
+            "unset": len(members) - people.total(),
+            "full": points(full),
             "parts": [_part(part) for part in verdict.parts],
             "set": said
             and {
@@ -104,7 +145,7 @@ class Regrading:
             LabelNotStored: the disk does not take it.
             UserError: it makes no sense.
         """
-        members = self._groups[_group(row)]
+        members = self._members(row)
         row_of_file: dict[str, Any] = {
             "task": row.task,
             "question_id": row.question.id,
@@ -161,7 +202,7 @@ def _key(row: Row) -> Key:
     return row.task, row.question.id, row.response.sha256 if row.response else ""
 
 
-def _group(row: Row) -> tuple[str, str, bytes]:
+def _group(row: Row) -> Group:
     """Names the group of an answer."""
     said = [" ".join((part.answer or "").split()) for part in row.verdict.parts] if row.verdict else []
     text = row.response.text.strip() if row.response else ""

@@ -100,6 +100,7 @@ class _Pool:
 
     def __init__(self, rows: Sequence[Outcome], profile: Profile, parameters: Parameters) -> None:
         self.rows, self._profile, self.parameters = rows, profile, parameters
+        self._having: dict[str, dict[str, list[int]]] = {}
 
     @cached_property
     def table(self) -> Answers:
@@ -113,12 +114,26 @@ class _Pool:
     def terms(self) -> Terms:
         return task_terms(self.table, self._profile, self.parameters)
 
+    def having(self, axis: str) -> Mapping[str, Sequence[int]]:
+        """The questions (indices) with each value of an axis: a table asks for the papers of a run one by one."""
+        if axis not in self._having:
+            found = defaultdict[str, list[int]](list)
+            for index, question in enumerate(self.table.questions):
+                for value in question.on(axis):
+                    found[value].append(index)
+            self._having[axis] = dict(found)
+        return self._having[axis]
+
     def picked(self, part: Slice) -> list[int]:
         """The questions (indices) of a part."""
+        if not part.where:
+            return list(range(len(self.table.questions)))
+        (axis, value), *others = part.where
+        questions = self.table.questions
         return [
             index
-            for index, question in enumerate(self.table.questions)
-            if all(value in question.on(axis) for axis, value in part.where)
+            for index in self.having(axis).get(value, ())
+            if all(value in questions[index].on(axis) for axis, value in others)
         ]
 
     def estimate(self, metric: str, questions: Sequence[int]) -> Estimate:
@@ -162,8 +177,10 @@ class _Sitter:
         """The values that the questions of a part have on an axis."""
         if part.way not in self.ways:
             return set()
-        questions = self.ways[part.way].table.questions
-        return {value for index in self.picked(part) for value in questions[index].on(axis)}
+        pool = self.ways[part.way]
+        if not part.where:
+            return set(pool.having(axis))
+        return {value for index in self.picked(part) for value in pool.table.questions[index].on(axis)}
 
     def cell(self, block: ColumnBlock, part: Slice, metric: str) -> Estimate:
         """What stands in a column of a block."""
@@ -276,11 +293,12 @@ def _in_order(axis: str, values: set[str]) -> list[str]:
 def _by_paper(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
     """A row for each paper and run that sat it."""
     (block,) = shape.blocks
+    papers = [sitter.values(block.part, "paper") for sitter in sitters]
     sat = [
         (paper, sitter)
-        for paper in sorted(set().union(*(sitter.values(block.part, "paper") for sitter in sitters)))
-        for sitter in sitters
-        if paper in sitter.values(block.part, "paper")
+        for paper in sorted(set().union(*papers))
+        for sitter, own in zip(sitters, papers, strict=True)
+        if paper in own
     ]
     return ArticleTable(
         name=shape.name,

@@ -18,6 +18,13 @@
     select.parentElement.hidden = values.size < 2;
   }
 
+  // An index has the questions on other pages: an address of one of them leads there.
+  const leadOn = () => {
+    const wanted = decodeURIComponent(location.hash.slice(1));
+    const link = [...document.querySelectorAll(".contents .cell")].find((cell) => cell.dataset.for === wanted);
+    if (wanted && link) location.replace(link.href);
+  };
+
   const apply = () => {
     let shown = 0;
     for (const question of questions) {
@@ -46,6 +53,8 @@
   }
   for (const select of selects) select.addEventListener("change", apply);
   unfold.hidden = document.querySelector(".whole") === null;
-  tools.hidden = false;
+  tools.hidden = questions.length === 0;
   apply();
+  leadOn();
+  addEventListener("hashchange", leadOn);
 })();

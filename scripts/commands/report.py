@@ -42,10 +42,14 @@ def report(
     if not finish(folder, formulas, exam=task_data.reload_task_data(folder, data), as_json=as_json).written:
         raise typer.Exit(1)
     if pdf:
+        from livek12.report.html import further_pages
         from livek12.report.pdf import write_pdf
 
-        write_pdf(run / "report.html", run / "report.pdf")
-        tell(f"for a printer: {run / 'report.pdf'}", err=as_json)
+        further = further_pages(run / "report.html")
+        for page in (run / "report.html", *further):
+            write_pdf(page, page.with_suffix(".pdf"))
+        also = f", and {len(further)} more in {further[0].parent}" if further else ""
+        tell(f"for a printer: {run / 'report.pdf'}{also}", err=as_json)
 
 
 def finish(folder: RunFolder, profile: Profile, exam: TaskData, as_json: bool, brief: bool = False) -> Finished:

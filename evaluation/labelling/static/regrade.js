@@ -4,6 +4,7 @@
 import { h, isBroken, raw } from "./page.js";
 
 const trials = group => group.answers > 1 ? `${group.answers} equal answers to this question (${group.trials.slice(0, 12).join(", ")}${group.answers > 12 ? ", …" : ""}): one mark for all` : "No other answer to this question is equal to this one.";
+const peopleSay = group => `Set by people: ${group.people.map(one => `${one.mark} by ${one.by} (${one.answers})`).join(", ")}${group.unset ? `; ${group.unset} of the equal answers still as the judges had ${group.unset === 1 ? "it" : "them"}: set the mark to have one for all` : ""}`;
 const many = group => group.answers > 1 ? `mark of ${group.answers} answers` : "mark";
 
 /* tools: ask, dialog, toast, trouble of the page; place, by; then() when a mark was set or given back. */
@@ -23,6 +24,7 @@ export async function regrade({ ask, dialog, toast, trouble, place, by, then }) 
       h("p", {}, trials(group)),
       h("ul", { class: "judged" }, group.judged.map(one => h("li", {}, `The judges: ${one.mark}`, group.answers > 1 ? ` (${one.answers})` : ""))),
       own ? h("p", { class: "verdict" }, `Now ${own.mark}, set by ${own.by} on ${own.at.slice(0, 10)}: ${own.reason}`) : "",
+      group.people.length && (group.unset || group.people.length > 1) ? h("p", { class: "verdict", "data-say": "people" }, peopleSay(group)) : "",
       group.parts.length ? h("table", {}, h("thead", {}, h("tr", {}, ["", "found", "key", ""].map(head => h("th", { scope: "col" }, head)))), h("tbody", {}, group.parts.map((one, n) => h("tr", {},
         h("th", { scope: "row" }, one.name || (group.parts.length > 1 ? `(${n + 1})` : "")), h("td", {}, one.found ? raw(one.found, { class: "found" }) : "–"), h("td", {}, raw(one.key, { class: "found" })),
         h("td", {}, group.parts.length > 1 ? [act("right", parts()[n] === 1, () => part(n, 1), { "data-say": "right", "data-part": n }), " ", act("wrong", parts()[n] === 0, () => part(n, 0), { "data-say": "wrong", "data-part": n })] : ""))))) : "",
@@ -49,6 +51,24 @@ export async function regrade({ ask, dialog, toast, trouble, place, by, then }) 
       then();
     } catch (error) { trouble(error); } finally { busy = false; }
   }
+  // What others set meanwhile, and answers that came, are in it while it is open; what is being written stays.
+  async function follow() {
+    if (!body.isConnected) return;
+    try {
+      const told = await ask(`regrade/${place}`);
+      const writing = document.activeElement?.name, at = document.activeElement?.selectionStart;
+      if (body.isConnected && !busy && JSON.stringify(told) !== JSON.stringify(group)) {
+        const score = body.querySelector("[name=regrade-score]").value;
+        group = told;
+        draw();
+        body.querySelector("[name=regrade-score]").value = score;
+        const field = writing && body.querySelector(`[name="${writing}"]`);
+        if (field) { field.focus(); field.setSelectionRange(at, at); }
+      }
+    } catch { /* the server is gone for now: what is set is told then */ }
+    setTimeout(follow, 4000);
+  }
   draw();
   body.querySelector("[name=reason]").focus();
+  setTimeout(follow, 4000);
 }

@@ -1,0 +1,165 @@
+"""The questions of a report under their papers, and on which page of it they stand.
+
+Contract: papers follow each other as `core.questions.paper_order` has them, and in each its questions; a page holds at
+most `PAGE_QUESTIONS` questions and, where there are several pages, about `PAGE_ANSWERS` answers. Pages and questions are
+drawn one by one, when the template takes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from livek12.core.records import Image
+from livek12.report.paper import (
+    Pages,
+    PaperEntry,
+    anchor_of,
+    cell_view,
+    new_pages,
+    page_views,
+    question_view,
+)
+from livek12.report.pictures import PictureFiles
+from livek12.report.scan import sum_of
+from livek12.report.shown import PAGE_ANSWERS, PAGE_QUESTIONS
+
+FOLDER = "report"
+"""Where the pages of a report lie that has several, beside its index."""
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """Some questions of one task, behind `begin` others of it, and the file that shows them."""
+
+    task: str
+    file: str
+    entries: list[PaperEntry]
+    begin: int
+    number: int
+    of: int
+
+    @property
+    def label(self) -> str:
+        """What the page is called beside the others of its task."""
+        first, last = (entry.question.number or "" for entry in (self.entries[0], self.entries[-1]))
+        papers = [paper for paper in dict.fromkeys(paper_name(entry) for entry in self.entries) if paper]
+        if len(papers) > 1:
+            return f"{papers[0]} to {papers[-1]}"
+        return f"{papers[0] if papers else self.task}{f', {first} to {last}' if first and last else ''}"
+
+
+def report_pages(chosen: Sequence[PaperEntry]) -> list[ReportPage]:
+    """The pages of a report that has one or more for each task."""
+    found = []
+    for rank, (task, of_task) in enumerate(groupby(chosen, key=lambda entry: entry.task), 1):
+        parts = list(_parts(list(of_task)))
+        stem = f"{rank}-{re.sub(r'[^A-Za-z0-9._-]+', '-', task)[:80]}"
+        for number, part in enumerate(parts, 1):
+            name = f"{stem}{f'-{number}' if len(parts) > 1 else ''}.html"
+            found.append(ReportPage(task, name, part, sum(map(len, parts[: number - 1])), number, len(parts)))
+    return found
+
+
+def _parts(entries: Sequence[PaperEntry]) -> Iterator[list[PaperEntry]]:
+    part: list[PaperEntry] = []
+    answers = 0
+    for entry in entries:
+        if part and (len(part) >= PAGE_QUESTIONS or answers + len(entry.rows) > PAGE_ANSWERS):
+            yield part
+            part, answers = [], 0
+        part.append(entry)
+        answers += len(entry.rows)
+    yield part
+
+
+def contents(parts: Sequence[ReportPage]) -> list[dict[str, Any]]:
+    """What an index links to: each task with its pages and the cells of their questions."""
+    found: list[dict[str, Any]] = []
+    for part in parts:
+        if part.number == 1:
+            found.append({"task": part.task, "pages": []})
+        grid = overview(part.entries, part.begin)
+        found[-1]["pages"].append({"href": f"{FOLDER}/{part.file}", "label": part.label, "grid": grid})
+    return found
+
+
+def paper_name(entry: PaperEntry) -> str:
+    """What a paper is called: as its questions name it."""
+    return entry.question.paper_id or ""
+
+
+def overview(entries: Sequence[PaperEntry], begin: int = 0) -> list[dict[str, Any]]:
+    """The cells of a task's questions, paper by paper, each with its sum; `begin`: how many stand on pages before."""
+    several = len({paper_name(entry) for entry in entries}) > 1
+    groups = []
+    place = begin
+    for paper, of_paper in groupby(entries, key=paper_name):
+        together = list(of_paper)
+        cells = []
+        for entry in together:
+            place += 1
+            cells.append(cell_view(entry, anchor_of(entry.task, entry.question.id), place))
+        groups.append({"paper": paper if several else "", "sum": sum_of(together) if several else "", "cells": cells})
+    return groups
+
+
+def sections(
+    chosen: Sequence[PaperEntry],
+    pages: Pages,
+    pictures: PictureFiles,
+    step: Callable[[], None],
+    on_sheets: Set[tuple[str, int]],
+    begin: int = 0,
+) -> list[dict[str, Any]]:
+    """The questions under their papers. Pages that stand above with their marks are not shown again.
+
+    Args:
+        chosen: the questions of one page of the report.
+        pages: page images.
+        pictures: those of the page.
+        step: told of each question that is drawn.
+        on_sheets: paper and number of the page images that stand above.
+        begin: how many questions of the task stand on pages before.
+    """
+
+    def questions(entries: Sequence[tuple[PaperEntry, dict[str, str]]]) -> Iterator[dict[str, Any]]:
+        for entry, cell in entries:
+            yield question_view(entry, cell, pictures)
+            step()
+
+    seen: set[tuple[str, int]] = set(on_sheets)
+    found: list[dict[str, Any]] = []
+    for task, each in groupby(chosen, key=lambda entry: entry.task):
+        of_task = list(each)
+        grid = overview(of_task, begin)
+        cells = iter([cell for group in grid for cell in group["cells"]])
+        sums = {group["paper"]: group["sum"] for group in grid if group["paper"]}
+        for n, entry in enumerate(of_task):
+            sheets = new_pages(entry, seen)
+            seen.update(sheets)
+            paper = paper_name(entry)
+            turns = n == 0 or (bool(sums) and paper != paper_name(of_task[n - 1]))
+            if turns or sheets:
+                views = page_views(sheets, pages, pictures)
+                named = paper if entry.image_only or (sums and turns) else ""
+                section = {"task": task, "paper": named, "sum": sums.get(paper, "") if turns else "", "begins": n == 0}
+                found.append({**section, "pages": views, "entries": [], "grid": grid if n == 0 else ()})
+            found[-1]["entries"].append((entry, next(cells)))
+    for section in found:
+        section["questions"] = questions(section.pop("entries"))
+    return found
+
+
+def occurring(chosen: Sequence[PaperEntry], pages: Pages) -> list[Image]:
+    """The pictures of a page, as often as they stand on it."""
+    sheets = {
+        (entry.question.paper_id, number)
+        for entry in chosen
+        if entry.image_only and entry.question.paper_id
+        for number in entry.question.page_numbers
+    }
+    return [image for entry in chosen for image in entry.images] + [pages[key] for key in sheets if key in pages]

@@ -1,0 +1,172 @@
+"""The numbers of a task as the page shows them: its mark, groups, metrics, differences, tokens and what is open.
+
+Contract: everything comes from report.json and is worded by `marks`; templates only place it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from livek12.core.scoring import OUT_OF_100
+from livek12.report import budgets, marks
+from livek12.report.paper import ERRORS
+
+TOKEN_KINDS = {
+    "prompt": "read",
+    "cached": "read from cache",
+    "completion": "written",
+    "reasoning": "of these, thinking",
+}
+MOST_GROUPS = 200
+"""Groups of an axis that the page shows; report.json has all."""
+_BESIDE = ("accuracy", "variable_accuracy", "question_accuracy", "PES", "OES", "ARL")
+"""Metrics that stand beside the mark, in this order, before those of several trials."""
+
+
+def task_view(name: str, task: Mapping[str, Any], run: str) -> dict[str, Any]:
+    """A task; `run` names the run folder in commands."""
+    settle = marks.settle_sentence(task["counts"])
+    mark = marks.shown("mark", task["metrics"]["mark"])
+    return {
+        "name": name,
+        "questions": task["counts"]["questions"],
+        "ended": marks.counts_line(task["counts"]),
+        "notes": [] if settle else marks.open_notes(task, run),
+        "no_answer": task["counts"]["no_answer"],
+        "settle": settle,
+        "still": marks.still_open(task["counts"]),
+        "settle_by": marks.open_notes(task, run) if settle else [],
+        "mark": mark,
+        "sentence": marks.mark_sentence(task),
+        "endings": marks.endings_sentence(task["counts"], task.get("context_cut")),
+        "points": None if task["points"] is None else marks.points(task["points"]),
+        "axes": [_axis_view(axis, groups) for axis, groups in marks.axes(task)],
+        "beside": _beside_mark(task, mark),
+        "metrics": _metrics(task["metrics"]),
+        "not_available": marks.not_available(task["metrics"]),
+        "deltas": delta_views(task["deltas"]),
+        "tokens": [
+            _token_row(TOKEN_KINDS[kind], use) for kind, use in task["tokens"].items() if use["mean"] is not None
+        ],
+        "cache": marks.cache_sentence(task),
+        "thinking": marks.thinking_sentence(task),
+        "process_errors": task["process_errors"],
+        "error_kinds": ERRORS,
+        "decided_by": {marks.decider(by): parts for by, parts in task["decided_by"].items()},
+    }
+
+
+def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[str, Any]]:
+    """The metrics beside the mark: where each lies, and for how many answers it says something else."""
+    against = task.get("against_mark") or {}
+    last = max((name for name in against if name.startswith("pass@")), key=lambda name: int(name[5:]), default="")
+    found = []
+    for name in (*_BESIDE, *([last] if last not in ("", "pass@1") else [])):
+        if name not in against or (name == "question_accuracy" and "accuracy" in against):
+            continue
+        value = marks.shown(name, task["metrics"][name])
+        if value.low is None or value.high is None or mark.low is None:
+            continue
+        both = value.decided and mark.decided
+        found.append(
+            {
+                "name": name,
+                "meaning": _meaning(name),
+                "shown": value,
+                "unit": _unit(name),
+                "minus": marks.signed(value.low - mark.low) if both else "",
+                "answers": marks.against_sentence(against[name]),
+            }
+        )
+    return found
+
+
+def budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Marks within token budgets."""
+    table = budgets.lines(curve)
+    return {
+        "name": name,
+        "open": any(line.true for line in table[:-1]),
+        "limit": f"{parameters['token_limit']:,.0f}",
+        "lines": table,
+        "plot": budgets.plot(curve),
+        "notes": budgets.notes(table),
+        "true_ends": marks.interval_heading([line.true for line in table]),
+        "cut_ends": marks.interval_heading([line.cut for line in table]),
+        "undecided": any(found and not found.decided for line in table for found in (line.true, line.cut)),
+        "true_means": curve["true_means"],
+        "counterfactual_means": curve["counterfactual_means"],
+    }
+
+
+def _axis_view(axis: str, groups: Mapping[str, Any]) -> dict[str, Any]:
+    shown = dict(islice(groups.items(), MOST_GROUPS))
+    found = [marks.shown("mark", group["metrics"]["mark"]) for group in shown.values()]
+    return {
+        "more": len(groups) - len(shown),
+        "ends": marks.interval_heading(found),
+        "name": axis.replace("_", " "),
+        "main": axis in ("subject", "question_type"),
+        "groups": [
+            {
+                "name": marks.group_name(axis, str(value)),
+                "questions": group["questions"],
+                "points": None if group["points"] is None else marks.points(group["points"]),
+                "mark": mark,
+                "open": marks.undecided(group["counts"]),
+            }
+            for (value, group), mark in zip(shown.items(), found, strict=True)
+        ],
+    }
+
+
+def _metrics(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "meaning": _meaning(name),
+            "shown": marks.shown(name, estimate),
+            "unit": _unit(name),
+        }
+        for name, estimate in metrics.items()
+        if estimate["low"] is not None
+    ]
+
+
+def _unit(metric: str) -> str:
+    return "" if metric in marks.UNSCALED or metric in OUT_OF_100 else "%"
+
+
+def _meaning(name: str) -> str:
+    if name.startswith("Acc≤"):
+        return f"fully correct within {name[4:]} of the token limit"
+    if name.startswith("pass@"):
+        return "an answer is fully correct" if name == "pass@1" else f"one of {name[5:]} answers is fully correct"
+    return marks.METRIC_MEANINGS.get(name, "")
+
+
+def delta_views(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Differences between groups or tasks."""
+    known = (*marks.METRIC_MEANINGS, "Acc≤", "pass@")
+    views = []
+    for name, estimate in found.items():
+        metric = next((piece for piece in name.split("/") if piece.startswith(known)), name)
+        if metric != "OCS" and not metric.startswith(("Acc≤", "pass@")):
+            views.append(
+                {"name": name.replace("/", " · "), "unit": _unit(metric), "shown": marks.shown(metric, estimate)}
+            )
+    return views
+
+
+def _token_row(kind: str, use: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "kind": kind,
+        "sum": f"{use['sum']:,}",
+        "mean": marks.number(use["mean"], 0),
+        "median": marks.number(use["median"], 0),
+        "missing": str(use["missing"] or ""),
+    }
+
+
