@@ -61,6 +61,11 @@ class Log:
         vars(self).update(vars(Log()))
         return taken
 
+    @property
+    def says_anything(self) -> bool:
+        """Whether there is more in it than how many rows were read."""
+        return bool(self.skipped or self.notes or self.unread or self.lost or self.mended)
+
     def skip(self, where: str, id: str | None, reason: object) -> None:
         """Records a row that is left out: where it stands (file:line), its id if it has one, and why."""
         self.skipped.append(f"{_place(where, id)}: left out: {one_line(reason)}")
