@@ -15,6 +15,7 @@ import re
 import stat
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -72,13 +73,40 @@ def read_again(file: str, size: int) -> bytes:
     return data
 
 
-Picture = tuple[str, int] | bytes | None
-"""A picture on its way between processes: the file that holds it and its size, or its bytes."""
+@dataclass(frozen=True, slots=True)
+class PictureFile:
+    """A picture on its way between processes: its file, and the bytes that this held."""
+
+    file: str
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def read_into(self, place: memoryview) -> None:
+        """Reads the file into a place of its size.
+
+        Raises:
+            UserError: it is not what it was.
+        """
+        try:
+            descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                read = os.readv(descriptor, [place, bytearray(1)])
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise UserError(f"{self.file}: cannot be read: {error.strerror or error}") from None
+        if read != self.size:
+            raise UserError(f"{self.file}: changed while it was read; start again")
+
+
+Picture = PictureFile | bytes | None
 
 
 def picture_of(image: Image) -> Picture:
     """The picture as it travels."""
-    return (image.bytes.file, image.bytes.size) if isinstance(image.bytes, FileBytes) else image.bytes
+    return PictureFile(image.bytes.file, image.bytes.size) if isinstance(image.bytes, FileBytes) else image.bytes
 
 
 def opened(picture: Picture) -> bytes | None:
@@ -87,7 +115,7 @@ def opened(picture: Picture) -> bytes | None:
     Raises:
         UserError: its file is not what it was.
     """
-    return read_again(*picture) if isinstance(picture, tuple) else picture
+    return read_again(picture.file, picture.size) if isinstance(picture, PictureFile) else picture
 
 
 def look_of(image: Image) -> Look:
@@ -218,11 +246,11 @@ class ImageLoader:
             except (OSError, ValueError, RuntimeError):
                 continue
             if found:
-                self.take(str(found), url)
+                self.take(found, url)
                 return end
         return None
 
-    def _find(self, ref: str, folder: Path) -> Path | None:
+    def _find(self, ref: str, folder: Path) -> str | None:
         """The file of a relative path, from the folder of the rows or from the root; None where there is none.
 
         Raises:
@@ -234,9 +262,9 @@ class ImageLoader:
         inside = [c for c in candidates if any(c.is_relative_to(root) for root in self._roots)]
         if Path(ref).is_absolute() or not inside:
             raise BadRow(f"image {one_line(ref, 120)} lies outside the source's folder")
-        return next((candidate for candidate in inside if candidate.is_file()), None)
+        return next((str(candidate) for candidate in inside if candidate.is_file()), None)
 
-    def _among_others(self, ref: str, folder: Path) -> Path | None:
+    def _among_others(self, ref: str, folder: Path) -> str | None:
         """The file of a plain path in a folder of pictures, which is looked up once: what `_find` tries first."""
         parent, slash, name = ref.rpartition("/")
         if name in ("", ".", "..") or (slash and not parent) or parent.startswith("/"):
@@ -248,7 +276,7 @@ class ImageLoader:
         if place_name := self._insides[folder, parent]:
             with suppress(OSError):
                 if stat.S_ISREG(os.lstat(file := f"{place_name}/{name}").st_mode):
-                    return Path(file)
+                    return file
         return None
 
     def _place(self, base: Path, ref: str) -> Path:
@@ -270,10 +298,10 @@ class ImageLoader:
                 raise BadRow(f"image {one_line(ref, 120)} is missing")
             if self.by_name and (known := self._good.get(_state(os.stat(file)))) is not None:
                 return known
-            data, self._state = _contents(str(file))
+            data, self._state = _contents(file)
             if len(data) > MAX_BYTES:
                 raise BadRow(f"image {one_line(ref, 120)} has more than {MAX_BYTES >> 20} MiB")
-            self._file = str(file)
+            self._file = file
             return data
         except (OSError, RuntimeError) as error:
             raise BadRow(f"image {one_line(ref, 120)} cannot be read: {error}") from None

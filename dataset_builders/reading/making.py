@@ -7,6 +7,7 @@ addresses) is settled here, in their order.
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -89,6 +90,23 @@ class Head(NamedTuple):
     taken: dict[str, str]
 
 
+class PickledRows(NamedTuple):
+    """Rows on their way to another process.
+
+    Attributes:
+        pickled: one after the other.
+        count: how many there are.
+    """
+
+    pickled: bytes
+    count: int
+
+    def unpickled(self) -> Iterator[SourceRow]:
+        """The rows."""
+        unpickler = pickle.Unpickler(io.BytesIO(self.pickled))
+        return (unpickler.load() for _ in range(self.count))
+
+
 Chunk = tuple[list[Head], Any]
 """What came of some rows: their heads, and their questions or packs of them."""
 Before = tuple[Log | None, bool]
@@ -154,8 +172,7 @@ def to_packs(
         refused = [_refused(head, make) for head in heads]
         made = list(packs)
         if any(refused):
-            kept = [row for row, reason in zip(rows, refused, strict=True) if reason is None]
-            _, pieces = make_chunk((make, pack), kept)
+            _, pieces = make_chunk((make, pack), rows, [place for place, reason in enumerate(refused) if reason])
             made = [one for piece in pieces for one in pickle.loads(piece)]
         places = {place: (one, number) for one in made for number, place in enumerate(one.places)}
         place = 0
@@ -219,11 +236,11 @@ def _claimed(head: Head, ids: UniqueIds, log: Log) -> str:
 
 def _chunks(
     make: Maker, pack: Packing[Any] | None, rows: Iterator[tuple[Log | None, SourceRow | None]]
-) -> Iterator[tuple[list[Before], list[bytes], Chunk]]:
+) -> Iterator[tuple[list[Before], PickledRows, Chunk]]:
     """What was logged before some rows, these rows where another process made them, and what came of them."""
     several = cores() >= FEWEST_CORES
     for befores, chunk in _made_here(make, pack, islice(rows, FEWEST_ROWS) if several else rows):
-        yield befores, [], chunk
+        yield befores, PickledRows(b"", 0), chunk
     first = next(rows, None)
     if first is None:
         return
@@ -254,38 +271,52 @@ def _made_here(
 
 def _pickled(
     first: tuple[Log | None, SourceRow | None], rows: Iterator[tuple[Log | None, SourceRow | None]]
-) -> Iterator[tuple[tuple[list[Before], list[bytes]], list[bytes]]]:
+) -> Iterator[tuple[tuple[list[Before], PickledRows], PickledRows]]:
     """Some rows at a time, pickled; with what was logged before each, and whether there is one."""
-    befores, chunk, size = list[Before](), list[bytes](), 0
+    befores, chunk, count = list[Before](), io.BytesIO(), 0
+    pickler = pickle.Pickler(chunk, pickle.HIGHEST_PROTOCOL)  # what rows have in common is told once
     item: tuple[Log | None, SourceRow | None] | None = first
     while item is not None:
         before, row = item
         befores.append((before, row is not None))
         if row is not None:
-            chunk.append(pickle.dumps(row, pickle.HIGHEST_PROTOCOL))
-            size += len(chunk[-1])
+            pickler.dump(row)
+            count += 1
         item = next(rows, None)
-        if len(befores) == CHUNK_ROWS or size > CHUNK_BYTES or item is None:
-            yield (befores, chunk), chunk
-            befores, chunk, size = [], [], 0
+        if len(befores) == CHUNK_ROWS or chunk.tell() > CHUNK_BYTES or item is None:
+            packed = PickledRows(chunk.getvalue(), count)
+            yield (befores, packed), packed
+            befores, chunk, count = [], io.BytesIO(), 0
+            pickler = pickle.Pickler(chunk, pickle.HIGHEST_PROTOCOL)
 
 
-def make_chunk(given: tuple[Maker, Packing[Any] | None], rows: list[bytes]) -> tuple[list[Head], list[bytes]]:
-    """What comes of pickled rows, in a process beside the main one; questions in pieces of a bounded size."""
+def make_chunk(
+    given: tuple[Maker, Packing[Any] | None], rows: PickledRows, left_out: Collection[int] = ()
+) -> tuple[list[Head], list[bytes]]:
+    """What comes of pickled rows, in a process beside the main one; questions in pieces of a bounded size.
+
+    Args:
+        given: makes the questions, and packs them if they are to be packed.
+        rows: the rows.
+        left_out: places of those that are passed over.
+    """
     make, pack = given
     make.loader.by_name = True
     before = make.loader.taken
     heads, pieces, made, size = list[Head](), list[bytes](), list[Question](), 0
-    for number, row in enumerate(rows, start=1):
+    for place, row in enumerate(rows.unpickled()):
+        if place in left_out:
+            continue
         make.loader.taken = {}
-        head, question = _made(make, pickle.loads(row), make.loader.taken)
+        head, question = _made(make, row, make.loader.taken)
         heads.append(head)
         if question is not None:
             made.append(question)
             size += sum(map(_size, question.images))
-        if number == len(rows) or (pack is None and size > CHUNK_BYTES):
-            pieces.append(pickle.dumps(pack(made) if pack else made, pickle.HIGHEST_PROTOCOL))
+        if pack is None and size > CHUNK_BYTES:
+            pieces.append(pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
             made, size = [], 0
+    pieces.append(pickle.dumps(pack(made) if pack else made, pickle.HIGHEST_PROTOCOL))
     make.loader.taken = before
     return heads, pieces
 

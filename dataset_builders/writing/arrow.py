@@ -12,6 +12,8 @@ from itertools import accumulate, chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from livek12.dataset_builders.reading.images import PictureFile
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -52,7 +54,7 @@ def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
         buffers += [_offsets(coded), pa.py_buffer(joined.encode())]
     elif pa.types.is_binary(kind):
         pieces = [value or b"" for value in values] if known else values
-        buffers += [_offsets(pieces), pa.py_buffer(b"".join(pieces))]
+        buffers += [_offsets(pieces), _joined(pieces)]
     else:
         numbers = [value or 0 for value in values] if known else values
         buffers.append(pa.py_buffer(array("q" if pa.types.is_integer(kind) else "d", numbers)))
@@ -64,6 +66,24 @@ def _offsets(values: Sequence[Any]) -> pa.Buffer:
     import pyarrow as pa
 
     return pa.py_buffer(array("i", accumulate(map(len, values), initial=0)))
+
+
+def _joined(pieces: Sequence[bytes | PictureFile]) -> pa.Buffer:
+    """All pieces one after the other; files are read to their places."""
+    import pyarrow as pa
+
+    if not any(isinstance(piece, PictureFile) for piece in pieces):
+        return pa.py_buffer(b"".join(pieces))
+    joined = pa.allocate_buffer(sum(map(len, pieces)))
+    places, at = memoryview(joined).cast("B"), 0
+    for piece in pieces:
+        place = places[at : at + len(piece)]
+        if isinstance(piece, PictureFile):
+            piece.read_into(place)
+        else:
+            place[:] = piece
+        at += len(piece)
+    return joined
 
 
 def _bits(values: Sequence[Any]) -> pa.Buffer:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.features import schema, to_row
 from livek12.core.records import Question
 from livek12.dataset_builders.base import IMAGE_ONLY, PageKey, not_from_pages, page_keys
-from livek12.dataset_builders.reading.images import Picture, opened, picture_of
+from livek12.dataset_builders.reading.images import Picture, PictureFile, picture_of
 from livek12.dataset_builders.registry import builder_of
 from livek12.dataset_builders.writing.arrow import column_of, size_of, to_batch
 from livek12.dataset_builders.writing.counting import Counted
@@ -166,7 +166,7 @@ def unpacked(runs: Sequence[Run], columns: pa.Schema) -> pa.RecordBatch:
         if field.name == FIGURES and not runs[0].figures:
             return [[] for _ in range(joined.num_rows)]
         return [
-            [{"bytes": opened(picture), "path": name} for name, picture in pictures]
+            [{"bytes": picture, "path": name} for name, picture in pictures]
             for run in runs
             for pictures in run.rows.pictures[field.name][run.start : run.stop]
         ]
@@ -186,21 +186,14 @@ def _rows(questions: Sequence[Question]) -> PackedRows:
     }
     sizes = [
         (
-            size_of(row) + sum(_size(held) for name in PICTURES for _, held in pictures[name][n] if _is_file(held)),
-            sum(_size(held) + len(called or "") for called, held in pictures[FIGURES][n]),
+            size_of(row)
+            + sum(len(held) for name in PICTURES for _, held in pictures[name][n] if isinstance(held, PictureFile)),
+            sum(len(held or b"") + len(called or "") for called, held in pictures[FIGURES][n]),
         )
         for n, row in enumerate(rows)
     ]
     batch = to_batch(rows, _schema())
     return PackedRows([question.id for question in questions], batch.serialize().to_pybytes(), pictures, sizes)
-
-
-def _is_file(picture: Picture) -> bool:
-    return isinstance(picture, tuple)
-
-
-def _size(picture: Picture) -> int:
-    return picture[1] if isinstance(picture, tuple) else len(picture or b"")
 
 
 @cache
