@@ -168,7 +168,8 @@ class Variant(Record):
 
 
 _NO_FLAGS, _NO_ATTRIBUTES, _NO_REVIEW, _NO_SOURCE = Flags(), Attributes(), Review(), Source()
-"""What a question has of these where nothing is stated: frozen, and shared, for pydantic would copy a default deeply."""
+"""What a question has of these where nothing is stated: frozen, and shared. (pydantic copies a default deeply each time,
+which a factory spares it.)"""
 
 
 class PageBox(Record):
@@ -209,26 +210,26 @@ class Question(Record):
     question_type: QuestionType
     question_type_raw: str | None = None
     question: str
-    options: list[Option] = []
-    images: list[Image] = []
+    options: list[Option] = Field(default_factory=list)
+    images: list[Image] = Field(default_factory=list)
     paper_id: str | None = None
-    page_numbers: list[int] = []
-    boxes: list[PageBox] = []
+    page_numbers: list[int] = Field(default_factory=list)
+    boxes: list[PageBox] = Field(default_factory=list)
     number: str | None = None
-    answer: list[str] = []
-    part_points: list[float] = []
-    part_units: list[str] = []
-    answer_images: list[Image] = []
+    answer: list[str] = Field(default_factory=list)
+    part_points: list[float] = Field(default_factory=list)
+    part_units: list[str] = Field(default_factory=list)
+    answer_images: list[Image] = Field(default_factory=list)
     solution: str | None = None
-    solution_images: list[Image] = []
-    variables: list[Variable] = []
-    reasoning_flow: list[FlowStep] = []
+    solution_images: list[Image] = Field(default_factory=list)
+    variables: list[Variable] = Field(default_factory=list)
+    reasoning_flow: list[FlowStep] = Field(default_factory=list)
     points: float | None = None
-    knowledge_points: list[str] = []
-    taxonomy: list[str] = []
+    knowledge_points: list[str] = Field(default_factory=list)
+    taxonomy: list[str] = Field(default_factory=list)
     difficulty: str | None = None
     year: int | None = None
-    subsets: list[str] = []
+    subsets: list[str] = Field(default_factory=list)
     flags: Flags = Field(default_factory=lambda: _NO_FLAGS)
     attributes: Attributes = Field(default_factory=lambda: _NO_ATTRIBUTES)
     exam: str | None = None

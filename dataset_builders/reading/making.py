@@ -25,7 +25,7 @@ from livek12.dataset_builders.reading.rows import SourceRow, read_rows
 from livek12.dataset_builders.reading.soundness import problems
 from livek12.dataset_builders.reading.workers import Workers
 
-FEWEST_ROWS = 3_000
+FEWEST_ROWS = 2_000
 """So many rows are made before processes are started for the others: it takes half a second to start them."""
 FEWEST_CORES = 2
 """With one there is nobody to work beside this process. With two, a process beside makes rows while this one counts and

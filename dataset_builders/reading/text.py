@@ -289,11 +289,11 @@ def _are_statements(text: str, run: Sequence[tuple[str, int, int]], labels: Sequ
 
 def _goes_on(options: Sequence[Option], labels: Sequence[str]) -> bool:
     """Whether a later label begins a line in the options, or the next one follows a digit: the run is not all."""
-    later = {form for label in labels[len(options) :] for form in (label, label.lower())}
-    if later and re.search(rf"\d{re.escape(labels[len(options)])}[.．、]", options[-1].text):
+    later = labels[len(options) :]
+    if later and later[0] in options[-1].text and re.search(rf"\d{re.escape(later[0])}[.．、]", options[-1].text):
         return True
-    lines = (match[1] for option in options for match in _LETTERED_LINE.finditer(option.text))
-    return any(plain_width(letter) in later for letter in lines)
+    lines = [plain_width(match[1]) for option in options for match in _LETTERED_LINE.finditer(option.text)]
+    return bool(lines) and not {form for label in later for form in (label, label.lower())}.isdisjoint(lines)
 
 
 def _is_closed(piece: str) -> bool:
