@@ -11,7 +11,8 @@ from livek12.core.errors import UserError
 from livek12.core.questions import load_pages, load_questions
 from livek12.core.records import FlowStep, Variable
 from livek12.dataset_builders import validate
-from livek12.dataset_builders.publishing.answers import answered, newest_release, without_answers
+from livek12.dataset_builders.publishing.answers import answered, newest_release
+from livek12.dataset_builders.reading.keyless import without_answers
 from livek12.dataset_builders.publishing.copying import copy_held, copy_public
 from livek12.dataset_builders.publishing.policy import judge_rows
 from livek12.dataset_builders.publishing.rights import read_rights
