@@ -168,8 +168,8 @@ class Variant(Record):
 
 
 _NO_FLAGS, _NO_ATTRIBUTES, _NO_REVIEW, _NO_SOURCE = Flags(), Attributes(), Review(), Source()
-"""What a question has of these where nothing is stated: frozen, and shared. (pydantic copies a default deeply each time,
-which a factory spares it.)"""
+"""What a question has of these where nothing is stated: frozen, and shared. (pydantic copies a default deeply each
+time, which a factory spares it.)"""
 
 
 class PageBox(Record):

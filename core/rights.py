@@ -31,7 +31,7 @@ def refusal(question: Question) -> str:
 
 
 def licence_refusal(licence: str | None) -> str:
-    """Why what a row says of its licence does not let it be passed on; "" where it does. One rule for all that shows."""
+    """Why what a row says of its licence does not let it be passed on; "" where it does. One rule."""
     if not is_stated(licence):
         return NO_LICENCE
     return FORBIDDEN if _FORBIDS.search(licence or "") else ""

@@ -80,9 +80,9 @@ class Log:
 class UniqueIds:
     """Makes repeated ids unique: the first keeps its name, later ones become ID-2, ID-3, ...
 
-    The result depends on the order of the rows only, so a source gives the same ids each time. Of an id that is taken 64
-    bits are kept, 12 to 24 bytes with the room between them: a million ids take 24 MB, and that two of them agree in
-    these, and one is named ID-2 for nothing, happens once in 37 million sources of that size.
+    The result depends on the order of the rows only, so a source gives the same ids each time. Of an id that is taken
+    64 bits are kept, 12 to 24 bytes with the room between them: a million ids take 24 MB. Two of them agree in these,
+    and one is named ID-2 for nothing, in one of 37 million sources of that size.
     """
 
     def __init__(self) -> None:

@@ -155,6 +155,7 @@ def read_packed(
     """As `read`, but the questions come packed, some at a time, by whichever process made them.
 
     Args:
+        pack: packs questions.
         builder: of the benchmark.
         source: the file or folder to read.
         log: takes a line for each row that is left out.

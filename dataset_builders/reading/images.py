@@ -296,7 +296,7 @@ class ImageLoader:
             file = self._find(ref, folder)
             if file is None:
                 raise BadRow(f"image {one_line(ref, 120)} is missing")
-            if self.by_name and (known := self._good.get(_state(os.stat(file)))) is not None:
+            if self.by_name and (known := self._good.get(_state(os.lstat(file)))) is not None:
                 return known
             data, self._state = _contents(file)
             if len(data) > MAX_BYTES:

@@ -42,9 +42,7 @@ _IN_FORMULAS = {
     "n": frozenset("u e eg ot i mid parallel sim cong".split()),
 }
 """The same where it could be a word or a symbol."""
-_SUSPECT = re.compile(
-    r"[\a\b\v\f\t\r\n](?:(?<!\n)(?=[A-Za-z])|(?<=\n)(?:" + "|".join(_SURE["n"]) + r")(?![A-Za-z]))"
-)
+_SUSPECT = re.compile(r"[\a\b\v\f\t\r\n](?:(?<!\n)(?=[A-Za-z])|(?<=\n)(?:" + "|".join(_SURE["n"]) + r")(?![A-Za-z]))")
 """Without one of these nothing is damaged; most texts have none."""
 
 

@@ -342,7 +342,8 @@ def _made(make: Maker, row: SourceRow, taken: dict[str, str] | None = None) -> t
     except UNFORESEEN as error:  # a hostile row must not end the build
         log.skip(row.where, _row_id(row), f"it cannot be read ({type(error).__name__}: {error})")
     said = log if log.says_anything else None
-    return Head(row.where, question.id if question else None, _row_id(row) if taken else None, said, taken or {}), question
+    shown = _row_id(row) if taken else None
+    return Head(row.where, question.id if question else None, shown, said, taken or {}), question
 
 
 def _checked(question: Question) -> Question:

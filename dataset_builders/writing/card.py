@@ -340,8 +340,8 @@ def kept_back(everything: Mapping[str, Any]) -> list[str]:
     ] * bool(unstated)
     forbidden = sum(count for name, count in everything["by"]["licence"].items() if licence_refusal(name) == FORBIDDEN)
     said += [
-        f"{forbidden} of {total} questions state a licence that forbids to pass them on: `livek12 publish` withholds them"
-        " unless a rights file names a permission"
+        f"{forbidden} of {total} questions state a licence that forbids to pass them on: `livek12 publish` withholds"
+        " them unless a rights file names a permission"
     ] * bool(forbidden)
     return said + [f"{unseen} of {total} questions are not reviewed: `livek12 publish` withholds them"] * bool(unseen)
 

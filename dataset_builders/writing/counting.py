@@ -16,7 +16,7 @@ from typing import NamedTuple
 from livek12.core.records import Question
 from livek12.dataset_builders.base import IMAGE_ONLY, PageKey, page_keys
 from livek12.dataset_builders.duplicates import SHORT
-from livek12.dataset_builders.reading.images import Picture, look_of, opened, picture_of
+from livek12.dataset_builders.reading.images import Picture, look_of, picture_of
 from livek12.dataset_builders.writing.measures import NOT_STATED, Block, content_of
 
 

@@ -234,8 +234,8 @@ class Base:
     def _is_refused(self, question: Question, log: Log, *, by_key: bool = False) -> bool:
         """Whether a question is one of the older ones again; says which, or of which it is a variant.
 
-        What a key has a part in is not compared: keys may be held back, and who sees which rows are there would learn of
-        them. With `by_key`, whatever was refused while keys had a part is refused too.
+        What a key has a part in is not compared: keys may be held back, and who sees which rows are there would learn
+        of them. With `by_key`, whatever was refused while keys had a part is refused too.
         """
         own, release = stem(without_answers(question)), _release(question)
         others = self._index.matches(own, by_key=by_key)

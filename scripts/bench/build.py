@@ -134,7 +134,9 @@ def series(sizes: list[int], data: Path, made: Path) -> dict[str, Any]:
         _, processor, peak = build_once(source, made / "built")
         clock = Clock()
         _from_source(source, made / "table.parquet", clock)
-        rows.append({"rows": size, "processor seconds": processor, "pyarrow": clock.processor, "peak memory, GiB": peak})
+        rows.append(
+            {"rows": size, "processor seconds": processor, "pyarrow": clock.processor, "peak memory, GiB": peak}
+        )
         print(rows[-1], file=sys.stderr, flush=True)
         shutil.rmtree(source)
     first, last = rows[0], rows[-1]

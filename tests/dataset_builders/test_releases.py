@@ -361,7 +361,7 @@ def test_hidden_keys_have_no_part_in_what_is_a_near_duplicate(seed: int, tmp_pat
             several = "".join(sorted(draw.sample("1234" if row["language"] == "ko" else "ABCD", draw.randint(1, 3))))
             row["answer"] = [several] if "A. " in row["question"] or "①" in row["question"] else [str(draw.random())]
             row["question_type"] = "选择题" if len(row["answer"][0]) < 4 else "解答题"
-            row |= draw.choice([{}, {"solution": f"so {draw.random()}"}])
+            row.update(draw.choice([{}, {"solution": f"so {draw.random()}"}]))
         return listed
 
     def told(name: str, draw: random.Random) -> tuple[list[str], list[str], list[str]]:
@@ -369,7 +369,12 @@ def test_hidden_keys_have_no_part_in_what_is_a_near_duplicate(seed: int, tmp_pat
         out.mkdir()
         first = keyed("2603", [STEMS[0], TURNED.format("") + FOUR, CIRCLED], draw)
         build("livek12", source(out / "old.jsonl", first), out / "old")
-        again = [STEMS[0], TURNED.format("") + FOUR, TURNED.format("not") + FOUR, CIRCLED, CIRCLED.replace("모두", "다")]
+        again = [
+            STEMS[0],
+            *(TURNED.format(word) + FOUR for word in ("", "not")),
+            CIRCLED,
+            CIRCLED.replace("모두", "다"),
+        ]
         later = source(out / "new.jsonl", keyed("2605", again, draw))
         report = build("livek12", later, out / "new", base=str(out / "old"))
         return report.skipped, [note for note in report.notes if "variant" in note], ids(out / "new")
