@@ -8,6 +8,7 @@ one in which no key had a part.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import cast, get_args
 
 from livek12.core.records import CHOICE_TYPES, QuestionType
@@ -36,6 +37,7 @@ _KOREAN = sorted(
 )
 
 
+@lru_cache(maxsize=256)  # the rows of a source have few types between them
 def kind_of(raw: str | None) -> str | None:
     """What the name of a type stands for."""
     if raw in get_args(QuestionType):

@@ -196,6 +196,11 @@ class Variant(Record):
     transforms: list[str] = Field(default_factory=list)
 
 
+_NO_FLAGS, _NO_ATTRIBUTES, _NO_REVIEW, _NO_SOURCE = Flags(), Attributes(), Review(), Source()
+"""What a question has of these where nothing is stated: frozen, and shared. (pydantic copies a default deeply each
+time, which a factory spares it.)"""
+
+
 class PageBox(Record):
     """Where on a page of its paper a question stands.
 
@@ -254,13 +259,13 @@ class Question(Record):
     difficulty: str | None = None
     year: int | None = None
     subsets: list[str] = Field(default_factory=list)
-    flags: Flags = Flags()
-    attributes: Attributes = Attributes()
+    flags: Flags = Field(default_factory=lambda: _NO_FLAGS)
+    attributes: Attributes = Field(default_factory=lambda: _NO_ATTRIBUTES)
     exam: str | None = None
     translation_of: str | None = None
-    review: Review = Review()
+    review: Review = Field(default_factory=lambda: _NO_REVIEW)
     removed_in: str | None = None
-    source: Source = Source()
+    source: Source = Field(default_factory=lambda: _NO_SOURCE)
     variant: Variant | None = None
 
     @model_serializer(mode="wrap")

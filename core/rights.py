@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
@@ -12,13 +13,28 @@ NOT_STATED: Final = frozenset(
     {"", "none", "unknown", "not stated", "no licence stated", "no license stated", "n/a", "?"}
 )
 """What sources write where they state no licence, in lower case."""
+NO_LICENCE: Final = "no licence stated"
+FORBIDDEN: Final = "its licence forbids it"
+_FORBIDS = re.compile(
+    r"all rights reserved|(?:not?|never)\b[^.;]{0,40}\b(?:redistribut|re-?publi|distribut|shar(?:ed?|ing)\b|copy)|"
+    r"no redistribution|redistribution (?:is )?(?:not|prohibited|forbidden)|proprietary|confidential|internal use|"
+    r"版权所有|保留所有权利|禁止(?:转载|传播|分发|复制)|不得(?:转载|传播|分发|复制)|내부용|무단\s*(?:전재|복제|배포)|대외비|재배포\s*금지",
+    re.IGNORECASE,
+)
 
 
 def refusal(question: Question) -> str:
     """Why a question may not be shown; "" where it may."""
     if question.review.state not in REVIEWED:
         return "rejected in review" if question.review.state == "rejected" else "nobody reviewed it"
-    return "" if is_stated(question.source.licence) else "no licence stated"
+    return licence_refusal(question.source.licence)
+
+
+def licence_refusal(licence: str | None) -> str:
+    """Why what a row says of its licence does not let it be passed on; "" where it does. One rule."""
+    if not is_stated(licence):
+        return NO_LICENCE
+    return FORBIDDEN if _FORBIDS.search(licence or "") else ""
 
 
 def is_stated(licence: str | None) -> bool:

@@ -25,7 +25,7 @@ def build(
     step: Callable[[], None] = lambda: None,
     base: str = "",
     withdraw: Path | None = None,
-    keep: Callable[[Question | Page], bool] = lambda record: True,
+    keep: Callable[[Question | Page], bool] | None = None,
     base_answers: str = "",
     given: Given | None = None,
 ) -> BuildReport:

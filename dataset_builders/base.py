@@ -7,9 +7,11 @@ line in the log, with its file, line and id, and the rest goes on; nothing is dr
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 from livek12.core.records import Page, Question
 from livek12.core.visible import visible
@@ -61,6 +63,11 @@ class Log:
         vars(self).update(vars(Log()))
         return taken
 
+    @property
+    def says_anything(self) -> bool:
+        """Whether there is more in it than how many rows were read."""
+        return bool(self.skipped or self.notes or self.unread or self.lost or self.mended)
+
     def skip(self, where: str, id: str | None, reason: object) -> None:
         """Records a row that is left out: where it stands (file:line), its id if it has one, and why."""
         self.skipped.append(f"{_place(where, id)}: left out: {one_line(reason)}")
@@ -73,20 +80,49 @@ class Log:
 class UniqueIds:
     """Makes repeated ids unique: the first keeps its name, later ones become ID-2, ID-3, ...
 
-    The result depends on the order of the rows only, so a source gives the same ids each time.
+    The result depends on the order of the rows only, so a source gives the same ids each time. Of an id that is taken
+    64 bits are kept, 12 to 24 bytes with the room between them: a million ids take 24 MB. Two of them agree in these,
+    and one is named ID-2 for nothing, in one of 37 million sources of that size.
     """
 
     def __init__(self) -> None:
-        self._taken: set[str] = set()
+        self._table = array("Q", bytes(8 << 10))
+        self._count = 0
+        self._copies: dict[str, int] = {}
 
     def claim(self, id: str) -> str:
         """The id itself, or the first free name made from it."""
-        name, copy = id, 1
-        while name in self._taken:
+        name = id
+        copy = self._copies.get(id, 1)
+        while not self._take(name if copy == 1 else f"{id}-{copy}"):
             copy += 1
+        if copy > 1:
             name = f"{id}-{copy}"
-        self._taken.add(name)
+            self._copies[id] = copy
         return name
+
+    def _take(self, name: str) -> bool:
+        """Takes a name; whether it was free."""
+        digest = blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest()
+        mark = int.from_bytes(digest) or 1  # 0 is an empty place
+        if not self._put(mark):
+            return False
+        self._count += 1
+        if 3 * self._count > 2 * len(self._table):
+            held, self._table = self._table, array("Q", bytes(16 * len(self._table)))
+            for one in filter(None, held):
+                self._put(one)
+        return True
+
+    def _put(self, mark: int) -> bool:
+        table, last = self._table, len(self._table) - 1
+        at = mark & last
+        while table[at]:
+            if table[at] == mark:
+                return False
+            at = (at + 1) & last
+        table[at] = mark
+        return True
 
 
 def page_keys(question: Question) -> list[PageKey]:

@@ -17,7 +17,7 @@ from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey, Records
 from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.licences import stated_licence
-from livek12.dataset_builders.reading.making import UNFORESEEN, to_questions
+from livek12.dataset_builders.reading.making import UNFORESEEN, P, Packing, to_packs, to_questions
 from livek12.dataset_builders.reading.naming import NOTHING, Given, Naming, headed
 from livek12.dataset_builders.reading.pictures import find_pages, unused_pictures
 from livek12.dataset_builders.reading.rows import SourceRow, source_root, unread_files
@@ -131,7 +131,31 @@ def _one_a_question(rows: Iterable[SourceRow], builder: Builder) -> Iterator[Sou
 def read(builder: Builder, source: Path, log: Log, hosts: Collection[str] = (), given: Given = NOTHING) -> Records:
     """The pages, then the questions of a source: a file of rows (see `rows.SUFFIXES`), or a folder of them.
 
+    See `read_packed` for the arguments.
+    """
+    make, pages = _made_of(builder, source, log, hosts, given)
+    yield from pages
+    forms = partial(_one_a_question, builder=builder)
+    used: set[str] = set()
+    for question in to_questions(source, make, log, other_files=builder.other_files, forms=forms):
+        used.update(image.path or "" for image in (*question.images, *question.solution_images))
+        yield question
+    _tell_of_rest(builder, source, used, log)
+
+
+def read_packed(
+    builder: Builder,
+    source: Path,
+    log: Log,
+    hosts: Collection[str] = (),
+    given: Given = NOTHING,
+    *,
+    pack: Packing[P],
+) -> Iterator[Page | list[P]]:
+    """As `read`, but the questions come packed, some at a time, by whichever process made them.
+
     Args:
+        pack: packs questions.
         builder: of the benchmark.
         source: the file or folder to read.
         log: takes a line for each row that is left out.
@@ -141,21 +165,34 @@ def read(builder: Builder, source: Path, log: Log, hosts: Collection[str] = (), 
     Raises:
         UserError: the source is not there or holds no rows.
     """
+    make, pages = _made_of(builder, source, log, hosts, given)
+    yield from pages
+    forms = partial(_one_a_question, builder=builder)
+    used: set[str] = set()
+    for packs in to_packs(source, make, log, pack, other_files=builder.other_files, forms=forms):
+        for one in packs:
+            used.update(one.pictures())
+        yield packs
+    _tell_of_rest(builder, source, used, log)
+
+
+def _made_of(
+    builder: Builder, source: Path, log: Log, hosts: Collection[str], given: Given
+) -> tuple[_Maker, Iterator[Page]]:
+    """What makes the questions of a source, and its pages."""
     naming = Naming(builder.keys, given)
     naming.check()
     root = source_root(source)
     loader, pages = ImageLoader(root, hosts), find_pages(root) if builder.pages else {}
     known = builder.beside(root, log) if builder.beside else None
-    if builder.pages:
-        yield from builder.pages(source, pages, loader, log)
     make = _Maker(builder.question, Beside(loader, frozenset(pages), stated_licence(root), known), naming)
-    forms = partial(_one_a_question, builder=builder)
-    used: set[str] = set()
-    for question in to_questions(source, make, log, other_files=builder.other_files, forms=forms):
-        used.update(image.path or "" for image in (*question.images, *question.solution_images))
-        yield question
+    return make, builder.pages(source, pages, loader, log) if builder.pages else iter(())
+
+
+def _tell_of_rest(builder: Builder, source: Path, used: Collection[str], log: Log) -> None:
+    """Says what of a source no question has."""
     for what, files in (
-        ("pictures that no question has", unused_pictures(root, used)),
+        ("pictures that no question has", unused_pictures(source_root(source), used)),
         ("files that are not read", unread_files(source, builder.other_files)),
     ):
         if files:

@@ -7,19 +7,24 @@ Contract: see `livek12.dataset_builders`. A build that fails or is killed leaves
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import Log, Records
 from livek12.dataset_builders.reading.naming import NOTHING, Given, refuse_losses
 from livek12.dataset_builders.registry import builders
-from livek12.dataset_builders.sources import find_sources, layout_of, names, read_source
+from livek12.dataset_builders.sources import find_sources, layout_of, names, read_packed, read_source, tables_of
 from livek12.dataset_builders.writing.data_set import BuildReport, Carried, write
 from livek12.dataset_builders.writing.membership import MemberRow
+from livek12.dataset_builders.writing.packing import Packed, Packer
 from livek12.dataset_builders.writing.releases import Base, read_withdrawals
+
+T = TypeVar("T")
 
 
 def build(
@@ -31,7 +36,7 @@ def build(
     step: Callable[[], None] = lambda: None,
     base: str = "",
     withdraw: Path | None = None,
-    keep: Callable[[Question | Page], bool] = lambda record: True,
+    keep: Callable[[Question | Page], bool] | None = None,
     base_answers: str = "",
     given: Given = NOTHING,
 ) -> BuildReport:
@@ -42,26 +47,38 @@ def build(
     places = {} if only_withdraws else find_sources(benchmark, sources, log)
     older = _base(base, benchmark, withdraw, base_answers)
     layout = layout_of(benchmark, [name for name in builders() if name in places or older])
-    several = len(places) > 1
-    records: Records = chain.from_iterable(
-        _read(name, place, hosts, log, several, given) for name, place in places.items()
-    )
+    packer = Packer(tables_of(benchmark), set())
     members: list[MemberRow] = []
-    records = filter(keep, _in_subsets(records, subsets, log, members))
-    if older:
-        records = older.new(records, log)
     shown = source if isinstance(source, str) else " ".join(source)
-    return write(benchmark, records, layout, out, log, step, shown or benchmark, Carried(older, base, members))
+    reads = partial(_told, hosts=hosts, log=log, several=len(places) > 1, given=given)
+    records: Iterable[Page | Question | list[Packed]]
+    if older or subsets or keep:  # each of which looks at questions
+        found = chain.from_iterable(reads(read_source, name, place) for name, place in places.items())
+        records = filter(keep, _in_subsets(found, subsets, log, members))
+        records = older.new(records, log) if older else records
+    else:
+        packing = partial(read_packed, pack=packer)
+        records = chain.from_iterable(reads(packing, name, place) for name, place in places.items())
+    carried = Carried(older, base, members)
+    return write(benchmark, records, layout, out, log, step, shown or benchmark, carried, packer=packer)
 
 
-def _read(benchmark: str, source: Path, hosts: Collection[str], log: Log, several: bool, given: Given) -> Records:
+def _told(
+    read: Callable[[str, Path, Log, Collection[str], Given], Iterator[T]],
+    benchmark: str,
+    source: Path,
+    hosts: Collection[str],
+    log: Log,
+    several: bool,
+    given: Given,
+) -> Iterator[T]:
     """The records of one benchmark; where there are several, what is said of their rows names the benchmark.
 
     Raises:
         UserError: text or pictures of the source would be lost, which is known once all of it is read.
     """
     own = Log()
-    yield from read_source(benchmark, source, own, hosts, given)
+    yield from read(benchmark, source, own, hosts, given)
     refuse_losses(source, own)
     log.read += own.read
     log.mended += Counter({f"{benchmark} {name}": count for name, count in own.mended.items()})

@@ -6,17 +6,19 @@ words of `--source` into the folder or file of each benchmark that is to be buil
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.records import Page, Question
 from livek12.dataset_builders import builder, sample
-from livek12.dataset_builders.base import Log, Records
+from livek12.dataset_builders.base import Log, PageKey, Records
 from livek12.dataset_builders.builder import Layout
+from livek12.dataset_builders.reading.making import P, Packing
 from livek12.dataset_builders.reading.naming import NOTHING, Given
 from livek12.dataset_builders.reading.rows import hub_snapshot
 from livek12.dataset_builders.registry import builder_of, builders
-from livek12.dataset_builders.writing.layouts import merged
+from livek12.dataset_builders.writing.layouts import merged, merged_tables, tables
 
 ALL, SAMPLE = "all", "sample"
 HUB = "hub"
@@ -39,9 +41,24 @@ def layout_of(data_set: str, benchmarks: Collection[str]) -> Layout:
     return builder_of(data_set).layout
 
 
+def tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Iterable[str]]:
+    """Gives the tables of a question as the layout of the data set does; a function of a module."""
+    return merged_tables if data_set in (ALL, SAMPLE) else tables
+
+
 def read_source(name: str, source: Path, log: Log, hosts: Collection[str], given: Given = NOTHING) -> Records:
     """The records of a benchmark's source, or the sample; see `builder.read`."""
     return sample.read(log) if name == SAMPLE else builder.read(builder_of(name), source, log, hosts, given)
+
+
+def read_packed(
+    name: str, source: Path, log: Log, hosts: Collection[str], given: Given, pack: Packing[P]
+) -> Iterator[Page | Question | list[P]]:
+    """As `read_source`, but questions may come packed; see `builder.read_packed`."""
+    if name == SAMPLE:
+        yield from sample.read(log)
+    else:
+        yield from builder.read_packed(builder_of(name), source, log, hosts, given, pack=pack)
 
 
 def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, Path]:

@@ -52,7 +52,12 @@ class Compared:
 
 
 def compare(
-    stems: Sequence[Stem], one: NDArray[np.int64], other: NDArray[np.int64], least: float = THRESHOLD
+    stems: Sequence[Stem],
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    least: float = THRESHOLD,
+    *,
+    by_key: bool = True,
 ) -> Compared:
     """Compares pairs of stems of one language.
 
@@ -62,6 +67,8 @@ def compare(
         other: the second of each pair.
         least: with less than the threshold, pairs down to this similarity are variants in wording, unless something
             else tells them apart.
+        by_key: whether the right options may tell two apart; otherwise choices whose texts differ are variants, as if
+            another option was right.
     """
     import numpy as np
 
@@ -76,7 +83,7 @@ def compare(
     )
     near = similarity >= least
     difference = np.full(len(one), SAME_FIGURE)
-    difference[near] = _differences(stems, one[near], other[near])
+    difference[near] = _differences(stems, one[near], other[near], by_key)
     loose = near & (similarity < THRESHOLD)
     near &= ~loose | (difference == SAME)
     difference[loose] = np.where(near[loose], WORDING, SAME_FIGURE)
@@ -101,24 +108,28 @@ def _by_size(
     return found
 
 
-def _differences(stems: Sequence[Stem], one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+def _differences(
+    stems: Sequence[Stem], one: NDArray[np.int64], other: NDArray[np.int64], by_key: bool
+) -> NDArray[np.int64]:
     """What tells each of some near pairs apart."""
     import numpy as np
 
     asks = _ask_something_else(stems, one, other)
     found = [
-        _difference(stems[a], stems[b], asks_other)
+        _difference(stems[a], stems[b], asks_other, by_key)
         for a, b, asks_other in zip(one.tolist(), other.tolist(), asks.tolist(), strict=True)
     ]
     return np.array(found, dtype=np.int64)
 
 
-def _difference(one: Stem, other: Stem, asks_other: bool) -> int:
+def _difference(one: Stem, other: Stem, asks_other: bool, by_key: bool) -> int:
     if one.numbers != other.numbers:
         return NUMBERS
     if asks_other:
         return ASK
-    if one.text != other.text and one.key and other.key and one.key != other.key:
+    if one.text != other.text and not by_key and one.has_options and other.has_options:
+        return WORDING
+    if one.text != other.text and by_key and one.key and other.key and one.key != other.key:
         return KEY
     if one.short and other.short and (one.figures or other.figures):
         return SAME if is_same(distance(one.figures, other.figures)) else FIGURES

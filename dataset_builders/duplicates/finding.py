@@ -143,8 +143,13 @@ class DuplicateIndex:
             owners = np.array([place for place, _ in self._library.figures], dtype=np.int64)
             self._figures = [Buckets(table, owners) for table in figure_keys([f for _, f in self._library.figures])]
 
-    def matches(self, asked: Stem) -> list[Match]:
-        """The questions near this one, itself left out: duplicates first, then by similarity."""
+    def matches(self, asked: Stem, *, by_key: bool = True) -> list[Match]:
+        """The questions near this one, itself left out: duplicates first, then by similarity.
+
+        Args:
+            asked: this one.
+            by_key: see `compare`.
+        """
         import numpy as np
 
         own = sketch([asked])
@@ -160,7 +165,8 @@ class DuplicateIndex:
         others = [other for other in others if (other.benchmark, other.id) != (asked.benchmark, asked.id)]
         if not others:
             return []
-        near = compare([*others, asked], np.arange(len(others)), np.full(len(others), len(others)))
+        one, other = np.arange(len(others)), np.full(len(others), len(others))
+        near = compare([*others, asked], one, other, by_key=by_key)
         found = [
             Match(others[pair], similarity, DIFFERENCES[difference])
             for pair, similarity, difference in zip(

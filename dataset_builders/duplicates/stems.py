@@ -61,6 +61,11 @@ class Stem:
         return len(self.text) < SHORT
 
     @property
+    def has_options(self) -> bool:
+        """Whether it is a choice."""
+        return BREAK in self.text
+
+    @property
     def masked(self) -> str:
         """The text with all numbers taken for one."""
         return _DIGITS.sub("0", self.text)

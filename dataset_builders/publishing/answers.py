@@ -17,52 +17,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.question_types import CHOICE, keyless, kind_of
-from livek12.core.records import CHOICE_TYPES, Option, Question
-from livek12.core.text import CIRCLED
 from livek12.dataset_builders.publishing.plan import LocalFile
 from livek12.dataset_builders.publishing.policy import QuestionId, read_columns
 from livek12.dataset_builders.publishing.remote import Repository, State
-from livek12.dataset_builders.reading.choice_keys import plain_label
-from livek12.dataset_builders.reading.text import split_options
 
-_EMPTY: dict[str, Any] = {
-    "answer": [],
-    "answer_images": [],
-    "solution": None,
-    "solution_images": [],
-    "reasoning_flow": [],
-}
 _COLUMNS = ("id", "benchmark", "answer", "solution", "variables", "reasoning_flow")
 _PICTURES = ("answer_images", "solution_images")
-_FIRST_LABELS = "1ㄱ가"
-"""Of options with other labels than letters, which are options only where a key names one."""
-_CIRCLED_FIRST = "①"
 _DATED = re.compile(r"\d{4}(?:[-.]?\d{2})?")
-
-
-def without_answers(question: Question) -> Question:
-    """The question with every field empty that tells its answer, and the type and options as known without it."""
-    variables = [variable.model_copy(update={"value": ""}) for variable in question.variables]
-    text, options = _apart(question)
-    plain = (plain_label(option.label) if option.label in CIRCLED else option.label for option in options)
-    options = [option.model_copy(update={"label": label}) for option, label in zip(options, plain, strict=True)]
-    kind, raw = keyless(question.question_type_raw, has_options=bool(options))
-    known = {"question": text, "options": options, "question_type": kind, "question_type_raw": raw}
-    return question.model_copy(update={**_EMPTY, **known, "variables": variables})
-
-
-def _apart(question: Question) -> tuple[str, list[Option]]:
-    """Text and options; such as stayed in the text because the key named none of them are taken out of it."""
-    kind, text = kind_of(question.question_type_raw), question.question
-    certain = kind in (CHOICE, *CHOICE_TYPES)
-    if question.options or not (certain or kind is None):
-        return text, question.options
-    for label in ("", *(_FIRST_LABELS if certain else "1" * (_CIRCLED_FIRST in text))):
-        stem, options = split_options(text, {label} if label else ())
-        if options:
-            return stem, options
-    return text, []
 
 
 def newest_release(releases: Mapping[str, Mapping[str, object]]) -> str:

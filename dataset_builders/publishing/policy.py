@@ -1,4 +1,4 @@
-"""What of a built data set may be published: rows somebody reviewed, with a licence or a permission.
+"""What of a built data set may be published: rows somebody reviewed, with a licence that lets them or a permission.
 
 Contract: every row of every table is looked at, once a question; whatever is refused is listed with the reason, and
 with it the pages that show it. Only the columns that matter are read, never a picture.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from livek12.core.rights import REVIEWED, is_stated, with_made
+from livek12.core.rights import REVIEWED, licence_refusal, with_made
 from livek12.dataset_builders.base import PAGES, PageKey
 from livek12.dataset_builders.publishing.rights import Permission, covering
 
@@ -27,9 +27,9 @@ class PolicyRuling:
 
     Attributes:
         withheld: the reason, by question; in the order of the data.
-        permitted: the permission that a question without a licence goes out under.
+        permitted: the permission that a question goes out under which has no licence, or one that forbids it.
         pages: pages that show something withheld.
-        unused: permissions that cover no row without a licence.
+        unused: permissions that cover no row that needs one.
         releases: the questions that go out of each release, by benchmark.
         made: the questions that are a translation or a variant of another one, by that one.
         questions: how many there are.
@@ -62,7 +62,7 @@ def judge_rows(folder: Path, permissions: Sequence[Permission]) -> PolicyRuling:
     for row in _questions(folder):
         question = (row["benchmark"], row["id"])
         ruling.questions += 1
-        permission = None if _licence(row) else covering(permissions, row)
+        permission = covering(permissions, row) if _against(row) else None
         if reason := _refusal(row, permission):
             ruling.withheld[question] = reason
         elif row["release"]:
@@ -92,12 +92,13 @@ def _refusal(row: dict[str, Any], permission: Permission | None) -> str:
     state = (row["review"] or {}).get("state") or "unreviewed"
     if state not in REVIEWED:
         return "rejected in review" if state == "rejected" else "nobody reviewed it"
-    return "" if _licence(row) or permission else "no licence stated, and no permission named"
+    against = _against(row)
+    return f"{against}, and no permission named" if against and not permission else ""
 
 
-def _licence(row: dict[str, Any]) -> str:
-    licence = str((row["source"] or {}).get("licence") or "").strip()
-    return licence if is_stated(licence) else ""
+def _against(row: dict[str, Any]) -> str:
+    """What its licence says against a row."""
+    return licence_refusal(str((row["source"] or {}).get("licence") or ""))
 
 
 def _questions(folder: Path) -> Iterator[dict[str, Any]]:

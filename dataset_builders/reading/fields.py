@@ -38,6 +38,7 @@ class Origin:
     licence: str | None = None
 
 
+_BETWEEN = re.compile(r"[;；\n]")
 _ARROW = re.compile(r"->|→|›|»")
 _SHORTEST_PATH = 2
 _POINTS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:分|점|points?|pts?)?\s*", re.IGNORECASE)
@@ -114,7 +115,7 @@ def knowledge_of(data: Data) -> tuple[list[str], list[str]]:
 
 def pieces_of(data: Data, *keys: str) -> list[str]:
     """The texts of a list whose entries may be joined by semicolons or line breaks."""
-    pieces = [piece.strip() for text in texts_of(data, *keys) for piece in re.split(r"[;；\n]", text)]
+    pieces = [piece.strip() for text in texts_of(data, *keys) for piece in _BETWEEN.split(text)]
     return [piece for piece in pieces if piece]
 
 

@@ -15,6 +15,7 @@ import re
 import stat
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -22,26 +23,35 @@ from livek12.core.errors import UserError
 from livek12.core.records import Image
 from livek12.dataset_builders.base import BadRow, Log, one_line
 from livek12.dataset_builders.reading.fetching import MAX_BYTES, fetch, is_address, is_allowed
-from livek12.dataset_builders.reading.pictures import MAGIC, check_image
+from livek12.dataset_builders.reading.pictures import MAGIC, Look, check_image, look_at
 from livek12.dataset_builders.reading.rows import roots
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+MOST_KNOWN = 50_000
+"""Pictures that are known to be good at a time: some 20 MB."""
 FileState = tuple[int, int, int, int]
 """Device, number, size and time of change: while these are the same, so is what the file holds."""
 _DATA_URL = re.compile(r"data:[\w/+.;=-]*;base64,", re.IGNORECASE)
 
 
 class FileBytes(bytes):
-    """Stands for what a file holds, until it is pickled and whoever unpickles it reads the file: no picture travels."""
+    """Stands for what a file holds, until it is pickled and whoever unpickles it reads the file: no picture travels.
+
+    Attributes:
+        file: its path.
+        size: bytes that it holds.
+        look: what `look_at` finds in them.
+    """
 
     file: str
     size: int
+    look: Look
 
     @classmethod
-    def of(cls, file: str, size: int) -> FileBytes:
-        """What stands for a file of a size."""
+    def of(cls, file: str, data: bytes, pixels: tuple[int, int] | None = None) -> FileBytes:
+        """What stands for a file that holds these bytes, a picture of these pixels where that is known."""
         held = cls()
-        held.file, held.size = file, size
+        held.file, held.size, held.look = file, len(data), look_at(data, pixels)
         return held
 
     def __reduce__(self) -> tuple[Callable[[str, int], bytes], tuple[str, int]]:
@@ -63,15 +73,69 @@ def read_again(file: str, size: int) -> bytes:
     return data
 
 
+@dataclass(frozen=True, slots=True)
+class PictureFile:
+    """A picture on its way between processes: its file, and the bytes that this held."""
+
+    file: str
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def read_into(self, place: memoryview) -> None:
+        """Reads the file into a place of its size.
+
+        Raises:
+            UserError: it is not what it was.
+        """
+        try:
+            descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                read = os.readv(descriptor, [place, bytearray(1)])
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise UserError(f"{self.file}: cannot be read: {error.strerror or error}") from None
+        if read != self.size:
+            raise UserError(f"{self.file}: changed while it was read; start again")
+
+
+Picture = PictureFile | bytes | None
+
+
+def picture_of(image: Image) -> Picture:
+    """The picture as it travels."""
+    return PictureFile(image.bytes.file, image.bytes.size) if isinstance(image.bytes, FileBytes) else image.bytes
+
+
+def opened(picture: Picture) -> bytes | None:
+    """The bytes of a picture.
+
+    Raises:
+        UserError: its file is not what it was.
+    """
+    return read_again(picture.file, picture.size) if isinstance(picture, PictureFile) else picture
+
+
+def look_of(image: Image) -> Look:
+    """What is measured of a picture."""
+    return image.bytes.look if isinstance(image.bytes, FileBytes) else look_at(image.bytes or b"")
+
+
 def _contents(file: str) -> tuple[bytes, FileState]:
     """What a file holds, at most one byte more than is allowed; in half the time of `Path.read_bytes`."""
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        state = os.fstat(descriptor)
-        data = os.read(descriptor, min(state.st_size, MAX_BYTES) + 1)
+        found = os.fstat(descriptor)
+        data = os.read(descriptor, min(found.st_size, MAX_BYTES) + 1)
     finally:
         os.close(descriptor)
-    return data, (state.st_dev, state.st_ino, state.st_size, state.st_ctime_ns)
+    return data, _state(found)
+
+
+def _state(found: os.stat_result) -> FileState:
+    return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
 
 
 class ImageLoader:
@@ -91,7 +155,7 @@ class ImageLoader:
         self._hosts = hosts
         self._folders: dict[Path, Path] = {}
         self._insides: dict[tuple[Path, str], str] = {}
-        self._good: set[bytes | FileState] = set()
+        self._good: dict[bytes | FileState, FileBytes | None] = {}
         self._state: FileState | None = None
         self._file = ""
         self.taken: dict[str, str] = {}
@@ -110,13 +174,20 @@ class ImageLoader:
         """
         self._state, self._file = None, ""
         data, name = self._bytes_of(ref, folder)
+        if not isinstance(data, FileBytes):
+            data = self._checked(data, name)
+        return Image(bytes=data, path=re.split(r"[/\\]", name)[-1] or "image")
+
+    def _checked(self, data: bytes, name: str) -> bytes:
+        """The picture, or what stands for its file, once it is known to be one."""
         known = self._state or hashlib.sha256(data).digest()
         if known not in self._good:
-            check_image(data, name)
-            self._good.add(known)
-        if self._file and self.by_name:
-            data = FileBytes.of(self._file, len(data))
-        return Image(bytes=data, path=re.split(r"[/\\]", name)[-1] or "image")
+            pixels = check_image(data, name)
+            if len(self._good) == MOST_KNOWN:
+                self._good.clear()
+            self._good[known] = FileBytes.of(self._file, data, pixels) if self._file and self.by_name else None
+        held = self._good[known]
+        return data if held is None else held
 
     def take(self, file: str, url: str) -> None:
         """Notes that a file beside the rows was taken for what is at an address.
@@ -175,11 +246,11 @@ class ImageLoader:
             except (OSError, ValueError, RuntimeError):
                 continue
             if found:
-                self.take(str(found), url)
+                self.take(found, url)
                 return end
         return None
 
-    def _find(self, ref: str, folder: Path) -> Path | None:
+    def _find(self, ref: str, folder: Path) -> str | None:
         """The file of a relative path, from the folder of the rows or from the root; None where there is none.
 
         Raises:
@@ -191,9 +262,9 @@ class ImageLoader:
         inside = [c for c in candidates if any(c.is_relative_to(root) for root in self._roots)]
         if Path(ref).is_absolute() or not inside:
             raise BadRow(f"image {one_line(ref, 120)} lies outside the source's folder")
-        return next((candidate for candidate in inside if candidate.is_file()), None)
+        return next((str(candidate) for candidate in inside if candidate.is_file()), None)
 
-    def _among_others(self, ref: str, folder: Path) -> Path | None:
+    def _among_others(self, ref: str, folder: Path) -> str | None:
         """The file of a plain path in a folder of pictures, which is looked up once: what `_find` tries first."""
         parent, slash, name = ref.rpartition("/")
         if name in ("", ".", "..") or (slash and not parent) or parent.startswith("/"):
@@ -205,7 +276,7 @@ class ImageLoader:
         if place_name := self._insides[folder, parent]:
             with suppress(OSError):
                 if stat.S_ISREG(os.lstat(file := f"{place_name}/{name}").st_mode):
-                    return Path(file)
+                    return file
         return None
 
     def _place(self, base: Path, ref: str) -> Path:
@@ -225,10 +296,12 @@ class ImageLoader:
             file = self._find(ref, folder)
             if file is None:
                 raise BadRow(f"image {one_line(ref, 120)} is missing")
-            data, self._state = _contents(str(file))
+            if self.by_name and (known := self._good.get(_state(os.lstat(file)))) is not None:
+                return known
+            data, self._state = _contents(file)
             if len(data) > MAX_BYTES:
                 raise BadRow(f"image {one_line(ref, 120)} has more than {MAX_BYTES >> 20} MiB")
-            self._file = str(file)
+            self._file = file
             return data
         except (OSError, RuntimeError) as error:
             raise BadRow(f"image {one_line(ref, 120)} cannot be read: {error}") from None

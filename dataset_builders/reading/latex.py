@@ -42,7 +42,7 @@ _IN_FORMULAS = {
     "n": frozenset("u e eg ot i mid parallel sim cong".split()),
 }
 """The same where it could be a word or a symbol."""
-_SUSPECT = re.compile(r"[\a\b\v\f\t\r](?=[A-Za-z])|\n(?:" + "|".join(_SURE["n"]) + r")(?![A-Za-z])")
+_SUSPECT = re.compile(r"[\a\b\v\f\t\r\n](?:(?<!\n)(?=[A-Za-z])|(?<=\n)(?:" + "|".join(_SURE["n"]) + r")(?![A-Za-z]))")
 """Without one of these nothing is damaged; most texts have none."""
 
 
@@ -87,6 +87,8 @@ def restore_newlines(text: str) -> str:
     A relation has a right side, so `\ne)` and `\ni.` are the labels e) and i. of a new line. A double
     backslash is TeX's own line break and does not start a command.
     """
+    if "\\" not in text:
+        return text
 
     def replace(match: re.Match[str]) -> str:
         letters, label_end = match[1], match[2]

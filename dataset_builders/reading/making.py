@@ -7,12 +7,12 @@ addresses) is settled here, in their order.
 
 from __future__ import annotations
 
+import io
 import pickle
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -25,13 +25,13 @@ from livek12.dataset_builders.reading.rows import SourceRow, read_rows
 from livek12.dataset_builders.reading.soundness import problems
 from livek12.dataset_builders.reading.workers import Workers
 
-FEWEST_ROWS = 3_000
+FEWEST_ROWS = 2_000
 """So many rows are made before processes are started for the others: it takes half a second to start them."""
 FEWEST_CORES = 2
 """With one there is nobody to work beside this process. With two, a process beside makes rows while this one counts and
 writes them: a third less of its time, for a seventh more in all."""
 MOST_WORKERS = 4
-CHUNK_ROWS, CHUNK_BYTES = 64, 4 << 20
+CHUNK_ROWS, CHUNK_BYTES = 256, 4 << 20
 """What a process is given at once, and the size of a piece of what it gives back."""
 _LARGEST = 99_999
 _LONGEST_ID, _LONGEST_TEXT = 200, 1_000_000
@@ -49,23 +49,68 @@ class Maker(Protocol):
         """The question, None for a row that is to hold none; what is worth knowing about it goes into the log."""
 
 
-@dataclass(frozen=True)
-class Made:
-    """What came of a row.
+class Pack(Protocol):
+    """What questions that were packed together, and go into the same tables, became."""
+
+    @property
+    def places(self) -> list[int]:
+        """Where each stood among those that were packed with it."""
+
+    @property
+    def ids(self) -> list[str]:
+        """Of each question."""
+
+    def rename(self, number: int, id: str) -> None:
+        """Gives one of them another id."""
+
+    def pictures(self) -> Iterable[str]:
+        """The names of their pictures, but for those of keys."""
+
+
+P = TypeVar("P", bound=Pack)
+Packing = Callable[[Sequence[Question]], list[P]]
+"""Packs questions; can be pickled."""
+
+
+class Head(NamedTuple):
+    """What came of a row, but for its question.
 
     Attributes:
-        question: none where the row is left out.
         where: file:line of the row.
-        id: as the log shows it.
-        log: what was said of the row.
+        id: of its question; None where the row is left out.
+        shown: its id as the log shows it, where that may be needed.
+        log: what was said of the row; None where nothing was.
         taken: the files beside the rows that were taken for addresses.
     """
 
-    question: Question | None
     where: str
     id: str | None
-    log: Log
-    taken: dict[str, str] = field(default_factory=dict)
+    shown: str | None
+    log: Log | None
+    taken: dict[str, str]
+
+
+class PickledRows(NamedTuple):
+    """Rows on their way to another process.
+
+    Attributes:
+        pickled: one after the other.
+        count: how many there are.
+    """
+
+    pickled: bytes
+    count: int
+
+    def unpickled(self) -> Iterator[SourceRow]:
+        """The rows."""
+        unpickler = pickle.Unpickler(io.BytesIO(self.pickled))
+        return (unpickler.load() for _ in range(self.count))
+
+
+Chunk = tuple[list[Head], Any]
+"""What came of some rows: their heads, and their questions or packs of them."""
+Before = tuple[Log | None, bool]
+"""What was logged on the way to a row, and whether there is one."""
 
 
 def to_questions(
@@ -89,88 +134,198 @@ def to_questions(
         UserError: the source is not there or holds no file of a known kind, or a process ended.
     """
     ids = UniqueIds()
-    for before, made in _in_order(make, _read(source, other_files, forms)):
-        log.add(before)
-        if made is None:
-            continue
-        try:
-            for file, url in made.taken.items():
-                make.loader.take(file, url)
-        except BadRow as error:
-            log.skip(made.where, made.id, error)
-            continue
-        log.add(made.log)
-        if made.question is None:
-            continue
-        question, unique = made.question, ids.claim(made.question.id)
-        if unique != question.id:
-            log.note(made.where, question.id, f"an earlier question has this id: named {unique}")
-            question = question.model_copy(update={"id": unique})
-        yield question
+    for befores, _, (heads, questions) in _chunks(make, None, _read(source, other_files, forms)):
+        waiting = iter(questions)
+        for head in _told(befores, heads, log):
+            question = next(waiting) if head.id is not None else None
+            if _is_said(head, _refused(head, make), log) and question is not None:
+                unique = _claimed(head, ids, log)
+                yield question if unique == question.id else question.model_copy(update={"id": unique})
+    make.loader.report(log, source.name)
+
+
+def to_packs(
+    source: Path,
+    make: Maker,
+    log: Log,
+    pack: Packing[P],
+    *,
+    other_files: Collection[str] = (),
+    forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]] = lambda rows: rows,
+) -> Iterator[list[P]]:
+    """As `to_questions`, but the questions come packed, some at a time, by whichever process made them.
+
+    Args:
+        source: the file or folder, see `read_rows`.
+        make: makes the questions.
+        log: takes what is said of the rows.
+        pack: packs questions.
+        other_files: names of files that hold no rows of questions.
+        forms: gives the rows one a question, where the source's are not.
+
+    Raises:
+        UserError: the source is not there or holds no file of a known kind, or a process ended.
+    """
+    ids = UniqueIds()
+    make.loader.by_name = True
+    for befores, rows, (heads, packs) in _chunks(make, pack, _read(source, other_files, forms)):
+        refused = [_refused(head, make) for head in heads]
+        made = list(packs)
+        if any(refused):
+            _, pieces = make_chunk((make, pack), rows, [place for place, reason in enumerate(refused) if reason])
+            made = [one for piece in pieces for one in pickle.loads(piece)]
+        places = {place: (one, number) for one in made for number, place in enumerate(one.places)}
+        place = 0
+        for head, reason in zip(_told(befores, heads, log), refused, strict=True):
+            if _is_said(head, reason, log) and head.id is not None:
+                unique = _claimed(head, ids, log)
+                if unique != head.id:
+                    one, number = places[place]
+                    one.rename(number, unique)
+                place += 1
+        yield made
     make.loader.report(log, source.name)
 
 
 def _read(
     source: Path, other_files: Collection[str], forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]]
-) -> Iterator[tuple[Log, SourceRow | None]]:
-    """The rows, each with what was logged on the way to it; at last what was logged behind them."""
+) -> Iterator[tuple[Log | None, SourceRow | None]]:
+    """The rows, each with what was logged on the way to it, if anything was; at last what was logged behind them."""
     log = Log()
     for row in forms(read_rows(source, log, other_files=other_files)):
-        yield log.take(), row
+        yield log.take() if log.says_anything else None, row
     yield log, None
 
 
-def _in_order(make: Maker, rows: Iterator[tuple[Log, SourceRow | None]]) -> Iterator[tuple[Log, Made | None]]:
-    for before, row in islice(rows, FEWEST_ROWS) if cores() >= FEWEST_CORES else rows:
-        yield before, _made(make, row) if row else None
-    first = next(rows, None)
-    if first is None:
-        return
-    with Workers(make_chunk, make, min(cores() - 1, MOST_WORKERS)) as workers:
-        for befores, answer in workers.answers(_chunks(first, rows)):
-            made = (one for piece in answer for one in pickle.loads(piece))
-            yield from ((before, next(made) if has_row else None) for before, has_row in befores)
+def _told(befores: Iterable[Before], heads: Iterable[Head], log: Log) -> Iterator[Head]:
+    """The heads in their order; what was logged on the way to each is said before it."""
+    waiting = iter(heads)
+    for before, has_row in befores:
+        if before is not None:
+            log.add(before)
+        if has_row:
+            yield next(waiting)
+
+
+def _refused(head: Head, make: Maker) -> BadRow | None:
+    """Why a row is left out for what an earlier one took."""
+    try:
+        for file, url in head.taken.items():
+            make.loader.take(file, url)
+    except BadRow as error:
+        return error
+    return None
+
+
+def _is_said(head: Head, reason: BadRow | None, log: Log) -> bool:
+    """Says what there is to say of a row; whether it is not refused."""
+    if reason is not None:
+        log.skip(head.where, head.shown, reason)
+    elif head.log is not None:
+        log.add(head.log)
+    return reason is None
+
+
+def _claimed(head: Head, ids: UniqueIds, log: Log) -> str:
+    """The id that the question of a row gets."""
+    own = head.id or ""
+    if (unique := ids.claim(own)) != own:
+        log.note(head.where, own, f"an earlier question has this id: named {unique}")
+    return unique
 
 
 def _chunks(
-    first: tuple[Log, SourceRow | None], rows: Iterator[tuple[Log, SourceRow | None]]
-) -> Iterator[tuple[list[tuple[Log, bool]], list[bytes]]]:
+    make: Maker, pack: Packing[Any] | None, rows: Iterator[tuple[Log | None, SourceRow | None]]
+) -> Iterator[tuple[list[Before], PickledRows, Chunk]]:
+    """What was logged before some rows, these rows where another process made them, and what came of them."""
+    several = cores() >= FEWEST_CORES
+    for befores, chunk in _made_here(make, pack, islice(rows, FEWEST_ROWS) if several else rows):
+        yield befores, PickledRows(b"", 0), chunk
+    first = next(rows, None)
+    if first is None:
+        return
+    with Workers(make_chunk, (make, pack), min(cores(), MOST_WORKERS)) as workers:
+        for (befores, pickled), (heads, pieces) in workers.answers(_pickled(first, rows)):
+            yield befores, pickled, (heads, chain.from_iterable(map(pickle.loads, pieces)))
+
+
+def _made_here(
+    make: Maker, pack: Packing[Any] | None, rows: Iterable[tuple[Log | None, SourceRow | None]]
+) -> Iterator[tuple[list[Before], Chunk]]:
+    """What comes of rows in this process: one at a time, or some where they are packed."""
+    befores, heads, questions, size = list[Before](), list[Head](), list[Question](), 0
+    for before, row in rows:
+        befores.append((before, row is not None))
+        if row is not None:
+            head, question = _made(make, row)
+            heads.append(head)
+            if question is not None:
+                questions.append(question)
+                size += sum(map(_size, question.images))
+        if pack is None or len(befores) == CHUNK_ROWS or size > CHUNK_BYTES:
+            yield befores, (heads, pack(questions) if pack else questions)
+            befores, heads, questions, size = [], [], [], 0
+    if befores:
+        yield befores, (heads, pack(questions) if pack else questions)
+
+
+def _pickled(
+    first: tuple[Log | None, SourceRow | None], rows: Iterator[tuple[Log | None, SourceRow | None]]
+) -> Iterator[tuple[tuple[list[Before], PickledRows], PickledRows]]:
     """Some rows at a time, pickled; with what was logged before each, and whether there is one."""
-    befores: list[tuple[Log, bool]] = []
-    chunk: list[bytes] = []
-    size = 0
-    item: tuple[Log, SourceRow | None] | None = first
+    befores, chunk, count = list[Before](), io.BytesIO(), 0
+    pickler = pickle.Pickler(chunk, pickle.HIGHEST_PROTOCOL)  # what rows have in common is told once
+    item: tuple[Log | None, SourceRow | None] | None = first
     while item is not None:
         before, row = item
         befores.append((before, row is not None))
         if row is not None:
-            chunk.append(pickle.dumps(row, pickle.HIGHEST_PROTOCOL))
-            size += len(chunk[-1])
+            pickler.dump(row)
+            count += 1
         item = next(rows, None)
-        if len(befores) == CHUNK_ROWS or size > CHUNK_BYTES or item is None:
-            yield befores, chunk
-            befores, chunk, size = [], [], 0
+        if len(befores) == CHUNK_ROWS or chunk.tell() > CHUNK_BYTES or item is None:
+            packed = PickledRows(chunk.getvalue(), count)
+            yield (befores, packed), packed
+            befores, chunk, count = [], io.BytesIO(), 0
+            pickler = pickle.Pickler(chunk, pickle.HIGHEST_PROTOCOL)
 
 
-def make_chunk(make: Maker, rows: list[bytes]) -> list[bytes]:
-    """What comes of pickled rows, in a process beside the main one; in pieces of a bounded size."""
+def make_chunk(
+    given: tuple[Maker, Packing[Any] | None], rows: PickledRows, left_out: Collection[int] = ()
+) -> tuple[list[Head], list[bytes]]:
+    """What comes of pickled rows, in a process beside the main one; questions in pieces of a bounded size.
+
+    Args:
+        given: makes the questions, and packs them if they are to be packed.
+        rows: the rows.
+        left_out: places of those that are passed over.
+    """
+    make, pack = given
     make.loader.by_name = True
-    pieces, made, size = [], list[Made](), 0
-    for number, row in enumerate(rows, start=1):
+    before = make.loader.taken
+    heads, pieces, made, size = list[Head](), list[bytes](), list[Question](), 0
+    for place, row in enumerate(rows.unpickled()):
+        if place in left_out:
+            continue
         make.loader.taken = {}
-        made.append(_made(make, pickle.loads(row), make.loader.taken))
-        size += sum(map(_size, made[-1].question.images)) if made[-1].question else 0
-        if size > CHUNK_BYTES or number == len(rows):
+        head, question = _made(make, row, make.loader.taken)
+        heads.append(head)
+        if question is not None:
+            made.append(question)
+            size += sum(map(_size, question.images))
+        if pack is None and size > CHUNK_BYTES:
             pieces.append(pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
             made, size = [], 0
-    return pieces
+    pieces.append(pickle.dumps(pack(made) if pack else made, pickle.HIGHEST_PROTOCOL))
+    make.loader.taken = before
+    return heads, pieces
 
 
 def _size(image: Image) -> int:
     return image.bytes.size if isinstance(image.bytes, FileBytes) else len(image.bytes or b"")
 
 
-def _made(make: Maker, row: SourceRow, taken: dict[str, str] | None = None) -> Made:
+def _made(make: Maker, row: SourceRow, taken: dict[str, str] | None = None) -> tuple[Head, Question | None]:
     """What comes of a row by itself."""
     log = Log()
     question = None
@@ -186,7 +341,9 @@ def _made(make: Maker, row: SourceRow, taken: dict[str, str] | None = None) -> M
         log.skip(row.where, _row_id(row), error)
     except UNFORESEEN as error:  # a hostile row must not end the build
         log.skip(row.where, _row_id(row), f"it cannot be read ({type(error).__name__}: {error})")
-    return Made(question, row.where, _row_id(row) if taken else None, log, taken or {})
+    said = log if log.says_anything else None
+    shown = _row_id(row) if taken else None
+    return Head(row.where, question.id if question else None, shown, said, taken or {}), question
 
 
 def _checked(question: Question) -> Question:

@@ -11,8 +11,10 @@ import io
 import os
 import re
 import warnings
+import zlib
 from collections.abc import Collection
 from pathlib import Path
+from typing import NamedTuple
 
 from livek12.dataset_builders.base import BadRow, PageKey, one_line
 
@@ -21,6 +23,8 @@ _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 MAX_PIXELS = 89_478_485
 """Pillow's own bound against decompression bombs; an A4 page at 600 dpi has 35 million."""
 MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM")
+ENDS = 2048
+"""Bytes at each end of a picture that tell it from others."""
 _PAGE = re.compile(r"(.+)_0*([1-9]\d{0,4})\.(?:png|jpe?g|webp)", re.IGNORECASE)
 _MARKER, _SCAN, _END = 0xFF, 0xDA, b"\xff\xd9"
 
@@ -49,8 +53,44 @@ def find_pages(root: Path) -> dict[PageKey, Path]:
     return dict(sorted(found.items()))
 
 
-def check_image(data: bytes, name: str, *, decode: bool = False) -> None:
+class Look(NamedTuple):
+    """What is measured of a picture.
+
+    Attributes:
+        size: its bytes.
+        pixels: width and height; None where its bytes do not say.
+        outline: tells it from others: its length, and a checksum of its ends (a PNG's last bytes are checksums of all
+            of it).
+    """
+
+    size: int
+    pixels: tuple[int, int] | None
+    outline: str
+
+
+def look_at(data: bytes, pixels: tuple[int, int] | None = None) -> Look:
+    """What is measured of a picture, whose width and height may be known."""
+    return Look(len(data), pixels or pixels_of(data), f"{len(data)} {zlib.crc32(data[:ENDS] + data[-ENDS:])}")
+
+
+def pixels_of(data: bytes) -> tuple[int, int] | None:
+    """Width and height of a picture in pixels; None where its bytes do not say."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
+        return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
+    from PIL import Image as Pillow
+
+    try:
+        with Pillow.open(io.BytesIO(data)) as picture:
+            return picture.size
+    except Exception:  # a damaged picture is for `validate` to report
+        return None
+
+
+def check_image(data: bytes, name: str, *, decode: bool = False) -> tuple[int, int]:
     """Proves that the bytes are a picture.
+
+    Returns:
+        Its width and height.
 
     Raises:
         BadRow: they are not, in words that name the picture.
@@ -73,6 +113,7 @@ def check_image(data: bytes, name: str, *, decode: bool = False) -> None:
                 picture.verify()
             elif not _is_whole(data, picture.format or ""):
                 raise BadRow(f"{shown} is damaged: it breaks off")
+            return width, height
     except BadRow:
         raise
     except Pillow.DecompressionBombError:

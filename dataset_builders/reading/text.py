@@ -16,20 +16,21 @@ from typing import Any
 from livek12.core.records import Option
 from livek12.core.text import CIRCLED
 
-_DELIMITER = re.compile(r"\\.|\$\$?", re.DOTALL)
+_DELIMITER = re.compile(r"[\\$](?:(?<=\\).|(?<=\$)\$?)", re.DOTALL)
 _CLOSING = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$"}
 _LETTERS, _CIRCLED = "ABCDEFGHIJ", CIRCLED[:10]
 _JAMO, _SYLLABLES, _RINGED = "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊ", "가나다라마바사아자차", "㉠㉡㉢㉣㉤㉥㉦㉧㉨㉩"
 _NUMBERS = [str(number) for number in range(1, 21)]
+# A pattern that begins with a set of characters is looked for many times as fast as one that looks behind first.
 _OPTION_LABELS = [
     *(
-        (re.compile(rf"((?<![A-Za-z0-9\\])[A-J]|[Ａ-Ｊ])\s?{mark}"), list(_LETTERS))
+        (re.compile(rf"([A-JＡ-Ｊ])(?<![A-Za-z0-9\\][A-J])\s?{mark}"), list(_LETTERS))
         for mark in ("[.．]", "、", "[:：]")
     ),
-    (re.compile(r"(?<![(（])(?<![(（]\s)((?<![A-Za-z0-9\\])[A-J]|[Ａ-Ｊ])\s?[)）]"), list(_LETTERS)),
+    (re.compile(r"([A-JＡ-Ｊ])(?<![A-Za-z0-9\\][A-J])(?<![(（].)(?<![(（]\s.)\s?[)）]"), list(_LETTERS)),
     (re.compile(r"[(（]\s?([A-JＡ-Ｊ])\s?[)）]"), list(_LETTERS)),
     # Behind a digit only where nothing else is found: "A. 6B. 9C. 12".
-    (re.compile(r"((?<![A-Za-z\\])[A-J])[.．、]"), list(_LETTERS)),
+    (re.compile(r"([A-J])(?<![A-Za-z\\][A-J])[.．、]"), list(_LETTERS)),
     (re.compile(rf"([{_CIRCLED}])"), list(_CIRCLED)),
     (re.compile(r"([⑴-⒇])"), [chr(code) for code in range(ord("⑴"), ord("⒇") + 1)]),
     (re.compile(r"[(（](\d{1,2})[)）]"), _NUMBERS),
@@ -59,7 +60,7 @@ _LETTERED_LINE = re.compile(r"^[ \t]*[(（]?\s?([A-Ja-jＡ-Ｊ])\s?[.．、:：)
 _ASKS = re.compile(r"[?？]|[(（]\s*[)）]|[是为：:]\s*$")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF10, 0xFF5B) if chr(code).isalnum()}
 """Full-width digits and letters to plain ones."""
-_WIDE = {plain: wide for wide, plain in _FULL_WIDTH.items()}
+_WIDE = {chr(plain): chr(wide) for wide, plain in _FULL_WIDTH.items()}
 _TRAILING = "；;，,、。 \t\r\n"
 _MAX_LABELS = 400
 """Texts with more label-like marks than this are not taken apart: the search is quadratic in them."""
@@ -248,7 +249,7 @@ def _labels(
     text: str, pattern: re.Pattern[str], labels: Sequence[str], end: int | None = None
 ) -> list[tuple[str, int, int]]:
     """The longest run of consecutive labels from the first on (before `end`), the last such run of several as long."""
-    if labels[0] not in text and labels[0].translate(_WIDE) not in text:
+    if labels[0] not in text and _WIDE.get(labels[0], labels[0]) not in text:
         return []
     masked = mask_formulas(text)
     marks = [
@@ -288,11 +289,11 @@ def _are_statements(text: str, run: Sequence[tuple[str, int, int]], labels: Sequ
 
 def _goes_on(options: Sequence[Option], labels: Sequence[str]) -> bool:
     """Whether a later label begins a line in the options, or the next one follows a digit: the run is not all."""
-    later = {form for label in labels[len(options) :] for form in (label, label.lower())}
-    if later and re.search(rf"\d{re.escape(labels[len(options)])}[.．、]", options[-1].text):
+    later = labels[len(options) :]
+    if later and later[0] in options[-1].text and re.search(rf"\d{re.escape(later[0])}[.．、]", options[-1].text):
         return True
-    lines = (match[1] for option in options for match in _LETTERED_LINE.finditer(option.text))
-    return any(plain_width(letter) in later for letter in lines)
+    lines = [plain_width(match[1]) for option in options for match in _LETTERED_LINE.finditer(option.text)]
+    return bool(lines) and not {form for label in later for form in (label, label.lower())}.isdisjoint(lines)
 
 
 def _is_closed(piece: str) -> bool:
@@ -314,6 +315,8 @@ def _asks(piece: str) -> bool:
 @lru_cache(maxsize=4)  # one text is looked through for several kinds of labels
 def mask_formulas(text: str) -> str:
     """The text with every closed formula blanked out, all else where it was. One pass, whatever the text."""
+    if "$" not in text and "\\" not in text:
+        return text
     tokens = [(m[0], m.start(), m.end()) for m in _DELIMITER.finditer(text)]
     last = {token: start for token, start, _ in tokens}
     pieces, done = [], 0

@@ -16,7 +16,7 @@ from livek12.core.features import columns
 from livek12.core.flat import SPLIT, FlatRow
 from livek12.core.questions import CARD
 from livek12.core.records import Page, Question, Record
-from livek12.core.rights import REVIEWED, is_stated
+from livek12.core.rights import FORBIDDEN, REVIEWED, is_stated, licence_refusal
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import IMAGE_ONLY
 from livek12.dataset_builders.reading.built import tables_of
@@ -338,6 +338,11 @@ def kept_back(everything: Mapping[str, Any]) -> list[str]:
         f"{unstated} of {total} questions state no licence: `livek12 publish` withholds them unless a rights file names"
         " a permission"
     ] * bool(unstated)
+    forbidden = sum(count for name, count in everything["by"]["licence"].items() if licence_refusal(name) == FORBIDDEN)
+    said += [
+        f"{forbidden} of {total} questions state a licence that forbids to pass them on: `livek12 publish` withholds"
+        " them unless a rights file names a permission"
+    ] * bool(forbidden)
     return said + [f"{unseen} of {total} questions are not reviewed: `livek12 publish` withholds them"] * bool(unseen)
 
 

@@ -16,15 +16,17 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.flat import PREFIX, is_flat
-from livek12.core.records import Page
-from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, Log, PageKey, Records, not_from_pages, page_keys
+from livek12.core.records import Page, Question
+from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, Log
 from livek12.dataset_builders.builder import Layout
+from livek12.dataset_builders.reading.images import look_of
+from livek12.dataset_builders.reading.making import CHUNK_BYTES, CHUNK_ROWS
 from livek12.dataset_builders.reading.workers import COLLECTED
-from livek12.dataset_builders.registry import builder_of
 from livek12.dataset_builders.writing.card import kept_back, write_metadata
-from livek12.dataset_builders.writing.layouts import as_stored, split_of
+from livek12.dataset_builders.writing.layouts import split_of
 from livek12.dataset_builders.writing.membership import MemberRow, read_members, write_members
 from livek12.dataset_builders.writing.mended import read_mended, write_mended
+from livek12.dataset_builders.writing.packing import Packed, Packer, not_on_pages
 from livek12.dataset_builders.writing.parquet import Counts, TableWriters
 from livek12.dataset_builders.writing.releases import Base
 from livek12.dataset_builders.writing.statistics import Statistics
@@ -106,7 +108,7 @@ class Carried:
 
 def write(
     benchmark: str,
-    records: Records,
+    records: Iterable[Page | Question | list[Packed]],
     layout: Layout,
     out: Path,
     log: Log,
@@ -114,12 +116,13 @@ def write(
     shown: str = "",
     carried: Carried | None = None,
     beside: Callable[[Path], None] = lambda folder: None,
+    packer: Packer | None = None,
 ) -> BuildReport:
     """Writes records as a data set, which takes the place of `out` once it is whole.
 
     Args:
         benchmark: the name of the data set.
-        records: pages, then questions.
+        records: pages, then questions; these may be packed, by `packer`.
         layout: configs and splits.
         out: folder of the data set.
         log: takes what is worth knowing.
@@ -127,6 +130,7 @@ def write(
         shown: the source, for messages.
         carried: what it has besides.
         beside: writes further files of `METADATA` into the folder.
+        packer: packs what is not packed; default one that follows the layout.
 
     Raises:
         UserError: no question was among the records, or `out` cannot be written.
@@ -139,7 +143,7 @@ def write(
             folder = scratch / "data"
             folder.mkdir()
             _check_names(layout)
-            tables, statistics = _write(records, layout, folder, log, step)
+            tables, statistics = _write(records, packer or Packer(layout.tables, set()), folder, log, step)
             members = list(carried.members)  # which reading the records has filled
             if older:
                 older.carry(folder)
@@ -194,32 +198,56 @@ def _few_collections() -> Iterator[None]:
 
 
 def _write(
-    records: Records, layout: Layout, folder: Path, log: Log, step: Callable[[], None]
+    records: Iterable[Page | Question | list[Packed]],
+    packer: Packer,
+    folder: Path,
+    log: Log,
+    step: Callable[[], None],
 ) -> tuple[Counts, Statistics]:
-    statistics, pages = Statistics(), set[PageKey]()
+    statistics = Statistics()
     unpaged: Counter[str] = Counter()
     with TableWriters(folder) as writers:
-        for record in records:
-            split = split_of(record)
-            step()
+        for record in _packed(records, packer):
             if isinstance(record, Page):
+                step()
+                split = split_of(record)
                 writers.write(PAGES, split, record)
                 statistics.add_page(record, split)
-                pages.add((record.paper_id, record.page_number))
+                packer.pages.add((record.paper_id, record.page_number))
                 continue
-            tables = list(layout.tables(record, pages))
-            statistics.add(record, tables, split)
-            for table in tables:
-                writers.write(table, split, as_stored(table, record))
-            if pages and IMAGE_ONLY in builder_of(record.benchmark).layout.configs and IMAGE_ONLY not in tables:
-                unpaged[split] += 1
-                if page_keys(record):
-                    log.note(split, record.id, f"{not_from_pages(record, pages)}: not in {IMAGE_ONLY}")
+            writers.take(record)
+            for one in record:
+                statistics.take(one.counted, one.tables, one.split)
+                unpaged[one.split] += len(one.not_on_pages)
+                for _ in one.places:
+                    step()
+            for split, id, why in not_on_pages(record):
+                log.note(split, id, f"{why}: not in {IMAGE_ONLY}")
         counts = writers.counts
     log.notes += [
-        f"{IMAGE_ONLY} {split}: {count} questions cannot be asked from page images" for split, count in unpaged.items()
+        f"{IMAGE_ONLY} {split}: {count} questions cannot be asked from page images"
+        for split, count in unpaged.items()
+        if count
     ]
     return counts, statistics
+
+
+def _packed(records: Iterable[Page | Question | list[Packed]], packer: Packer) -> Iterator[Page | list[Packed]]:
+    """The records in their order, all questions packed."""
+    waiting, size = list[Question](), 0
+    for record in records:
+        if isinstance(record, Question):
+            waiting.append(record)
+            size += sum(look_of(image).size for image in record.images)
+            if len(waiting) < CHUNK_ROWS and size < CHUNK_BYTES:
+                continue
+        if waiting:
+            yield packer(waiting)
+            waiting, size = [], 0
+        if not isinstance(record, Question):
+            yield record
+    if waiting:
+        yield packer(waiting)
 
 
 def _configs(layout: Layout, tables: Counts) -> dict[str, tuple[str, ...]]:

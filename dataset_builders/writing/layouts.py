@@ -10,7 +10,7 @@ few have a name without it besides (`NAMED`): the same files, under the name tha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from livek12.core.benchmarks import RESERVED
 from livek12.core.errors import UserError
@@ -39,6 +39,16 @@ def split_of(record: Question | Page) -> str:
     return by_release(record) if isinstance(record, Page) else builder_of(record.benchmark).layout.split(record)
 
 
+def tables(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
+    """The tables of a question in the data set of its benchmark."""
+    return builder_of(question.benchmark).layout.tables(question, pages)
+
+
+def merged_tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
+    """The tables of a question in the data set of several benchmarks."""
+    return (_prefixed(question.benchmark, table) for table in tables(question, pages))
+
+
 def as_stored(table: str, question: Question) -> Question:
     """The row of a question in a table: image-only rows leave the figures to their pages."""
     return question.model_copy(update={"images": []}) if table == IMAGE_ONLY else question
@@ -50,11 +60,6 @@ def merged(benchmarks: Collection[BenchmarkName]) -> Layout:
     Raises:
         UserError: configs of two benchmarks would have one name.
     """
-
-    def tables(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
-        for table in builder_of(question.benchmark).layout.tables(question, pages):
-            yield _prefixed(question.benchmark, table)
-
     configs: dict[str, tuple[str, ...]] = {}
     for benchmark in sorted(benchmarks, key=lambda name: name != _UNPREFIXED):  # its default is that of all
         for config, parts in builder_of(benchmark).layout.configs.items():
@@ -65,7 +70,7 @@ def merged(benchmarks: Collection[BenchmarkName]) -> Layout:
     for name, benchmark in NAMED.items():
         if benchmark in benchmarks:
             configs.setdefault(name, configs[_prefixed(benchmark, name)])
-    return Layout(configs, tables)
+    return Layout(configs, merged_tables)
 
 
 def names_of(data_set: str, rows: Mapping[str, int]) -> list[tuple[str, str, int]]:

@@ -6,17 +6,18 @@ axis and no value in a distribution.
 
 from __future__ import annotations
 
-import io
 import math
 import unicodedata
-import zlib
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 from urllib.parse import urlsplit
 
 from livek12.core.records import Image, Question
+from livek12.dataset_builders.reading.images import look_of
+from livek12.dataset_builders.reading.pictures import Look
 
 NOT_STATED = "not stated"
 QUANTILES = (5, 25, 50, 75, 95)
@@ -60,14 +61,14 @@ class Block:
         self.by: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.numbers: defaultdict[str, Distribution] = defaultdict(Distribution)
 
-    def add(self, question: Question) -> None:
-        """Counts one question."""
+    def add(self, question: Question, looks: Sequence[Look]) -> None:
+        """Counts one question, with what is measured of its figures."""
         self.questions += 1
         for axis, values in _axes(question).items():
             counts = self.by[axis]
             for value in values:
                 counts[value] += 1
-        for name, numbers in _measures(question).items():
+        for name, numbers in _measures(question, looks).items():
             tally = self.numbers[name].counts
             for number in numbers:
                 tally[number] += 1
@@ -113,15 +114,15 @@ def _publisher(question: Question) -> str:
     return (question.review.by if question.review.state == "upstream" else None) or NOT_STATED
 
 
-def _measures(question: Question) -> dict[str, list[float]]:
-    sizes = [size for image in question.images if (size := image_size(image))]
+def _measures(question: Question, looks: Sequence[Look]) -> dict[str, list[float]]:
+    sizes = [look.pixels for look in looks if look.pixels]
     return {
         "question_characters": [len(question.question)],
         "solution_characters": [len(question.solution)] if question.solution else [],
         "answer_characters": [len(answer) for answer in question.answer],
         "options": [len(question.options)] if question.options else [],
         "images": [len(question.images)],
-        "image_bytes": [len(image.bytes or b"") for image in question.images],
+        "image_bytes": [look.size for look in looks],
         "image_width": [width for width, _ in sizes],
         "image_height": [height for _, height in sizes],
         "parts": [len(question.answer)] if question.answer else [],
@@ -135,16 +136,7 @@ def _measures(question: Question) -> dict[str, list[float]]:
 
 def image_size(image: Image) -> tuple[int, int] | None:
     """Width and height of a picture in pixels; None where its bytes do not say."""
-    data = image.bytes or b""
-    if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
-        return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
-    from PIL import Image as Pillow
-
-    try:
-        with Pillow.open(io.BytesIO(data)) as picture:
-            return picture.size
-    except Exception:  # a damaged picture is for `validate` to report
-        return None
+    return look_of(image).pixels
 
 
 def _host(url: str | None) -> str:
@@ -154,19 +146,15 @@ def _host(url: str | None) -> str:
         return NOT_STATED
 
 
-ENDS = 2048
-"""Bytes at each end of a picture that tell it from others."""
+def content_of(question: Question, looks: Sequence[Look]) -> int:
+    """What makes a question the same to the letter: texts without case, width and spaces, and the figures' bytes.
 
-
-def content_of(question: Question) -> int:
-    """What makes a question the same to the letter: texts without case, width and spaces, and the figures' bytes."""
+    Args:
+        question: the question.
+        looks: what is measured of its figures.
+    """
     texts = [question.language, question.question, *(option.text for option in question.options)]
     joined = "\0".join(texts)
     plain = "".join((joined if joined.isascii() else unicodedata.normalize("NFKC", joined)).casefold().split())
-    figures = [_outline(image.bytes or b"") for image in question.images]
+    figures = [look.outline for look in looks]
     return int.from_bytes(blake2b("\0".join([plain, *figures]).encode(), digest_size=8).digest())
-
-
-def _outline(data: bytes) -> str:
-    """A picture's length, and a checksum of its ends: a PNG's last bytes are checksums of all of it."""
-    return f"{len(data)} {zlib.crc32(data[:ENDS] + data[-ENDS:])}"

@@ -11,18 +11,18 @@ while the next rows are read; an error there is raised by a later `write`, or at
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from itertools import accumulate, chain
-from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.features import schema, to_row
-from livek12.core.records import Record
+from livek12.core.records import Question, Record
+from livek12.dataset_builders.base import IMAGE_ONLY
+from livek12.dataset_builders.writing.arrow import size_of, to_batch
+from livek12.dataset_builders.writing.packing import Packed, PackedRows, Run, unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +33,7 @@ SHARD_BYTES = 500 << 20
 BUFFER_BYTES = 128 << 20
 
 Counts = dict[str, dict[str, int]]
-Rows = list[Mapping[str, Any]]
+Rows = list[Mapping[str, Any]] | list[Run]
 
 
 class TableWriters:
@@ -52,13 +52,32 @@ class TableWriters:
 
     def write(self, table: str, split: str, record: Record) -> None:
         """Adds one row to a split of a table."""
+        writer, row = self._of(table, split, type(record)), to_row(record)
+        size = size_of(row)
+        writer.add(row, size)
+        self._added(writer, size)
+
+    def take(self, packs: Sequence[Packed]) -> None:
+        """Adds the rows of questions that were packed together, in the order that they were packed in."""
+        writers = [[(self._of(table, pack.split, Question), table) for table in pack.tables] for pack in packs]
+        for _, which, number in sorted((p, w, n) for w, pack in enumerate(packs) for n, p in enumerate(pack.places)):
+            rows = packs[which].rows
+            for writer, table in writers[which]:
+                whole, figures = rows.sizes[number]
+                size = whole - figures if table == IMAGE_ONLY else whole
+                writer.add_packed(rows, number, size, figures=table != IMAGE_ONLY)
+                self._added(writer, size)
+
+    def _of(self, table: str, split: str, kind: type[Record]) -> _ShardWriter:
         key = (table, split)
         if key not in self._writers:
             folder = self._folder / table
             folder.mkdir(exist_ok=True)
-            self._writers[key] = _ShardWriter(folder, split, schema(type(record)))
-        writer = self._writers[key]
-        self._buffered += writer.add(to_row(record))
+            self._writers[key] = _ShardWriter(folder, split, schema(kind))
+        return self._writers[key]
+
+    def _added(self, writer: _ShardWriter, size: int) -> None:
+        self._buffered += size
         if writer.full:
             self._flush(writer)
         elif self._buffered > BUFFER_BYTES:
@@ -106,7 +125,8 @@ class _ShardWriter:
 
     def __init__(self, folder: Path, split: str, columns: pa.Schema) -> None:
         self._folder, self._split, self._schema = folder, split, columns
-        self._buffer: Rows = []
+        self._buffer: list[Any] = []
+        self._buffered_rows = 0
         self._shards: list[Path] = []
         self._file: Any = None
         self._writer: Any = None
@@ -114,23 +134,34 @@ class _ShardWriter:
         self.buffered = 0
         self.rows = 0
 
-    def add(self, row: Mapping[str, Any]) -> int:
-        """Keeps a row for the next row group; the bytes it takes."""
-        size = _size(row)
+    def add(self, row: Mapping[str, Any], size: int) -> None:
+        """Keeps a row of so many bytes for the next row group."""
         self._buffer.append(row)
+        self._count(size)
+
+    def add_packed(self, rows: PackedRows, number: int, size: int, *, figures: bool) -> None:
+        """The same of a packed question, with its figures or without."""
+        last = self._buffer[-1] if self._buffer else None
+        if last is not None and last.rows is rows and last.stop == number:
+            last.stop += 1
+        else:
+            self._buffer.append(Run(rows, number, number + 1, figures))
+        self._count(size)
+
+    def _count(self, size: int) -> None:
         self.buffered += size
+        self._buffered_rows += 1
         self.rows += 1
-        return size
 
     @property
     def full(self) -> bool:
         """Whether what is buffered makes a row group."""
-        return self.buffered >= GROUP_BYTES or len(self._buffer) >= GROUP_ROWS
+        return self.buffered >= GROUP_BYTES or self._buffered_rows >= GROUP_ROWS
 
     def take(self) -> tuple[Rows, int]:
         """The rows that were buffered, and their bytes."""
         taken = self._buffer, self.buffered
-        self._buffer, self.buffered = [], 0
+        self._buffer, self._buffered_rows, self.buffered = [], 0, 0
         return taken
 
     def write(self, rows: Rows, size: int) -> None:
@@ -139,7 +170,9 @@ class _ShardWriter:
             return
         if self._writer is None:
             self._open()
-        self._writer.write_batch(to_batch(rows, self._schema), row_group_size=len(rows))
+        packed = isinstance(rows[0], Run)
+        batch = unpacked(rows, self._schema) if packed else to_batch(rows, self._schema)
+        self._writer.write_batch(batch, row_group_size=batch.num_rows)
         self._shard_bytes += size
         if self._shard_bytes >= SHARD_BYTES:
             self._finish_shard()
@@ -188,67 +221,6 @@ def writer_options(columns: pa.Schema) -> dict[str, Any]:
     }
 
 
-def to_batch(rows: Sequence[Mapping[str, Any]], columns: pa.Schema) -> pa.RecordBatch:
-    """What `RecordBatch.from_pylist` gives, without its many copies of growing picture columns.
-
-    Nor with `pyarrow.array`, the first call of which imports pandas: a second of a processor for every build.
-    """
-    import pyarrow as pa
-
-    arrays = [_column(list(map(itemgetter(field.name), rows)), field.type) for field in columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=columns)
-
-
-def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Values of one of the types that `core.features` knows, laid out as Arrow has them; None is null."""
-    import pyarrow as pa
-
-    known = None
-    if None in values:
-        if not any(value is not None for value in values):
-            return pa.nulls(len(values), kind)
-        known = _bits([value is not None for value in values])
-    buffers, children = [known], list[pa.Array]()
-    if pa.types.is_struct(kind):
-        if known:
-            nothing = dict.fromkeys(field.name for field in kind)
-            values = [nothing if value is None else value for value in values]
-        children = [_column(list(map(itemgetter(field.name), values)), field.type) for field in kind]
-    elif pa.types.is_list(kind):
-        lists = [value or () for value in values] if known else values
-        buffers.append(_offsets(lists))
-        children = [_column(list(chain.from_iterable(lists)), kind.value_type)]
-    elif pa.types.is_boolean(kind):
-        buffers.append(_bits(values))
-    elif pa.types.is_string(kind):
-        texts = [value or "" for value in values] if known else values
-        joined = "".join(texts)
-        coded = texts if joined.isascii() else list(map(str.encode, texts))
-        buffers += [_offsets(coded), pa.py_buffer(joined.encode())]
-    elif pa.types.is_binary(kind):
-        pieces = [value or b"" for value in values] if known else values
-        buffers += [_offsets(pieces), pa.py_buffer(b"".join(pieces))]
-    else:
-        numbers = [value or 0 for value in values] if known else values
-        buffers.append(pa.py_buffer(array("q" if pa.types.is_integer(kind) else "d", numbers)))
-    return pa.Array.from_buffers(kind, len(values), buffers, children=children)
-
-
-def _offsets(values: Sequence[Any]) -> pa.Buffer:
-    """Where each value begins when all stand one after the other, and where the last ends."""
-    import pyarrow as pa
-
-    return pa.py_buffer(array("i", accumulate(map(len, values), initial=0)))
-
-
-def _bits(values: Sequence[Any]) -> pa.Buffer:
-    """One bit a value, from the lowest of the first byte on: whether it is true."""
-    import pyarrow as pa
-
-    digits = "".join("1" if value else "0" for value in reversed(values))
-    return pa.py_buffer(int(digits or "0", 2).to_bytes(-(-len(values) // 8), "little"))
-
-
 def leaves(columns: pa.Schema) -> list[str]:
     """Parquet's names of the leaf columns of a schema."""
     import pyarrow as pa
@@ -261,23 +233,3 @@ def leaves(columns: pa.Schema) -> list[str]:
         return [name]
 
     return [leaf for field in columns for leaf in below(field.name, field.type)]
-
-
-def _size(row: Mapping[str, Any]) -> int:
-    """About how many bytes a row takes in its columns; its small structs count as nothing."""
-    total = 8 * len(row)
-    for value in row.values():
-        kind = type(value)
-        if kind is str:
-            total += len(value)
-        elif kind is list and value:
-            total += sum(map(_item_size, value))
-        elif kind is dict:
-            total += len(value.get("bytes") or b"")  # the picture of a page
-    return total
-
-
-def _item_size(item: Any) -> int:
-    if type(item) is dict:
-        return sum(len(part) for part in item.values() if type(part) is str or type(part) is bytes)
-    return len(item) if type(item) is str else 8

@@ -25,6 +25,7 @@ from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import PAGES, Log, PageKey, Records, UniqueIds, one_line
 from livek12.dataset_builders.duplicates import DuplicateIndex, Match, Stem, stem
 from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
+from livek12.dataset_builders.reading.keyless import without_answers
 from livek12.dataset_builders.writing.card import WITHDRAWN, read_withdrawn
 from livek12.dataset_builders.writing.measures import NOT_STATED
 from livek12.dataset_builders.writing.parquet import Counts, writer_options
@@ -111,7 +112,7 @@ class Base:
                 question = self._taken(self._answers.filled(record) if self._answers else record)
                 self.statistics.add(question, tables, split)
                 if question.removed_in is None:
-                    stems.append(stem(question))
+                    stems.append(stem(without_answers(question)))
         if lost := sorted(set(self._withdrawals) - set(self._withdrawn)):
             raise UserError(f"{place} has no question {one_line(lost[0], 80)} to withdraw ({len(lost)} of the list)")
         if double := [id for id, count in self._withdrawn.items() if count > 1]:
@@ -142,7 +143,7 @@ class Base:
                     seen.setdefault(release, set()).add(name)
                 else:
                     self._check_refused(record, release, log)
-            elif self._allowed(record, log):
+            elif not self._is_refused(record, log):
                 unique = ids[record.benchmark].claim(record.id)
                 if unique != record.id:
                     log.note(_shown(release), record.id, f"an older release has this id: named {unique}")
@@ -221,7 +222,7 @@ class Base:
         """A question that a release there already lacks must be one that is refused, as it was when that was added."""
         if question.id in self._contents[release]:
             raise self._changed(release, f"{question.id} has other content there")
-        if self._allowed(question, log):
+        if not self._is_refused(question, log, by_key=True) and not self._is_refused(question, log):
             raise self._changed(release, f"{question.id} is not in it")
 
     def _changed(self, release: Release, how: str) -> UserError:
@@ -230,19 +231,23 @@ class Base:
             " questions another release, or withdraw old ones with --withdraw"
         )
 
-    def _allowed(self, question: Question, log: Log) -> bool:
-        """Whether a question is none of the older ones; says which where it is, or is a variant of one."""
-        own, release = stem(question), _release(question)
-        others = self._index.matches(own)
+    def _is_refused(self, question: Question, log: Log, *, by_key: bool = False) -> bool:
+        """Whether a question is one of the older ones again; says which, or of which it is a variant.
+
+        What a key has a part in is not compared: keys may be held back, and who sees which rows are there would learn
+        of them. With `by_key`, whatever was refused while keys had a part is refused too.
+        """
+        own, release = stem(without_answers(question)), _release(question)
+        others = self._index.matches(own, by_key=by_key)
         matches = [match for match in others if _release(match.other) != release]
         if not matches:
-            return True
+            return False
         where, best = _shown(release), matches[0]
-        if best.difference:
+        if not best.difference:
+            log.skip(where, question.id, f"near-duplicate of {_pair(own, best)}")
+        elif not by_key:
             log.note(where, question.id, f"a variant ({best.difference}) of {_pair(own, best)}")
-            return True
-        log.skip(where, question.id, f"near-duplicate of {_pair(own, best)}")
-        return False
+        return not best.difference
 
     def _carry_file(self, file: Path, target: Path) -> None:
         marks = {id: withdrawal.release for id, withdrawal in self._withdrawals.items()}

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.records import Page, Question
-from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey, page_keys
-from livek12.dataset_builders.duplicates import SHORT, Library, Stem, find_pairs, stem
+from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey
+from livek12.dataset_builders.duplicates import Stem
 from livek12.dataset_builders.reading.built import stored, tables_of
-from livek12.dataset_builders.writing.measures import NOT_STATED, Block, content_of
+from livek12.dataset_builders.writing.counting import Compared, Counted
+from livek12.dataset_builders.writing.measures import Block
+from livek12.dataset_builders.writing.repeats import near, repeated, stem_of_compared
 
 FILE = "statistics.json"
 NEAR_LIMIT = 50_000
@@ -27,21 +30,20 @@ NEAR_LIMIT = 50_000
 dedup` has no limit."""
 NEAR_BYTES = 64 << 20
 """Pictures are held so long as it is open whether that will be: decoding them is the most of it."""
+Key = tuple[tuple[str, ...], str]
+"""The tables that questions are stored in, and their split."""
 
 
 class Statistics:
     """What a data set holds, counted while it is written or read."""
 
     def __init__(self) -> None:
-        self._blocks: dict[tuple[tuple[str, ...], str], Block] = {}
+        self._counted: dict[Key, Counted] = {}
         self._pages: dict[PageKey, int] = {}
         self._page_splits: Counter[str] = Counter()
-        self._unshared = [0, 0]
-        self._texts: Counter[tuple[int, str]] = Counter()
-        self._stems: list[tuple[Stem | Question, str]] | None = []
+        self._unshared = 0
+        self._compared: list[tuple[Compared | Stem, str]] | None = []
         self._held = 0
-        self._added: Counter[tuple[str, str, str]] = Counter()
-        self._withdrawn: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
 
     def add_page(self, page: Page, split: str) -> None:
         """Counts one page."""
@@ -56,49 +58,51 @@ class Statistics:
             tables: every table it is stored in.
             split: the split of each of them that holds it.
         """
-        key = (tuple(tables), split)
-        if key not in self._blocks:
-            self._blocks[key] = Block()
-        self._blocks[key].add(question)
-        if IMAGE_ONLY in tables:
-            self._unshared[0] += 1
-            self._unshared[1] += sum(self._pages.get(page, 0) for page in page_keys(question))
-        self._texts[content_of(question), split] += 1
-        self._added[question.benchmark, question.release or NOT_STATED, question.language] += 1
-        if question.removed_in:
-            self._withdrawn[question.benchmark, question.removed_in].append(question.id)
-        if self._stems is not None:
-            kept = _for_stem(question)
-            if isinstance(kept, Question):
-                self._held += sum(len(image.bytes or b"") for image in kept.images)
-                kept = stem(kept) if kept.images and self._held > NEAR_BYTES else kept
-            self._stems.append((kept, split))
-            if len(self._stems) > NEAR_LIMIT:
-                self._stems = None
+        counted = Counted()
+        counted.add(question, tuple(tables))
+        self.take(counted, tuple(tables), split)
+
+    def take(self, counted: Counted, tables: tuple[str, ...], split: str) -> None:
+        """Takes in what was counted of questions that are stored in these tables, and of no others."""
+        self._merge((tables, split), counted)
+        self._unshared += sum(count * self._pages.get(page, 0) for page, count in counted.pages.items())
+        if self._compared is not None:
+            self._compared += ((self._kept(one), split) for one in counted.compared)
+            self._check_limit()
 
     def merge(self, other: Statistics) -> None:
         """Takes in what another part of the data set holds; no question may be in both."""
-        for key, block in other._blocks.items():
-            self._blocks.setdefault(key, Block()).merge(block)
+        for key, counted in other._counted.items():
+            self._merge(key, counted)
         self._pages.update(other._pages)
         self._page_splits.update(other._page_splits)
-        self._unshared = [mine + theirs for mine, theirs in zip(self._unshared, other._unshared, strict=True)]
-        self._texts.update(other._texts)
-        stems = None if self._stems is None or other._stems is None else self._stems + other._stems
-        self._stems = None if stems is None or len(stems) > NEAR_LIMIT else stems
-        self._added.update(other._added)
-        for release, ids in other._withdrawn.items():
-            self._withdrawn[release] += ids
+        self._unshared += other._unshared
+        both = self._compared is not None and other._compared is not None
+        self._compared = [*(self._compared or ()), *(other._compared or ())] if both else None
+        self._check_limit()
+
+    def _merge(self, key: Key, counted: Counted) -> None:
+        self._counted.setdefault(key, Counted()).merge(counted)
+
+    def _kept(self, one: Compared) -> Compared | Stem:
+        """What is kept of a question until it is known whether near-duplicates are looked for: few pictures."""
+        held = sum(len(picture) for picture in one.pictures if isinstance(picture, bytes))
+        self._held += held
+        return stem_of_compared(one) if held and self._held > NEAR_BYTES else one
+
+    def _check_limit(self) -> None:
+        if self._compared is not None and len(self._compared) > NEAR_LIMIT:
+            self._compared = None
 
     @property
     def questions(self) -> int:
         """Questions, each counted once."""
-        return sum(block.questions for block in self._blocks.values())
+        return sum(counted.block.questions for counted in self._counted.values())
 
     @property
     def images(self) -> int:
         """Figures of the questions."""
-        counts = (block.numbers["images"].counts for block in self._blocks.values())
+        counts = (counted.block.numbers["images"].counts for counted in self._counted.values())
         return sum(int(value) * number for count in counts for value, number in count.items())
 
     @property
@@ -109,7 +113,7 @@ class Statistics:
     @property
     def points(self) -> float:
         """Points of all questions that state theirs."""
-        counts = (block.numbers["points"].counts for block in self._blocks.values())
+        counts = (counted.block.numbers["points"].counts for counted in self._counted.values())
         return math.fsum(value * number for count in counts for value, number in count.items())
 
     def summary(self, name: str, configs: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
@@ -129,10 +133,10 @@ class Statistics:
         }
 
     def _config(self, tables: set[str]) -> dict[str, Any]:
-        keys = [key for key in self._blocks if tables & set(key[0])]
+        keys = [key for key in self._counted if tables & set(key[0])]
         splits: Counter[str] = Counter()
         for key in keys:
-            splits[key[1]] += self._blocks[key].questions
+            splits[key[1]] += self._counted[key].block.questions
         if PAGES in tables:
             splits = self._page_splits
         merged = self._merged(lambda held, _split: bool(tables & set(held)))
@@ -140,13 +144,14 @@ class Statistics:
 
     def _merged(self, wanted: Any) -> Block:
         block = Block()
-        for (tables, split), part in self._blocks.items():
+        for (tables, split), part in self._counted.items():
             if wanted(tables, split):
-                block.merge(part)
+                block.merge(part.block)
         return block
 
     def _page_summary(self) -> dict[str, Any]:
-        stored, (questions, unshared) = sum(self._pages.values()), self._unshared
+        stored, unshared = sum(self._pages.values()), self._unshared
+        questions = sum(part.block.questions for (tables, _), part in self._counted.items() if IMAGE_ONLY in tables)
         return {
             "pages": self.pages,
             "bytes": stored,
@@ -157,26 +162,31 @@ class Statistics:
 
     def _duplicates(self) -> dict[str, Any]:
         """Questions beyond the first of each text, in one split, and those whose text an other split has."""
-        splits = Counter(text for text, _ in self._texts)
-        exact = {
-            "within_splits": sum(count - 1 for count in self._texts.values()),
-            "across_splits": sum(count for (text, _), count in self._texts.items() if splits[text] > 1),
-        }
-        return {"exact": exact, "near": None if self._stems is None else _near(self._stems)}
+        contents: defaultdict[str, list[array[int]]] = defaultdict(list)
+        for (_, split), counted in self._counted.items():
+            contents[split].append(counted.contents)
+        exact = repeated(list(contents.values()))
+        return {"exact": exact, "near": None if self._compared is None else near(self._compared)}
 
     def _releases(self) -> list[dict[str, Any]]:
         """What each release added, and withdrew."""
-        names = sorted({key[:2] for key in self._added} | set(self._withdrawn))
+        added: Counter[tuple[str, str, str]] = Counter()
+        withdrawn: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for counted in self._counted.values():
+            added.update(counted.added)
+            for benchmark, release, id in counted.withdrawn.values():
+                withdrawn[benchmark, release].append(id)
+        names = sorted({key[:2] for key in added} | set(withdrawn))
         return [
             {
                 "benchmark": benchmark,
                 "release": release,
                 "added": {
                     language: count
-                    for (*name, language), count in sorted(self._added.items())
+                    for (*name, language), count in sorted(added.items())
                     if tuple(name) == (benchmark, release)
                 },
-                "withdrawn": sorted(self._withdrawn.get((benchmark, release), [])),
+                "withdrawn": sorted(withdrawn.get((benchmark, release), [])),
             }
             for benchmark, release in names
         ]
@@ -235,55 +245,3 @@ def differences(stated: Any, counted: Any, place: str = "") -> Iterator[str]:
             yield from differences(stated.get(key), counted.get(key), f"{place}.{key}" if place else key)
     elif stated != counted:
         yield f"{FILE}: {place} is {json.dumps(stated)}, the data has {json.dumps(counted)}"
-
-
-def _for_stem(question: Question) -> Stem | Question:
-    """What is compared, or all that it is made of at the end, if at all: pictures only where they count."""
-    kept: dict[str, Any] = {"answer_images": [], "solution_images": [], "solution": None}
-    plain = question.model_copy(update={"images": [], **kept})
-    if sum(map(len, [question.question, *(option.text for option in question.options)])) >= 10 * SHORT:
-        return plain
-    found = stem(plain)
-    return question.model_copy(update=kept) if found.short and question.images else found
-
-
-def _near(kept: Iterable[tuple[Stem | Question, str]]) -> dict[str, int]:
-    """Questions that have a near-duplicate before them (in the order of ids), in their own split or in another.
-
-    Questions of which all that is compared is the same make one group, which is compared once.
-    """
-    stems = ((stem(entry) if isinstance(entry, Question) else entry, split) for entry, split in kept)
-    entries = sorted(stems, key=lambda entry: (entry[0].benchmark, entry[0].id))
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for number, (entry, _) in enumerate(entries):
-        content = (entry.language, entry.text, entry.numbers, entry.key, entry.figures)
-        groups.setdefault(content, []).append(number)
-    splits = [split for _, split in entries]
-    first = {members[0]: _first_of_each(splits, members) for members in groups.values()}
-    firsts = list(first)
-    library = Library()
-    library.add_stems([entries[number][0] for number in firsts])
-    near: dict[int, list[int]] = defaultdict(list)
-    variants: dict[int, list[int]] = defaultdict(list)
-    for one, other, _, difference in find_pairs(library):
-        for number, neighbour in ((firsts[one], firsts[other]), (firsts[other], firsts[one])):
-            (variants if difference else near)[number].append(neighbour)
-    found = {"within_splits": 0, "across_splits": 0, "variants": 0}
-    for members in groups.values():
-        others = [first[number] for number in near[members[0]]]
-        for number in members:
-            earlier = {
-                split for group in [first[members[0]], *others] for split, before in group.items() if before < number
-            }
-            found["within_splits"] += splits[number] in earlier
-            found["across_splits"] += bool(earlier - {splits[number]})
-            found["variants"] += not earlier and any(before < number for before in variants[members[0]])
-    return found
-
-
-def _first_of_each(splits: list[str], members: Iterable[int]) -> dict[str, int]:
-    """The first member in each split."""
-    first: dict[str, int] = {}
-    for number in members:
-        first.setdefault(splits[number], number)
-    return first

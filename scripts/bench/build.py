@@ -25,6 +25,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import os
 import shutil
 import statistics
@@ -40,6 +41,8 @@ from livek12.scripts.bench.common import timed
 
 ROOT = Path(__file__).resolve().parents[2]
 BARS = {"ours / pyarrow": 1.5, "peak memory, GiB": 1.0, "time(all) / time(small)": 16.0}
+SHORT = 600
+"""Characters of a short row."""
 Row = dict[str, Any]
 
 
@@ -50,9 +53,15 @@ def main() -> None:
         source, built = options.write_alone
         print(json.dumps(write_alone(source, built, options.work / "alone")))
         return
+    if options.series:
+        options.images = max(map(int, options.series.split(","))) // 60  # 3 KB a row, as the next line counts
     if not (60 * options.images * 3 << 10) < (free := shutil.disk_usage(options.work).free):
         raise SystemExit(f"{options.work} has {free >> 30} GiB free: too little; give --work another disk")
     with tempfile.TemporaryDirectory(prefix="bench_build.", dir=options.work) as made:
+        if options.series:
+            sizes = [int(size) for size in options.series.split(",")]
+            print(json.dumps(series(sizes, options.data, Path(made)), indent=1))
+            return
         print(json.dumps(measure(options, Path(made)), indent=1))
 
 
@@ -62,6 +71,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--images", type=int, default=100_000)
     parser.add_argument("--small", type=int, default=10_000, help="rows of the small set; images in proportion")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument(
+        "--series", default="", help="rows of several sets of short rows without pictures: 14000,141000,1400000"
+    )
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--write-alone", type=Path, nargs=2, help=argparse.SUPPRESS)
@@ -111,6 +123,29 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
         **{f"ours / {name}": round(medians["all"] / medians[name], 2) for name in ("in memory", "arrow")},
         **{name: f"{figure:.2f} (bar {BARS[name]})" for name, figure in figures.items()},
     }
+
+
+def series(sizes: list[int], data: Path, made: Path) -> dict[str, Any]:
+    """Builds of growing sets of short rows without pictures: processor seconds and memory, and how both grow."""
+    rows = []
+    for size in sizes:
+        source = made / str(size)
+        make_source(source, size, 0, data, longest=SHORT)
+        _, processor, peak = build_once(source, made / "built")
+        clock = Clock()
+        _from_source(source, made / "table.parquet", clock)
+        rows.append(
+            {"rows": size, "processor seconds": processor, "pyarrow": clock.processor, "peak memory, GiB": peak}
+        )
+        print(rows[-1], file=sys.stderr, flush=True)
+        shutil.rmtree(source)
+    first, last = rows[0], rows[-1]
+    growth = math.log(last["rows"] / first["rows"])
+    exponents = {
+        name: round(math.log(last[name] / first[name]) / growth, 2)
+        for name in ("processor seconds", "pyarrow", "peak memory, GiB")
+    }
+    return {"builds": rows, "exponents": exponents if len(rows) > 1 else {}}
 
 
 def build_once(source: Path, out: Path) -> tuple[float, float, float]:
@@ -202,16 +237,25 @@ def _rewrite(file: Path, copy: Path, from_rows: bool, clock: Clock) -> None:
         target.close()
 
 
-def make_source(folder: Path, rows: int, images: int, data: Path) -> dict[str, int]:
-    """A source of `rows` rows that hold `images` pictures between them, as evenly as the real rows allow."""
+def make_source(folder: Path, rows: int, images: int, data: Path, longest: int | None = None) -> dict[str, int]:
+    """A source of `rows` rows that hold `images` pictures between them, as evenly as the real rows allow.
+
+    Args:
+        folder: made, and filled.
+        rows: how many.
+        images: how many.
+        data: where the real rows are.
+        longest: characters that a row without pictures may have; None for any number.
+    """
     folder.mkdir()
     (folder / "images").mkdir()
     plain, pictured = _real_rows(data, folder / "images")
+    plain = [row for row in plain if longest is None or len(json.dumps(row, ensure_ascii=False)) <= longest]
     text, figures = itertools.cycle(plain), itertools.cycle(pictured)
     used = 0
     with (folder / "zh_2603.jsonl").open("w", encoding="utf-8") as lines:
         for number in range(rows):
-            row = next(figures if used * rows < images * (number + 1) else text)
+            row = next(figures if images and used * rows < images * (number + 1) else text)
             row = {**row, "images": row["images"][: images - used]}
             used += len(row["images"])
             lines.write(json.dumps({"id": f"zh_2603_{number:06d}", **row}, ensure_ascii=False) + "\n")

@@ -371,11 +371,11 @@ def test_snippets_of_the_card_run(built: Path, monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize("benchmark", list(builders()))
 def test_every_benchmark_has_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: str) -> None:
-    def read(*_: object) -> Records:
+    def read(*_: object, pack: object) -> Records:
         yield from sample.pages()
         yield from (q for group in sample.PAPERS for q in sample.load(group) if q.benchmark == benchmark)
 
-    monkeypatch.setattr(building, "read_source", read)
+    monkeypatch.setattr(building, "read_packed", read)
     report = build(benchmark, "here", tmp_path / "out")
     assert validate(tmp_path / "out") == []
     card = (tmp_path / "out" / "README.md").read_text()

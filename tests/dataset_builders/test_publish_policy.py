@@ -7,14 +7,19 @@ from typing import Any
 
 import pytest
 
+from livek12.core import rights
 from livek12.core.errors import UserError
 from livek12.core.questions import load_pages, load_questions
 from livek12.core.records import FlowStep, Variable
 from livek12.dataset_builders import validate
-from livek12.dataset_builders.publishing.answers import answered, newest_release, without_answers
+from livek12.dataset_builders.publishing.answers import answered, newest_release
 from livek12.dataset_builders.publishing.copying import copy_held, copy_public
 from livek12.dataset_builders.publishing.policy import judge_rows
 from livek12.dataset_builders.publishing.rights import read_rights
+from livek12.dataset_builders.publishing.showing import refusal
+from livek12.dataset_builders.reading.keyless import without_answers
+from livek12.dataset_builders.writing.card import kept_back
+from livek12.dataset_builders.writing.statistics import read_statistics
 from livek12.dataset_builders.writing.withheld import Withheld, read_withheld
 from tests.dataset_builders.publishing_sets import image, make_set, page, question
 
@@ -206,3 +211,28 @@ def test_the_newest_release(releases: dict[str, list[str]], newest: str | None) 
 
 def _files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.is_file())
+
+
+LICENCES = [
+    *("MIT", "CC BY-NC 4.0", "public domain", "공공누리 제1유형", "unknown", "", "?", "All rights reserved"),
+    *("© 2026 Board. All rights reserved.", "research only, do not redistribute", "版权所有，禁止转载", "proprietary"),
+    *("무단 전재 및 재배포 금지", "may not be shared", "for internal use"),
+]
+
+
+def test_what_is_published_is_what_a_site_and_an_export_may_show(tmp_path: Path) -> None:
+    """One rule for licences, and one way round it."""
+    questions = [question(f"q{number}", licence=licence) for number, licence in enumerate(LICENCES)]
+    folder = make_set(tmp_path / "set", questions)
+    withheld = {id: reason for (_, id), reason in judge_rows(folder, []).withheld.items()}
+    for one in questions:
+        assert withheld.get(one.id, "") == ", and no permission named".join((refusal(one), "")) * bool(refusal(one))
+        assert rights.refusal(one) == refusal(one)
+    assert [LICENCES[int(id[1:])] for id in withheld] == LICENCES[4:]
+    (tmp_path / "rights.yaml").write_text("- permission: by letter\n  by: Board\n  rows: {release: '2605'}\n")
+    permissions = read_rights(tmp_path / "rights.yaml")
+    assert judge_rows(folder, permissions).withheld == {}
+    assert {id for _, id in judge_rows(folder, permissions).permitted} == set(withheld)
+    assert not any(refusal(one, permissions) for one in questions)
+    (note,) = [line for line in kept_back(read_statistics(folder)["all"]) if "forbids" in line]
+    assert note.startswith("8 of 15 questions state a licence that forbids")

@@ -257,16 +257,20 @@ def _language_release(data: Data, row: SourceRow) -> tuple[Language, str | None]
         BadRow: a language that is none of ours, or a set that is no name.
     """
     set_name = str(data.get("set") or "").strip()
-    named = [_LANGUAGE_RELEASE.search(text) for text in (set_name, str(data.get("id") or ""), row.file.stem)]
-    language, release = next(((m[1], m[2]) for m in named if m), (None, None))
-    if set_name and not named[0]:
+    in_set = _LANGUAGE_RELEASE.search(set_name)
+    named = in_set or _LANGUAGE_RELEASE.search(str(data.get("id") or "")) or _LANGUAGE_RELEASE.search(row.file.stem)
+    language, release = (named[1], named[2]) if named else (None, None)
+    if set_name and not in_set:
         release = set_name
     said = str(data.get("language") or "")
-    written = f"{data.get('passage') or ''} {data.get('question')}"
-    language = LANGUAGES.get(said.lower(), said) or language or _language_of(written, row)
+    language = LANGUAGES.get(said.lower(), said) or language or _language_of(_written(data), row)
     if language not in get_args(Language) or len(release or "") > _LONGEST_NAME:
         raise BadRow(f"language {language!r} or set {set_name!r} cannot be: zh, en or ko, and a short name")
     return cast(Language, language), release
+
+
+def _written(data: Data) -> str:
+    return f"{data.get('passage') or ''} {data.get('question')}"
 
 
 def _language_of(text: str, row: SourceRow) -> Language:

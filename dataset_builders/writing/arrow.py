@@ -1,0 +1,114 @@
+"""Columns as Arrow has them, out of rows and of packed questions.
+
+Contract: what `RecordBatch.from_pylist` gives, without its many copies of growing picture columns. Nor is
+`pyarrow.array` used, the first call of which imports pandas: a second of a processor for every build.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, chain
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from livek12.dataset_builders.reading.images import PictureFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def to_batch(rows: Sequence[Mapping[str, Any]], columns: pa.Schema) -> pa.RecordBatch:
+    """The rows as a record batch."""
+    import pyarrow as pa
+
+    arrays = [column_of(list(map(itemgetter(field.name), rows)), field.type) for field in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+
+def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Values of one of the types that `core.features` knows, laid out as Arrow has them; None is null."""
+    import pyarrow as pa
+
+    known = None
+    if None in values:
+        if not any(value is not None for value in values):
+            return pa.nulls(len(values), kind)
+        known = _bits([value is not None for value in values])
+    buffers, children = [known], list[pa.Array]()
+    if pa.types.is_struct(kind):
+        if known:
+            nothing = dict.fromkeys(field.name for field in kind)
+            values = [nothing if value is None else value for value in values]
+        children = [column_of(list(map(itemgetter(field.name), values)), field.type) for field in kind]
+    elif pa.types.is_list(kind):
+        lists = [value or () for value in values] if known else values
+        buffers.append(_offsets(lists))
+        children = [column_of(list(chain.from_iterable(lists)), kind.value_type)]
+    elif pa.types.is_boolean(kind):
+        buffers.append(_bits(values))
+    elif pa.types.is_string(kind):
+        texts = [value or "" for value in values] if known else values
+        joined = "".join(texts)
+        coded = texts if joined.isascii() else list(map(str.encode, texts))
+        buffers += [_offsets(coded), pa.py_buffer(joined.encode())]
+    elif pa.types.is_binary(kind):
+        pieces = [value or b"" for value in values] if known else values
+        buffers += [_offsets(pieces), _joined(pieces)]
+    else:
+        numbers = [value or 0 for value in values] if known else values
+        buffers.append(pa.py_buffer(array("q" if pa.types.is_integer(kind) else "d", numbers)))
+    return pa.Array.from_buffers(kind, len(values), buffers, children=children)
+
+
+def _offsets(values: Sequence[Any]) -> pa.Buffer:
+    """Where each value begins when all stand one after the other, and where the last ends."""
+    import pyarrow as pa
+
+    return pa.py_buffer(array("i", accumulate(map(len, values), initial=0)))
+
+
+def _joined(pieces: Sequence[bytes | PictureFile]) -> pa.Buffer:
+    """All pieces one after the other; files are read to their places."""
+    import pyarrow as pa
+
+    if not any(isinstance(piece, PictureFile) for piece in pieces):
+        return pa.py_buffer(b"".join(pieces))
+    joined = pa.allocate_buffer(sum(map(len, pieces)))
+    places, at = memoryview(joined).cast("B"), 0
+    for piece in pieces:
+        place = places[at : at + len(piece)]
+        if isinstance(piece, PictureFile):
+            piece.read_into(place)
+        else:
+            place[:] = piece
+        at += len(piece)
+    return joined
+
+
+def _bits(values: Sequence[Any]) -> pa.Buffer:
+    """One bit a value, from the lowest of the first byte on: whether it is true."""
+    import pyarrow as pa
+
+    digits = "".join("1" if value else "0" for value in reversed(values))
+    return pa.py_buffer(int(digits or "0", 2).to_bytes(-(-len(values) // 8), "little"))
+
+
+def size_of(row: Mapping[str, Any]) -> int:
+    """About how many bytes a row takes in its columns; its small structs count as nothing."""
+    total = 8 * len(row)
+    for value in row.values():
+        kind = type(value)
+        if kind is str:
+            total += len(value)
+        elif kind is list and value:
+            total += sum(map(_item_size, value))
+        elif kind is dict:
+            total += len(value.get("bytes") or b"")  # the picture of a page
+    return total
+
+
+def _item_size(item: Any) -> int:
+    if type(item) is dict:
+        return sum(len(part) for part in item.values() if type(part) is str or type(part) is bytes)
+    return len(item) if type(item) is str else 8

@@ -1,0 +1,98 @@
+"""Counts questions of the same tables and split, wherever they are: here, or in the process that made them.
+
+Contract: what is counted in pieces and merged is what is counted at once. Nothing that is kept grows with a question's
+texts but what near-duplicates are looked for in, as long as these are.
+"""
+
+from __future__ import annotations
+
+import marshal
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from livek12.core.records import Question
+from livek12.dataset_builders.base import IMAGE_ONLY, PageKey, page_keys
+from livek12.dataset_builders.duplicates import SHORT
+from livek12.dataset_builders.reading.images import Picture, look_of, picture_of
+from livek12.dataset_builders.writing.measures import NOT_STATED, Block, content_of
+
+
+class Compared(NamedTuple):
+    """A question that near-duplicates are looked for among.
+
+    Attributes:
+        id: of the question.
+        benchmark: of the question.
+        content: what `stem_of_compared` makes its stem of; the same for questions that are the same.
+        pictures: its figures, where its text is so short that they may count.
+    """
+
+    id: str
+    benchmark: str
+    content: bytes
+    pictures: tuple[Picture, ...]
+
+
+@dataclass
+class Counted:
+    """What is counted of some questions of the same tables and split.
+
+    Attributes:
+        block: their figures.
+        contents: what makes each the same to the letter, see `content_of`.
+        added: how many there are of a benchmark, a release and a language.
+        withdrawn: benchmark, release that withdrew it, and id of those that are withdrawn, by their places.
+        pages: on how many of those asked from page images each page is.
+        compared: what near-duplicates are looked for in.
+    """
+
+    block: Block = field(default_factory=Block)
+    contents: array[int] = field(default_factory=lambda: array("Q"))
+    added: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    withdrawn: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    pages: Counter[PageKey] = field(default_factory=Counter)
+    compared: list[Compared] = field(default_factory=list)
+
+    def add(self, question: Question, tables: Sequence[str]) -> None:
+        """Counts one question that is stored in these tables."""
+        looks = [look_of(image) for image in question.images]
+        self.block.add(question, looks)
+        self.contents.append(content_of(question, looks))
+        self.added[question.benchmark, question.release or NOT_STATED, question.language] += 1
+        if question.removed_in:
+            self.withdrawn[len(self.compared)] = (question.benchmark, question.removed_in, question.id)
+        if IMAGE_ONLY in tables:
+            self.pages.update(page_keys(question))
+        self.compared.append(compared_of(question))
+
+    def rename(self, number: int, id: str) -> None:
+        """Gives a question another id, as long as nothing was merged.
+
+        Args:
+            number: its place among those counted, from 0.
+            id: the new one.
+        """
+        self.compared[number] = self.compared[number]._replace(id=id)
+        if (withdrawn := self.withdrawn.get(number)) is not None:
+            self.withdrawn[number] = (*withdrawn[:2], id)
+
+    def merge(self, other: Counted) -> None:
+        """Takes in what was counted of other questions of these tables and split; but what they are compared in."""
+        first = self.block.questions
+        self.withdrawn.update((first + place, entry) for place, entry in other.withdrawn.items())
+        self.block.merge(other.block)
+        self.contents += other.contents
+        self.added.update(other.added)
+        self.pages.update(other.pages)
+
+
+def compared_of(question: Question) -> Compared:
+    """What near-duplicates of a question are looked for in."""
+    options = [(option.label, option.text) for option in question.options]
+    content = question.language, question.question, options, question.answer
+    short = sum(map(len, [question.question, *(text for _, text in options)])) < 10 * SHORT
+    pictures = tuple(map(picture_of, question.images)) if short else ()
+    return Compared(question.id, question.benchmark, marshal.dumps(content), pictures)
