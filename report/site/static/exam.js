@@ -1,8 +1,20 @@
 // Questions, papers, models and graded answers.
 "use strict";
 (() => {
-  const { h, t, number, link, change, select, fragment, written, ends } = livek12;
+  const { h, t, number, link, change, select, written, ends } = livek12;
   const AT_ONCE = 24, LONGEST = 160;
+
+  // The labels of a drawn piece in the reader's language; what questions, answers and judges say stays as it is.
+  const LABELS = [
+    ["[data-fold=reference] > summary", /^Key$/, "key"], ["[data-fold=reference] > summary", /^Key and reference solution$/, "key_solution"],
+    ["[data-fold=thinking] > summary", /^Thinking, ([\d,]+) characters; not graded$/, "thinking"], ["[data-fold=answer] > summary", /^The answer before its end, ([\d,]+) characters in all$/, "before_end"],
+    ["[data-fold=text] > summary", /^The question as text/, "as_text"], [".answer > .label", /^Answer( \d+)?\s*$/, "answer"],
+  ];
+  const fragment = (html) => {
+    const piece = livek12.fragment(html);
+    for (const [selector, form, word] of LABELS) for (const { firstChild: text } of piece.querySelectorAll(selector)) { const found = text?.nodeType === 3 && form.exec(text.data); if (found) text.data = `${t(word).replace("{}", found[1] || "")} `; }
+    return piece;
+  };
 
   const nameOf = (question) => question.why ? `${question.subject} · ${t("hidden").toLowerCase()}` : `${question.title ? `${question.title} · ` : ""}${question.n || question.id}`;
   const whyHidden = (question) => h("p", { class: "notice" }, `${t("hidden")}: ${question.why === "held back" ? t("held_back") : t("rights")}.`);
@@ -35,7 +47,7 @@
       const body = h("div", { class: "answer-body" });
       const fold = h("details", { class: "fold", "data-fold": "whole", ontoggle: async () => { if (fold.open && !body.childNodes.length) body.append(fragment(await answerOf(row.slug, task, said.q) || "")); } }, h("summary", {}, t("whole_answer")), body);
       return h("section", { class: "beside" }, h("h3", {}, h("a", { href: link("graded", { run: row.slug, task, q: said.q }) }, labels.get(row.slug))),
-        row.trials.map((cell) => h("div", {}, marked(cell, question), cell[7] && h("p", { class: "said", dir: "auto" }, cell[7].some(Boolean) ? cell[7].map((one) => one.length >= LONGEST ? `${one}…` : one || t("none_said")).join("; ") : t("none_said")), cell[6] !== null && h("p", { class: "soft small" }, `${cell[6].toLocaleString("en")} ${t("tokens").split(" ")[0]}`))), row.piece >= 0 && fold);
+        row.trials.map((cell) => h("div", {}, marked(cell, question), cell[7] && h("p", { class: "said", dir: "auto" }, cell[7].some(Boolean) ? cell[7].map((one) => one.length >= LONGEST ? `${one}…` : one || t("none_said")).join("; ") : t("none_said")), cell[6] !== null && h("p", { class: "soft small" }, `${cell[6].toLocaleString("en")} ${t("tokens_of")}`))), row.piece >= 0 && fold);
     });
     const agreed = item && h("p", {}, h("b", { class: "red" }, `${item.right} ${t("of")} ${item.answers}`), ` ${t("how_many")}`, item.open > 0 && `, ${item.open} ${t("undecided")}`, item.discrimination !== null && item.discrimination !== undefined && `; ${t("discrimination")} ${number(item.discrimination, 2)}`);
     return [h("p", { class: "kicker" }, h("a", { href: link("paper", { task, paper: question.paper }) }, task)), h("h1", {}, `${t("question")} ${nameOf(question)}`), facts(question), neighbours(exam, said.q, (anchor) => link("question", { task, q: anchor })), agreed, suspect(item),
