@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from livek12.evaluation.site.models import stated_by
 from tests.evaluation.test_site import asked, read, simple
@@ -41,17 +42,27 @@ def test_a_site_goes_to_a_static_space_and_opens_from_there(
     assert logged_in.livek12("site", runs[0], *where).code == 0
     assert "data/runs/two.js" in first - set(logged_in.python(LIST.format("org/board")))
     folder = Path(logged_in.python(FETCH.format("org/board", str(tmp_path / "space"))))
-    card = (folder / "README.md").read_text()
-    assert "\nsdk: static\n" in card
-    assert '\ntitle: "Ours: a board"\n' in card
-    page = browser.new_page()
-    with served(folder) as address:  # as a static Space is: files, and nothing else
-        page.goto(f"{address}/index.html#/heat")
-        page.wait_for_selector("body[data-ready]")
-        assert page.locator(".heat-box").count() == 1
-        page.goto(f"{address}/index.html#/board")
-        page.wait_for_selector("table.single")
-        assert page.locator("tbody tr").count() == 1
+    settings = yaml.safe_load((folder / "README.md").read_text().split("---")[1])
+    assert settings["sdk"] == "static"
+    assert settings["title"] == "Ours: a board"
+    page, asked_for = browser.new_page(), list[str]()
+    page.on("request", lambda request: asked_for.append(request.url))
+    # As a static Space is: its files and nothing else, `app_file` in a frame on a page of another origin.
+    with served(folder) as space, served(tmp_path / "frame") as hub:
+        (tmp_path / "frame").mkdir()
+        around = f'<!DOCTYPE html><iframe src="{space}/{settings["app_file"]}" width=900 height=700></iframe>'
+        (tmp_path / "frame" / "index.html").write_text(around)
+        page.goto(hub.replace("127.0.0.1", "localhost"))
+        frame = page.frame_locator("iframe")
+        frame.locator("body[data-ready] table.single tbody[data-ranks=told]").wait_for()
+        assert frame.locator("tbody tr").count() == 1
+        before, many = frame.locator("body").inner_html(), len(asked_for)
+        page.wait_for_timeout(700)  # it holds still: nothing more is asked for, nothing moves
+        assert frame.locator("body").inner_html() == before
+        assert len(asked_for) == many
+        frame.locator("#nav a").nth(1).click()
+        frame.locator(".heat-box").wait_for()
+        assert all(url.startswith((space, hub.replace("127.0.0.1", "localhost"), "data:")) for url in asked_for)
 
 
 @contextmanager
