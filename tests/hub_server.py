@@ -6,6 +6,7 @@ Run as a program: `python -m tests.hub_server FOLDER [PORT]` prints its address.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import socket
@@ -17,6 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+import yaml
 
 from tests.hub import USERS
 from tests.hub_storage import DATE, Refusal, Repo, Storage, entries, upload_mode
@@ -230,7 +233,26 @@ def info(handler: Handler, kind: str, id: str, revision: str = "main") -> None:
         "siblings": files,
         "lastModified": DATE,
     }
-    handler.json({**facts, "createdAt": DATE, "disabled": False, "gated": repo.gated, "tags": [], "downloads": 0})
+    facts |= model_facts(repo, commit["tree"]) if kind == "models" else {"tags": []}
+    handler.json({**facts, "createdAt": DATE, "disabled": False, "gated": repo.gated, "downloads": 0})
+
+
+def model_facts(repo: Repo, tree: dict[str, Any]) -> dict[str, Any]:
+    """What the Hub reads out of a model's files: the front matter of its card, and what its weights say they hold."""
+    found: dict[str, Any] = {"tags": []}
+    if card := tree.get("README.md"):
+        text = repo.content(card).read_text(encoding="utf-8")
+        data = yaml.safe_load(text.split("---")[1]) if text.startswith("---") else None
+        if data:
+            found |= {"cardData": data, "tags": [f"license:{data['license']}"] if "license" in data else []}
+    if weights := tree.get("model.safetensors"):
+        content = repo.content(weights).read_bytes()
+        tensors = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        counts: dict[str, int] = {}
+        for tensor in tensors.values():
+            counts[tensor["dtype"]] = counts.get(tensor["dtype"], 0) + math.prod(tensor["shape"])
+        found["safetensors"] = {"parameters": counts, "total": sum(counts.values())}
+    return found
 
 
 def settings(handler: Handler, kind: str, id: str) -> None:

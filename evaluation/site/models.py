@@ -16,6 +16,7 @@ run folder's name, to any of:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +29,8 @@ from livek12.core.visible import visible
 from livek12.evaluation.studies.exam_dates import period
 
 MAX_BYTES = 1 << 20
+DATES_FROM = datetime(2022, 3, 2, 23, 29, 4, tzinfo=UTC)
+"""The Hub gives this moment to all repositories that it had before it kept dates: it says nothing of a model."""
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Text = Annotated[str, BeforeValidator(lambda value: str(value) if not isinstance(value, str) else value)]
 """Dates and years that YAML reads as such are texts again."""
@@ -93,12 +96,20 @@ def hub_record(model: str) -> KnownModel | str:
         found: Any = HfApi().model_info(model)
     except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
         return reason(error).replace("data set", "model")
-    card, tensors = getattr(found, "card_data", None), getattr(found, "safetensors", None)
-    licence, made = getattr(card, "license", None), getattr(found, "created_at", None)
+    return stated_by(found)
+
+
+def stated_by(record: Any) -> KnownModel:
+    """What a record of the Hub states of a model, and nothing that it does not."""
+    card, tensors = getattr(record, "card_data", None), getattr(record, "safetensors", None)
+    made, total = getattr(record, "created_at", None), getattr(tensors, "total", None)
+    licence = getattr(card, "license", None)
+    if licence == "other":  # then the card may give it a name
+        licence = getattr(card, "license_name", None) or licence
     return KnownModel(
-        released=made.date().isoformat() if made else None,
-        parameters=getattr(tensors, "total", None),
-        licence=licence if isinstance(licence, str) else None,
+        released=None if made is None or made <= DATES_FROM else made.date().isoformat(),
+        parameters=total if isinstance(total, int | float) and total > 0 else None,
+        licence=licence if isinstance(licence, str) and licence else None,
         source="the Hub",
     )
 

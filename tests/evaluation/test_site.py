@@ -14,9 +14,11 @@ from livek12.core.errors import UserError
 from livek12.core.records import Image, Key, PartVerdict, Question, Response, Sampling, Source, Variant, Verdict, Vote
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.scoring.comparison import compare_tables
 from livek12.dataset_builders.publishing.showing import FORBIDDEN, NO_LICENCE, refusal
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.reporting import score
+from livek12.evaluation.site import ranking
 from livek12.evaluation.site.making import SiteMade, SiteWishes, make_site
 from livek12.evaluation.site.models import KnownModel, cost_of, read_models
 from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED, shown_name
@@ -279,6 +281,71 @@ def test_only_what_changed_is_made_again(tmp_path: Path) -> None:
     assert made([*runs, more], tmp_path / "site").read == 1
     made(runs, tmp_path / "site")
     assert _files(tmp_path / "site").keys() == before.keys()
+
+
+def never(question: Question) -> str:
+    raise AssertionError("a question was looked at")
+
+
+def test_an_unchanged_site_is_left_alone_and_any_change_is_seen(tmp_path: Path) -> None:
+    questions, site = [asked(n) for n in range(1, 8)], tmp_path / "site"
+    runs = [simple(tmp_path / f"r{n}", f"m{n}", [k % (n + 2) > 0 for k in range(7)], questions) for n in range(3)]
+    first = made(runs, site, permits="")
+    before = _files(site)
+    again = made(runs, site, permits="", refuses=never)
+    assert (again.runs, again.read, again.written) == (3, 0, 0)
+    assert (again.questions, again.hidden) == (first.questions, first.hidden)
+    assert _files(site) == before
+    changes: list[dict[str, Any]] = [
+        {"permits": "others"}, {"permits": "", "title": "new"}, {"permits": None},
+        {"permits": "", "models": {"m1": KnownModel(released="2025")}},
+    ]  # fmt: skip
+    for wishes in changes:
+        with pytest.raises(AssertionError, match="looked at"):
+            made(runs, site, refuses=never, **wishes)
+    with pytest.raises(AssertionError, match="looked at"):
+        made(runs[:2], site, permits="", refuses=never)
+    os.utime(runs[1] / "run.json", ns=(1, 1))
+    with pytest.raises(AssertionError, match="looked at"):
+        made(runs, site, permits="", refuses=never)
+    made(runs, site, permits="")
+    (site / "data" / "runs" / "r1.js").unlink()
+    assert made(runs, site, permits="").read == 1
+    assert _files(site).keys() == before.keys()
+    assert made(runs, site, permits="", held=["2605"]).hidden == 7
+
+
+def test_a_run_that_comes_in_is_tested_against_the_others_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_for: list[Any] = []
+
+    def watched(*given: Any) -> Any:
+        asked_for.append(given[3])
+        return compare_tables(*given)
+
+    monkeypatch.setattr(ranking, "compare_tables", watched)
+    questions, site = [asked(n) for n in range(1, 26)], tmp_path / "site"
+    runs = [simple(tmp_path / f"r{n}", f"m{n}", [k % (n + 2) > 0 for k in range(25)], questions) for n in range(5)]
+    made(runs[:4], site)
+    made(runs, site)
+    assert [len(couples) for couples in asked_for] == [6, 4]
+    assert all("r4" in couple for couple in asked_for[1])
+    ranks = {slug: run["tasks"][TASK]["ranks"] for slug, run in read(site, "front-0").items()}
+    expected = compare_runs(runs)["tasks"][TASK]["ranks"]
+    assert ranks == {slug: {metric: expected[metric][slug] for metric in ("mark", "accuracy")} for slug in ranks}
+
+
+def test_ranks_of_resampled_exams_stand_in_the_site_and_its_table(tmp_path: Path) -> None:
+    questions = [asked(n) for n in range(1, 31)]
+    rights = {"good": 28, "fair": 18, "poor": 4}
+    runs = [simple(tmp_path / name, name, [n < right for n in range(30)], questions) for name, right in rights.items()]
+    made(runs, tmp_path / "site")
+    rows = json.loads((tmp_path / "site" / "table.json").read_text())
+    assert {row["run"]: row["stability"]["mark"] for row in rows} == {
+        "good": [1, 1, 1], "fair": [2, 2, 2], "poor": [3, 3, 3],
+    }  # fmt: skip
+    assert {row["run"]: row["tied"]["mark"] for row in rows} == {"good": 1, "fair": 2, "poor": 3}
 
 
 def test_runs_whose_names_begin_alike_do_not_mix(tmp_path: Path) -> None:

@@ -71,6 +71,9 @@ const livek12 = (() => {
   // ---- words and numbers
   let language = "en";
   const t = (key) => (Object.hasOwn(WORDS, key) ? WORDS[key][["en", "zh", "ko"].indexOf(language)] : key);
+  // What we named ourselves is said in the reader's language; what a data set names stays as it is.
+  const OURS = new Set(["question_type", "modality", "language"]);
+  const named = (axis, value) => value === "(none)" ? t("no_value") : OURS.has(axis) ? t(value).replace(/_/g, " ") : value.replace(/_/g, " ");
   const speak = (wanted) => { if (Object.hasOwn(LANGUAGES, wanted)) language = wanted; return language; };
   const number = (value, digits = 1) => {
     const text = (Math.sign(value) * Math.round(Math.abs(value) * 10 ** digits + 1e-9) / 10 ** digits).toFixed(digits);
@@ -125,5 +128,5 @@ const livek12 = (() => {
   };
   const best = (task, metric = "mark", profile = "article") => [...runs()].filter(([, run]) => run.tasks[task]).sort(([, a], [, b]) => middle(b.tasks[task].metrics[profile][metric]) - middle(a.tasks[task].metrics[profile][metric]));
 
-  return { data, load, loadAll, site, runs, exam, taskOf, all, h, fragment, sign, t, speak, number, many, size, scale, digits, span, written, ends, middle, metricName, kindOf, inWords, earned, address, link, go, change, select, label, labels, best, pages: Object.create(null), CUT, NOT_EXTRACTED, DISAGREE, UNDECIDED };
+  return { data, load, loadAll, site, runs, exam, taskOf, all, h, fragment, sign, t, named, speak, number, many, size, scale, digits, span, written, ends, middle, metricName, kindOf, inWords, earned, address, link, go, change, select, label, labels, best, pages: Object.create(null), CUT, NOT_EXTRACTED, DISAGREE, UNDECIDED };
 })();

@@ -51,8 +51,8 @@
     if (!offered.size && !chosen.size) return null;
     const set = (changed) => change(said, { ...Object.fromEntries(chosen), axis: "", value: "", ...changed });
     const count = picked ? `${[...picked.values()].reduce((sum, one) => sum + one.questions.length, 0)} ${t("of")} ${all}` : String(all);
-    return h("details", { class: "fold choose", open: chosen.size > 0 }, h("summary", {}, `${t("within")}: ${count}`, [...chosen].map(([axis, value]) => ` · ${t(axis)} ${livek12.filters.inWords(value)}`)),
-      h("div", { class: "filters", role: "group", "aria-label": t("within") }, [...offered].map(([axis, values]) => select(t(axis), chosen.get(axis) || "", [["", t("all")], ...values.map((value) => [value, livek12.filters.inWords(value)])], (value) => set({ [axis]: value }))),
+    return h("details", { class: "fold choose", open: chosen.size > 0 }, h("summary", {}, `${t("within")}: ${count}`, [...chosen].map(([axis, value]) => ` · ${t(axis)} ${livek12.named(axis, value)}`)),
+      h("div", { class: "filters", role: "group", "aria-label": t("within") }, [...new Set([...offered.keys(), ...chosen.keys()])].map((axis) => [axis, [...new Set([...(offered.get(axis) || []), ...(chosen.has(axis) ? [chosen.get(axis)] : [])])]]).map(([axis, values]) => select(t(axis), chosen.get(axis) || "", [["", t("all")], ...values.map((value) => [value, livek12.named(axis, value)])], (value) => set({ [axis]: value }))),
         chosen.size > 0 && h("button", { type: "button", class: "button", onclick: () => set(Object.fromEntries([...chosen.keys()].map((axis) => [axis, ""]))) }, t("all_questions"))));
   };
 

@@ -1,8 +1,20 @@
 // Questions, papers, models and graded answers.
 "use strict";
 (() => {
-  const { h, t, number, link, change, select, fragment, written, ends } = livek12;
-  const AT_ONCE = 24;
+  const { h, t, number, link, change, select, written, ends } = livek12;
+  const AT_ONCE = 24, LONGEST = 160;
+
+  // The labels of a drawn piece in the reader's language; what questions, answers and judges say stays as it is.
+  const LABELS = [
+    ["[data-fold=reference] > summary", /^Key$/, "key"], ["[data-fold=reference] > summary", /^Key and reference solution$/, "key_solution"],
+    ["[data-fold=thinking] > summary", /^Thinking, ([\d,]+) characters; not graded$/, "thinking"], ["[data-fold=answer] > summary", /^The answer before its end, ([\d,]+) characters in all$/, "before_end"],
+    ["[data-fold=text] > summary", /^The question as text/, "as_text"], [".answer > .label", /^Answer( \d+)?\s*$/, "answer"],
+  ];
+  const fragment = (html) => {
+    const piece = livek12.fragment(html);
+    for (const [selector, form, word] of LABELS) for (const { firstChild: text } of piece.querySelectorAll(selector)) { const found = text?.nodeType === 3 && form.exec(text.data); if (found) text.data = `${t(word).replace("{}", found[1] || "")} `; }
+    return piece;
+  };
 
   const nameOf = (question) => question.why ? `${question.subject} · ${t("hidden").toLowerCase()}` : `${question.title ? `${question.title} · ` : ""}${question.n || question.id}`;
   const whyHidden = (question) => h("p", { class: "notice" }, `${t("hidden")}: ${question.why === "held back" ? t("held_back") : t("rights")}.`);
@@ -18,8 +30,8 @@
   const printed = (piece) => piece.places.length === 0 ? null : h("details", { class: "fold", open: piece.places.length < 3 }, h("summary", {}, t("printed")), h("div", { class: "sheets" }, piece.places.map((place) => h("figure", { class: "sheet-page" },
     h("img", { src: place.file, width: place.size[0], height: place.size[1], alt: `${t("page")} ${place.page}`, loading: "lazy" }),
     h("svg", { viewBox: "0 0 1000 1000", preserveAspectRatio: "none", "aria-hidden": "true" }, place.boxes.map(([left, top, right, bottom]) => h("rect", { class: "on-page", x: left * 1000, y: top * 1000, width: (right - left) * 1000, height: (bottom - top) * 1000 })))))));
-  const facts = (question) => h("p", { class: "meta" }, [question.type.replace(/_/g, " "), question.subject, question.points !== null && `${number(question.points, 2)} ${t("points")}`, question.difficulty, question.release, question.exam].filter(Boolean).join(" · "), question.id && h("span", { class: "id" }, question.id));
-  const marked = (cell, question) => h("span", { class: "mark-line" }, livek12.sign(livek12.kindOf(cell)), h("b", { class: "red" }, livek12.earned(cell, question.points)), " ", h("span", { class: "soft" }, livek12.inWords(cell)));
+  const facts = (question) => h("p", { class: "meta" }, [livek12.named("question_type", question.type), livek12.named("subject", question.subject), question.points !== null && `${number(question.points, 2)} ${t("points")}`, question.difficulty, question.release, question.exam].filter(Boolean).join(" · "), question.id && h("span", { class: "id" }, question.id));
+  const marked = (cell, question) => h("span", { class: "mark-line" }, livek12.sign(livek12.kindOf(cell)), h("b", { class: "red" }, `${livek12.earned(cell, question.points)} / ${number(question.points ?? 1, 2)}`), " ", h("span", { class: "soft" }, livek12.inWords(cell)));
 
   const suspect = (item) => item?.suspect && h("div", { class: "notice", role: "note" }, h("b", {}, `${t("suspect")} `), `(${number(100 * item.suspect.chance)} %): `, `${t("models_say")} `, h("b", { class: "said" }, item.suspect.agreed), ` (${item.suspect.agreed_runs} ${t("of")} ${item.suspect.of_runs})`);
 
@@ -35,7 +47,7 @@
       const body = h("div", { class: "answer-body" });
       const fold = h("details", { class: "fold", "data-fold": "whole", ontoggle: async () => { if (fold.open && !body.childNodes.length) body.append(fragment(await answerOf(row.slug, task, said.q) || "")); } }, h("summary", {}, t("whole_answer")), body);
       return h("section", { class: "beside" }, h("h3", {}, h("a", { href: link("graded", { run: row.slug, task, q: said.q }) }, labels.get(row.slug))),
-        row.trials.map((cell) => h("div", {}, marked(cell, question), cell[7] && h("p", { class: "said", dir: "auto" }, cell[7].some(Boolean) ? cell[7].map((one) => one || t("none_said")).join("; ") : t("none_said")), cell[6] !== null && h("p", { class: "soft small" }, `${cell[6].toLocaleString("en")} ${t("tokens").split(" ")[0]}`))), row.piece >= 0 && fold);
+        row.trials.map((cell) => h("div", {}, marked(cell, question), cell[7] && h("p", { class: "said", dir: "auto" }, cell[7].some(Boolean) ? cell[7].map((one) => one.length >= LONGEST ? `${one}…` : one || t("none_said")).join("; ") : t("none_said")), cell[6] !== null && h("p", { class: "soft small" }, `${cell[6].toLocaleString("en")} ${t("tokens_of")}`))), row.piece >= 0 && fold);
     });
     const agreed = item && h("p", {}, h("b", { class: "red" }, `${item.right} ${t("of")} ${item.answers}`), ` ${t("how_many")}`, item.open > 0 && `, ${item.open} ${t("undecided")}`, item.discrimination !== null && item.discrimination !== undefined && `; ${t("discrimination")} ${number(item.discrimination, 2)}`);
     return [h("p", { class: "kicker" }, h("a", { href: link("paper", { task, paper: question.paper }) }, task)), h("h1", {}, `${t("question")} ${nameOf(question)}`), facts(question), neighbours(exam, said.q, (anchor) => link("question", { task, q: anchor })), agreed, suspect(item),
@@ -80,18 +92,20 @@
   const papersOf = (exam) => {
     const papers = new Map();
     for (const [anchor, question] of exam.questions) {
-      if (!papers.has(question.paper)) papers.set(question.paper, { key: question.paper, title: "", anchors: [], subjects: new Set() });
+      if (!papers.has(question.paper)) papers.set(question.paper, { key: question.paper, exams: new Set(), id: question.title || "", anchors: [], subjects: new Set() });
       const paper = papers.get(question.paper);
-      paper.title = paper.title || question.exam || question.title || "";
+      paper.exams.add(question.exam || "");
+      paper.id = paper.id || question.title || "";
       paper.anchors.push(anchor);
       paper.subjects.add(question.subject);
     }
-    return [...papers.values()];
+    // A paper bears the name of its exam where its questions agree on one.
+    return [...papers.values()].map((paper) => { const [name] = paper.exams, title = paper.exams.size === 1 && name ? name : paper.id; return { ...paper, title, id: title === paper.id ? "" : paper.id }; });
   };
   livek12.pages.papers = async (said) => {
     const names = Object.keys(livek12.site().tasks), task = livek12.taskOf(said), exam = await livek12.exam(task);
     return [h("h1", {}, t("papers")), names.length > 1 && h("div", { class: "filters", role: "group", "aria-label": t("filters") }, select(t("exam"), task, names.map((name) => [name, name]), (value) => change(said, { task: value }))),
-      h("ul", { class: "papers" }, papersOf(exam).map((paper) => h("li", {}, h("a", { href: link("paper", { task, paper: paper.key }) }, paper.title || [...paper.subjects].join(", ") || task), " ", h("span", { class: "soft" }, `${paper.anchors.length} ${t("questions")}`))))];
+      h("ul", { class: "papers" }, papersOf(exam).map((paper) => h("li", {}, h("a", { href: link("paper", { task, paper: paper.key }) }, paper.title || [...paper.subjects].join(", ") || task), " ", paper.id && h("span", { class: "id" }, paper.id), " ", h("span", { class: "soft" }, `${paper.anchors.length} ${t("questions")}`))))];
   };
   livek12.pages.paper = async (said) => {
     const task = livek12.taskOf(said), exam = await livek12.exam(task);
@@ -106,7 +120,7 @@
       return `${livek12.span(low, high)} / ${number(of, 2)}`;
     };
     const mean = (cell, points) => { const trials = cell.slice(1), low = trials.reduce((all_, one) => all_ + one[0], 0) / trials.length, high = trials.reduce((all_, one) => all_ + one[1], 0) / trials.length; return livek12.span(low * points, high * points, 2); };
-    return [h("p", { class: "kicker" }, h("a", { href: link("papers", { task }) }, task)), h("h1", {}, `${t("sheet")}: ${paper.title || [...paper.subjects].join(", ") || task}`),
+    return [h("p", { class: "kicker" }, h("a", { href: link("papers", { task }) }, task)), h("h1", {}, `${t("sheet")}: ${paper.title || [...paper.subjects].join(", ") || task}`), paper.id && h("p", { class: "meta" }, h("span", { class: "id" }, paper.id)),
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("sheet") }, h("table", { class: "plain sheet-table" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("question")), h("th", { scope: "col", class: "right" }, t("points")), list.map(([slug]) => h("th", { scope: "col", class: "right" }, h("a", { href: link("model", { run: slug }) }, labels.get(slug)))))),
         h("tbody", {}, paper.anchors.map((anchor, place) => { const question = exam.questions.get(anchor); return h("tr", {}, h("th", { scope: "row" }, h("a", { href: link("question", { task, q: anchor }) }, question.n || (question.why ? `(${place + 1})` : question.id)), exam.items[anchor]?.suspect && h("span", { class: "warn", title: t("suspect") }, " ⚠")), h("td", { class: "right soft" }, number(question.points ?? 1, 2)), list.map(([slug], n) => { const cell = cellOf(n, anchor); return h("td", { class: "right nowrap", "data-kind": cell ? (new Set(cell.slice(1).map(livek12.kindOf)).size === 1 ? livek12.kindOf(cell[1]) : "part") : "none" }, cell ? h("a", { href: link("graded", { run: slug, task, q: anchor }), title: cell.slice(1).map(livek12.inWords).join(" | ") }, mean(cell, question.points ?? 1)) : "–"); })); })),
         h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, t("total")), h("td", {}), list.map((_, n) => h("td", { class: "right red nowrap" }, sum(n))))))),

@@ -1,7 +1,6 @@
 // Which questions a reader chose on the leaderboard, and what every run got on them.
 "use strict";
 livek12.filters = (() => {
-  const { t } = livek12;
   const NONE = "(none)";
   // Where an index entry says the value of an axis; the axes and their values come with each benchmark.
   const PLACE = new Map([["question_type", "type"], ["subset", "subsets"], ["macro_subject", "field"]]);
@@ -18,7 +17,6 @@ livek12.filters = (() => {
   };
   // By axis the value that the address names; an older address names one axis and its value.
   const chosen = (said) => new Map([...AXES.map((axis) => [axis, said[axis]]), [said.axis, said.value]].filter(([axis, value]) => AXES.includes(axis) && value));
-  const inWords = (value) => value === NONE ? t("no_value") : value.replace(/_/g, " ");
   const valuesOf = (entry, axis) => {
     const values = [entry[PLACE.get(axis) || axis]].flat().filter((value) => value !== null && value !== undefined && value !== "");
     return values.length ? values.map(String) : [NONE];
@@ -47,5 +45,5 @@ livek12.filters = (() => {
     return kept.get(key);
   };
 
-  return { AXES, offered, chosen, inWords, pick, ranked };
+  return { AXES, offered, chosen, pick, ranked };
 })();

@@ -102,14 +102,15 @@
       return subjects.map((subject) => dots(subject.replace(/_/g, " "), shown.map(([slug]) => ({ name: labels.get(slug), mark: by[slug]?.[task]?.article?.[subject]?.mark, n: by[slug]?.[task]?.article?.[subject]?.n })).filter((one) => one.mark)));
     },
     ranks: (list, labels, task) => {
-      const found = list.map(([slug, run]) => ({ name: labels.get(slug), range: run.tasks[task].ranks.mark })).filter((one) => one.range);
+      const found = list.map(([slug, run]) => ({ name: labels.get(slug), range: run.tasks[task].ranks.mark, drawn: run.tasks[task].stability.mark })).filter((one) => one.range);
       if (!found.length) return h("p", {}, t("no_ranks"));
-      const high = 34 + found.length * 22 + BOTTOM, most = Math.max(...found.map((one) => one.range[1]));
+      const high = 34 + found.length * 26 + BOTTOM, most = Math.max(...found.map((one) => one.range[1]));
       const px = along({ low: 0.5, high: most + 0.5 }, 230, W - RIGHT);
       return [h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("rank_plot") }, h("svg", { class: "plot", viewBox: `0 0 ${W} ${high}`, role: "img", "aria-label": t("rank_plot") },
-        [1, ...ticks(1, most, false)].filter((value, n, all) => Number.isInteger(value) && all.indexOf(value) === n).map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: TOP, y2: high - BOTTOM }), h("text", { class: "tick", x: px(value), y: high - BOTTOM + 18 }, String(value))]),
-        found.map((one, n) => { const y = 30 + n * 22; return [h("text", { class: "name end", x: 220, y: y + 4 }, one.name.length > 30 ? `${one.name.slice(0, 29)}…` : one.name), h("line", { class: "range-line", x1: px(one.range[0] - 0.3), x2: px(one.range[1] + 0.3), y1: y, y2: y })]; }),
-        h("text", { class: "tick", x: (230 + W) / 2, y: high - 12 }, t("rank")))), h("p", { class: "soft small" }, t("tied")), table([t("model"), t("rank")], found.map((one) => [one.name, one.range[0] === one.range[1] ? String(one.range[0]) : one.range.join("–")]))];
+        Array.from({ length: most }, (_, n) => n + 1).filter((value) => (value - 1) % Math.ceil(most / 12) === 0).map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: TOP, y2: high - BOTTOM }), h("text", { class: "tick", x: px(value), y: high - BOTTOM + 18 }, String(value))]),
+        found.map((one, n) => { const y = 30 + n * 26; return [h("text", { class: "name end", x: 220, y: y + 4 }, one.name.length > 30 ? `${one.name.slice(0, 29)}…` : one.name), h("line", { class: "range-line", x1: px(one.range[0] - 0.3), x2: px(one.range[1] + 0.3), y1: y - 3, y2: y - 3 }), one.drawn && [h("line", { class: "drawn-line", x1: px(one.drawn[0] - 0.15), x2: px(one.drawn[2] + 0.15), y1: y + 5, y2: y + 5 }), h("circle", { class: "drawn-dot", cx: px(one.drawn[1]), cy: y + 5, r: 3.5 })]]; }),
+        h("text", { class: "tick", x: (230 + W) / 2, y: high - 12 }, t("rank")))), h("ul", { class: "legend" }, [["range-line", "tests_say"], ["drawn-line", "draws_say"]].map(([kind, word]) => h("li", {}, h("svg", { width: "34", height: "12", "aria-hidden": "true" }, h("line", { class: kind, x1: 4, x2: 30, y1: 6, y2: 6 }), kind === "drawn-line" && h("circle", { class: "drawn-dot", cx: 17, cy: 6, r: 3.5 })), t(word)))),
+        table([t("model"), t("tests_say"), t("draws_say")], found.map((one) => [one.name, one.range[0] === one.range[1] ? String(one.range[0]) : one.range.join("–"), one.drawn ? `${one.drawn[0]}–${one.drawn[2]} (${number(one.drawn[1])})` : "–"]))];
     },
   };
   const day = (text) => { const found = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?$/.exec(text || ""); return found ? (Date.UTC(Number(found[1]), found[2] ? Number(found[2]) - 1 : 6, found[3] ? Number(found[3]) : found[2] ? 15 : 1)) / 864e5 : null; };

@@ -13,6 +13,7 @@
     nav.replaceChildren(...NAV.map((name) => h("a", { href: link(name, said.task ? { task: said.task } : {}), "aria-current": (OF[page] || page) === name ? "page" : null }, t(name))));
     languages.replaceChildren(...Object.entries(LANGUAGES).map(([code, name]) => h("button", { type: "button", lang: code, "aria-pressed": String(code === speak()), onclick: () => { speak(code); keep(code); const { page: now, said: all } = address(); delete all.lang; livek12.go(now, all); } }, name)));
     document.querySelector("[data-skip]").textContent = t("skip");
+    document.querySelector("[data-made]").textContent = t("made_by");
   };
   const keep = (code) => { try { localStorage.setItem("livek12-language", code); } catch { /* a page from disk may have no store */ } };
   const kept = () => { try { return localStorage.getItem("livek12-language"); } catch { return null; } };
