@@ -72,8 +72,6 @@ def _joined(pieces: Sequence[bytes | PictureFile]) -> pa.Buffer:
     """All pieces one after the other; files are read to their places."""
     import pyarrow as pa
 
-    if not any(isinstance(piece, PictureFile) for piece in pieces):
-        return pa.py_buffer(b"".join(pieces))
     joined = pa.allocate_buffer(sum(map(len, pieces)))
     places, at = memoryview(joined).cast("B"), 0
     for piece in pieces:
