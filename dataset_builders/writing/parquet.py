@@ -171,9 +171,8 @@ class _ShardWriter:
         if self._writer is None:
             self._open()
         runs = [run for run in rows if isinstance(run, Run)]
-        batch = (
-            unpacked(runs, self._schema) if runs else to_batch(cast(Sequence[Mapping[str, Any]], rows), self._schema)
-        )
+        plain = cast(Sequence[Mapping[str, Any]], rows)
+        batch = unpacked(runs, self._schema) if runs else to_batch(plain, self._schema)
         self._writer.write_batch(batch, row_group_size=batch.num_rows)
         self._shard_bytes += size
         if self._shard_bytes >= SHARD_BYTES:
