@@ -54,8 +54,8 @@ def build(
     records: Iterable[Page | Question | list[Packed]]
     if older or subsets or keep:  # each of which looks at questions
         found = chain.from_iterable(reads(read_source, name, place) for name, place in places.items())
-        records = filter(keep, _in_subsets(found, subsets, log, members))
-        records = older.new(records, log) if older else records
+        wanted = filter(keep or (lambda record: True), _in_subsets(found, subsets, log, members))
+        records = older.new(wanted, log) if older else wanted
     else:
         packing = partial(read_packed, pack=packer)
         records = chain.from_iterable(reads(packing, name, place) for name, place in places.items())

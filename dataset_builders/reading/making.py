@@ -95,16 +95,16 @@ class PickledRows(NamedTuple):
 
     Attributes:
         pickled: one after the other.
-        count: how many there are.
+        rows: how many there are.
     """
 
     pickled: bytes
-    count: int
+    rows: int
 
     def unpickled(self) -> Iterator[SourceRow]:
         """The rows."""
         unpickler = pickle.Unpickler(io.BytesIO(self.pickled))
-        return (unpickler.load() for _ in range(self.count))
+        return (unpickler.load() for _ in range(self.rows))
 
 
 Chunk = tuple[list[Head], Any]

@@ -72,8 +72,6 @@ def _joined(pieces: Sequence[bytes | PictureFile]) -> pa.Buffer:
     """All pieces one after the other; files are read to their places."""
     import pyarrow as pa
 
-    if not any(isinstance(piece, PictureFile) for piece in pieces):
-        return pa.py_buffer(b"".join(pieces))
     joined = pa.allocate_buffer(sum(map(len, pieces)))
     places, at = memoryview(joined).cast("B"), 0
     for piece in pieces:
@@ -97,7 +95,7 @@ def _bits(values: Sequence[Any]) -> pa.Buffer:
 def size_of(row: Mapping[str, Any]) -> int:
     """About how many bytes a row takes in its columns; its small structs count as nothing."""
     total = 8 * len(row)
-    for value in row.values():
+    for value in filter(None, row.values()):  # most are empty
         kind = type(value)
         if kind is str:
             total += len(value)

@@ -56,17 +56,19 @@ class Counted:
     pages: Counter[PageKey] = field(default_factory=Counter)
     compared: list[Compared] = field(default_factory=list)
 
-    def add(self, question: Question, tables: Sequence[str]) -> None:
-        """Counts one question that is stored in these tables."""
-        looks = [look_of(image) for image in question.images]
-        self.block.add(question, looks)
-        self.contents.append(content_of(question, looks))
-        self.added[question.benchmark, question.release or NOT_STATED, question.language] += 1
-        if question.removed_in:
-            self.withdrawn[len(self.compared)] = (question.benchmark, question.removed_in, question.id)
-        if IMAGE_ONLY in tables:
-            self.pages.update(page_keys(question))
-        self.compared.append(compared_of(question))
+    @classmethod
+    def of(cls, questions: Sequence[Question], tables: Sequence[str]) -> Counted:
+        """Counts some questions that are stored in these tables."""
+        looks = [list(map(look_of, question.images)) for question in questions]
+        counted = cls(
+            contents=array("Q", map(content_of, questions, looks)),
+            added=Counter((one.benchmark, one.release or NOT_STATED, one.language) for one in questions),
+            withdrawn={n: (one.benchmark, one.removed_in, one.id) for n, one in enumerate(questions) if one.removed_in},
+            pages=Counter(key for one in questions if IMAGE_ONLY in tables for key in page_keys(one)),
+            compared=list(map(compared_of, questions)),
+        )
+        counted.block.add(questions, looks)
+        return counted
 
     def rename(self, number: int, id: str) -> None:
         """Gives a question another id, as long as nothing was merged.

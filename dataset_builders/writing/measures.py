@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -61,17 +62,15 @@ class Block:
         self.by: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.numbers: defaultdict[str, Distribution] = defaultdict(Distribution)
 
-    def add(self, question: Question, looks: Sequence[Look]) -> None:
-        """Counts one question, with what is measured of its figures."""
-        self.questions += 1
-        for axis, values in _axes(question).items():
-            counts = self.by[axis]
-            for value in values:
-                counts[value] += 1
-        for name, numbers in _measures(question, looks).items():
-            tally = self.numbers[name].counts
-            for number in numbers:
-                tally[number] += 1
+    def add(self, questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> None:
+        """Counts some questions, with what is measured of the figures of each."""
+        self.questions += len(questions)
+        axes = list(map(_axes, questions))
+        for axis in axes[0] if axes else ():
+            self.by[axis].update(chain.from_iterable(one[axis] for one in axes))
+        measured = list(map(_measures, questions, looks))
+        for name in measured[0] if measured else ():
+            self.numbers[name].counts.update(chain.from_iterable(one[name] for one in measured))
 
     def merge(self, other: Block) -> None:
         """Takes in the questions of another block."""

@@ -127,9 +127,7 @@ class Packer:
         ]
 
     def _packed(self, tables: tuple[str, ...], split: str, places: list[int], questions: list[Question]) -> Packed:
-        counted = Counted()
-        for question in questions:
-            counted.add(question, tables)
+        counted = Counted.of(questions, tables)
         may_be = self.pages and IMAGE_ONLY not in tables
         left = {
             number: not_from_pages(question, self.pages) if page_keys(question) else ""

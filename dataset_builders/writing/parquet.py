@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from livek12.core.features import schema, to_row
 from livek12.core.records import Question, Record
@@ -170,8 +170,9 @@ class _ShardWriter:
             return
         if self._writer is None:
             self._open()
-        packed = isinstance(rows[0], Run)
-        batch = unpacked(rows, self._schema) if packed else to_batch(rows, self._schema)
+        runs = [run for run in rows if isinstance(run, Run)]
+        plain = cast(Sequence[Mapping[str, Any]], rows)
+        batch = unpacked(runs, self._schema) if runs else to_batch(plain, self._schema)
         self._writer.write_batch(batch, row_group_size=batch.num_rows)
         self._shard_bytes += size
         if self._shard_bytes >= SHARD_BYTES:

@@ -58,9 +58,7 @@ class Statistics:
             tables: every table it is stored in.
             split: the split of each of them that holds it.
         """
-        counted = Counted()
-        counted.add(question, tuple(tables))
-        self.take(counted, tuple(tables), split)
+        self.take(Counted.of([question], tuple(tables)), tuple(tables), split)
 
     def take(self, counted: Counted, tables: tuple[str, ...], split: str) -> None:
         """Takes in what was counted of questions that are stored in these tables, and of no others."""

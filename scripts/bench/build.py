@@ -3,7 +3,8 @@
 The source is made of real rows, repeated with changed ids: the exam questions of `--data` (folders `gaokao_mm` and
 `gaokao_bench`, as published) where that folder is there, else the sample that ships inside. It is a JSONL file in
 livek12's upstream keys beside a folder of real pictures; rows with pictures are spread among those without, so that
-`--rows` rows hold `--images` pictures. Every row's pictures are written out with it.
+`--rows` rows hold `--images` pictures. Every row's pictures are written out with it. With `--distinct` no picture comes
+twice, so that each is checked; otherwise what is known of a picture already is not found out again.
 
 Measured, in processes of their own, taking turns over `--rounds`, medians printed:
 
@@ -70,6 +71,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=141_000)
     parser.add_argument("--images", type=int, default=100_000)
     parser.add_argument("--small", type=int, default=10_000, help="rows of the small set; images in proportion")
+    parser.add_argument("--distinct", action="store_true", help="no picture twice: each is a file of its own")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument(
         "--series", default="", help="rows of several sets of short rows without pictures: 14000,141000,1400000"
@@ -85,7 +87,9 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     sets = {"all": options.rows, "small": min(options.small, options.rows)}
     held = {}
     for name, rows in sets.items():
-        held[name] = make_source(made / name, rows, options.images * rows // options.rows, options.data)
+        held[name] = make_source(
+            made / name, rows, options.images * rows // options.rows, options.data, options.distinct
+        )
     seconds: dict[str, list[float]] = {name: [] for name in ("all", "small", "pyarrow", "in memory", "arrow")}
     loads: list[float] = []
     processor: dict[str, list[float]] = {name: [] for name in seconds}
@@ -130,7 +134,7 @@ def series(sizes: list[int], data: Path, made: Path) -> dict[str, Any]:
     rows = []
     for size in sizes:
         source = made / str(size)
-        make_source(source, size, 0, data, longest=SHORT)
+        make_source(source, size, 0, data, False, longest=SHORT)
         _, processor, peak = build_once(source, made / "built")
         clock = Clock()
         _from_source(source, made / "table.parquet", clock)
@@ -237,7 +241,9 @@ def _rewrite(file: Path, copy: Path, from_rows: bool, clock: Clock) -> None:
         target.close()
 
 
-def make_source(folder: Path, rows: int, images: int, data: Path, longest: int | None = None) -> dict[str, int]:
+def make_source(
+    folder: Path, rows: int, images: int, data: Path, distinct: bool, longest: int | None = None
+) -> dict[str, int]:
     """A source of `rows` rows that hold `images` pictures between them, as evenly as the real rows allow.
 
     Args:
@@ -245,6 +251,7 @@ def make_source(folder: Path, rows: int, images: int, data: Path, longest: int |
         rows: how many.
         images: how many.
         data: where the real rows are.
+        distinct: whether each picture is a file of its own; otherwise the real ones come again and again.
         longest: characters that a row without pictures may have; None for any number.
     """
     folder.mkdir()
@@ -257,9 +264,19 @@ def make_source(folder: Path, rows: int, images: int, data: Path, longest: int |
         for number in range(rows):
             row = next(figures if images and used * rows < images * (number + 1) else text)
             row = {**row, "images": row["images"][: images - used]}
+            if distinct:
+                row["images"] = [_another(folder, ref, used + place) for place, ref in enumerate(row["images"])]
             used += len(row["images"])
             lines.write(json.dumps({"id": f"zh_2603_{number:06d}", **row}, ensure_ascii=False) + "\n")
-    return {"rows": rows, "images": used, "distinct pictures": len(list((folder / "images").iterdir()))}
+    files = {ref for ref in (folder / "images").iterdir() if not distinct or "-" in ref.name}
+    return {"rows": rows, "images": used, "distinct pictures": len(files)}
+
+
+def _another(folder: Path, ref: str, number: int) -> str:
+    """A copy of a picture that is another file: its number stands behind the picture's end, where no reader looks."""
+    name = f"images/{number:06d}-{Path(ref).name}"
+    (folder / name).write_bytes((folder / ref).read_bytes() + number.to_bytes(4))
+    return name
 
 
 def _real_rows(data: Path, images: Path) -> tuple[list[Row], list[Row]]:

@@ -180,9 +180,9 @@ def test_a_crowd_costs_no_more_than_its_first(kind: str, monkeypatch: pytest.Mon
     """Comparing one question takes a few comparisons, among 400 near-identical ones as among 100."""
     calls: list[int] = []
 
-    def counted(stems: Any, one: Any, *others: Any) -> Any:
+    def counted(stems: Any, one: Any, *others: Any, **options: Any) -> Any:
         calls.append(len(one))
-        return COMPARE(stems, one, *others)
+        return COMPARE(stems, one, *others, **options)
 
     monkeypatch.setattr(finding, "compare", counted)
     compared = {}
