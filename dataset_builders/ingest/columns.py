@@ -229,7 +229,7 @@ def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] |
             column[place] if place < len(column) else None
             for column, place in ((columns[at], places[at]) for at in (side, 1 - side))
         )
-        anew = not here and there is not None and there.number == 1 and last > 1
+        anew = not here and there is not None and there.number == 1 and min(len(left), len(right)) > 1
         if there and (there.number == last + 1 or anew) and not (here and here.number == last + 1):
             turns += [there] if side else []
             side, crossed = 1 - side, True
