@@ -27,6 +27,8 @@ _HUNG: Final = 6.0
 """Letter sizes between a number and the text that it is hung out of, at most."""
 _TEXT: Final = 4.0
 """Letter sizes that this text has at least."""
+_FEWEST: Final = 3
+"""Numbers that make a count: two may stand side by side in a line."""
 _EDGE: Final = 6.0
 """Points: the numbers of one column begin within these."""
 
@@ -219,7 +221,7 @@ def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] |
 
     None where the numbers of the two columns make no such count.
     """
-    if not left or not right:
+    if not left or not right or len(left) + len(right) < _FEWEST:
         return None
     columns, places, side, last = (left, right), [1, 0], 0, left[0].number
     turns: list[Segment] = []
@@ -229,7 +231,7 @@ def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] |
             column[place] if place < len(column) else None
             for column, place in ((columns[at], places[at]) for at in (side, 1 - side))
         )
-        anew = not here and there is not None and there.number == 1 and last > 1
+        anew = not here and there is not None and there.number == 1 and min(len(left), len(right)) > 1
         if there and (there.number == last + 1 or anew) and not (here and here.number == last + 1):
             turns += [there] if side else []
             side, crossed = 1 - side, True

@@ -90,9 +90,11 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         row = [g for g in letters if g.top - 2 < middle < g.bottom + 2 and g not in inside]
         size = inside[0].size
         near = [g for g in row if 0 <= g.left - shape.right < 3 * size]
-        if not near or any(0 <= shape.left - g.right < 6 * size for g in row):
+        if not near or any(0 <= shape.left - g.right < size for g in row):
             continue
-        line = [g for g in row if 0 <= g.left - shape.right < 40 * size and g.size > 0.8 * size] or near
+        line = (
+            sorted((g for g in row if g.left >= shape.right and g.size > 0.8 * size), key=lambda g: g.left)[:8] or near
+        )
         base = mode(round(g.base) for g in line)  # a root or a bracket right behind the number has one of its own
         after = next(g for g in line if round(g.base) == base)
         for glyph in inside:

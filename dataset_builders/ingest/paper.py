@@ -23,9 +23,9 @@ from livek12.dataset_builders.ingest.account import accounts
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.drafting import draft_all
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.electives import TOP
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
-from livek12.dataset_builders.ingest.headings import TOP
 from livek12.dataset_builders.ingest.keytables import Entry
 from livek12.dataset_builders.ingest.segment import Body, missing_numbers, segment
 from livek12.dataset_builders.ingest.stream import Stream, flatten

@@ -12,13 +12,13 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.electives import parts
 from livek12.dataset_builders.ingest.headings import (
     begins_answers,
     begins_rules,
     is_notice,
     is_part_of_section,
     is_section,
-    parts,
     passage_range,
     short_title,
 )

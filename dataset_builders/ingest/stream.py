@@ -159,7 +159,7 @@ def _numbered(line: Line) -> Line:
 
 def _asked_in_rows(block: Block) -> list[Line]:
     """The rows of a table whose first cells number questions, as lines that begin with their numbers."""
-    if block.kind != "table":
+    if block.kind != "table" or block.origin == "text_layer":  # there `asked` has looked at its lines
         return []
     rows = [[cell.strip() for cell in line.text.split("\t")] for line in block.lines]
     numbers = [int(found[1]) if (found := _CELL_NUMBER.fullmatch(row[0])) else 0 for row in rows]

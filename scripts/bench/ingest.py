@@ -1,11 +1,12 @@
 """Time and peak memory of reading papers, born-digital and scanned, beside bare rapidocr and MinerU.
 
-    python scripts/bench/ingest.py PAPER.pdf [PAPER.pdf …] [--how auto|text|ocr] [--rapidocr]
+    python scripts/bench/ingest.py PAPER.pdf [PAPER.pdf …] [--how auto|text|ocr] [--layer] [--rapidocr]
         [--mineru PATH/TO/mineru-kit]
 
 Contract: each paper is read in a process of its own, as `livek12 ingest` reads it; memory is that of the process at its
-highest, processor time holds on a busy machine too. Rapidocr with its own settings reads pictures of the same pages at
-the same resolution; `ratio` is our processor time to its. MinerU runs on the same files (tier flash, which needs no
+highest, processor time holds on a busy machine too. The bare text layer (pypdfium2) is a lower bound of what is
+born-digital. Rapidocr with its own settings reads pictures of the same pages at the same resolution; `ratio` is our
+processor time to its. MinerU runs on the same files (tier flash, which needs no
 download). One line a paper and reader, as a table.
 """
 
@@ -23,6 +24,12 @@ from pathlib import Path
 _READ = (
     "import sys; from pathlib import Path; from livek12.dataset_builders.ingest.worker import read_here; "
     "print(sum(1 for _ in read_here(Path(sys.argv[1]), None, sys.argv[2], None)))"
+)
+
+
+_LAYER = (
+    "import sys; import pypdfium2; document = pypdfium2.PdfDocument(sys.argv[1]); "
+    "print(sum(1 for page in document if page.get_textpage().get_text_range() is not None))"
 )
 
 
@@ -80,6 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("papers", nargs="+", type=Path)
     parser.add_argument("--how", default="auto", choices=("auto", "text", "ocr"))
+    parser.add_argument("--layer", action="store_true", help="beside the bare text layer")
     parser.add_argument("--rapidocr", action="store_true", help="beside rapidocr alone, for scanned papers")
     parser.add_argument("--mineru", type=Path, help="mineru-kit of an environment that has it")
     options = parser.parse_args()
@@ -90,6 +98,8 @@ def main() -> None:
         ours = measured([sys.executable, "-c", _READ, str(paper), options.how])
         pages = int(ours.printed)
         ratio = ""
+        if options.layer:
+            print(row(paper, "layer", pages, measured([sys.executable, "-c", _LAYER, str(paper)])), flush=True)
         if options.rapidocr:
             bare = measured([sys.executable, "-c", _RAPIDOCR, str(paper)])
             print(row(paper, "rapidocr", pages, bare), flush=True)

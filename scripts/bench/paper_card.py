@@ -156,7 +156,8 @@ def measured(
     }
     for kind, some in seeds.items():
         folder = work / "papers" / kind
-        write(folder, list(LAYOUTS), some)
+        write(folder, list(LAYOUTS), some, scans=False)
+        write(folder, scans, some[:1])
         for tool, reader in tools.items():
             wanted = [gold for gold in gold_of(folder) if _wanted(gold, some, scans, tool)]
             read_to(work / tool / kind, folder, [gold.paper for gold in wanted], reader)

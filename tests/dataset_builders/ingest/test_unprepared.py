@@ -1,0 +1,230 @@
+"""Classes of papers that nobody prepared: columns, grids of questions, heads, bare labels, keys, hidden text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from livek12.dataset_builders.ingest.blocks import Block
+from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.keytables import Entry
+from livek12.dataset_builders.ingest.matching import keyed
+from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
+from tests.dataset_builders.ingest.pdf_making import typeset
+
+SETUP = '#set page(paper: "a4", margin: 2cm)\n#set text(size: 10pt)\n'
+OPTIONS = "#grid(columns: (1fr, 1fr), row-gutter: .6em, {})"
+
+
+def question(number: int, sign: str = ".") -> str:
+    cells = ", ".join(f"[{label}. {label.lower()}{number}]" for label in "ABCD")
+    return f"{number}{sign} What is value {number}?\n\n{OPTIONS.format(cells)}\n"
+
+
+def texts(drafts: Sequence[Draft]) -> list[tuple[str, str, list[str]]]:
+    return [(draft.number, draft.question, [option.text for option in draft.options]) for draft in drafts]
+
+
+def asked(numbers: Sequence[int]) -> list[tuple[str, str, list[str]]]:
+    return [(str(n), f"What is value {n}?", [f"{label}{n}" for label in "abcd"]) for n in numbers]
+
+
+@pytest.mark.parametrize("widths", ["(1fr, 1fr)", "(3fr, 2fr)", "(2fr, 3fr)"])
+@pytest.mark.parametrize("left", [3, 5])
+def test_columns_of_any_width_and_length(tmp_path: Path, widths: str, left: int) -> None:
+    columns = ["\n".join(map(question, part)) for part in (range(1, left + 1), range(left + 1, 7))]
+    body = f"#grid(columns: {widths}, column-gutter: 13pt, [{columns[0]}], [{columns[1]}])"
+    assert texts(paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP)).drafts) == asked(range(1, 7))
+
+
+def test_bands_of_columns_below_titles_that_do_not_cross(tmp_path: Path) -> None:
+    def band(first: int) -> str:
+        left, right = (
+            "\n".join(map(question, part)) for part in (range(first, first + 2), range(first + 2, first + 4))
+        )
+        return f"#grid(columns: (1fr, 1fr), column-gutter: 14pt, [{left}], [{right}])"
+
+    body = f"Section I: Choice\n\n{band(1)}\n\nSection II: Choice\n\n{band(5)}"
+    paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP))
+    assert texts(paper.drafts) == asked(range(1, 9))
+    assert [draft.section[:11].strip() for draft in paper.drafts] == ["Section I:"] * 4 + ["Section II:"] * 4
+
+
+def test_options_in_two_columns_of_one_are_no_columns_of_the_page(tmp_path: Path) -> None:
+    body = "\n".join(map(question, range(1, 9)))
+    assert texts(paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP)).drafts) == asked(range(1, 9))
+
+
+def test_rows_of_a_grid_are_questions_with_their_figures_and_points(tmp_path: Path) -> None:
+    figure = "#align(center, rect(width: 3cm, height: 2cm, radius: 8mm)[#place(circle(radius: 5mm))])"
+    rows = ", ".join(
+        f"[{n}], [How long is the thread number {n} now? {figure if n == 11 else ''}], [{n - 8}]" for n in (9, 10, 11)
+    )
+    body = f"#table(columns: (1.2cm, 1fr, 1.4cm), align: horizon, {rows})"
+    paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP))
+    found = by_number(paper)
+    assert [(draft.number, draft.points, len(draft.figures)) for draft in paper.drafts] == [
+        ("9", 1, 0), ("10", 2, 0), ("11", 3, 1),
+    ]  # fmt: skip
+    assert found["9"].question == "How long is the thread number 9 now?"
+
+
+def test_a_table_of_data_stays_one(tmp_path: Path) -> None:
+    rows = ", ".join(f"[{n}], [the thread is heated for a while], [{n}0]" for n in (1, 2, 3))
+    body = (
+        f"1. Read the table.\n\n#table(columns: (1fr, 2fr, 1fr), [Step], [What is done], [°C], {rows})\n\n2. Explain."
+    )
+    paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP))
+    assert [draft.number for draft in paper.drafts] == ["1", "2"]
+    assert "| 2 | the thread is heated for a while | 20 |" in paper.drafts[0].question
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_heads_in_another_layout_are_heads(mirrored: bool) -> None:
+    names = ["Unit Test", "Northfield Spring 2026"]
+    first = both(page(names[0], top=0.03), page(names[1], column=1, top=0.03))
+    second = page("    ".join(reversed(names) if mirrored else names), number=2, top=0.03)
+    pages = [
+        one.model_copy(update={"blocks": [*one.blocks, *page(*lines, number=n).blocks]})
+        for n, (one, lines) in enumerate(
+            ((first, ["1. One?", "2. Two?"]), (second, ["and more of it", "3. Three?"])), 1
+        )
+    ]
+    from livek12.dataset_builders.ingest.margins import marked
+
+    paper = read(*marked(pages))
+    assert [draft.question for draft in paper.drafts] == ["One?", "Two? and more of it", "Three?"]
+
+
+def test_numbers_at_the_edge_of_a_page_are_no_page_numbers_where_text_goes_on() -> None:
+    from livek12.dataset_builders.ingest.margins import marked
+
+    first = page("Question 1", "One?", top=0.02)
+    second = page("Question 2", "Two?", number=2, top=0.02)
+    third = page("Question 3", "the height is", "7.", "(a) Find it.", number=3, top=0.86)
+    paper = read(*marked([first, second, third]))
+    assert [draft.number for draft in paper.drafts] == ["1", "2", "3"]
+    assert "7." in paper.drafts[2].question
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        (["A 14    B 18", "C 20    D 23"], ["14", "18", "20", "23"]),
+        (["A 14    B 18    C 20    D 23"], ["14", "18", "20", "23"]),
+        (["A one of", "them", "B two", "C three", "D four"], ["one of them", "two", "three", "four"]),
+        (["A 14    B 18", "C 20"], []),
+        (["A 14    B 18", "D 20    C 23"], []),
+        (["A ball falls.", "B is its mass."], []),
+    ],
+)
+def test_labels_without_a_sign(lines: list[str], options: list[str]) -> None:
+    draft = read(page("1. Which is right?", *lines, "2. Next?")).drafts[0]
+    assert [option.text for option in draft.options] == options
+    if not options:
+        assert all(line in draft.question for line in lines)
+
+
+def pictured(said: str, confidence: float) -> Block:
+    block = page(said).blocks[0]
+    line = block.lines[0].model_copy(update={"confidence": confidence})
+    return block.model_copy(update={"lines": [line], "origin": "ocr", "confidence": confidence})
+
+
+@pytest.mark.parametrize(
+    ("answer", "confidence", "kind", "doubted"),
+    [
+        ("B", 0.97, "single_choice", False),
+        ("B", 0.7, "single_choice", True),
+        ("E", 0.97, "single_choice", True),
+        ("8", 0.97, "single_choice", True),
+        ("12", 0.97, "fill_in_blank", True),
+    ],
+)
+def test_a_key_read_from_a_picture_is_doubted(answer: str, confidence: float, kind: str, doubted: bool) -> None:
+    lines = ["1. Which?", "A. a", "B. b", "C. c", "D. d"] if kind == "single_choice" else ["1. It is ____."]
+    draft = read(page(*lines)).drafts[0]
+    entry = Entry(1, answer, confidence=confidence, by_ocr=True)
+    assert any(doubt.kind == "answer" for doubt in keyed(draft, entry, "k").doubts) == doubted
+    assert (
+        not any(doubt.kind == "answer" for doubt in keyed(draft, Entry(1, "B"), "k").doubts) or kind != "single_choice"
+    )
+
+
+def test_the_confidence_of_a_key_is_that_of_its_line() -> None:
+    from livek12.dataset_builders.ingest.keys import entries_of_pages
+
+    blocks = [pictured("1. A    2. B    3. C", 0.99), pictured("4. D    5. A    6. B", 0.6)]
+    found = entries_of_pages([page().model_copy(update={"blocks": blocks})], "k.pdf")
+    assert [(entry.number, entry.confidence, entry.by_ocr) for entry in found] == [
+        (1, 0.99, True), (2, 0.99, True), (3, 0.99, True), (4, 0.6, True), (5, 0.6, True), (6, 0.6, True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "answers"),
+    [
+        ("#table(columns: 3, [Question],[1],[2],[Answer],[carbon dioxide],[$5/12$])",
+         ["carbon dioxide", "$\\frac{5}{12}$"]),
+        ("#table(columns: 3, [No.],[Answer],[Points],[1],[carbon dioxide],[2],[2],[$sqrt(5)$],[2])",
+         ["carbon dioxide", "$\\sqrt{5}$"]),
+        ("#h(0pt)1. oxygen #h(3em) 2. 心脏 #h(3em) 3. $-4$", ["oxygen", "心脏", "$-4$"]),
+    ],
+)  # fmt: skip
+def test_keys_of_any_kind_of_answer(tmp_path: Path, key: str, answers: list[str]) -> None:
+    from livek12.dataset_builders.ingest.paper import AnswerKey
+
+    entries = AnswerKey.read(typeset(f"Answer Key\n\n{key}", tmp_path / "k.pdf", setup=SETUP)).entries
+    assert [(entry.number, entry.answer) for entry in entries] == list(enumerate(answers, 1))
+
+
+HIDDEN = [
+    '#place(dy: -.35em, text(fill: white, size: 6pt, "draft seven of the editors"))',
+    '#place(dy: -.8em, dx: 1em, text(fill: white, size: 9pt, "placeholder 91"))',
+    '#place(dy: .2em, text(fill: rgb(0, 0, 0, 0), "never shown to anybody"))',
+]
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_letters_that_nobody_sees_are_not_woven_into_formulas(tmp_path: Path, hidden: str) -> None:
+    first, second = "1. What is $root(3, 64) times sqrt(25)$?", "2. If $arrow(a)=(4,5)$, then what is $(x^5)^2/x$?"
+    body = f"{first}\n\n{hidden}\n{second}\n\n{hidden}"
+    paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP))
+    assert [draft.question for draft in paper.drafts] == [
+        "What is $\\sqrt[3]{64}\\times\\sqrt{25}$?",
+        "If $\\vec{a}=(4,5)$, then what is $\\frac{(x^5)^2}{x}$?",
+    ]
+
+
+def test_white_letters_on_dark_ground_are_read(tmp_path: Path) -> None:
+    number = '#box(fill: black, inset: 3pt, text(fill: white, "{}"))'
+    body = "\n\n".join(f"{number.format(n)}#h(1em) What is $sqrt({n})$ worth?" for n in (1, 2, 3))
+    assert [draft.number for draft in paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP)).drafts] == [
+        "1",
+        "2",
+        "3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "joined"),
+    [
+        ("The table shows how many of all", "pupils passed the test", True),
+        ("The table shows how many.", "pupils passed the test", False),
+        ("小球沿斜面运动的时间和位移的数据如", "下表所示", True),
+        ("The table shows how many of all", "A. pupils", False),
+        ("The table shows how many of all", "(1) Find x.", False),
+    ],
+)
+def test_lines_that_had_no_room_for_the_next_word_go_on(above: str, below: str, joined: bool) -> None:
+    wide = page("1. " + "x" * 34 + "…")
+    lines = page(f"2. {above}", below, top=0.3)
+    first = lines.blocks[0]
+    box = first.box.model_copy(update={"right": first.box.left + 0.345})
+    line = first.lines[0].model_copy(update={"box": box})
+    blocks = [*wide.blocks, first.model_copy(update={"box": box, "lines": [line]}), *lines.blocks[1:]]
+    draft = read(wide.model_copy(update={"blocks": blocks})).drafts[1]
+    whole = "\n".join([draft.question, *(option.text for option in draft.options)])
+    assert ("\n" not in whole) == joined
