@@ -1,8 +1,8 @@
 """The questions of a report under their papers, and on which page of it they stand.
 
-Contract: papers follow each other as `core.questions.paper_order` has them, and in each its questions; a page holds at
-most `PAGE_QUESTIONS` questions and, where there are several pages, about `PAGE_ANSWERS` answers. Pages and questions are
-drawn one by one, when the template takes them.
+Contract: papers follow each other as `core.questions.paper_order` has them, and in each its questions. A report that
+has several pages has at least one a task, with whole papers where these fit: at most `PAGE_QUESTIONS` questions and
+`PAGE_ANSWERS` answers, or one question. Pages and questions are drawn one by one, when the template takes them.
 """
 
 from __future__ import annotations
