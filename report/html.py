@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from livek12.core.sessions import Session
 
+
 def write_html(
     path: Path,
     score: Mapping[str, Any],
@@ -96,7 +97,11 @@ def write_html(
             files.append(_folder(path) / part.file)
             way = {"up": f"../{path.name}", "part": part, "before": parts[n - 1] if n else None}
             way["after"] = parts[n + 1] if n + 1 < len(parts) else None
-            own = {**dict.fromkeys(summary, ()), "made": None, "tasks": [views[part.task]] if part.task in views else []}
+            own = {
+                **dict.fromkeys(summary, ()),
+                "made": None,
+                "tasks": [views[part.task]] if part.task in views else [],
+            }
             drawn = _drawn(part.entries, pages or {}, progress.step, part.begin)
             _write(files[-1], {**common, **own, **drawn, "way": way, "contents": ()})
         on_page = _drawn([] if parts else chosen, pages or {}, progress.step)
@@ -134,7 +139,9 @@ def _folder(index: Path) -> Path:
 def further_pages(index: Path) -> list[Path]:
     """The pages of a report that has an index, in their order; none where it is one page."""
     found = (index.parent / FOLDER).glob("[0-9]*-*.html")
-    return sorted(found, key=lambda file: [int(digits) for digits in re.findall(r"^\d+|(?<=-)\d+(?=\.html$)", file.name)])
+    return sorted(
+        found, key=lambda file: [int(digits) for digits in re.findall(r"^\d+|(?<=-)\d+(?=\.html$)", file.name)]
+    )
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:

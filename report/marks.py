@@ -191,7 +191,7 @@ def open_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str
         (left["rules"], "ungraded: the rules alone could not tell; this has a model decide:", f"{judge} --judge MODEL"),
         (
             left["models"],
-            "ungraded: the judge models that were asked could not tell; here a person decides:",
+            "ungraded: the judge models that were asked could not tell; a person may:",
             f"livek12 review {run}",
         ),
         (counts["failed"], "failed: no response came; the command that made the run asks again", ""),
@@ -221,7 +221,7 @@ def against_sentence(beside: Mapping[str, Any]) -> str:
     """Of how many answers a metric says something else than their mark."""
     unit = beside["unit"]
     told = [
-        f"{beside[what]:,} {unit}{'' if beside[what] == 1 else 's'} count for {how}"
+        f"{beside[what]:,} {unit}{' counts' if beside[what] == 1 else 's count'} for {how}"
         for what, how in (("less", "less"), ("more", "more"))
         if beside[what]
     ]

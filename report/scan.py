@@ -116,7 +116,7 @@ def _papers(entries: Iterable[PaperEntry]) -> list[tuple[str, list[PaperEntry]]]
         asked = {entry.question.id for entry in of_task}
         for name, others in found:
             if name == paper and asked.isdisjoint(entry.question.id for entry in others):
-                others += of_task
+                others.extend(of_task)
                 break
         else:
             found.append((paper, list(of_task)))
@@ -134,9 +134,7 @@ def sum_of(entries: Iterable[PaperEntry]) -> str:
     return f"{points(low) if points(low) == points(high) else span(low, high, 2)} / {points(of)}"
 
 
-def _sheet(
-    paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, total: str
-) -> GradedSheet | None:
+def _sheet(paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, total: str) -> GradedSheet | None:
     picture = encode(pages[paper, number].bytes or b"", PAGE_WIDTH)
     if isinstance(picture, str):
         return None

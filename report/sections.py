@@ -1,8 +1,8 @@
 """The questions of a report under their papers, and on which page of it they stand.
 
-Contract: papers follow each other as `core.questions.paper_order` has them, and in each its questions; a page holds at
-most `PAGE_QUESTIONS` questions and, where there are several pages, about `PAGE_ANSWERS` answers. Pages and questions are
-drawn one by one, when the template takes them.
+Contract: papers follow each other as `core.questions.paper_order` has them, and in each its questions. A report that
+has several pages has at least one a task, with whole papers where these fit: at most `PAGE_QUESTIONS` questions and
+`PAGE_ANSWERS` answers, or one question. Pages and questions are drawn one by one, when the template takes them.
 """
 
 from __future__ import annotations
@@ -65,15 +65,23 @@ def report_pages(chosen: Sequence[PaperEntry]) -> list[ReportPage]:
 
 
 def _parts(entries: Sequence[PaperEntry]) -> Iterator[list[PaperEntry]]:
+    """What stands on each page: whole papers, as long as one paper alone is not too much."""
     part: list[PaperEntry] = []
-    answers = 0
-    for entry in entries:
-        if part and (len(part) >= PAGE_QUESTIONS or answers + len(entry.rows) > PAGE_ANSWERS):
+    for _, of_paper in groupby(entries, key=paper_name):
+        paper = list(of_paper)
+        if part and not _fits([*part, *paper]):
             yield part
-            part, answers = [], 0
-        part.append(entry)
-        answers += len(entry.rows)
+            part = []
+        for entry in paper:
+            if part and not _fits([*part, entry]):
+                yield part
+                part = []
+            part.append(entry)
     yield part
+
+
+def _fits(entries: Sequence[PaperEntry]) -> bool:
+    return len(entries) <= PAGE_QUESTIONS and sum(len(entry.rows) for entry in entries) <= PAGE_ANSWERS
 
 
 def contents(parts: Sequence[ReportPage]) -> list[dict[str, Any]]:

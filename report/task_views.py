@@ -168,5 +168,3 @@ def _token_row(kind: str, use: Mapping[str, Any]) -> dict[str, str]:
         "median": marks.number(use["median"], 0),
         "missing": str(use["missing"] or ""),
     }
-
-

@@ -197,6 +197,29 @@ def test_two_people_the_later_counts_and_taking_back_gives_the_judges_mark(run: 
     assert scored(run) == untouched
 
 
+def test_groups_follow_answers_that_come_while_the_page_is_open(run: Path) -> None:
+    question, place = one_choice(run)
+    (file,) = run.glob("responses-*.jsonl")
+    answers = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    late = [line for line in answers if json.loads(line)["key"]["trial"] == 2]
+    file.write_text("".join(line for line in answers if line not in late), encoding="utf-8")
+    with page_of(run) as talk:
+        place = [row.question.id for row in RunFolder(run).judged_rows() if row.response].index(question)
+        said = {"place": place, "said": {"correct": True, "reason": "it is"}}
+        _, told = talk("/review/regrade", said)
+        assert (told["answers"], told["unset"], told["people"][0]["answers"]) == (1, 0, 1)
+        with file.open("a", encoding="utf-8") as more:
+            more.writelines(late)
+        _, group = talk(f"/review/regrade/{place}")
+        assert (group["answers"], group["unset"], group["trials"]) == (2, 1, [1, 3]), (
+            "the third answer equals the first"
+        )
+        assert group["people"] == [{"mark": group["set"]["mark"], "by": "ann", "answers": 1}]
+        _, told = talk("/review/regrade", said)
+        assert (told["answers"], told["unset"], told["people"][0]["answers"]) == (2, 0, 2)
+    assert marks(run, question) == [1.0, 1.0, 1.0]
+
+
 def test_many_at_once_lose_nothing(run: Path) -> None:
     rows = [row for row in RunFolder(run).judged_rows() if row.response]
     desks = [Regrading(run), Regrading(run)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,54 @@ def test_a_browser_that_prints_nothing_is_said(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(UserError, match=r"did not print .*ended with 3"):
         pdf.write_pdf(tmp_path / "report.html", tmp_path / "report.pdf")
     assert [file.name for file in tmp_path.iterdir()] == ["chromium"]
+
+
+def of_task(task: str, one: PaperEntry) -> PaperEntry:
+    return PaperEntry(task, one.question, one.rows, one.image_only)
+
+
+def test_tasks_that_share_out_a_paper_are_one_graded_paper_and_others_are_not() -> None:
+    first, second = entry(1, [box(1, 0.1, 0.2)], 4.0), entry(2, [box(1, 0.3, 0.4)], 0.0)
+    (sheet,) = drawn(of_task("text", first), of_task("figures", second), numbers=(1,))
+    assert (sheet.tasks, len(sheet.pens), sheet.sum) == (["text", "figures"], 2, "4 / 8")
+    both = drawn(of_task("text", first), of_task("figures", second), of_task("pages", first), numbers=(1,))
+    assert [(each.tasks, each.sum) for each in both] == [(["text", "figures"], "4 / 8"), (["pages"], "4 / 4")]
+
+
+def test_notes_have_a_row_each_from_where_their_question_begins() -> None:
+    left = [entry(n, [box(1, n / 10, n / 10 + 0.05, right=0.45)], 4.0) for n in (2, 5)]
+    right = entry(9, [box(1, 0.195, 0.3, left=0.55, right=0.95)], 4.0)
+    (sheet,) = drawn(*left, right, numbers=(1,))
+    assert [(note["number"], note["row"]) for note in sheet.notes] == [("2", 0), ("5", 2), ("9", 1)]
+    assert sheet.rows[0] == pytest.approx(0.2) and sheet.rows[-1] == pytest.approx(0.5)
+    crowd = [entry(n, [box(1, n / 40, n / 40 + 0.02)], 0.0, answer=["a long key " * 20]) for n in range(1, 31)]
+    (sheet,) = drawn(*crowd, numbers=(1,))
+    assert sheet.rows == [], "where there is no room they follow each other"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("media", ["screen", "print"])
+def test_notes_stand_level_with_their_questions(tmp_path: Path, browser: Any, media: Any) -> None:
+    from tests.report.test_report_html import question, row, write
+
+    tops = {n: 0.05 + 0.09 * n for n in range(9)}
+    asked = [
+        question(f"q{n}", number=str(n), paper_id="p", page_numbers=[1], boxes=[box(1, top, top + 0.07)])
+        for n, top in tops.items()
+    ]
+    write(tmp_path, [row(one, (0.0, 1.0, None)[n % 3]) for n, one in enumerate(asked)], {("p", 1): page()})
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.goto((tmp_path / "report.html").as_uri())
+    tab.emulate_media(media=media)
+    places = tab.evaluate("""() => {
+        const sheet = document.querySelector(".scan-page").getBoundingClientRect();
+        return [...document.querySelectorAll(".scan-notes li")].map((note) => {
+            const { top, bottom } = note.getBoundingClientRect();
+            return [(top - sheet.top) / sheet.height, (bottom - sheet.top) / sheet.height];
+        });
+    }""")
+    tab.close()
+    assert len(places) == 9
+    for (top, _), wanted in zip(places, tops.values(), strict=True):
+        assert top == pytest.approx(wanted, abs=0.02)
+    assert all(before[1] <= after[0] + 0.001 for before, after in pairwise(places))
