@@ -105,7 +105,7 @@ def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
     store = SiteStore(out)
     records, read = _records(slugs, hidden, store, before, prints, digest_of(code, hidden.digest()))
     made = exams.write(store, hidden, before.get("exams", {}), code)
-    _across(store, exams, hidden, records, made, wishes.title, known)
+    _across(store, exams, hidden, records, made, wishes.title, known, code)
     asked, off = sum(map(len, exams.tasks.values())), len(exams.hidden(hidden))
     drawn = all(group["digest"] for task in made.values() for group in task["groups"])
     found = {"basis": basis if drawn else "", "questions": asked, "hidden": off, "files": store.sizes()}
@@ -156,10 +156,11 @@ def _across(
     made: Mapping[str, Any],
     title: str,
     known: Mapping[str, KnownModel | None],
+    code: str,
 ) -> None:
     """Writes what is made from all runs together."""
     stems = {task: stem_of(task) for task in exams.tasks}
-    placed = {task: place(task, stems[task], asked, records, store) for task, asked in exams.tasks.items()}
+    placed = {task: place(task, stems[task], asked, records, store, code) for task, asked in exams.tasks.items()}
     off = exams.hidden(hidden)
     with same_by_rules() as same:
         told = items(exams.tasks, off, records, same)

@@ -33,8 +33,10 @@ Placed = dict[str, dict[str, Mapping[str, Any]]]
 shares, "stability" the lower end, median and upper end of resampled ranks."""
 
 
-def place(task: str, stem: str, questions: Mapping[str, Question], records: Records, store: SiteStore) -> Placed:
-    """The ranks of the best runs of a task; of one run, none."""
+def place(
+    task: str, stem: str, questions: Mapping[str, Question], records: Records, store: SiteStore, code: str
+) -> Placed:
+    """The ranks of the best runs of a task; of one run, none. What other `code` found of pairs is not taken."""
     slim = {anchor: _slim(question) for anchor, question in questions.items()}
     runs = {slug: record["cells"][task] for slug, record in records.items() if task in record["cells"]}
     best = sorted(runs, key=lambda slug: -_middle(records[slug], task))[:MOST_RANKED]
@@ -43,7 +45,7 @@ def place(task: str, stem: str, questions: Mapping[str, Question], records: Reco
     chosen = [slug for slug in runs if slug in set(best)]
     tables = {slug: tabulate(_outcomes(task, runs[slug], slim)) for slug in chosen}
     terms = {slug: task_terms(table, "article", parameters_of("article")) for slug, table in tables.items()}
-    pairs = _pairs(tables, f"pairs/{stem}", store)
+    pairs = _pairs(tables, f"pairs/{stem}", store, code)
     placed: Placed = {"ranks": {}, "tied": {}, "stability": {}}
     for number, metric in enumerate(RANKED):
         having = {slug: term for slug in chosen if isinstance(term := terms[slug].get(metric), Term)}
@@ -69,9 +71,9 @@ def _half_way(term: Term) -> float:
     return float((term.low + term.high).sum() / term.weight.sum())
 
 
-def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore) -> dict[tuple[str, str], list[Any]]:
+def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) -> dict[tuple[str, str], list[Any]]:
     """What each pair was found to be, metric by metric: [side of the interval of b - a, p], or None."""
-    marks = {slug: digest_of(_basis(table))[:12] for slug, table in tables.items()}
+    marks = {slug: digest_of(code, _basis(table))[:12] for slug, table in tables.items()}
     known: dict[str, list[Any]] = {}
     number = 0
     while isinstance(part := store.read(f"{name}-{number}"), dict):

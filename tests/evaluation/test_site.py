@@ -18,7 +18,7 @@ from livek12.core.scoring.comparison import compare_tables
 from livek12.dataset_builders.publishing.showing import FORBIDDEN, NO_LICENCE, refusal
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.reporting import score
-from livek12.evaluation.site import ranking
+from livek12.evaluation.site import making, ranking
 from livek12.evaluation.site.making import SiteMade, SiteWishes, make_site
 from livek12.evaluation.site.models import KnownModel, cost_of, read_models
 from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED, shown_name
@@ -331,6 +331,9 @@ def test_a_run_that_comes_in_is_tested_against_the_others_alone(
     made(runs, site)
     assert [len(couples) for couples in asked_for] == [6, 4]
     assert all("r4" in couple for couple in asked_for[1])
+    monkeypatch.setattr(making, "_code", lambda: "of another version")
+    made(runs, site)
+    assert len(asked_for[2]) == 10
     ranks = {slug: run["tasks"][TASK]["ranks"] for slug, run in read(site, "front-0").items()}
     expected = compare_runs(runs)["tasks"][TASK]["ranks"]
     assert ranks == {slug: {metric: expected[metric][slug] for metric in ("mark", "accuracy")} for slug in ranks}

@@ -175,7 +175,7 @@ def rows_of(page: Page, address: str) -> dict[str, dict[str, str]]:
     page.wait_for_function(there, arg=f"#/board?task={TASK}&{address}")
     cells = "all => all.map((row) => [...row.cells].map((cell) => cell.innerText))"
     rows = page.locator("table.single tbody tr").evaluate_all(cells)
-    heads = [re.sub(r"\W+$", "", head) for head in page.locator("table.single thead th").all_inner_texts()]
+    heads = [re.sub(r"\W+$", "", head) for head in page.locator("table.single thead tr > *").all_inner_texts()]
     return {row[1]: dict(zip(heads, row, strict=True)) for row in rows}
 
 

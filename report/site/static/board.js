@@ -79,6 +79,7 @@
   const head = (columns, said) => h("thead", {}, h("tr", {}, columns.map((column) => {
     const on = said.sort ? said.sort === column.name : column.first;
     const turned = on && said.way !== "up" ? "up" : "";
+    if (!column.title) return h("td");
     return h("th", { scope: "col", class: column.text ? "" : "right", "aria-sort": on ? (said.way === "up" ? "ascending" : "descending") : null },
       column.order ? h("button", { type: "button", class: "sort", onclick: () => change(said, { sort: column.first ? "" : column.name, way: turned }) }, column.title, on ? (said.way === "up" ? " ↑" : " ↓") : "") : column.title);
   })));
