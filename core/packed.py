@@ -106,6 +106,11 @@ class PackedLines:
         self._light = light and LIGHT in self._types
         self._held: tuple[int, Any] = (-1, None)
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of its columns."""
+        return frozenset(self._types)
+
     def __iter__(self) -> Iterator[bytes]:
         for number in range(len(self._begins) - 1):
             yield from (line.as_py() for line in self._group(number))

@@ -163,6 +163,9 @@ def test_damaged_lines_and_files_of_the_version_before_read_the_same(tmp_path: P
         assert [slim(row) for row in RunFolder(folder, again.append).rows(texts=False)] == whole
         assert len(again) == len(told)
         assert {*RunFolder(folder).follow()()} == {*RunFolder(folder).answered()}
+    compact(folder)
+    assert "light" in PackedLines(packed_path(folder, "verdicts")).columns
+    assert [slim(row) for row in RunFolder(folder).rows()] == whole
 
 
 @given(st.text())
