@@ -81,7 +81,7 @@ def compact(folder: Path) -> Sizes:
     """
     run = RunFolder.open(folder)
     with alone(folder), ExitStack() as held:
-        stems = [stem for stem in STEMS if _sources(folder, stem)]
+        stems = [stem for stem in STEMS if _sources(folder, stem) or _is_older(folder, stem)]
         if "responses" not in stems and not packed_files(folder, "responses"):
             raise UserError(f"{folder}: holds no response yet; compact it when it is done")
         for stem in stems:
@@ -135,6 +135,12 @@ def _order(run: RunFolder) -> dict[tuple[str, str], int]:
 def _sources(folder: Path, stem: str) -> list[Path]:
     """The journals that are not packed yet."""
     return [file for file in journal_files(folder, stem) if file.stat().st_size]
+
+
+def _is_older(folder: Path, stem: str) -> bool:
+    """Whether a packed file is of a version that did not set the texts apart."""
+    path = packed_path(folder, stem)
+    return stem in _LIGHT and path.exists() and LIGHT not in PackedLines(path).columns
 
 
 class _Lines:

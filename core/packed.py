@@ -85,18 +85,19 @@ class PackedLines:
     Args:
         path: of the Parquet file.
         light: whether a record comes without its texts, where the file has it so.
+        source: an open file, where it is read from elsewhere.
 
     Raises:
         UserError: it cannot be read, or would be too big unpacked.
     """
 
-    def __init__(self, path: Path, light: bool = False) -> None:
+    def __init__(self, path: Path, light: bool = False, source: Any = None) -> None:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
 
         self._path = path
         try:
-            self._file = ParquetFile(path)
+            self._file = ParquetFile(source or path)
             found = self._file.metadata
             counts = [found.row_group(n).num_rows for n in range(found.num_row_groups)]
             self._types = {field.name: field.type for field in self._file.schema_arrow}
@@ -105,6 +106,11 @@ class PackedLines:
         self._begins = [sum(counts[:n]) for n in range(len(counts) + 1)]
         self._light = light and LIGHT in self._types
         self._held: tuple[int, Any] = (-1, None)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of its columns."""
+        return frozenset(self._types)
 
     def __iter__(self) -> Iterator[bytes]:
         for number in range(len(self._begins) - 1):
@@ -138,6 +144,28 @@ class PackedLines:
                     yield self._group(number)[row].as_py()
                 else:
                     yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *(model or [""]))
+
+    def write_light(self, target: Path) -> bool:
+        """Writes the file without its lines, for whoever reads no text; whether it can be: each line has a light one.
+
+        Raises:
+            UserError: it cannot be read.
+        """
+        from pyarrow.parquet import ParquetWriter
+
+        if not {LIGHT, *_KEYS} <= self.columns:
+            return False
+        names = [name for name in self._types if name != "line"]
+        schema = self._file.schema_arrow
+        schema = schema.remove(schema.get_field_index("line")) if "line" in self._types else schema
+        words = [name for name in names if is_words(self._types[name])]
+        with ParquetWriter(target, schema, compression="zstd", use_dictionary=words) as writer:
+            for number in range(len(self._begins) - 1):
+                table = self._read(number, names, nulls=True)
+                if table[LIGHT].null_count:
+                    return False
+                writer.write_table(table.cast(schema), row_group_size=MOST_ROWS)
+        return True
 
     def at(self, row: int) -> bytes:
         """The line of a row."""
@@ -185,8 +213,6 @@ class PackedLines:
         Raises:
             ValueError: it does.
         """
-        from pyarrow.types import is_dictionary
-
         group = self._file.metadata.row_group(number)
         if group.num_rows > MOST_ROWS:
             raise ValueError(f"{group.num_rows:,} rows, and {MOST_ROWS:,} are the most")
@@ -200,15 +226,13 @@ class PackedLines:
                     f"{chunk.path_in_schema} unpacks to {size}, and {MOST_BYTES / 1e9:,.1f} GB are the most"
                 )
             repeats = {*chunk.encodings} - _ENCODINGS
-            if repeats and not is_dictionary(self._types[chunk.path_in_schema]):
+            if repeats and not is_words(self._types[chunk.path_in_schema]):
                 raise ValueError(f"{chunk.path_in_schema} is encoded as {min(repeats)}, as no run folder is")
 
 
 def _values(column: Any) -> list[Any]:
     """The values of a column; those of a dictionary are made once, however often they stand in it."""
-    from pyarrow.types import is_dictionary
-
-    if not is_dictionary(column.type):
+    if not is_words(column.type):
         found: list[Any] = column.to_pylist()
         return found
     values = []
@@ -216,3 +240,10 @@ def _values(column: Any) -> list[Any]:
         words = [*chunk.dictionary.to_pylist(), None]
         values += [words[-1 if index is None else index] for index in chunk.indices.to_pylist()]
     return values
+
+
+def is_words(kind: Any) -> bool:
+    """Whether a column has each of its values once, in a dictionary."""
+    from pyarrow.types import is_dictionary
+
+    return bool(is_dictionary(kind))

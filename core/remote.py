@@ -2,8 +2,8 @@
 
 Contract: only the files that a run is read from are looked at, right in the folder at the address; their names are
 checked, so that none can lead out of the copy, and files and bytes are bounded. What did not change is not fetched
-again. Nothing secret is said or written: of an address neither user, password nor query, and keys are where the
-libraries look for them (`hf auth login`, the environment).
+again, and of a compacted run no text where nobody looks at texts. Nothing secret is said or written: of an address
+neither user, password nor query, and keys are where the libraries look for them (`hf auth login`, the environment).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from livek12.core.errors import UserError
 from livek12.core.hub import reason
 from livek12.core.journal import write_atomically
 from livek12.core.locks import close_own, lock_own
-from livek12.core.packed import STEMS
+from livek12.core.packed import PACKED, STEMS, PackedLines
 from livek12.core.progress import Progress
 from livek12.core.store import cache_folder
 from livek12.core.text import one_line
@@ -51,13 +51,17 @@ class Stored:
     print: str
 
 
-def run_folder(place: str | Path) -> Path:
+def run_folder(place: str | Path, texts: bool = True) -> Path:
     """A run folder on this machine: the one that is named, or a copy of the one at an address.
+
+    Args:
+        place: a folder or an address.
+        texts: false where nothing but scores is made of it; then what is packed may come without texts (`core.light`).
 
     Raises:
         UserError: nothing can be fetched from the address.
     """
-    return fetch(str(place)) if is_address(str(place)) else Path(place)
+    return fetch(str(place), texts) if is_address(str(place)) else Path(place)
 
 
 def own_folder(place: str | Path) -> Path:
@@ -124,8 +128,12 @@ def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
     return found
 
 
-def fetch(address: str) -> Path:
+def fetch(address: str, texts: bool = True) -> Path:
     """A copy of the run at an address, in the cache; what did not change since the last time is there already.
+
+    Args:
+        address: of the run folder.
+        texts: see `run_folder`; marks of harnesses and labels of people are joined by texts, which then come too.
 
     Raises:
         UserError: there is no run, it cannot be read, is too big, or changes while it is read.
@@ -134,7 +142,8 @@ def fetch(address: str) -> Path:
     there = stored(address, files, path)
     if "run.json" not in there:
         raise UserError(f"{shown(address)}: not a run folder (no run.json), or not one that you may read")
-    home = cache_folder() / "runs" / hashlib.sha256(address.encode()).hexdigest()[:24]
+    texts = texts or any(name.startswith(("harness", "label")) for name in there)
+    home = cache_folder() / ("runs" if texts else "scored") / hashlib.sha256(address.encode()).hexdigest()[:24]
     folder = home / (re.sub(r"[^\w.-]+", "-", path.rpartition("/")[2], flags=re.ASCII).strip(".-") or "run")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -142,14 +151,14 @@ def fetch(address: str) -> Path:
         raise UserError(f"{folder}: cannot be made ({error.strerror}); name another folder in LIVEK12_CACHE") from error
     fd = lock_own(home / "lock", LOCK_EX)
     try:
-        _renew(address, files, there, folder, home / "fetched.json")
+        _renew(address, files, there, folder, home / "fetched.json", texts)
     finally:
         if fd is not None:
             close_own(fd)
     return folder
 
 
-def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, account: Path) -> None:
+def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, account: Path, texts: bool) -> None:
     """Fetches what is new or changed, and removes what is gone."""
     known = _known(account)
     due = {name: one for name, one in there.items() if known.get(name) != one.print or not (folder / name).is_file()}
@@ -163,7 +172,8 @@ def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, 
     try:
         with Progress(f"fetching {shown(address)}", len(due), patient=True) as progress:
             for name, one in due.items():
-                _copy(address, files, one, folder / name, progress)
+                if texts or not _copied_light(address, files, one, folder / name):
+                    _copy(address, files, one, folder / name, progress)
                 kept[name] = one.print
                 progress.step()
     finally:
@@ -194,6 +204,25 @@ def _copy(address: str, files: Any, one: Stored, target: Path, progress: Progres
         if left:
             raise UserError(f"{shown(address)}: {target.name} changed while it was read; run the same command again")
         part.replace(target)
+    except UserError:
+        raise
+    except Exception as error:
+        raise failure(address, error) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _copied_light(address: str, files: Any, one: Stored, target: Path) -> bool:
+    """Fetches a packed file without its texts; whether it has them apart."""
+    if target.suffix != PACKED:
+        return False
+    part = target.with_name(f".{target.name}.part")
+    try:
+        with files.open(one.path, "rb", cache_type="none") as source:
+            if not PackedLines(target, source=source).write_light(part):
+                return False
+        part.replace(target)
+        return True
     except UserError:
         raise
     except Exception as error:

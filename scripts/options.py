@@ -17,11 +17,20 @@ def place(text: str) -> Path | str:
 
 def run_folder(context: typer.Context, named: Any) -> Any:
     """The folders that a command reads; what stands at an address is fetched where the command is to run."""
+    return _here(context, named, texts=True)
+
+
+def scored_folder(context: typer.Context, named: Any) -> Any:
+    """The same of a command that makes scores alone."""
+    return _here(context, named, texts=False)
+
+
+def _here(context: typer.Context, named: Any, texts: bool) -> Any:
     from livek12.core.remote import run_folder as local
 
     if isinstance(named, list):
-        return [run_folder(context, one) for one in named]
-    return named if named is None or context.resilient_parsing else local(named)
+        return [_here(context, one, texts) for one in named]
+    return named if named is None or context.resilient_parsing else local(named, texts)
 
 
 def own_folder(context: typer.Context, named: Any) -> Any:
@@ -115,11 +124,13 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Ask and write nothing; say how many requests and prompt tokens it would be.")
 ]
 OwnRun = Annotated[Path, typer.Argument(help="A run folder.", parser=place, callback=own_folder, metavar="RUN")]
+_PLACE, _PLACES = "A run folder, or its address (hf://, s3://).", "Run folders, or their addresses (hf://, s3://)."
 _READ: dict[str, Any] = {"parser": place, "callback": run_folder}
-Run = Annotated[Path, typer.Argument(help="A run folder, or its address (hf://, s3://).", metavar="RUN", **_READ)]
-Runs = Annotated[
-    list[Path], typer.Argument(help="Run folders, or their addresses (hf://, s3://).", metavar="RUN...", **_READ)
-]
+_SCORED: dict[str, Any] = {"parser": place, "callback": scored_folder}
+Run = Annotated[Path, typer.Argument(help=_PLACE, metavar="RUN", **_READ)]
+Runs = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN...", **_READ)]
+ScoredRun = Annotated[Path, typer.Argument(help=_PLACE, metavar="RUN", **_SCORED)]
+ScoredRuns = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN...", **_SCORED)]
 BaseRun = Annotated[
     Path | None,
     typer.Option("--base", help="The run of whole questions; default: that of --questions.", metavar="RUN", **_READ),

@@ -159,7 +159,7 @@ class Slim:
         if self._asked is not row.question:  # the trials of a question follow each other
             self._asked, self._item = row.question, self._same(self._item_of(row.question))
         share, correct = outcome_bounds(row)
-        used = _used(row.response) if row.response else None
+        used = Used(*map(self._same, _used(row.response))) if row.response else None
         process, parts = (row.verdict.process, row.verdict.parts) if row.verdict else (None, [])
         return Outcome(
             task=self._same(row.task),

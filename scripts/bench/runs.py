@@ -4,8 +4,9 @@
 
 The runs are drawn from a seed: questions of twenty a paper, `--trials` answers to each, about one of twenty undecided.
 Of each size a process of its own is measured, and set beside one that only scans the lines of the same journals, byte
-by byte to their ends: no reader of them can be faster. The exponent of growth is that of a power of the answers (for
-compare of the runs) between the two largest sizes: 1 is linear. Seconds are the processor's.
+by byte to their ends: no reader of them can be faster. With `--packed` the runs are measured compacted as well. The
+exponent of growth is that of a power of the answers (for compare of the runs) between the two largest sizes: 1 is
+linear. Seconds are the processor's.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ import argparse
 import json
 import math
 import random
+import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from livek12.core.records import Key, PartVerdict, Question, Response, Sampling, Verdict
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.records import Key, PartVerdict, Question, Response, Verdict
 from livek12.scripts.bench.common import machine, timed
+from livek12.scripts.bench.run_folders import made_run
 
 TASK = "livek12_text_only"
 WORDS = (
@@ -41,19 +42,8 @@ def make_run(folder: Path, answers: int, trials: int, kb: float, seed: int) -> P
     rng = random.Random(seed)
     text = " ".join(rng.choices(WORDS, k=int(kb * 1024) // 3 + 4000))
     questions = [_question(number) for number in range(max(1, answers // trials))]
-    asked = TaskSpec(
-        name=TASK,
-        version=1,
-        modality="text_only",
-        prompt_sha256="p",
-        data="d",
-        data_sha256="d",
-        questions=len(questions),
-        sampling=Sampling(),
-    )
-    spec = RunSpec(model=f"model-{seed}", engine="vllm", trials=trials, tasks=[asked], judges={TASK: "rules"})
-    run = RunFolder.create_or_resume(folder, spec, {TASK: questions})
-    with (folder / "responses-0.jsonl").open("w") as responses, (folder / "verdicts-0.jsonl").open("w") as verdicts:
+
+    def answered() -> Iterator[tuple[Response, Verdict]]:
         for number, question in enumerate(questions):
             for trial in range(trials):
                 at = rng.randrange(len(text) - int(kb * 1024))
@@ -65,14 +55,12 @@ def make_run(folder: Path, answers: int, trials: int, kb: float, seed: int) -> P
                     prompt_tokens=100,
                     completion_tokens=rng.randrange(100, 9000),
                     engine="vllm",
-                    model=spec.model,
+                    model=f"model-{seed}",
                 )
                 chance = 0.2 + 0.5 * (number % 7) / 7 + 0.2 * (seed % 10) / 10
-                verdict = _verdict(response, None if rng.random() < 0.05 else rng.random() < chance)
-                responses.write(response.model_dump_json() + "\n")
-                verdicts.write(verdict.model_dump_json() + "\n")
-    run.leave()
-    return folder
+                yield response, _verdict(response, None if rng.random() < 0.05 else rng.random() < chance)
+
+    return made_run(folder, {TASK: questions}, answered(), f"model-{seed}", trials, judges={TASK: "rules"})
 
 
 def _question(number: int) -> Question:
@@ -135,6 +123,7 @@ def main() -> None:
     parser.add_argument("--answers", default="10000,100000", help="sizes of the runs that are scored")
     parser.add_argument("--kb", type=float, default=10.0, help="KB of thinking of each answer")
     parser.add_argument("--trials", type=int, default=8)
+    parser.add_argument("--packed", action="store_true", help="also of the runs once they are compacted")
     parser.add_argument("--runs", default="2,5,10", help="how many runs are compared")
     parser.add_argument("--each", type=int, default=10_000, help="answers of each compared run, one a question")
     parser.add_argument("--work", type=Path, help="a folder for the runs, removed at the end")
@@ -142,29 +131,34 @@ def main() -> None:
     given = parser.parse_args()
     figures: dict[str, Any] = {"machine": machine(), "one run": {}, "compare": {}}
     with tempfile.TemporaryDirectory(dir=given.work) as work:
-        _one_run(figures, Path(work), sorted(map(int, given.answers.split(","))), given.trials, given.kb)
+        _one_run(figures, Path(work), sorted(map(int, given.answers.split(","))), given.trials, given.kb, given.packed)
         _compare(figures, Path(work), sorted(map(int, given.runs.split(","))), given.each)
     if given.json:
         given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(figures["machine"]))
 
 
-def _one_run(figures: dict[str, Any], work: Path, sizes: Sequence[int], trials: int, kb: float) -> None:
+def _one_run(figures: dict[str, Any], work: Path, sizes: Sequence[int], trials: int, kb: float, packed: bool) -> None:
     found: dict[str, list[tuple[float, float]]] = {}
     nothing = measured(["-c", "pass"])[0]
+
+    def note(size: int, name: str, words: Sequence[Any]) -> None:
+        seconds, peak = measured(words)
+        found.setdefault(name, []).append((seconds, peak))
+        bound = found["scan"][-1][0] - nothing
+        ratio = f"{(seconds - nothing) / bound:6.1f} x scan" if bound > 0 else ""
+        print(f"{size:>9,} answers  {name:14} {seconds:8.2f} s {peak:7.0f} MiB {ratio}", flush=True)
+
     for size in sizes:
         run = make_run(work / f"run-{size}", size, trials, kb, 7)
-        calls = {
-            "scan": ["-c", SCAN, *run.glob("*.jsonl")],
-            "go on": ["-c", GO_ON, run],
-            "score": ["-m", "livek12", "score", run, "--json"],
-        }
-        for name, words in calls.items():
-            seconds, peak = measured(words)
-            found.setdefault(name, []).append((seconds, peak))
-            bound = found["scan"][-1][0] - nothing
-            ratio = f"{(seconds - nothing) / bound:6.1f} x scan" if bound > 0 else ""
-            print(f"{size:>9,} answers  {name:8} {seconds:8.2f} s {peak:7.0f} MiB {ratio}")
+        note(size, "scan", ["-c", SCAN, *run.glob("*.jsonl")])
+        note(size, "go on", ["-c", GO_ON, run])
+        note(size, "score", ["-m", "livek12", "score", run, "--json"])
+        if packed:
+            note(size, "compact", ["-m", "livek12", "compact", run])
+            note(size, "go on, packed", ["-c", GO_ON, run])
+            note(size, "score, packed", ["-m", "livek12", "score", run, "--json"])
+        shutil.rmtree(run)
     for name, values in found.items():
         grown = [exponent(sizes, [value[kind] for value in values]) for kind in (0, 1)]
         figures["one run"][name] = {"sizes": sizes, "seconds, MiB": values, "exponents": grown}

@@ -16,7 +16,7 @@ app = options.command()
 
 @app.command(epilog=options.example("livek12 compare runs/qwen3 runs/gemma3"))
 def compare(
-    runs: options.Runs,
+    runs: options.ScoredRuns,
     where: Annotated[str, typer.Option("--where", help="Only some questions: FIELD=VALUE[,VALUE].")] = "",
     profile: options.Profile = "article",
     as_json: options.Json = False,

@@ -8,7 +8,7 @@ app = options.command()
 
 
 @app.command(epilog=options.example("livek12 score runs/qwen3 --json"))
-def score(run: options.Run, profile: options.Profile = "article", as_json: options.Json = False) -> None:
+def score(run: options.ScoredRun, profile: options.Profile = "article", as_json: options.Json = False) -> None:
     """Compute the scores of a run folder."""
     from livek12.core.progress import warn
     from livek12.core.run_folder import RunFolder

@@ -21,11 +21,11 @@ from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter, Tail, journal_files
 from livek12.core.packed import META, packed_files, packed_path
-from livek12.core.records import Failure, Key, Response, Sampling
+from livek12.core.records import Failure, Key, Response
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import take_part
-from livek12.core.run_spec import RunSpec, TaskSpec
 from livek12.core.scoring import score
+from livek12.scripts.bench.run_folders import begun_run
 from tests.core.test_scoring import TASK, graded, question
 
 QUESTIONS, TRIALS = 12, 3
@@ -34,18 +34,7 @@ QUESTIONS, TRIALS = 12, 3
 def run_folder(path: Path, questions: int = QUESTIONS, letters: int = 300) -> Path:
     """A run with answers in two journals, in no order, some of them failed once, some said twice, and damaged lines."""
     asked = [question(f"q{number}") for number in range(questions)]
-    task = TaskSpec(
-        name=TASK,
-        version=1,
-        modality="text_only",
-        prompt_sha256="p",
-        data="d",
-        data_sha256="d",
-        questions=questions,
-        sampling=Sampling(),
-    )
-    spec = RunSpec(model="m", engine="vllm", trials=TRIALS, tasks=[task], judges={TASK: "rules"})
-    run = RunFolder.create_or_resume(path, spec, {TASK: asked})
+    run = begun_run(path, {TASK: asked}, trials=TRIALS, judges={TASK: "rules"})
     run.leave()
     keys = [Key(task=TASK, question_id=each.id, trial=trial) for trial in range(TRIALS) for each in asked]
     with run.writer("responses") as first, run.writer("responses") as second, run.writer("verdicts") as verdicts:

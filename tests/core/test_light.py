@@ -26,16 +26,14 @@ from livek12.core.records import (
     ProcessError,
     Question,
     Response,
-    Sampling,
     Verdict,
     Vote,
 )
 from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
 from livek12.core.scoring.outcomes import Slim
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.reporting import score
-from livek12.tasks.registry import get_task
+from livek12.scripts.bench.run_folders import begun_run
 from tests.core.test_compaction import run_folder
 
 TASK = "livek12_text_only"
@@ -76,14 +74,7 @@ def verdict(response: Response, number: int, judged: bool) -> Verdict:
 def a_run(folder: Path, judged: bool, model: str = "m") -> Path:
     """A run with all that scores look at: texts of many kinds, replies before them, judges, an audit, answers open."""
     asked = [question(number) for number in range(30)]
-    modality: Any = get_task(TASK).modality
-    task = TaskSpec(
-        name=TASK, version=1, modality=modality, prompt_sha256="p", data="d", data_sha256="d", questions=30,
-        sampling=Sampling(),
-    )  # fmt: skip
-    run = RunFolder.create_or_resume(
-        folder, RunSpec(model=model, engine="vllm", trials=2, tasks=[task], judges={TASK: "rules"}), {TASK: asked}
-    )
+    run = begun_run(folder, {TASK: asked}, model, trials=2, judges={TASK: "rules"})
     run.leave()
     with run.writer("responses") as responses, run.writer("verdicts") as verdicts:
         for number in range(59, 1, -1):
@@ -172,6 +163,9 @@ def test_damaged_lines_and_files_of_the_version_before_read_the_same(tmp_path: P
         assert [slim(row) for row in RunFolder(folder, again.append).rows(texts=False)] == whole
         assert len(again) == len(told)
         assert {*RunFolder(folder).follow()()} == {*RunFolder(folder).answered()}
+    compact(folder)
+    assert "light" in PackedLines(packed_path(folder, "verdicts")).columns
+    assert [slim(row) for row in RunFolder(folder).rows()] == whole
 
 
 @given(st.text())

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from livek12.core.records import Response, Sampling, Verdict
+from livek12.core.records import Response, Verdict
 from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
 from livek12.core.scoring import Parameters, Row, compare, score
 from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.outcomes import Slim
+from livek12.scripts.bench.run_folders import made_run
 from tests.core.test_scoring import TASK, ended, graded, question, ungraded
 
 
@@ -76,24 +76,13 @@ def held(use: Callable[[], object]) -> int:
 
 def test_the_questions_of_a_run_folder_are_read_one_after_the_other(tmp_path: Path) -> None:
     asked = [row.question for row in long_rows()]
-    sampled = TaskSpec(
-        name=TASK,
-        version=1,
-        modality="text_only",
-        prompt_sha256="p",
-        data="d",
-        data_sha256="d",
-        questions=MANY,
-        sampling=Sampling(),
-    )
-    spec = RunSpec(model="m", engine="e", tasks=[sampled], judges={TASK: "rules"})
-    RunFolder.create_or_resume(tmp_path, spec, {TASK: asked})
-    with RunFolder(tmp_path).writer("responses") as responses, RunFolder(tmp_path).writer("verdicts") as verdicts:
-        for row in long_rows():
-            assert row.verdict is not None
-            key = row.verdict.key
-            responses.append(Response(key=key, text=row.question.question, engine="e", model="m"))
-            verdicts.append(Verdict.model_validate({**row.verdict.model_dump(), "judge": "rules"}))
+    answers = []
+    for row in long_rows():
+        assert row.verdict is not None
+        response = Response(key=row.verdict.key, text=row.question.question, engine="e", model="m")
+        answers.append((response, Verdict.model_validate({**row.verdict.model_dump(), "judge": "rules"})))
+    made_run(tmp_path, {TASK: asked}, answers, judges={TASK: "rules"})
+    del answers
     run = RunFolder.open(tmp_path)
     rows = iter(run.rows())
     assert next(rows).state == "graded"

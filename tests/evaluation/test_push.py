@@ -14,6 +14,7 @@ import pytest
 from livek12.core import remote
 from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
+from livek12.core.packed import PackedLines, packed_path
 from livek12.core.remote import RUN_FILE, fetch, run_folder, shown
 from livek12.core.run_folder import RunFolder
 from livek12.dataset_builders.publishing.showing import refusal
@@ -105,6 +106,23 @@ def test_commands_read_an_address(run: Path, tmp_path: Path, bucket: str, words:
     assert found.code == expected.code == 0, found.err
     if not out:
         assert json.loads(found.out) == json.loads(expected.out)
+
+
+def test_scores_of_a_compacted_run_fetch_no_text(run: Path, bucket: str) -> None:
+    compact(run)
+    push(run, f"{bucket}/qwen3", PLAIN)
+    found, expected = (livek12_here("score", where, "--json") for where in (f"{bucket}/qwen3", str(run)))
+    assert found.code == 0, found.err
+    assert json.loads(found.out) == json.loads(expected.out)
+    light, whole = run_folder(f"{bucket}/qwen3", texts=False), run_folder(f"{bucket}/qwen3")
+    for stem in ("responses", "verdicts"):
+        columns = PackedLines(packed_path(whole, stem)).columns
+        assert PackedLines(packed_path(light, stem)).columns == columns - {"line"}
+    with pytest.raises(UserError, match=r"responses\.parquet: group 0 cannot be read"):
+        list(RunFolder(light).rows())
+    (run / "harness.jsonl").write_text("")  # its disagreements show texts
+    push(run, f"{bucket}/qwen3", PLAIN)
+    assert run_folder(f"{bucket}/qwen3", texts=False) == whole
 
 
 def test_what_stands_beside_a_run_is_not_fetched(run: Path, bucket: str) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.records import Image, Key, PartVerdict, Question, Response, Sampling, Source, Variant, Verdict, Vote
+from livek12.core.records import Image, Key, PartVerdict, Question, Response, Source, Variant, Verdict, Vote
 from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
 from livek12.core.scoring.comparison import compare_tables
 from livek12.dataset_builders.publishing.showing import FORBIDDEN, NO_LICENCE, refusal
 from livek12.evaluation.comparing import compare_runs
@@ -24,6 +23,7 @@ from livek12.evaluation.site.models import KnownModel, cost_of, read_models
 from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED, shown_name
 from livek12.report.paper import anchor_of
 from livek12.report.site.store import LARGEST, SiteStore
+from livek12.scripts.bench.run_folders import made_run
 from tests.scripts.command import livek12_here
 
 TASK = "livek12_text_only"
@@ -77,19 +77,8 @@ def run_of(
     model: str = "m",
     trials: int = 1,
 ) -> Path:
-    task = TaskSpec(
-        name=TASK, version=1, modality="text_only", prompt_sha256="p" * 64, data="nowhere", data_sha256="d" * 64,
-        questions=len(questions), sampling=Sampling(),
-    )  # fmt: skip
-    run = RunFolder.create_or_resume(
-        path, RunSpec(model=model, engine="openai", tasks=[task], trials=trials), {TASK: questions}
-    )
-    with run.writer("responses") as responses, run.writer("verdicts") as verdicts:
-        for response, verdict in answers:
-            responses.append(response.model_copy(update={"model": model}))
-            verdicts.append(verdict)
-    run.leave()
-    return path
+    said = [(response.model_copy(update={"model": model}), verdict) for response, verdict in answers]
+    return made_run(path, {TASK: questions}, said, model, trials, engine="openai")
 
 
 def simple(path: Path, model: str, rights: Iterable[bool | None], questions: list[Question]) -> Path:
