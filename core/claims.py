@@ -196,7 +196,10 @@ class _Linked(_Book):
         if self._lapses != self._lease.lapses:  # others may have taken over what was this process's
             self._lapses = self._lease.lapses
             self._known = {one: (number, self._file()) for one, (number, held) in self._known.items() if held == _ME}
-        return self._known[unit][1] if unit in self._known else None
+        if unit not in self._known:
+            return None
+        number, held = self._known[unit]
+        return self._look(unit, number) if held == _NOT_SEEN else held
 
     @contextmanager
     def turn(self) -> Iterator[set[str]]:
@@ -205,13 +208,21 @@ class _Linked(_Book):
     def put(self, unit: str) -> bool:
         number, before = self._known.get(unit, (0, None))
         number += before not in (None, _NOT_SEEN)
-        name = f"claims-{self._stem}/{hashlib.sha256(unit.encode()).hexdigest()[:32]}.{number}"
-        if self._lease.put(name):
+        if self._lease.put(self._name(unit, number)):
             self._known[unit] = (number, _ME)
             return True
-        holder = owner_of(self._lease.home / name)
-        self._known[unit] = (number, f"{self._stem}-{holder}.jsonl" if holder else _NOT_SEEN)
+        self._look(unit, number)
         return False
+
+    def _look(self, unit: str, number: int) -> str:
+        token = owner_of(self._lease.home / self._name(unit, number))
+        held = f"{self._stem}-{token}.jsonl" if token else _NOT_SEEN
+        self._known[unit] = (number, held)
+        return held
+
+    def _name(self, unit: str, number: int) -> str:
+        digest = hashlib.sha256(unit.encode()).hexdigest()
+        return f"claims-{self._stem}/{digest[:2]}/{digest[2:32]}.{number}"
 
     def _file(self) -> str:
         return f"{self._stem}-{self._lease.token}.jsonl"

@@ -56,7 +56,8 @@ class LinePool(ProcessPool, Generic[R]):
 
     def __init__(self, work: Callable[..., None], *given: object, size: int | None = None) -> None:
         super().__init__(
-            *(work, *given),
+            work,
+            *given,
             size=size or default_size(),
             quiet=True,
             wall_seconds=WALL_SECONDS,

@@ -130,7 +130,12 @@ def main() -> None:
     for run in runs:
         print({name: round(value, 3) for name, value in run.items()}, f"{run['answers'] / run['processor']:.0f}/s")
     small = marked(rows[:: len(rows) // 400], runs[-1]["workers"])
-    figures = {"machine": machine(), "runs": runs, "model": model(small, runs[-1]), "math-verify": math_verify(rows)}
+    figures: dict[str, Any] = {
+        "machine": machine(),
+        "runs": runs,
+        "model": model(small, runs[-1]),
+        "math-verify": math_verify(rows),
+    }
     print(json.dumps(figures["model"]))
     print(json.dumps(figures["math-verify"]))
     kinds = {"choices": True, "values": False}
