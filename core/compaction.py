@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict
 from livek12.core.errors import UserError
 from livek12.core.journal import journal_files
 from livek12.core.light import MODELS, light_line
-from livek12.core.locks import close_own, lock_own
+from livek12.core.locks import close_own, is_held, lock_own
 from livek12.core.packed import LIGHT, META, STEMS, PackedLines, packed_files, packed_path
 from livek12.core.progress import Progress
 from livek12.core.records import Failure, Key, Response, Verdict
@@ -118,7 +118,7 @@ def restore(folder: Path) -> Sizes:
 
 
 def _taken(file: Path) -> int:
-    fd = lock_own(file)
+    fd = None if is_held(file) else lock_own(file)
     if fd is None:
         raise UserError(f"{file}: another command writes it; wait until it is done")
     return fd

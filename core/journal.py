@@ -2,7 +2,8 @@
 
 Contract: a record is one line, written whole by one `write`; a line that stands (ends in a newline) is never
 touched again. Each writer has a file of its own (`STEM-0.jsonl`, `STEM-1.jsonl`, …), held by a lock that dies with
-its process; whoever opens a file next heals what a kill or a full disk left at its end. Readers need no lock:
+its process; whoever opens a file next heals what a kill or a full disk left at its end. Where locks may not hold
+(`core.leases`) each writer begins a file that bears its token, and nobody else ever writes it. Readers need no lock:
 they pass over an unfinished last line. Data reaches the disk (fsync) at most once a second and on close. What was
 packed (`core.packed`) is read before the files.
 """
@@ -22,9 +23,10 @@ from typing import Generic, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
+from livek12.core.leases import Lease, shared
 from livek12.core.light import StoredKey, light_model
 from livek12.core.line_file import LineFile, heal
-from livek12.core.locks import close_own, lock_own
+from livek12.core.locks import close_own, lease_own, lock_own
 from livek12.core.packed import PACKED, PackedLines, packed_files, packed_path
 from livek12.core.records import Failure, Key, Record, Response, Verdict
 
@@ -176,7 +178,11 @@ def write_atomically(path: Path, text: str | Iterable[str]) -> None:
 
 
 def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
-    """Heals every file whose writer is gone and keeps the first of them, or starts a new one."""
+    """Heals every file whose writer is gone and keeps the first of them, or starts a new one; with leases a new one."""
+    if shared(folder):
+        lease = Lease(folder)
+        path = folder / f"{stem}-{lease.token}.jsonl"
+        return path, lease_own(path, lease)
     taken: tuple[Path, int] | None = None
     for path in journal_files(folder, stem):
         fd = lock_own(path)

@@ -1,4 +1,4 @@
-"""Files that one process has for its own, by locks that end with it.
+"""Files that one process has for its own, by locks that end with it; where locks may not hold, by `core.leases`.
 
 Contract: a lock lasts until all who have the file open close it; so a forked child lets go of what its parent holds.
 """
@@ -7,16 +7,27 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.leases import Lease, lives, shared
 
 _OWN: set[int] = set()
 """What this process has open for its own; a forked child does not keep it."""
+_LEASES: dict[int, Lease] = {}
+"""Those of them that it holds by a lease."""
+_TOKEN = re.compile(r"-([0-9a-f]{16})\.\w+")
+
+
+def lease_of(file: Path) -> str | None:
+    """The token of the lease that a file is held by, as its name tells; None for one that is held by a lock."""
+    found = _TOKEN.search(file.name)
+    return found[1] if found and shared(file.parent) else None
 
 
 def is_held(file: Path) -> bool:
-    """Whether a living process holds the file by its lock.
+    """Whether a living process holds the file by its lock or lease.
 
     A shared lock: a holder's is exclusive and refuses it, but two who look at once must not take each other for one.
     It takes no right to write.
@@ -24,6 +35,8 @@ def is_held(file: Path) -> bool:
     Raises:
         OSError: the file cannot be opened, or its file system has no locks.
     """
+    if token := lease_of(file):
+        return lives(file.parent, token)
     try:
         fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -35,6 +48,20 @@ def is_held(file: Path) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def lease_own(path: Path, lease: Lease) -> int:
+    """Opens a file that a lease holds, until it is closed.
+
+    Raises:
+        UserError: it cannot be opened.
+    """
+    try:
+        fd = open_own(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be opened for writing ({error.strerror}); use another folder") from error
+    _LEASES[fd] = lease
+    return fd
 
 
 def open_own(path: Path) -> int:
@@ -54,9 +81,12 @@ def close_own(fd: int) -> None:
     if fd in _OWN:
         _OWN.discard(fd)
         os.close(fd)
+        if (lease := _LEASES.pop(fd, None)) is not None:
+            lease.end()
 
 
 def _forget_own() -> None:
+    _LEASES.clear()
     while _OWN:
         os.close(_OWN.pop())
 

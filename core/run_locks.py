@@ -3,20 +3,24 @@
 Contract: a run folder is new, empty, or holds what runs leave and nothing else. Whoever settles which run it holds, or
 writes run.json, does so while it alone holds `.lock`, and only for a moment. Whoever works in it holds `.in-use`,
 together with all others who do the same run: as long as one of them lives, the folder is not given to another run. Both
-locks end with their process, so that a kill leaves nothing to clear away.
+locks end with their process, so that a kill leaves nothing to clear away. Where locks may not hold, leases stand in
+their place (`core.leases`): `lock` for the one, `part` for the other.
 """
 
 from __future__ import annotations
 
 import fcntl
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from livek12.core.errors import UserError
 from livek12.core.journal import journal_files
-from livek12.core.locks import close_own, lock_own
+from livek12.core.leases import FOLDER, Lease, holders, lives, shared, take_next, wait_for
+from livek12.core.locks import close_own, lease_own, lock_own
 from livek12.core.packed import packed_path
 
 _LOCK, _IN_USE = ".lock", ".in-use"
@@ -24,7 +28,7 @@ _LEFT = (
     *("questions.jsonl", "responses-*.jsonl", "failures-*.jsonl", "verdicts-*.jsonl", "repeats-*.jsonl"),
     "sessions-*.jsonl",
     *("imported.jsonl", "log.txt"),  # of `import-responses` and of a sweep, which are there before the run is
-    *(_LOCK, _IN_USE, ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
+    *(_LOCK, _IN_USE, FOLDER, ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
 )
 """What a command that was killed may leave in a folder that has no run.json yet."""
 
@@ -82,6 +86,10 @@ def settling(path: Path) -> Iterator[None]:
     Raises:
         UserError: the folder cannot be written, or has no locks.
     """
+    if shared(path):
+        with _settling_by_lease(path):
+            yield
+        return
     fd = lock_own(path / _LOCK, fcntl.LOCK_EX)
     try:
         yield
@@ -90,12 +98,43 @@ def settling(path: Path) -> Iterator[None]:
             close_own(fd)
 
 
+_mine = threading.local()
+
+
+@contextmanager
+def _settling_by_lease(path: Path) -> Iterator[None]:
+    """The same by a lease; who settles already may do so within."""
+    held: set[Path] = _mine.__dict__.setdefault("held", set())
+    if path in held:
+        yield
+        return
+    lease = Lease(path)
+    try:
+        wait_for(lease, "lock")
+        _look_anew(path)
+        held.add(path)
+        yield
+    finally:
+        held.discard(path)
+        lease.end()
+
+
+def _look_anew(path: Path) -> None:
+    """Changes the folder, which makes NFS ask the server again what is in it."""
+    with suppress(OSError), NamedTemporaryFile(dir=path, prefix=".run.json."):
+        pass
+
+
 def take_part(path: Path) -> int:
     """Joins those who do the folder's run, until the file that is returned is closed; to be called while `settling`.
 
     Raises:
         UserError: somebody has it `alone`.
     """
+    if shared(path):
+        lease = Lease(path)
+        take_next(lease, "part")
+        return lease_own(path / _IN_USE, lease)
     fd = lock_own(path / _IN_USE, fcntl.LOCK_SH | fcntl.LOCK_NB)
     if fd is None:
         raise UserError(f"{path}: is being compacted; wait until that is done")
@@ -110,17 +149,31 @@ def alone(path: Path) -> Iterator[None]:
         UserError: somebody does, or the folder cannot be written.
     """
     with settling(path):
+        if shared(path):
+            if in_use(path):
+                raise UserError(_AT_WORK.format(path))
+            yield  # who begins waits to settle
+            return
         fd = lock_own(path / _IN_USE)
     if fd is None:
-        raise UserError(f"{path}: another command is at work here; wait until it is done")
+        raise UserError(_AT_WORK.format(path))
     try:
         yield
     finally:
         close_own(fd)
 
 
+_AT_WORK = "{}: another command is at work here; wait until it is done"
+
+
 def in_use(path: Path) -> bool:
     """Whether somebody does the folder's run; to be called while `settling`."""
+    if shared(path):
+        lease = Lease(path)
+        try:
+            return any(holder is None or lives(path, holder) for holder in holders(lease, "part"))
+        finally:
+            lease.end()
     fd = lock_own(path / _IN_USE)
     if fd is None:
         return True

@@ -1,9 +1,9 @@
 """Processes that judge lines by the rules, each line as a whole: reading, extraction, comparison.
 
-Contract: what is said to a line does not depend on how many processes there are, on the lines beside it, or on the load
-of the machine: limits are in time of a processor. A line that breaks one, or whose process is killed again and again, is
-undecided and says so; its neighbours are judged anew. Any number of threads may use a `LinePool`, and a fork of their
-process has processes of its own. The caller imports none of the rules.
+Contract: what is said to a line does not depend on how many processes there are, on the lines beside it, or on the
+load of the machine: limits are in time of a processor. A line that breaks one, or whose process is killed again and
+again, is undecided and says so; its neighbours are judged anew. Any number of threads may use a `LinePool`, and a fork
+of their process has processes of its own. The caller imports none of the rules.
 
 Each process has one of its own for symbolic comparisons (`judges.rules.pool`), and waits while that works: so many
 processes keep so many cores busy, and what breaks a limit there costs one comparison.
@@ -56,7 +56,8 @@ class LinePool(ProcessPool, Generic[R]):
 
     def __init__(self, work: Callable[..., None], *given: object, size: int | None = None) -> None:
         super().__init__(
-            *(work, *given),
+            work,
+            *given,
             size=size or default_size(),
             quiet=True,
             wall_seconds=WALL_SECONDS,

@@ -46,11 +46,14 @@ class GradingConfig:
 
 
 @cache
+def _settings(config: GradingConfig) -> str:
+    return hashlib.sha256(canonical_json(asdict(config)).encode()).hexdigest()[:8]
+
+
 def judge_version(config: GradingConfig) -> str:
     """Name, hash of the code, hash of the configuration, second reader if there is one: equal strings mark equally."""
-    digest = hashlib.sha256(canonical_json(asdict(config)).encode()).hexdigest()
     reader = second_reader.version().replace(" ", "-")
-    return f"{RULES}-{code_version(DECIDING)}+{digest[:8]}" + (f"+{reader}" if reader else "")
+    return f"{RULES}-{code_version(DECIDING)}+{_settings(config)}" + (f"+{reader}" if reader else "")
 
 
 def grade(question: Question, key: Key, answers: Sequence[str], *, config: GradingConfig, cascade: Cascade) -> Verdict:

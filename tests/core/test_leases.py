@@ -1,0 +1,325 @@
+"""Claims where locks may not reach other machines: by links, by beats, and never by what may be seen late."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+from livek12.core import claims as claiming
+from livek12.core import leases
+from livek12.core.claims import Claims, at_work, with_its_trials
+from livek12.core.compaction import compact
+from livek12.core.errors import UserError
+from livek12.core.journal import JournalWriter, read_journal
+from livek12.core.leases import Lease, lives, shared
+from livek12.core.locks import close_own
+from livek12.core.records import Failure, Key
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_locks import alone, settling, take_part
+from livek12.core.run_spec import RunSpec, TaskSpec
+
+
+@pytest.fixture(autouse=True)
+def _leased(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIVEK12_LEASES", "1")
+
+
+class OtherMachine:
+    """A writer and its claims as those of another machine, whose processes are not seen from here."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as there:
+            there.setattr(leases, "_machine", lambda: "another")
+            self.writer = JournalWriter(folder, "r")
+        self.claims = Claims(self.writer.path, "r", set)
+        self.lease = leases.named(self.writer.path.stem.removeprefix("r-"))
+        assert self.lease is not None
+        leases._LEASES.discard(self.lease)  # whose beats are this process's
+
+    def beat(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as there:
+            there.setattr(leases, "_machine", lambda: "another")
+            assert self.lease is not None
+            self.lease.beat()
+
+
+@pytest.fixture
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "SECONDS", 0.5)
+    monkeypatch.setattr(claiming, "LOOK_SECONDS", 0.0)
+
+
+def test_a_local_disk_needs_no_leases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shared(tmp_path)
+    monkeypatch.delenv("LIVEK12_LEASES")
+    assert not shared(tmp_path) and not shared(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("kind", "remote"),
+    [("nfs4", True), ("lustre", True), ("fuse.sshfs", True), ("fuse", True), ("fuseblk", False), ("ext4", False),
+     ("overlay", False), ("fuse.fuse-overlayfs", False), ("tmpfs", False)],
+)  # fmt: skip
+def test_which_file_systems_have_them(kind: str, remote: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LIVEK12_LEASES")
+    device = tmp_path.stat().st_dev
+    monkeypatch.setattr(leases, "_kinds", lambda: {(leases.os.major(device), leases.os.minor(device)): kind})
+    assert shared(tmp_path) is remote
+
+
+def test_of_two_living_owners_one_gets_the_key_and_a_closed_one_gives_it_back(tmp_path: Path) -> None:
+    stored: set[str] = set()
+    with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
+        assert one.path != two.path
+        first, second = Claims(one.path, "r", set), Claims(two.path, "r", lambda: stored)
+        assert first.take("done") and first.take("lost") and second.take("own")
+        assert not second.take("done") and not second.take("lost") and not first.take("own")
+        assert second.refused and at_work(tmp_path, "r") == sorted([one.path.name, two.path.name])
+        stored.add("done")
+        one.close()
+        time.sleep(1.1)
+        assert not second.take("done") and second.take("lost")
+
+
+WORKER = """
+import sys
+from pathlib import Path
+from livek12.core.claims import Claims
+from livek12.core.journal import JournalWriter
+with JournalWriter(Path(sys.argv[1]), "r") as writer:
+    claims = Claims(writer.path, "r", set)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(*(number for number in range(300) if claims.take(str(number))), flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_many_processes_take_each_key_once_and_a_killed_one_leaves_its_own_at_once(tmp_path: Path) -> None:
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    taken: list[list[str]] = []
+    for child in children:
+        assert child.stdout is not None and child.stdout.readline() == "ready\n"
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+    for child in children:
+        assert child.stdout is not None
+        taken.append(child.stdout.readline().split())
+    assert sorted(int(one) for some in taken for one in some) == list(range(300))
+    mine, killed = max(zip(taken, children, strict=True), key=lambda pair: len(pair[0]))
+    killed.kill()
+    killed.wait()
+    with JournalWriter(tmp_path, "r") as writer:
+        claims = Claims(writer.path, "r", set)
+        assert [one for one in map(str, range(300)) if claims.take(one)] == sorted(mine, key=int)
+    for child in children:
+        if child is not killed:
+            child.communicate("\n")
+
+
+def test_two_at_once_share_evenly_and_no_group_is_split(tmp_path: Path) -> None:
+    keys = [f"t/{paper}/{trial}" for paper in range(40) for trial in range(3)]
+    with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
+        both = [Claims(writer.path, "r", set, with_its_trials) for writer in (one, two)]
+        shares = list(zip_longest(*(filter(claims.take, keys) for claims in both)))
+    papers = [{key.split("/")[1] for key in share if key} for share in zip(*shares, strict=True)]
+    assert not papers[0] & papers[1] and len(papers[0] | papers[1]) == 40
+    assert abs(len(papers[0]) - len(papers[1])) <= 1
+
+
+@pytest.mark.usefixtures("_short")
+def test_one_on_another_machine_is_gone_when_its_lease_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = OtherMachine(tmp_path, monkeypatch)
+    assert other.claims.take("a")
+    with JournalWriter(tmp_path, "r") as writer:
+        claims = Claims(writer.path, "r", set)
+        for _ in range(4):  # it beats, so it lives, though half of its lease has gone each time
+            assert not claims.take("a")
+            time.sleep(0.25)
+            other.beat(monkeypatch)
+        assert not claims.take("a")
+        time.sleep(0.6)
+        assert claims.take("a"), "nothing new was seen of it for as long as its lease"
+
+
+@pytest.mark.usefixtures("_short")
+def test_one_that_was_taken_for_gone_does_not_go_on_with_what_it_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = OtherMachine(tmp_path, monkeypatch)
+    assert other.claims.take("a") and other.claims.take("b")
+    with JournalWriter(tmp_path, "r") as writer:
+        claims = Claims(writer.path, "r", set)
+        assert not claims.take("a")
+        time.sleep(0.6)
+        assert claims.take("a")
+        other.beat(monkeypatch)  # it was stopped, and goes on
+        assert not other.claims.take("a"), "another has it now"
+        assert other.claims.take("b") and not claims.take("b"), "nobody took that over, so it is claimed anew"
+
+
+@pytest.mark.usefixtures("_short")
+def test_what_cannot_be_seen_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
+        first, second = Claims(one.path, "r", set), Claims(two.path, "r", set)
+        assert first.take("a")
+        with monkeypatch.context() as late:
+            late.setattr(claiming, "owner_of", lambda path: None)
+            late.setattr(leases, "owner_of", lambda path: None)
+            assert not second.take("a") and second.refused
+        assert not second.take("a")
+        one.close()
+        assert second.take("a"), "it is looked at again"
+    assert lives(tmp_path, "0" * 16), "a holder whose beat is not seen yet"
+    time.sleep(0.6)
+    assert not lives(tmp_path, "0" * 16), "nor ever"
+
+
+def test_a_lost_answer_to_ones_own_link_is_no_refusal(tmp_path: Path) -> None:
+    lease = Lease(tmp_path)
+    assert lease.put("x/y.0") and lease.put("x/y.0") and not Lease(tmp_path).put("x/y.0")
+
+
+def test_a_tag_is_not_linked_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "MOST_LINKS", 3)
+    lease = Lease(tmp_path)
+    assert all(lease.put(f"n.{number}") for number in range(8))
+    assert len(list(lease.home.glob(f"tag-{lease.token}.*"))) == 3
+    assert max(file.stat().st_nlink for file in lease.home.iterdir()) <= 4
+
+
+def _count(folder: Path) -> None:
+    counter = folder / "counter"
+    for _ in range(5):
+        with settling(folder):
+            number = int(counter.read_text())
+            time.sleep(0.01)
+            counter.write_text(str(number + 1))
+
+
+def test_one_settles_at_a_time(tmp_path: Path) -> None:
+    (tmp_path / "counter").write_text("0")
+    processes = [multiprocessing.get_context("fork").Process(target=_count, args=(tmp_path,)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert (tmp_path / "counter").read_text() == "15"
+
+
+def test_who_takes_part_keeps_others_from_being_alone(tmp_path: Path) -> None:
+    with settling(tmp_path):
+        part = take_part(tmp_path)
+    with pytest.raises(UserError, match="another command is at work here"), alone(tmp_path):
+        pass
+    close_own(part)
+    with alone(tmp_path), settling(tmp_path):
+        pass
+
+
+@pytest.fixture
+def spec() -> RunSpec:
+    task = TaskSpec.model_validate(
+        {"name": "t", "version": 1, "modality": "text_only", "prompt_sha256": "p", "data": "d", "data_sha256": "d",
+         "questions": 1, "sampling": {}}
+    )  # fmt: skip
+    return RunSpec(model="m", engine="e", trials=1, tasks=[task])
+
+
+def test_a_run_is_made_gone_on_with_and_read(tmp_path: Path, spec: RunSpec) -> None:
+    runs = [RunFolder.create_or_resume(tmp_path / "run", spec, {"t": []}) for _ in range(2)]
+    failure = Failure(key=Key(task="t", question_id="q", trial=0), state="failed", reason="x")
+    for run in runs:
+        with run.writer("failures") as writer:
+            writer.append(failure)
+        run.leave()
+    assert len(list(read_journal(tmp_path / "run", "failures", Failure))) == 2
+    with pytest.raises(UserError, match="holds no response yet"):
+        compact(tmp_path / "run")
+
+
+# --- two machines that see each other's files late --------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_mounts(tmp_path: Path) -> Iterator[tuple[Path, Path, Path]]:
+    """A folder and two mounts of it, each of which shows for three seconds what it has seen before."""
+    pytest.importorskip("mfusepy", reason="needs mfusepy and libfuse 3")
+    if not Path("/dev/fuse").exists() or leases.os.geteuid() != 0:
+        pytest.skip("needs /dev/fuse and the right to mount")
+    folder, *mounts = (tmp_path / name for name in ("folder", "one", "two"))
+    servers = []
+    for place in (folder, *mounts):
+        place.mkdir()
+    for mount in mounts:
+        command = [sys.executable, str(Path(__file__).with_name("late_files.py")), str(folder), str(mount), "3"]
+        servers.append(subprocess.Popen(command))
+    try:
+        for mount in mounts:
+            for _ in range(100):
+                if mount.is_mount():
+                    break
+                time.sleep(0.1)
+            else:
+                pytest.skip("this system mounts nothing through FUSE")
+        yield folder, mounts[0], mounts[1]
+    finally:
+        for mount, server in zip(mounts, servers, strict=True):
+            subprocess.run(["umount", "-l", str(mount)], check=False)
+            server.kill()
+            server.wait()
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("leased", [True, False])
+def test_two_machines_that_see_late_mark_each_answer_once_though_one_is_killed(
+    two_mounts: tuple[Path, Path, Path], leased: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each process has process ids of its own, so that neither sees from /proc whether the other lives."""
+    from livek12.scripts.bench.marking import make_run, responses
+
+    folder, *mounts = two_mounts
+    data = Path(__file__).parents[2] / ".." / "shared" / "data"
+    if not (data / "judge").exists():
+        pytest.skip("needs the real responses of ../shared/data")
+    monkeypatch.setenv("LIVEK12_LEASES", "0")
+    make_run(folder / "run", list(responses(data))[::8])
+    assert all(list((mount / "run").iterdir()) for mount in mounts), "so that each has seen that there are no verdicts"
+    monkeypatch.setenv("LIVEK12_LEASES", "1" if leased else "0")
+    monkeypatch.setenv("LIVEK12_LEASE_SECONDS", "15")
+    judge = ["unshare", "-pf", "--mount-proc", "--kill-child", sys.executable, "-m", "livek12.scripts.cli", "judge"]
+    both = [subprocess.Popen([*judge, str(mount / "run"), "--no-cache"], stderr=subprocess.DEVNULL) for mount in mounts]
+    if leased:
+        while sum(1 for _ in _verdicts(folder / "run")) < 100:
+            time.sleep(0.2)
+        both[0].kill()
+    codes = [process.wait() for process in both]
+    found = Counter(_verdicts(folder / "run"))
+    if not leased:
+        assert max(found.values()) > 1, "with locks alone both would have marked it, into one file"
+        return
+    assert codes == [-9, 0]
+    assert len(found) == len(list(RunFolder(folder / "run").responses())) and set(found.values()) == {1}
+
+
+def _verdicts(run: Path) -> Iterator[str]:
+    for file in run.glob("verdicts-*.jsonl"):
+        for line in file.read_bytes().splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                yield json.dumps(json.loads(line)["key"])
