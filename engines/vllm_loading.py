@@ -44,7 +44,10 @@ def load(model: str, args: Json, watch: CoreWatch) -> Any:
     """
     if args.get("data_parallel_size", 1) != 1:
         wanted = args["data_parallel_size"]
-        raise UserError(f"data_parallel_size={wanted}: one vLLM here is one replica; for more say replicas={wanted}")
+        raise UserError(
+            f"data_parallel_size={wanted}: vLLM takes it in its server alone: say replicas={wanted}, or start `vllm"
+            f" serve {model} --data-parallel-size {wanted}` and ask with --engine openai --engine-args base_url=…/v1"
+        )
     try:
         here = platform()
         from vllm import LLM
