@@ -41,6 +41,8 @@ class Plan:
 PLACING = frozenset(one.name for one in fields(Plan))
 """The arguments of `Plan`."""
 _DEVICE = re.compile(r"\d+$|GPU-|MIG-")
+_AMD = "HIP_VISIBLE_DEVICES"
+"""What ROCm calls CUDA_VISIBLE_DEVICES, and takes before it; vLLM refuses to start where the two differ."""
 
 
 def pooled(name: str, build: Callable[[], Engine], placing: Mapping[str, Any], args: Mapping[str, Any]) -> Engine:
@@ -74,7 +76,7 @@ def _shares(plan: Plan, spread: int) -> list[tuple[dict[str, str], frozenset[int
     devices = _devices()
     gpus = plan.gpus if plan.gpus is not None else spread if devices else 0
     if not gpus:
-        hidden = {"CUDA_VISIBLE_DEVICES": ""} if devices else {}
+        hidden = _seeing([]) if devices else {}
         return [(environment | hidden, cores) for environment, cores in core_shares(plan.replicas, plan.cpus)]
     sharing, width = (math.floor(1 / gpus + 1e-9), 1) if gpus < 1 else (1, math.ceil(gpus))
     needed = math.ceil(plan.replicas / sharing) * width
@@ -84,14 +86,19 @@ def _shares(plan: Plan, spread: int) -> list[tuple[dict[str, str], frozenset[int
             " or two on each GPU with gpus=0.5,gpu_memory_utilization=0.45"
         )
     starts = [number // sharing * width for number in range(plan.replicas)]
-    return [({"CUDA_VISIBLE_DEVICES": ",".join(devices[start : start + width])}, None) for start in starts]
+    return [(_seeing(devices[start : start + width]), None) for start in starts]
+
+
+def _seeing(devices: list[str]) -> dict[str, str]:
+    """The variables with which a child sees these GPUs alone."""
+    return {name: ",".join(devices) for name in ("CUDA_VISIBLE_DEVICES", *({_AMD} & {*os.environ}))}
 
 
 def _devices() -> list[str]:
     """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them: those before the first that is none."""
-    if "CUDA_VISIBLE_DEVICES" in os.environ:
-        names = map(str.strip, os.environ["CUDA_VISIBLE_DEVICES"].split(","))
-        return list(takewhile(_DEVICE.match, names))
+    named = os.environ.get(_AMD) or os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is not None:
+        return list(takewhile(_DEVICE.match, map(str.strip, named.split(","))))
     try:
         import torch
     except ModuleNotFoundError:

@@ -36,7 +36,7 @@ from livek12.engines.context import Context
 from livek12.engines.images import InHand, Pictures
 from livek12.engines.thinking import TAIL, Thinking, templated, without
 from livek12.engines.thinking_budget import budgets_if_possible, reasoning_config
-from livek12.engines.vllm_loading import load, release
+from livek12.engines.vllm_loading import load, release, tell_context
 from livek12.engines.vllm_watch import CoreWatch
 
 BURST = 32
@@ -151,6 +151,7 @@ class VLLMEngine:
         self._guesses = config.speculative_config is not None
         self.images = bool(config.model_config.is_multimodal_model)
         self._context = Context(model, config.model_config.max_model_len)
+        tell_context(model, config.model_config)
         self._kv_tokens: int | None = config.cache_config.kv_cache_size_tokens
         self._slots: int = config.scheduler_config.max_num_seqs
         self._step_pixels: int = config.scheduler_config.max_num_batched_tokens * TOKEN_PIXELS

@@ -7,6 +7,7 @@ death of this process.
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import threading
 from contextlib import nullcontext
@@ -23,8 +24,12 @@ from livek12.engines.reaper import begun, wait_until_gone
 from livek12.engines.vllm_ready import as_main, platform
 from livek12.engines.vllm_watch import CoreWatch, starts_processes
 
+_log = logging.getLogger(__name__)
+
 NEEDED = ("_preprocess_chat_one", "get_default_sampling_params")
 """What the engine uses of `LLM` and older versions do not have."""
+FITTED = -1
+"""The `max_model_len` with which vLLM takes the model's own context, or what memory has room for where that is less."""
 END_SECONDS = 30.0
 """What vLLM's processes have to end in order, its workers included, before they are killed."""
 _loading = threading.Lock()
@@ -36,7 +41,7 @@ def load(model: str, args: Json, watch: CoreWatch) -> Any:
 
     Args:
         model: Hub name or folder.
-        args: of `LLM`; changed in place where a CPU needs other defaults.
+        args: of `LLM`; changed in place where other defaults are needed than vLLM's own.
         watch: listens to what is started for it.
 
     Raises:
@@ -44,7 +49,10 @@ def load(model: str, args: Json, watch: CoreWatch) -> Any:
     """
     if args.get("data_parallel_size", 1) != 1:
         wanted = args["data_parallel_size"]
-        raise UserError(f"data_parallel_size={wanted}: one vLLM here is one replica; for more say replicas={wanted}")
+        raise UserError(
+            f"data_parallel_size={wanted}: vLLM takes it in its server alone: say replicas={wanted}, or start `vllm"
+            f" serve {model} --data-parallel-size {wanted}` and ask with --engine openai --engine-args base_url=…/v1"
+        )
     try:
         here = platform()
         from vllm import LLM
@@ -52,6 +60,7 @@ def load(model: str, args: Json, watch: CoreWatch) -> Any:
         if not all(hasattr(LLM, name) for name in NEEDED):
             raise UserError("this vLLM is too old for the vllm engine: pip install --upgrade vllm (0.32 or newer)")
         args.setdefault("disable_log_stats", False)  # vllm_watch.py reads preemptions off them
+        args.setdefault("max_model_len", FITTED)
         if here.is_cpu():
             _settle_on_cpu(args)
         affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
@@ -69,6 +78,25 @@ def load(model: str, args: Json, watch: CoreWatch) -> Any:
         raise missing("vllm", error) from error
     except Exception as error:
         raise UserError(f"vLLM cannot run {model}: {one_line(watch.cause() or error)}") from error
+
+
+def tell_context(model: str, config: Any) -> None:
+    """Says so where memory has no room for the model's own context, and nobody has named a smaller one.
+
+    Args:
+        model: its name.
+        config: vLLM's `ModelConfig` of an engine that is loaded.
+    """
+    if config.original_max_model_len == FITTED and config.max_model_len < (
+        own := config.get_and_verify_max_len(FITTED)
+    ):
+        _log.warning(
+            "%s: the KV cache has room for a context of %s tokens, of the model's %s (more with gpu_memory_utilization,"
+            " kv_cache_dtype=fp8 or tensor_parallel_size; max_model_len names one)",
+            model,
+            f"{config.max_model_len:,}",
+            f"{own:,}",
+        )
 
 
 def release(llm: Any) -> None:

@@ -78,8 +78,9 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     os.environ |= counting_in(counts)
     rows: list[Row] = []
     for kill in (False, True) if options.kill else (False,):
-        rows.append(_row(_ours(bench, options.engines, counts, kill), counts, pages))
-        rows.append(_row(_served(bench, options.engines, counts, kill), counts, pages))
+        for way in (_ours, _served):
+            rows.append(_row(way(bench, options.engines, counts, kill), counts, pages))
+            print(rows[-1], file=sys.stderr, flush=True)
     ours, served = (row["requests/s"] for row in rows[:2])
     return {"machine": machine(), **bench.told(), "pages": pages, "ours / vLLM": ours / served, "sides": rows}
 
@@ -93,7 +94,7 @@ def _served(bench: Bench, engines: int, counts: Path, kill: bool) -> Side:
     name = f"data_parallel_size={engines}" + ", one killed" * kill
     with server(bench, engines) as address, _killing(counts, kill):
         more = {"max_retries": 1} if kill else {}
-        return bench.ours(name, "openai", base_url=f"{address}/v1", **more)
+        return bench.ours(name, "openai", (0, 1), base_url=f"{address}/v1", **more)  # 1: some have no answer
 
 
 def _row(side: Side, counts: Path, pages: int) -> Row:

@@ -6,9 +6,9 @@ questions are real (`--data`, CFE_text.json), the model is a tiny one with rando
 from them, the KV cache is so small (`--kv-tokens`) that order matters, and vLLM's schedulers count in every process
 (counting.py); no figure is a time. Sides:
 
-- `by task`: vLLM's `LLM.chat`, one condition after the other, as a script with a loop over tasks asks.
+- `by-task`: vLLM's `LLM.chat`, one condition after the other, as a script with a loop over tasks asks.
 - `ours`: `livek12 generate --task cfe_text:all`.
-- `ours, N replicas`: the same with `replicas=N`, each with a KV cache of that size.
+- `replicas`: the same with `replicas=N`, each with a KV cache of that size.
 
 Figures: `computed`, that share (lower is better), and how many requests each process did.
 
@@ -33,6 +33,7 @@ from livek12.scripts.bench.sides import Side, build, make_bench, parse, write_pr
 TASK = "cfe_text:all"
 BLOCK = 32
 """Tokens of a block of the KV cache: the fewest that vLLM's CPU build is quick with; a GPU has 16."""
+SIDES = ("by-task", "ours", "replicas")
 Row = dict[str, Any]
 
 
@@ -43,6 +44,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=1)
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--kv-tokens", type=int, default=8192, help="tokens that each KV cache holds")
+    parser.add_argument("--sides", nargs="+", choices=SIDES, default=SIDES)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "cfe_bench")
     options = parse(parser, "a tiny one with random weights", max_tokens=2)
     if not options.data.is_dir():
@@ -65,19 +67,19 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     os.environ |= counting_in(folder)
     asked = bench.requests()
     prompts = write_prompts(sorted(asked, key=lambda request: request.key.task), made)
-    ways: Sequence[tuple[str, Callable[[str], Side]]] = (
-        ("by task", lambda name: bench.bare(prompts, name)),
-        ("ours", bench.ours),
-        (f"ours, {options.replicas} replicas", lambda name: bench.ours(name, replicas=options.replicas)),
-    )
+    ways: dict[str, Callable[[str], Side]] = {
+        "by-task": lambda name: bench.bare(prompts, name),
+        "ours": bench.ours,
+        "replicas": lambda name: bench.ours(name, replicas=options.replicas),
+    }
     rows = []
-    for name, way in ways:
-        way(name)
+    for name in options.sides:
+        ways[name](name)
         rows.append(row(name, counted(folder)))
     return {
         "machine": machine(),
         **bench.told(),
-        "asked": {"requests": len(asked), "questions": len({request.together for request in asked})},
+        "asked": {"requests": len(asked), "questions": options.questions, "tokens of the KV cache": options.kv_tokens},
         "sides": rows,
     }
 

@@ -139,12 +139,13 @@ class Bench:
             "engine arguments": masked(self.engine_args),
         }
 
-    def ours(self, name: str = "ours", engine: str = "vllm", **more: Any) -> Side:
+    def ours(self, name: str = "ours", engine: str = "vllm", codes: Sequence[int] = (0,), **more: Any) -> Side:
         """`livek12 generate` into a new run folder.
 
         Args:
             name: of the side.
             engine: which; of another than vllm, `more` is all that it is given.
+            codes: exit codes that are no error here.
             more: arguments of its own.
         """
         folder = self._folder(name)
@@ -158,7 +159,7 @@ class Bench:
             "--out",
             folder / "run",
         ]
-        return self._side(name, folder, ["ours", *arguments], lambda: _responses(folder / "run"))
+        return self._side(name, folder, ["ours", *arguments], lambda: _responses(folder / "run"), codes)
 
     def bare(self, prompts: Path, name: str = "bare", **more: Any) -> Side:
         """The prompts of a file (`write_prompts`) in one call of vLLM's `LLM.chat`; `more` are arguments of its own."""
@@ -209,7 +210,14 @@ class Bench:
         folder.mkdir(parents=True)
         return folder
 
-    def _side(self, name: str, folder: Path, words: Sequence[Any], answers: Callable[[], dict[str, Any]]) -> Side:
+    def _side(
+        self,
+        name: str,
+        folder: Path,
+        words: Sequence[Any],
+        answers: Callable[[], dict[str, Any]],
+        codes: Sequence[int] = (0,),
+    ) -> Side:
         command = [sys.executable, "-m", "livek12.scripts.bench.watch", folder / "figures.json"]
         command += [*(["--count"] if self.counting else []), *words]
         on_cpu = {} if gpus() and not self.counting else CPU_ENVIRONMENT
@@ -219,7 +227,7 @@ class Bench:
             run = timed(command, out=folder / "said", errors=log, environment=environment, limit=LIMIT_SECONDS)
         figures = json.loads((folder / "figures.json").read_text()) if (folder / "figures.json").is_file() else {}
         began, ended = figures.pop("began", None), figures.pop("ended", None)
-        if run.code or began is None or ended is None:
+        if run.code not in codes or began is None or ended is None:
             raise SystemExit(f"{name} ended with exit code {run.code}: {_end_of(log)}")
         steps = figures.pop("steps", [])
         side = Side(name, run, ended - began, answers(), figures, gpu.busy(began, ended), steps)

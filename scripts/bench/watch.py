@@ -107,12 +107,22 @@ def ours(arguments: list[str], watch: BenchWatch) -> None:
 
     def made(*args: Any, **named: Any) -> Any:
         engine: Any = make(*args, **named)
+        _await_all(engine)
         engine.generate = watch.around_stream(engine.generate)
         return engine
 
     engines.make_engine = made
     sys.argv = ["livek12", *arguments]
     cli.main()
+
+
+def _await_all(engine: Any) -> None:
+    """Lets all replicas be ready before the first request, so that counts do not depend on which was loaded first."""
+    from livek12.engines.pool import Pool
+
+    if isinstance(engine, Pool):
+        while engine.ready() < len(engine._slots) - sum(bool(slot.gone) for slot in engine._slots):
+            time.sleep(0.1)
 
 
 def bare(arguments: list[str], watch: BenchWatch) -> None:

@@ -35,8 +35,10 @@ CALLS = {
 }
 ELSEWHERE = {"attacks": "test_attacks.py", "endpoint": "test_bench_endpoint.py", "pages": "test_bench.py"}
 ELSEWHERE |= {"trainers": "test_trainers.py", "results": "test_results.py", "paper_card": "test_exam_papers.py"}
+ELSEWHERE |= dict.fromkeys(("steps", "prefixes", "data_parallel"), "test_bench_counts.py")
 PARTS = {
     "common",
+    "counting",
     "models",
     "sides",
     "watch",

@@ -141,6 +141,17 @@ def test_each_has_its_own_gpus(plan: Plan, spread: int, slices: list[str], monke
     assert [environment["CUDA_VISIBLE_DEVICES"] for environment, _ in _shares(plan, spread)] == slices
 
 
+def test_an_amd_gpu_is_named_by_both_of_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ROCm takes its own before CUDA_VISIBLE_DEVICES, and vLLM refuses to start where they differ."""
+    monkeypatch.setenv("HIP_VISIBLE_DEVICES", "4,5")
+    for cuda in ("4,5", None):
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        if cuda:
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", cuda)
+        both = [environment for environment, _ in _shares(Plan(replicas=2), 1)]
+        assert both == [{"CUDA_VISIBLE_DEVICES": one, "HIP_VISIBLE_DEVICES": one} for one in "45"]
+
+
 @pytest.mark.parametrize(
     ("visible", "devices"),
     [("", []), ("-1", []), ("NoDevFiles", []), ("2, 0", ["2", "0"]), ("1,-1,0", ["1"]), ("MIG-a,x", ["MIG-a"])],

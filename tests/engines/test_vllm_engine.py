@@ -220,6 +220,23 @@ class TestSteps:
         assert max(sequences for sequences, _ in bare) == 64
 
 
+def test_a_context_that_memory_has_no_room_for_is_as_large_as_there_is_room(
+    tiny_text: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without max_model_len; vLLM by itself would refuse to start."""
+    engine = VLLMEngine(str(tiny_text), num_gpu_blocks_override=5)
+    try:
+        (said,) = [one.getMessage() for one in caplog.records if "has room for a context" in one.getMessage()]
+        room = engine.figures.context
+        assert room is not None
+        assert f"context of {room:,} tokens, of the model's 2,048" in said
+        assert 256 <= room <= 5 * 128  # in blocks of 128 tokens
+        got = response(next(engine.generate([ask("q", max_tokens=1500)])))
+        assert (got.prompt_tokens or 0) + (got.completion_tokens or 0) <= room
+    finally:
+        engine.close()
+
+
 class TestImages:
     """Tiny models that see."""
 

@@ -276,6 +276,15 @@ def test_what_it_cannot_run_says_so_in_one_line(
     assert "\n" not in str(error.value)
 
 
-def test_data_parallel_is_replicas_here(tiny_text: Path) -> None:
-    with pytest.raises(UserError, match=r"data_parallel_size=2: .* replicas=2$"):
+def test_data_parallel_is_replicas_here_or_a_server(tiny_text: Path) -> None:
+    with pytest.raises(UserError, match=r"data_parallel_size=2: .* replicas=2, .* --data-parallel-size 2`") as error:
         bare_vllm(tiny_text, data_parallel_size="2")
+    assert "\n" not in str(error.value)
+
+
+def test_vllm_itself_refuses_data_parallelism_in_one_process(tiny_text: Path) -> None:
+    """When it no longer does, our refusal has to be looked at again."""
+    from vllm import LLM
+
+    with pytest.raises(ValueError, match="not supported for single-process"):
+        LLM(str(tiny_text), data_parallel_size=2)

@@ -47,7 +47,8 @@ CLASSES = {
     "sampling_params.py:StructuredOutputsParams": "json",
     "sampling_params.py:RequestOutputKind": "FINAL_ONLY",
     "config/reasoning.py:ReasoningConfig": "reasoning_start_str reasoning_end_str",
-    "config/model.py:ModelConfig": "is_multimodal_model max_model_len",
+    "config/model.py:ModelConfig": "is_multimodal_model max_model_len original_max_model_len "
+    "get_and_verify_max_len(max_model_len)",
     "config/scheduler.py:SchedulerConfig": "max_num_seqs max_num_batched_tokens",
     "config/cache.py:CacheConfig": "kv_cache_size_tokens",
     "config/vllm.py:VllmConfig": "model_config cache_config scheduler_config",

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from itertools import pairwise
+import random
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from itertools import groupby, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from livek12.core.lengths import tokens_in
+from livek12.core.records import Part, Request
+from livek12.evaluation.asking import asked_in_order
+from livek12.evaluation.task_data import load_task_data
+from livek12.tasks.prompting import requests
+from livek12.tasks.registry import get_tasks
 from tests.engines.scripted_server import serving
 from tests.evaluation.diagnosed import Planted, make
 from tests.evaluation.test_diagnostics import run
@@ -54,6 +61,53 @@ def test_pictures_are_counted_and_wrong_use_is_one_line(data: Path) -> None:
     assert with_pictures["pictures"] > 0 == without["pictures"]
     ended = livek12_here("run", "--task", "kmmmu:injection", "--data", data, "--model", "m", "--out", "x", "--dry-run")
     assert ended.code == 2 and len(ended.errors) == 1
+
+
+BLOCK = 32
+"""Characters that a cache keeps or drops together."""
+
+
+def computed(texts: Iterable[str], blocks: int) -> int:
+    """Characters that are read where a cache keeps the beginnings of texts, the latest so many blocks of them."""
+    kept: OrderedDict[str, None] = OrderedDict()
+    read = 0
+    for text in texts:
+        beginnings = [text[:end] for end in range(BLOCK, len(text), BLOCK)]
+        known = sum(1 for _ in takewhile(kept.__contains__, beginnings))
+        read += len(text) - known * BLOCK
+        for beginning in reversed(beginnings):  # what is shared by most is dropped last
+            kept[beginning] = None
+            kept.move_to_end(beginning)
+        while len(kept) > blocks:
+            kept.popitem(last=False)
+    return read
+
+
+def test_a_cache_for_one_question_reads_nothing_twice(tmp_path: Path) -> None:
+    """In the order of asking; task by task, or in a drawn order, it does."""
+    exam = load_task_data(str(make(tmp_path, [4, 5, 6, 4, 7, 5])), get_tasks("cfe_text:all"), None)
+    asked: list[Request] = []
+    for task, question in asked_in_order(exam):
+        asked += [
+            request
+            for request in requests(task, [question], 1, task.sampling, exam.pages, lambda _: True)
+            if isinstance(request, Request)
+        ]
+    texts = ["".join(map(text_of_part, request.messages[0].content)) for request in asked]
+    whole = computed(texts, 1 << 20)
+    one_question = max(sum(map(len, texts[place : place + 5 * 7])) for place in range(len(texts))) // BLOCK // 2
+    assert computed(texts, one_question) == whole
+    by_task = [text for _, text in sorted(zip(asked, texts, strict=True), key=lambda pair: pair[0].key.task)]
+    drawn = random.Random(0).sample(texts, len(texts))
+    assert min(computed(by_task, one_question), computed(drawn, one_question)) > whole
+    # What stands together in this order is what a pool gives to one replica.
+    assert [name for name, _ in groupby(request.together for request in asked)] == [
+        f"cfe_text/q{number:03}" for number in range(6)
+    ]
+
+
+def text_of_part(part: Part) -> str:
+    return part.text or ""
 
 
 @pytest.mark.release
