@@ -21,7 +21,7 @@ _POINTS: Final = re.compile(r"\d{1,2}")
 _NARROW, _WIDE, _PAGE = 0.15, 0.5, 0.55
 """Shares: of the grid that its numbers take at most, and what is asked at least; of the page that the grid does."""
 _SHORTEST: Final = 12
-"""Letters of what is asked: the cells of a key have fewer."""
+"""Letters of the longest that is asked: the cells of a key have fewer."""
 
 
 @dataclass(slots=True)
@@ -65,15 +65,15 @@ def is_asked(table: PageTable, cells: dict[tuple[int, int], list[Glyph]], width:
     if table.xs[2] - table.xs[1] < _WIDE * wide:
         return False
     numbers: list[int] = []
+    longest = 0
     for row in range(len(table.ys) - 1):
         said = _text(cells.get((row, 0), ()))
         if number := _NUMBER.fullmatch(said):
             numbers.append(int(number[1]))
-            if len(_text(cells.get((row, 1), ()))) < _SHORTEST:
-                return False
+            longest = max(longest, len(_text(cells.get((row, 1), ()))))
         elif said and row and table.merged[row, 1] != (row, 0):
             return False  # only the first row may name the columns, and a title go over them
-    return bool(numbers) and all(later == one + 1 for one, later in pairwise(numbers))
+    return longest >= _SHORTEST and all(later == one + 1 for one, later in pairwise(numbers))
 
 
 def dissolve(table: PageTable, glyphs: Sequence[Glyph]) -> list[Glyph]:

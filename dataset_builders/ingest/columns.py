@@ -150,7 +150,7 @@ def gutter(
     if not spans:
         return before
     left, right = min(span[0] for span in spans), max(span[1] for span in spans)
-    best: tuple[bool, int, float, float] | None = None
+    best: tuple[bool, int, int, float, float] | None = None
     for step in range(50, 151):
         x = left + (right - left) * step / 200
         runs = [part for run in texts for part in run.parted(x)]
@@ -164,12 +164,12 @@ def gutter(
         free = landscape and crossing <= 2 and abs(x - width / 2) < 0.06 * width  # the header and the footer
         if not counted and not (70 <= step <= 130 and _filled(lefts, rights, x, (left, right), crossing, free)):
             continue
-        start = min(a for a, _ in rights)
-        score = (not counted, crossing, abs(x - (max(b for _, b in lefts) + start) / 2), x)
+        end, start = max(b for _, b in lefts), min(a for a, _ in rights)
+        score = (not counted, crossing, round(end - start), abs(x - (end + start) / 2), x)  # the widest white space
         if best is None or score < best:
             best = score
     if best:
-        return best[3]
+        return best[-1]
     if before is not None and sum(1 for run in texts if any(_over(part, before) for part in run.parted(before))) <= (
         0.12 * len(texts)
     ):
@@ -213,7 +213,12 @@ def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
     edge = min(run.left for run in opening)
     if any(run.left < edge - _EDGE for run in runs):
         edge = min(run.left for run in runs)
-    return [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _EDGE]
+    found = [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _EDGE]
+    return [
+        run
+        for place, run in enumerate(found)
+        if not (0 < place < len(found) - 1 and found[place + 1].number == found[place - 1].number + 1)
+    ]  # a number between two that follow each other is the rest of a sentence
 
 
 def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] | None:
