@@ -206,31 +206,6 @@ def open_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str
     return told + ([(outlook_sentence(expected), f"{judge} --judge {expected['panel']}")] if expected else [])
 
 
-def still_open(counts: Mapping[str, int]) -> int:
-    """How many answers are not decided."""
-    return sum(counts[state] for state in UNDECIDED)
-
-
-def settle_sentence(counts: Mapping[str, int]) -> str:
-    """How many answers are open; "" where none is."""
-    still = still_open(counts)
-    return f"{still:,} of {_answers(counts['answers'])} {'is' if still == 1 else 'are'} still open" if still else ""
-
-
-def against_sentence(beside: Mapping[str, Any]) -> str:
-    """Of how many answers a metric says something else than their mark."""
-    unit = beside["unit"]
-    told = [
-        f"{beside[what]:,} {unit}{' counts' if beside[what] == 1 else 's count'} for {how}"
-        for what, how in (("less", "less"), ("more", "more"))
-        if beside[what]
-    ]
-    still = f"{beside['open']:,} open" if beside["open"] else ""
-    if not told:
-        told = ["all count alike"] if not still else [f"{beside['same']:,} count alike"] if beside["same"] else []
-    return ", ".join(filter(None, (*told, still)))
-
-
 def outlook_sentence(expected: Mapping[str, Any]) -> str:
     """What a panel would settle and audit, and how many tokens it would read and write for it at most."""
     what = f"decide {_answers(expected['open'])} that the rules left open" if expected["open"] else ""

@@ -27,7 +27,7 @@ _BESIDE = ("accuracy", "variable_accuracy", "question_accuracy", "PES", "OES", "
 
 def task_view(name: str, task: Mapping[str, Any], run: str) -> dict[str, Any]:
     """A task; `run` names the run folder in commands."""
-    settle = marks.settle_sentence(task["counts"])
+    settle = _settle_sentence(task["counts"])
     mark = marks.shown("mark", task["metrics"]["mark"])
     return {
         "name": name,
@@ -36,7 +36,7 @@ def task_view(name: str, task: Mapping[str, Any], run: str) -> dict[str, Any]:
         "notes": [] if settle else marks.open_notes(task, run),
         "no_answer": task["counts"]["no_answer"],
         "settle": settle,
-        "still": marks.still_open(task["counts"]),
+        "still": _still_open(task["counts"]),
         "settle_by": marks.open_notes(task, run) if settle else [],
         "mark": mark,
         "sentence": marks.mark_sentence(task),
@@ -77,10 +77,37 @@ def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[s
                 "shown": value,
                 "unit": _unit(name),
                 "minus": marks.signed(value.low - mark.low) if both else "",
-                "answers": marks.against_sentence(against[name]),
+                "answers": _against_sentence(against[name]),
             }
         )
     return found
+
+
+def _still_open(counts: Mapping[str, int]) -> int:
+    """How many answers are not decided."""
+    return sum(counts[state] for state in marks.UNDECIDED)
+
+
+def _settle_sentence(counts: Mapping[str, int]) -> str:
+    """How many answers are open; "" where none is."""
+    if not (still := _still_open(counts)):
+        return ""
+    answers = "answer" if counts["answers"] == 1 else "answers"
+    return f"{still:,} of {counts['answers']:,} {answers} {'is' if still == 1 else 'are'} still open"
+
+
+def _against_sentence(beside: Mapping[str, Any]) -> str:
+    """Of how many answers a metric says something else than their mark."""
+    unit = beside["unit"]
+    told = [
+        f"{beside[what]:,} {unit}{' counts' if beside[what] == 1 else 's count'} for {how}"
+        for what, how in (("less", "less"), ("more", "more"))
+        if beside[what]
+    ]
+    still = f"{beside['open']:,} open" if beside["open"] else ""
+    if not told:
+        told = ["all count alike"] if not still else [f"{beside['same']:,} count alike"] if beside["same"] else []
+    return ", ".join(filter(None, (*told, still)))
 
 
 def budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
