@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 NAMES = (
-    "__proto__", "constructor", "toString", "hasOwnProperty", "undefined", "null", "2026", "0",
-    "it's \"quoted\" `so` \\", "</script><script>window.pwned=1</script>", "two\nlines\u2028and more", "${1+1}",
+    "__proto__", "constructor", "toString", "undefined", "2026",
+    "it's \"quoted\" `so` \\", "</script><script>window.pwned=1</script>", "two\nlines\u2028and more",
     "\u202eright to left\u202c", "\u200fשלום", "%2F&task=x#/", "<b>bold</b>", "  ",
 )  # fmt: skip
-FEW, RUNS = 3, NAMES[::2]
+FEW, RUNS = 2, NAMES[::2]
 TASKS = ("__proto__", "constructor", "undefined", "2026", "</script>'\"\n")
 
 
