@@ -35,6 +35,9 @@
       ticks(x.low, x.high, x.log).map((value) => h("text", { class: "tick", x: px(value), y: height - BOTTOM + 20 }, Math.abs(value) >= 1e4 ? many(value) : number(value, 4))),
       h("text", { class: "tick", x: (LEFT + W) / 2, y: height - 10 }, xName), h("text", { class: "tick", x: 14, y: height / 2 - 20, transform: `rotate(-90 14 ${height / 2 - 20})` }, yName), draw(px, py)));
   };
+  // A plot with a row a name; on a phone names are shorter and it is as wide as the screen.
+  const byRow = () => window.innerWidth < 600 ? { wide: 430, left: 138, longest: 19, kind: "plot narrow" } : { wide: W, left: 230, longest: 30, kind: "plot" };
+  const short = (name, longest) => name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
   const table = (heads, rows) => h("details", { class: "fold" }, h("summary", {}, t("numbers")), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("numbers") }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, n) => n ? h("td", { class: "right nowrap" }, cell) : h("th", { scope: "row" }, cell))))))));
   const whisker = (px, py, x, found) => [found[2] !== null && h("line", { class: "whisker", x1: px(x), x2: px(x), y1: py(found[2]), y2: py(found[3]) }), found[0] !== found[1] && h("line", { class: "spread", x1: px(x), x2: px(x), y1: py(found[0]), y2: py(found[1]) })];
   const named = (points, px, py) => {
@@ -105,11 +108,11 @@
       const found = list.map(([slug, run]) => ({ name: labels.get(slug), range: run.tasks[task].ranks.mark, drawn: run.tasks[task].stability.mark })).filter((one) => one.range);
       if (!found.length) return h("p", {}, t("no_ranks"));
       const high = 34 + found.length * 26 + BOTTOM, most = Math.max(...found.map((one) => one.range[1]));
-      const px = along({ low: 0.5, high: most + 0.5 }, 230, W - RIGHT);
-      return [h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("rank_plot") }, h("svg", { class: "plot", viewBox: `0 0 ${W} ${high}`, role: "img", "aria-label": t("rank_plot") },
+      const { wide, left, longest, kind } = byRow(), px = along({ low: 0.5, high: most + 0.5 }, left, wide - RIGHT);
+      return [h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("rank_plot") }, h("svg", { class: kind, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": t("rank_plot") },
         Array.from({ length: most }, (_, n) => n + 1).filter((value) => (value - 1) % Math.ceil(most / 12) === 0).map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: TOP, y2: high - BOTTOM }), h("text", { class: "tick", x: px(value), y: high - BOTTOM + 18 }, String(value))]),
-        found.map((one, n) => { const y = 30 + n * 26; return [h("text", { class: "name end", x: 220, y: y + 4 }, one.name.length > 30 ? `${one.name.slice(0, 29)}…` : one.name), h("line", { class: "range-line", x1: px(one.range[0] - 0.3), x2: px(one.range[1] + 0.3), y1: y - 3, y2: y - 3 }), one.drawn && [h("line", { class: "drawn-line", x1: px(one.drawn[0] - 0.15), x2: px(one.drawn[2] + 0.15), y1: y + 5, y2: y + 5 }), h("circle", { class: "drawn-dot", cx: px(one.drawn[1]), cy: y + 5, r: 3.5 })]]; }),
-        h("text", { class: "tick", x: (230 + W) / 2, y: high - 12 }, t("rank")))), h("ul", { class: "legend" }, [["range-line", "tests_say"], ["drawn-line", "draws_say"]].map(([kind, word]) => h("li", {}, h("svg", { width: "34", height: "12", "aria-hidden": "true" }, h("line", { class: kind, x1: 4, x2: 30, y1: 6, y2: 6 }), kind === "drawn-line" && h("circle", { class: "drawn-dot", cx: 17, cy: 6, r: 3.5 })), t(word)))),
+        found.map((one, n) => { const y = 30 + n * 26; return [h("text", { class: "name end", x: left - 10, y: y + 4 }, short(one.name, longest)), h("line", { class: "range-line", x1: px(one.range[0] - 0.3), x2: px(one.range[1] + 0.3), y1: y - 3, y2: y - 3 }), one.drawn && [h("line", { class: "drawn-line", x1: px(one.drawn[0] - 0.15), x2: px(one.drawn[2] + 0.15), y1: y + 5, y2: y + 5 }), h("circle", { class: "drawn-dot", cx: px(one.drawn[1]), cy: y + 5, r: 3.5 })]]; }),
+        h("text", { class: "tick", x: (left + wide) / 2, y: high - 12 }, t("rank")))), h("ul", { class: "legend" }, [["range-line", "tests_say"], ["drawn-line", "draws_say"]].map(([kind, word]) => h("li", {}, h("svg", { width: "34", height: "12", "aria-hidden": "true" }, h("line", { class: kind, x1: 4, x2: 30, y1: 6, y2: 6 }), kind === "drawn-line" && h("circle", { class: "drawn-dot", cx: 17, cy: 6, r: 3.5 })), t(word)))),
         table([t("model"), t("tests_say"), t("draws_say")], found.map((one) => [one.name, one.range[0] === one.range[1] ? String(one.range[0]) : one.range.join("–"), one.drawn ? `${one.drawn[0]}–${one.drawn[2]} (${number(one.drawn[1])})` : "–"]))];
     },
   };
@@ -117,10 +120,10 @@
 
   const dots = (title, rows) => {
     if (!rows.length) return null;
-    const px = along({ low: 0, high: 100 }, 230, W - RIGHT - 10), high = 40 + rows.length * 20 + 24;
-    return [h("h2", {}, `${title} `, h("span", { class: "soft small" }, `n = ${Math.max(...rows.map((row) => row.n || 0))}`)), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, h("svg", { class: "plot", viewBox: `0 0 ${W} ${high}`, role: "img", "aria-label": title },
+    const { wide, left, longest, kind } = byRow(), px = along({ low: 0, high: 100 }, left, wide - RIGHT - 10), high = 40 + rows.length * 20 + 24;
+    return [h("h2", {}, `${title} `, h("span", { class: "soft small" }, `n = ${Math.max(...rows.map((row) => row.n || 0))}`)), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, h("svg", { class: kind, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": title },
       [0, 25, 50, 75, 100].map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: 8, y2: high - 28 }), h("text", { class: "tick", x: px(value), y: high - 10 }, String(value))]),
-      rows.map((row, n) => { const y = 22 + n * 20, [low, most, start, end] = row.mark; return [h("text", { class: "name end", x: 220, y: y + 4 }, row.name.length > 30 ? `${row.name.slice(0, 29)}…` : row.name), start !== null && h("line", { class: "whisker", x1: px(start), x2: px(end), y1: y, y2: y }), low !== most && h("line", { class: "spread", x1: px(low), x2: px(most), y1: y, y2: y }), h("circle", { class: "dot", cx: px((low + most) / 2), cy: y, r: 4.5 }, h("title", {}, `${row.name}: ${livek12.written(row.mark, "mark")} (${livek12.ends(row.mark, "mark")})`))]; }))),
+      rows.map((row, n) => { const y = 22 + n * 20, [low, most, start, end] = row.mark; return [h("text", { class: "name end", x: left - 10, y: y + 4 }, short(row.name, longest)), start !== null && h("line", { class: "whisker", x1: px(start), x2: px(end), y1: y, y2: y }), low !== most && h("line", { class: "spread", x1: px(low), x2: px(most), y1: y, y2: y }), h("circle", { class: "dot", cx: px((low + most) / 2), cy: y, r: 4.5 }, h("title", {}, `${row.name}: ${livek12.written(row.mark, "mark")} (${livek12.ends(row.mark, "mark")})`))]; }))),
     table([t("model"), t("mark"), t("interval"), t("questions")], rows.map((row) => [row.name, livek12.written(row.mark, "mark"), livek12.ends(row.mark, "mark"), String(row.n ?? "")]))];
   };
   livek12.dots = dots;

@@ -24,7 +24,7 @@ const WORDS = {
   profile: ["profile", "公式", "공식"],
   article: ["article", "论文", "논문"],
   release: ["release", "发布批次", "릴리스"],
-  release_code: ["release (the code)", "发布的代码", "공개 코드"],
+  release_code: ["release code", "发布的代码", "공개 코드"],
   metric: ["metric", "指标", "지표"],
   within: ["questions", "题目", "문항"],
   size: ["size", "规模", "크기"],
