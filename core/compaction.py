@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -271,18 +271,19 @@ def _groups(
         yield rows
 
 
-def _columns(stem: str, rows: Sequence[tuple[str, int, bytes]]) -> Iterator[list[Any]]:
+def _columns(stem: str, rows: Iterable[tuple[str, int, bytes]]) -> list[list[Any]]:
     """The columns of a group in the order of the schema; a line that is no record has none of its own."""
-    yield from ([row[column] for row in rows] for column in range(3))
-    records = [_record(stem, line) for _, _, line in rows]
-    keys = [record.key if record else None for record in records]
-    yield [key.task if key else None for key in keys]
-    yield [key.question_id if key else None for key in keys]
-    yield [key.trial if key and abs(key.trial) < 1 << 62 else None for key in keys]
-    for name in _KINDS.get(stem, {}):
-        yield [_held(getattr(record, name)) if record else None for record in records]
-    if stem in _LIGHT:
-        yield [light_line(record) if record else None for record in records]
+    columns: list[list[Any]] = [[] for _ in _schema(stem)]
+    for row in rows:
+        record = _record(stem, row[2])  # with its texts: one at a time
+        key = record.key if record else None
+        trial = key.trial if key and abs(key.trial) < 1 << 62 else None
+        values = [*row, *((key.task, key.question_id, trial) if key else (None, None, None))]
+        values += [_held(getattr(record, name)) if record else None for name in _KINDS.get(stem, {})]
+        values += [light_line(record) if record else None] * (stem in _LIGHT)
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return columns
 
 
 def _record(stem: str, line: bytes) -> Response | Failure | Verdict | None:
