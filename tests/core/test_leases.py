@@ -17,12 +17,12 @@ import pytest
 from livek12.core import claims as claiming
 from livek12.core import leases
 from livek12.core.claims import Claims, at_work, with_its_trials
-from livek12.core.compaction import compact
+from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter, read_journal
 from livek12.core.leases import Lease, lives, shared
 from livek12.core.locks import close_own
-from livek12.core.records import Failure, Key
+from livek12.core.records import Failure, Key, Response
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import alone, settling, take_part
 from livek12.core.run_spec import RunSpec, TaskSpec
@@ -250,8 +250,18 @@ def test_a_run_is_made_gone_on_with_and_read(tmp_path: Path, spec: RunSpec) -> N
             writer.append(failure)
         run.leave()
     assert len(list(read_journal(tmp_path / "run", "failures", Failure))) == 2
+    folder = tmp_path / "run"
     with pytest.raises(UserError, match="holds no response yet"):
-        compact(tmp_path / "run")
+        compact(folder)
+    with runs[0].writer("responses") as writer:
+        writer.append(Response(key=failure.key, text="4", engine="e", model="m"))
+        with pytest.raises(UserError, match="another command writes it"):
+            compact(folder)
+    journals = {file.name: file.read_bytes() for file in folder.glob("*-*.jsonl") if file.stat().st_size}
+    compact(folder)
+    assert not list(folder.glob("responses-*.jsonl")) and len(list(read_journal(folder, "responses", Response))) == 1
+    restore(folder)
+    assert {name: (folder / name).read_bytes() for name in journals} == journals
 
 
 # --- two machines that see each other's files late --------------------------------------------------------------------
