@@ -193,6 +193,7 @@ class _Linked(_Book):
         self._lapses = lease.lapses
 
     def holder(self, unit: str) -> str | None:
+        self._lease.overdue()
         if self._lapses != self._lease.lapses:  # others may have taken over what was this process's
             self._lapses = self._lease.lapses
             self._known = {one: (number, self._file()) for one, (number, held) in self._known.items() if held == _ME}

@@ -9,7 +9,7 @@ from typing import Protocol
 from livek12.core.records import Key
 
 
-class Said(Protocol):
+class ByModel(Protocol):
     """What is to be known of a response."""
 
     @property
@@ -44,7 +44,7 @@ class Expected:
         self._asked = asked
         self._others: dict[str, tuple[str, int]] = {}  # of each kind what is said of the first, and how many there are
 
-    def __call__(self, response: Said) -> bool:
+    def __call__(self, response: ByModel) -> bool:
         """Whether it is."""
         key = response.key
         if (key.task, key.question_id) not in self._asked or not 0 <= key.trial < self._trials:

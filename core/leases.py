@@ -29,7 +29,8 @@ from typing import Final, NamedTuple
 from livek12.core.errors import UserError
 
 FOLDER: Final = ".leases"
-SECONDS: Final = float(os.environ.get("LIVEK12_LEASE_SECONDS") or 60)
+_SAID: Final = os.environ.get("LIVEK12_LEASE_SECONDS", "")
+SECONDS: Final = float(_SAID) if _SAID.isdecimal() and 0 < int(_SAID) <= 3600 else 60.0
 """So long a holder may be silent: longer than a file system shows old things (NFS: up to 60 s by default)."""
 BEATS: Final = 6
 """In that time."""
@@ -75,18 +76,22 @@ def _kinds() -> dict[tuple[int, int], str]:
 
 @cache
 def _links(device: int, folder: str) -> bool:
-    """Whether files can be linked there; some that are mounted from buckets have no links."""
+    """Whether files can be linked there, from one folder to another; some that are mounted from buckets cannot."""
     one = Path(folder) / f".linked.{uuid.uuid4().hex}"
     other = one.with_name(one.name + ".too")
     try:
-        one.touch()
-        os.link(one, other)
+        one.mkdir()
+        (one / "file").touch()
+        os.link(one / "file", other)
     except OSError as error:
         return error.errno not in _NO_LINKS
     finally:
-        for file in (one, other):
-            with suppress(OSError):
-                file.unlink()
+        with suppress(OSError):
+            other.unlink()
+        with suppress(OSError):
+            (one / "file").unlink()
+        with suppress(OSError):
+            one.rmdir()
     return True
 
 
@@ -140,13 +145,19 @@ class Lease:
         self._links += 1
         target = self.home / name
         try:
-            os.link(self._tag, target)
-        except FileNotFoundError:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            return self.put(name)
+            try:
+                os.link(self._tag, target)
+            except FileNotFoundError:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.link(self._tag, target)
         except FileExistsError:
             return owner_of(target) == self.token  # the answer to our own call may have been lost on its way
         return True
+
+    def overdue(self) -> None:
+        """Looks whether it was silent for too long, as a process is that was stopped."""
+        if time.monotonic() - self._at > SECONDS:
+            self.beat()
 
     def beat(self) -> None:
         """Tells that it is alive."""

@@ -138,7 +138,7 @@ with JournalWriter(Path(sys.argv[1]), "f") as writer:
     assert os.wait()[1] == 0
     if os.fork() == 0:
         try:
-            os.fstat(claims._fd)
+            os.fstat(claims._book._fd)
         except OSError:
             print("claims are closed", flush=True)
         sys.stdin.read()

@@ -17,12 +17,12 @@ import pytest
 from livek12.core import claims as claiming
 from livek12.core import leases
 from livek12.core.claims import Claims, at_work, with_its_trials
-from livek12.core.compaction import compact
+from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter, read_journal
 from livek12.core.leases import Lease, lives, shared
 from livek12.core.locks import close_own
-from livek12.core.records import Failure, Key
+from livek12.core.records import Failure, Key, Response
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import alone, settling, take_part
 from livek12.core.run_spec import RunSpec, TaskSpec
@@ -250,8 +250,18 @@ def test_a_run_is_made_gone_on_with_and_read(tmp_path: Path, spec: RunSpec) -> N
             writer.append(failure)
         run.leave()
     assert len(list(read_journal(tmp_path / "run", "failures", Failure))) == 2
+    folder = tmp_path / "run"
     with pytest.raises(UserError, match="holds no response yet"):
-        compact(tmp_path / "run")
+        compact(folder)
+    with runs[0].writer("responses") as writer:
+        writer.append(Response(key=failure.key, text="4", engine="e", model="m"))
+        with pytest.raises(UserError, match="another command writes it"):
+            compact(folder)
+    journals = {file.name: file.read_bytes() for file in folder.glob("*-*.jsonl") if file.stat().st_size}
+    compact(folder)
+    assert not list(folder.glob("responses-*.jsonl")) and len(list(read_journal(folder, "responses", Response))) == 1
+    restore(folder)
+    assert {name: (folder / name).read_bytes() for name in journals} == journals
 
 
 # --- two machines that see each other's files late --------------------------------------------------------------------
@@ -287,9 +297,8 @@ def two_mounts(tmp_path: Path) -> Iterator[tuple[Path, Path, Path]]:
 
 
 @pytest.mark.release
-@pytest.mark.parametrize("leased", [True, False])
 def test_two_machines_that_see_late_mark_each_answer_once_though_one_is_killed(
-    two_mounts: tuple[Path, Path, Path], leased: bool, monkeypatch: pytest.MonkeyPatch
+    two_mounts: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each process has process ids of its own, so that neither sees from /proc whether the other lives."""
     from livek12.scripts.bench.marking import make_run, responses
@@ -301,20 +310,15 @@ def test_two_machines_that_see_late_mark_each_answer_once_though_one_is_killed(
     monkeypatch.setenv("LIVEK12_LEASES", "0")
     make_run(folder / "run", list(responses(data))[::8])
     assert all(list((mount / "run").iterdir()) for mount in mounts), "so that each has seen that there are no verdicts"
-    monkeypatch.setenv("LIVEK12_LEASES", "1" if leased else "0")
+    monkeypatch.delenv("LIVEK12_LEASES")
     monkeypatch.setenv("LIVEK12_LEASE_SECONDS", "15")
     judge = ["unshare", "-pf", "--mount-proc", "--kill-child", sys.executable, "-m", "livek12.scripts.cli", "judge"]
     both = [subprocess.Popen([*judge, str(mount / "run"), "--no-cache"], stderr=subprocess.DEVNULL) for mount in mounts]
-    if leased:
-        while sum(1 for _ in _verdicts(folder / "run")) < 100:
-            time.sleep(0.2)
-        both[0].kill()
-    codes = [process.wait() for process in both]
+    while sum(1 for _ in _verdicts(folder / "run")) < 100:
+        time.sleep(0.2)
+    both[0].kill()
+    assert [process.wait() for process in both] == [-9, 0]
     found = Counter(_verdicts(folder / "run"))
-    if not leased:
-        assert max(found.values()) > 1, "with locks alone both would have marked it, into one file"
-        return
-    assert codes == [-9, 0]
     assert len(found) == len(list(RunFolder(folder / "run").responses())) and set(found.values()) == {1}
 
 
