@@ -37,7 +37,7 @@ class Compared(NamedTuple):
 
 
 @dataclass
-class Counted:
+class PartCounts:
     """What is counted of some questions of the same tables and split.
 
     Attributes:
@@ -57,7 +57,7 @@ class Counted:
     compared: list[Compared] = field(default_factory=list)
 
     @classmethod
-    def of(cls, questions: Sequence[Question], tables: Sequence[str]) -> Counted:
+    def of(cls, questions: Sequence[Question], tables: Sequence[str]) -> PartCounts:
         """Counts some questions that are stored in these tables."""
         looks = [list(map(look_of, question.images)) for question in questions]
         counted = cls(
@@ -81,7 +81,7 @@ class Counted:
         if (withdrawn := self.withdrawn.get(number)) is not None:
             self.withdrawn[number] = (*withdrawn[:2], id)
 
-    def merge(self, other: Counted) -> None:
+    def merge(self, other: PartCounts) -> None:
         """Takes in what was counted of other questions of these tables and split; but what they are compared in."""
         first = self.block.questions
         self.withdrawn.update((first + place, entry) for place, entry in other.withdrawn.items())

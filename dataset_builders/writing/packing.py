@@ -18,7 +18,7 @@ from livek12.dataset_builders.base import IMAGE_ONLY, PageKey, not_from_pages, p
 from livek12.dataset_builders.reading.images import Picture, PictureFile, picture_of
 from livek12.dataset_builders.registry import builder_of
 from livek12.dataset_builders.writing.arrow import column_of, size_of, to_batch
-from livek12.dataset_builders.writing.counting import Counted
+from livek12.dataset_builders.writing.counting import PartCounts
 from livek12.dataset_builders.writing.layouts import split_of
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Packed:
     split: str
     places: list[int]
     rows: PackedRows
-    counted: Counted
+    counted: PartCounts
     not_on_pages: dict[int, str]
 
     @property
@@ -94,7 +94,7 @@ class Packed:
 
 
 @dataclass
-class Run:
+class PackedRun:
     """Packed rows that follow each other, from `start` on and before `stop`, with their figures or without."""
 
     rows: PackedRows
@@ -127,7 +127,7 @@ class Packer:
         ]
 
     def _packed(self, tables: tuple[str, ...], split: str, places: list[int], questions: list[Question]) -> Packed:
-        counted = Counted.of(questions, tables)
+        counted = PartCounts.of(questions, tables)
         may_be = self.pages and IMAGE_ONLY not in tables
         left = {
             number: not_from_pages(question, self.pages) if page_keys(question) else ""
@@ -148,7 +148,7 @@ def not_on_pages(packs: Iterable[Packed]) -> list[tuple[str, str, str]]:
     return [(split, id, why) for _, split, id, why in sorted(found)]
 
 
-def unpacked(runs: Sequence[Run], columns: pa.Schema) -> pa.RecordBatch:
+def unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
     """The rows of some runs as the batch that `to_batch` makes of them.
 
     Raises:

@@ -22,7 +22,7 @@ from livek12.core.features import schema, to_row
 from livek12.core.records import Question, Record
 from livek12.dataset_builders.base import IMAGE_ONLY
 from livek12.dataset_builders.writing.arrow import size_of, to_batch
-from livek12.dataset_builders.writing.packing import Packed, PackedRows, Run, unpacked
+from livek12.dataset_builders.writing.packing import Packed, PackedRows, PackedRun, unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +33,7 @@ SHARD_BYTES = 500 << 20
 BUFFER_BYTES = 128 << 20
 
 Counts = dict[str, dict[str, int]]
-Rows = list[Mapping[str, Any]] | list[Run]
+Rows = list[Mapping[str, Any]] | list[PackedRun]
 
 
 class TableWriters:
@@ -145,7 +145,7 @@ class _ShardWriter:
         if last is not None and last.rows is rows and last.stop == number:
             last.stop += 1
         else:
-            self._buffer.append(Run(rows, number, number + 1, figures))
+            self._buffer.append(PackedRun(rows, number, number + 1, figures))
         self._count(size)
 
     def _count(self, size: int) -> None:
@@ -170,7 +170,7 @@ class _ShardWriter:
             return
         if self._writer is None:
             self._open()
-        runs = [run for run in rows if isinstance(run, Run)]
+        runs = [run for run in rows if isinstance(run, PackedRun)]
         plain = cast(Sequence[Mapping[str, Any]], rows)
         batch = unpacked(runs, self._schema) if runs else to_batch(plain, self._schema)
         self._writer.write_batch(batch, row_group_size=batch.num_rows)

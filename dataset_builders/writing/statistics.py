@@ -20,7 +20,7 @@ from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey
 from livek12.dataset_builders.duplicates import Stem
 from livek12.dataset_builders.reading.built import stored, tables_of
-from livek12.dataset_builders.writing.counting import Compared, Counted
+from livek12.dataset_builders.writing.counting import Compared, PartCounts
 from livek12.dataset_builders.writing.measures import Block
 from livek12.dataset_builders.writing.repeats import near, repeated, stem_of_compared
 
@@ -38,7 +38,7 @@ class Statistics:
     """What a data set holds, counted while it is written or read."""
 
     def __init__(self) -> None:
-        self._counted: dict[Key, Counted] = {}
+        self._counted: dict[Key, PartCounts] = {}
         self._pages: dict[PageKey, int] = {}
         self._page_splits: Counter[str] = Counter()
         self._unshared = 0
@@ -58,9 +58,9 @@ class Statistics:
             tables: every table it is stored in.
             split: the split of each of them that holds it.
         """
-        self.take(Counted.of([question], tuple(tables)), tuple(tables), split)
+        self.take(PartCounts.of([question], tuple(tables)), tuple(tables), split)
 
-    def take(self, counted: Counted, tables: tuple[str, ...], split: str) -> None:
+    def take(self, counted: PartCounts, tables: tuple[str, ...], split: str) -> None:
         """Takes in what was counted of questions that are stored in these tables, and of no others."""
         self._merge((tables, split), counted)
         self._unshared += sum(count * self._pages.get(page, 0) for page, count in counted.pages.items())
@@ -79,8 +79,8 @@ class Statistics:
         self._compared = [*(self._compared or ()), *(other._compared or ())] if both else None
         self._check_limit()
 
-    def _merge(self, key: Key, counted: Counted) -> None:
-        self._counted.setdefault(key, Counted()).merge(counted)
+    def _merge(self, key: Key, counted: PartCounts) -> None:
+        self._counted.setdefault(key, PartCounts()).merge(counted)
 
     def _kept(self, one: Compared) -> Compared | Stem:
         """What is kept of a question until it is known whether near-duplicates are looked for: few pictures."""
