@@ -75,6 +75,7 @@ LINES = {
         f"recorded.jsonl {TASK} --data {{in}} --out {{new}}",
         f"recorded.jsonl {TASK} --data data --out {{out}}",
     ],
+    "push": ["{in} file:///tmp/livek12-nowhere", "run {out}"],
     "export": ["{in} --to eee --out {new}", "run --to eee --out {out}"],
     "rejudge": [*(f"{{in}} --from {log} --out {{new}}" for log in (*LOGS, "evalscope")), "pairs.jsonl --out {out}"],
     "plugins": [
