@@ -129,7 +129,7 @@ def main() -> None:
     runs = [marked(rows, int(workers)) for workers in arguments.workers.split(",")]
     for run in runs:
         print({name: round(value, 3) for name, value in run.items()}, f"{run['answers'] / run['processor']:.0f}/s")
-    small = marked(rows[:: len(rows) // 400], runs[-1]["workers"])
+    small = marked(rows[:: max(2, len(rows) // 400)], runs[-1]["workers"])
     figures: dict[str, Any] = {
         "machine": machine(),
         "runs": runs,

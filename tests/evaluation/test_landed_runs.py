@@ -33,6 +33,7 @@ ADDED = {
     "formulas",
     "intervals",
     "few_papers",
+    "against_mark",
     "outlook",
     "corrected",
     "variants",

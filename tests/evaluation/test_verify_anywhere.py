@@ -155,8 +155,8 @@ def test_killed_workers_change_nothing(verifier: Verifier) -> None:
 
 def test_a_row_beyond_the_limits_costs_itself() -> None:
     line = b'{"id": 1, "gold": "12", "response": "\\\\boxed{12}"}'
-    endless = b'{"id": 2, "gold": "12", "response": "%s"}' % (b"\\\\boxed{%s}" % (b"\\\\x" * 4_000_000))
-    with RowPool(1, seconds=0.2) as rows:
+    endless = b'{"id": 2, "gold": "12", "response": "%s"}' % (b"\\\\boxed{%s}" % (b"\\\\x" * 12_000_000))
+    with RowPool(1, seconds=0.5) as rows:
         said = [reply["row"] for reply in rows.stream([line, line, endless, line])]
     assert [row["decision"] for row in said] == ["accept", "accept", "undecided", "accept"]
     assert said[2]["reason"] == "no result: its process ended by SIGPROF"
@@ -164,8 +164,8 @@ def test_a_row_beyond_the_limits_costs_itself() -> None:
 
 
 def hurried(link: Link) -> None:
-    """A worker whose symbolic comparisons have a tenth of a second: dear ones take ten times as long."""
-    pool._shared = pool.SymbolicPool(size=1, seconds=0.1)
+    """A worker whose symbolic comparisons have a third of a second: dear ones take longer by far."""
+    pool._shared = pool.SymbolicPool(size=1, seconds=0.3)
     judge_rows(link, None, False, False, 60.0)
 
 
@@ -177,12 +177,12 @@ def test_a_comparison_beyond_the_limits_costs_itself() -> None:
         verifier._rules._start = partial(ChildProcess, hurried, quiet=True)
         said = verifier.batch([easy, {"gold": f"(x+1)^2+{gold}", "response": f"{answer}+x^2+2x+1"}, easy])
     assert [found.decision for found in said] == ["accept", "undecided", "accept"]
-    assert said[1].reason.startswith("symbolic: no result within 0.1 s of a processor")
+    assert said[1].reason.startswith("symbolic: no result within 0.3 s of a processor")
 
 
 def test_workers_that_do_not_start_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with Verifier(1) as verifier, pytest.raises(UserError, match=r"^a process that judges rows does not start: "):
+    with Verifier(1) as verifier, pytest.raises(UserError, match=r"^a process that judges does not start: "):
         verifier.batch([{"gold": "1", "response": "1"}])
 
 
@@ -224,7 +224,7 @@ def test_at_the_end_of_the_interpreter_it_says_so() -> None:
     said = "import atexit; from livek12 import verify; atexit.register(verify, '1', '1')"
     path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", said], check=False, stderr=subprocess.PIPE, text=True, env=path)
-    assert "UserError: rows cannot be judged any more: the interpreter is ending" in done.stderr
+    assert "UserError: nothing can be judged any more: the interpreter is ending" in done.stderr
 
 
 def test_one_that_is_no_longer_used_leaves_no_process() -> None:

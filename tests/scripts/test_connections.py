@@ -250,6 +250,10 @@ def test_export(run: Path, tmp_path: Path) -> None:
     quiet(watched(tmp_path, "export", run, "--to", "eee", "--out", tmp_path / "out"))
 
 
+def test_push(run: Path, tmp_path: Path) -> None:
+    quiet(watched(tmp_path, "push", run, f"file://{tmp_path}/pushed", "--unfinished"), 0, 2)
+
+
 def test_judge_pairs(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     file.write_text(json.dumps({"id": "a", "gold": "1/2", "response": "So it is $0.5$."}) + "\n")
