@@ -124,12 +124,13 @@ class RunFolder:
         Raises:
             UserError: it did come to something, or is about to.
         """
+        busy = in_use(self.path)  # first: who is at work may store a response and leave while we look
         if has_responses(self.path):
             raise UserError(
                 f"{self.path}: holds another run: {different}; choose a new --out, or repeat the "
                 "old command in its old environment to go on"
             )
-        if in_use(self.path):
+        if busy:
             raise UserError(
                 f"{self.path}: another command is at work on another run here: {different}; choose a new --out, or wait"
             )
