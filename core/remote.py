@@ -12,8 +12,8 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fcntl import LOCK_EX
 from pathlib import Path
@@ -189,10 +189,23 @@ def _known(account: Path) -> dict[str, str]:
     return {}
 
 
-def _copy(address: str, files: Any, one: Stored, target: Path, progress: Progress) -> None:
-    """Fetches one file, never more than its stated size."""
+@contextmanager
+def _part_of(address: str, target: Path) -> Iterator[Path]:
+    """Where a file is fetched to, until it is whole and put in its place; whatever fails is one line of the address."""
     part = target.with_name(f".{target.name}.part")
     try:
+        yield part
+    except UserError:
+        raise
+    except Exception as error:
+        raise failure(address, error) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _copy(address: str, files: Any, one: Stored, target: Path, progress: Progress) -> None:
+    """Fetches one file, never more than its stated size."""
+    with _part_of(address, target) as part:
         with part.open("wb") as copy, files.open(one.path, "rb", block_size=_BLOCK) as source:
             left = one.size
             while block := source.read(min(_BLOCK, left + 1)):
@@ -204,31 +217,18 @@ def _copy(address: str, files: Any, one: Stored, target: Path, progress: Progres
         if left:
             raise UserError(f"{shown(address)}: {target.name} changed while it was read; run the same command again")
         part.replace(target)
-    except UserError:
-        raise
-    except Exception as error:
-        raise failure(address, error) from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _copied_light(address: str, files: Any, one: Stored, target: Path) -> bool:
     """Fetches a packed file without its texts; whether it has them apart."""
     if target.suffix != PACKED:
         return False
-    part = target.with_name(f".{target.name}.part")
-    try:
+    with _part_of(address, target) as part:
         with files.open(one.path, "rb", cache_type="none") as source:
             if not PackedLines(target, source=source).write_light(part):
                 return False
         part.replace(target)
-        return True
-    except UserError:
-        raise
-    except Exception as error:
-        raise failure(address, error) from None
-    finally:
-        part.unlink(missing_ok=True)
+    return True
 
 
 def failure(address: str, error: BaseException) -> UserError:

@@ -83,6 +83,20 @@ class SlimQuestion:
     has_variables: bool
     values: tuple[tuple[str, ...], ...]
 
+    @classmethod
+    def of(cls, question: Question, values: tuple[tuple[str, ...], ...]) -> SlimQuestion:
+        """Of a question, with its values on each of `AXES`."""
+        return cls(
+            id=question.id,
+            source=question.variant.of if question.variant else question.id,
+            translates=question.translation_of or "",
+            benchmark=question.benchmark,
+            paper_id=question.paper_id,
+            points=question.points,
+            has_variables=bool(question.variables),
+            values=values,
+        )
+
     def on(self, axis: str) -> tuple[str, ...]:
         """Its values on one of `AXES`."""
         return self.values[_PLACES[axis]]
@@ -181,16 +195,7 @@ class Slim:
         )
 
     def _item_of(self, question: Question) -> SlimQuestion:
-        return SlimQuestion(
-            id=question.id,
-            source=question.variant.of if question.variant else question.id,
-            translates=question.translation_of or "",
-            benchmark=question.benchmark,
-            paper_id=question.paper_id,
-            points=question.points,
-            has_variables=bool(question.variables),
-            values=tuple(self._same(tuple(values_of(question))) for values_of in AXES.values()),
-        )
+        return SlimQuestion.of(question, tuple(self._same(tuple(values_of(question))) for values_of in AXES.values()))
 
     def _same(self, value: T) -> T:
         held: T = self._held.setdefault(value, value)  # type: ignore[assignment]

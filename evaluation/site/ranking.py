@@ -8,6 +8,7 @@ that comes in is tested against the others and nothing is tested twice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -99,16 +100,8 @@ def _basis(table: Table) -> list[Any]:
 
 
 def _slim(question: Question) -> SlimQuestion:
-    return SlimQuestion(
-        id=question.id,
-        source=question.variant.of if question.variant else question.id,
-        translates=question.translation_of or "",
-        benchmark=question.benchmark,
-        paper_id=question.paper_id,
-        points=question.points,
-        has_variables=False,
-        values=tuple(() for _ in AXES),
-    )
+    """Without variables, whose own metrics have no ranks here."""
+    return replace(SlimQuestion.of(question, tuple(() for _ in AXES)), has_variables=False)
 
 
 def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, SlimQuestion]) -> Iterator[Outcome]:

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -172,15 +173,14 @@ def test_a_label_of_another_response_is_not_taken_for_one_of_this(tmp_path: Path
 # --- over HTTP ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
-    pytest.importorskip("fastapi", reason="the review extra is not installed")
+@contextmanager
+def serving(run: Path, verdict: bool = False) -> Iterator[int]:
+    """The port at which the labelling page of a run is served."""
     import socket
 
     import uvicorn
 
-    run = make_run(tmp_path_factory.mktemp("served") / "run", ("livek12", "kmmmu", "cfe"), 2, HOSTILE).path
-    store, shown = open_labels(run, None, "", False, lambda line: None)
+    store, shown = open_labels(run, None, "", verdict, lambda line: None)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen(64)
@@ -189,10 +189,20 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path
     server = uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    yield port, run
-    server.should_exit = True
-    thread.join(20)
-    store.close()
+    try:
+        yield port
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    pytest.importorskip("fastapi", reason="the review extra is not installed")
+    run = make_run(tmp_path_factory.mktemp("served") / "run", ("livek12", "kmmmu", "cfe"), 2, HOSTILE).path
+    with serving(run) as port:
+        yield port, run
 
 
 def ask(port: int, path: str, body: Any = None, token: str = TOKEN, **headers: str) -> tuple[int, Any]:

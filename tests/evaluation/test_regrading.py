@@ -16,11 +16,12 @@ from livek12.core.questions import load_questions
 from livek12.core.regrades import LONGEST_LINE, REGRADES, Regrade, read_regrades
 from livek12.core.run_folder import RunFolder
 from livek12.evaluation import marking, reporting
-from livek12.evaluation.labelling.opening import open_labels, progress
+from livek12.evaluation.labelling.opening import progress
 from livek12.evaluation.labelling.regrading import Regrading
 from livek12.evaluation.running import ask
 from livek12.tasks.registry import get_tasks
 from tests.evaluation.test_labelling import ask as asked
+from tests.evaluation.test_labelling import serving
 from tests.scripts.command import livek12_here
 
 TASK = "livek12_text_only"
@@ -61,29 +62,8 @@ Post = Callable[..., tuple[int, Any]]
 def page_of(run: Path, verdict: bool = False) -> Iterator[Post]:
     """The page's own server behind its guard; `post(path, body)` talks to it, as a browser does."""
     pytest.importorskip("fastapi", reason="the review extra is not installed")
-    import socket
-
-    import uvicorn
-
-    from livek12.core.guard import Guard
-    from livek12.evaluation.labelling.server import make_app
-    from tests.evaluation.test_labelling import TOKEN
-
-    store, shown = open_labels(run, None, "", verdict, lambda line: None)
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    listening.listen(64)
-    port = int(listening.getsockname()[1])
-    guard: Any = Guard(make_app(store, shown, "ann"), "127.0.0.1", port, TOKEN)
-    server = uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
+    with serving(run, verdict) as port:
         yield lambda path, body=None, **headers: asked(port, path, body, **headers)
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        store.close()
 
 
 def one_choice(run: Path) -> tuple[str, int]:
