@@ -82,7 +82,7 @@
       return [h("h2", {}, `${task} `, h("span", { class: "red" }, written(part.metrics.article.mark, "mark")), " ", h("span", { class: "soft small" }, ends(part.metrics.article.mark, "mark"))),
         h("table", { class: "plain" }, h("thead", {}, h("tr", {}, [t("metric"), t("article"), t("release_code")].map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, [...new Set(Object.values(part.metrics).flatMap((profile) => Object.keys(profile)))].map((metric) => h("tr", {}, h("th", { scope: "row" }, livek12.metricName(metric)), ["article", "release"].map((profile) => h("td", { class: "right nowrap" }, written(part.metrics[profile][metric], metric), " ", h("span", { class: "ends" }, ends(part.metrics[profile][metric], metric)))))))),
         grid(exam, record.cells[task], anchors, (anchor) => link("graded", { run: said.run, task, q: anchor })),
-        Object.keys(subjects).length > 1 && livek12.dots(t("subject_plot"), Object.entries(subjects).map(([name, marks]) => ({ name: name.replace(/_/g, " "), mark: marks.mark, n: marks.n })).filter((row) => row.mark))];
+        Object.keys(subjects).length > 1 && livek12.dots(t("subject_plot"), t("subject"), Object.entries(subjects).map(([name, marks]) => ({ name: name.replace(/_/g, " "), mark: marks.mark, n: marks.n })).filter((row) => row.mark))];
     }));
     const others = [...livek12.runs()].filter(([slug, other]) => slug !== said.run && other.model === run.model);
     return [h("p", { class: "kicker" }, t("model")), h("h1", {}, livek12.labels().get(said.run)),

@@ -102,7 +102,7 @@
       const { groups } = livek12.site(), by = groups.subject ? await livek12.loadAll(groups.subject) : {};
       const subjects = [...new Set(list.flatMap(([slug]) => Object.keys(by[slug]?.[task]?.article || {})))].sort();
       const shown = list.slice(0, 12);
-      return subjects.map((subject) => dots(subject.replace(/_/g, " "), shown.map(([slug]) => ({ name: labels.get(slug), mark: by[slug]?.[task]?.article?.[subject]?.mark, n: by[slug]?.[task]?.article?.[subject]?.n })).filter((one) => one.mark)));
+      return subjects.map((subject) => dots(subject.replace(/_/g, " "), t("model"), shown.map(([slug]) => ({ name: labels.get(slug), mark: by[slug]?.[task]?.article?.[subject]?.mark, n: by[slug]?.[task]?.article?.[subject]?.n })).filter((one) => one.mark)));
     },
     ranks: (list, labels, task) => {
       const found = list.map(([slug, run]) => ({ name: labels.get(slug), range: run.tasks[task].ranks.mark, drawn: run.tasks[task].stability.mark })).filter((one) => one.range);
@@ -118,13 +118,13 @@
   };
   const day = (text) => { const found = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?$/.exec(text || ""); return found ? (Date.UTC(Number(found[1]), found[2] ? Number(found[2]) - 1 : 6, found[3] ? Number(found[3]) : found[2] ? 15 : 1)) / 864e5 : null; };
 
-  const dots = (title, rows) => {
+  const dots = (title, of, rows) => {
     if (!rows.length) return null;
     const { wide, left, longest, kind } = byRow(), px = along({ low: 0, high: 100 }, left, wide - RIGHT - 10), high = 40 + rows.length * 20 + 24;
     return [h("h2", {}, `${title} `, h("span", { class: "soft small" }, `n = ${Math.max(...rows.map((row) => row.n || 0))}`)), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, h("svg", { class: kind, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": title },
       [0, 25, 50, 75, 100].map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: 8, y2: high - 28 }), h("text", { class: "tick", x: px(value), y: high - 10 }, String(value))]),
       rows.map((row, n) => { const y = 22 + n * 20, [low, most, start, end] = row.mark; return [h("text", { class: "name end", x: left - 10, y: y + 4 }, short(row.name, longest)), start !== null && h("line", { class: "whisker", x1: px(start), x2: px(end), y1: y, y2: y }), low !== most && h("line", { class: "spread", x1: px(low), x2: px(most), y1: y, y2: y }), h("circle", { class: "dot", cx: px((low + most) / 2), cy: y, r: 4.5 }, h("title", {}, `${row.name}: ${livek12.written(row.mark, "mark")} (${livek12.ends(row.mark, "mark")})`))]; }))),
-    table([t("model"), t("mark"), t("interval"), t("questions")], rows.map((row) => [row.name, livek12.written(row.mark, "mark"), livek12.ends(row.mark, "mark"), String(row.n ?? "")]))];
+    table([of, t("mark"), t("interval"), t("questions")], rows.map((row) => [row.name, livek12.written(row.mark, "mark"), livek12.ends(row.mark, "mark"), String(row.n ?? "")]))];
   };
   livek12.dots = dots;
 
