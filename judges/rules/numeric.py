@@ -38,6 +38,7 @@ from livek12.judges.rules.numerals import (
     read_native_korean,
     read_numeral,
 )
+from livek12.judges.rules.quantities import compound
 from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, SUBUNITS, Unit, conversion, currency, read_unit
 
 NAME = "number"
@@ -217,13 +218,18 @@ def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
         return ""
     if any(words) and (gold.unit.symbol or answer.unit.symbol):
         return f"a unit beside {' or '.join(filter(None, words))}"
-    if gold.unit.symbol and not answer.unit.symbol and not gold.unit.may_be_left_out:
+    if gold.unit.symbol and not answer.unit.symbol and not (gold.unit.may_be_left_out or _is_a_year(gold)):
         return f"the key has the unit {gold.unit.symbol}, the answer none"
     if answer.unit.symbol and not gold.unit.symbol and not answer.unit.may_be_added:
         return f"the answer has the unit {answer.unit.symbol}, the key none"
     if all(words) and words[0] != words[1]:
         return "different words behind the number"
     return ""
+
+
+def _is_a_year(number: Number) -> bool:
+    """Whether a number is the year of an event (1919年, 1919년), which many write without the word."""
+    return number.unit.symbol == "y^1" and number.value.denominator == 1 and 1000 <= number.value <= 2100
 
 
 _STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64")]
@@ -312,7 +318,8 @@ def read_number(text: str) -> Number | None:
         value, quantum, rest = value / 100, quantum / 100 if quantum is not None else None, rest[percent.end() :]
     unit = read_unit(rest)
     if unit is None:
-        return None
+        several = None if percent or marked else compound(plain)
+        return several and Number(several.value, several.quantum, several.digits, unit=several.unit, name=name)
     if money and unit == NO_UNIT:
         unit = currency(money["sign"])
     if marked and quantum is None and value.denominator == 1:
