@@ -20,7 +20,8 @@ _ENGLISH = late(
     re.IGNORECASE | re.DOTALL,
 )
 _CHINESE = late(
-    r"(?:所以|因此|故|综上)?[,，]?\s?(?P<subject>[^，,。；;：:=？?！!\n]{1,30}?)(?:\s?[:：]\s?|是|为|叫做?|称为|等于)(?P<value>.+)",
+    r"(?:所以|因此|故|综上)?[,，]?\s?(?:[^，,。；;：:=？?！!\n]{1,30}?(?:\s?[:：]\s?|是|为|叫做?|称为|等于)|[解可求]得\s?[:：]?)"
+    r"(?P<value>.+?)(?:[,，]\s?经检验[^。]{0,40})?",
     re.DOTALL,
 )
 _KOREAN = late(
@@ -33,7 +34,7 @@ _OTHERWISE = late(
     r"|probably|possibly|might|may|could|would|should|guess\w*|wrong|incorrect|false|mistake\w*|other|another|first|second"
     r"|third|last|next|one|each|either|both|half|twice|previous|original|initial|what|which|why|how|than|opposite|inverse"
     r"|reciprocal|negative|square|given|assum\w+|suppos\w+|say|says|said|claim\w*|think\w*|friend|student)\b|n['’]t\b"
-    r"|[不没非未无否若如假设错误可或另其余哪谁吗呢倍半]|至[少多]|第[一二三]|[大小多少高低]于|超过|相反|倒数"
+    r"|不(?!等[式号]|变|饱和|规则|可逆|连续)|[没非未无否若如假设错误可或另其余哪谁吗呢倍半]|至[少多]|第[一二三]|[大小多少高低]于|超过|相反|倒数"
     r"|아니|않|없|못|만약|라면|아마|틀[리린렸]|잘못|오답|모르|또는|다른|첫|두 번째|역수|절반|보다",
     re.IGNORECASE,
 )
@@ -41,6 +42,8 @@ _ENDED = late(r"[.。!！?？;；\n](?=\s*\S)(?!\d)")
 _COPULA_AGAIN = late(r"\b(?:is|are|was|were)\b|[是为]|(?:은|는)\s", re.IGNORECASE)
 _CJK = late(r"[\u4e00-\u9fff]")
 _HANGUL = late(r"[\uac00-\ud7a3]")
+_LATIN = late(r"[A-Za-z]")
+_GLOSSED = late(r"(?P<word>[^()（）\d=<>+]{1,30}?)\s?[(（](?P<gloss>[^()（）]{1,40})[)）]")
 
 
 def complement(text: str) -> str | None:
@@ -58,3 +61,23 @@ def complement(text: str) -> str | None:
         return None  # what ends in "5!" may be a factorial
     value = said["value"].strip()
     return None if _COPULA_AGAIN.search(value) else value
+
+
+def glossed(text: str) -> list[str]:
+    """A word with a gloss in brackets as what it may be: 삼투압(osmotic pressure), 碳酸钠（Na2CO3）, 임진왜란(1592).
+
+    A gloss is a number, or in another script, and then it is the same in another language or notation. In the same
+    script it may correct the word.
+    """
+    found = _GLOSSED.fullmatch(bare(text)) if len(text) <= MAX_CHARS else None
+    if found is None or _OTHERWISE.search(text):
+        return []
+    word, gloss = found["word"].strip(), found["gloss"].strip()
+    if gloss.isdigit():
+        return [word] if _scripts(word) - {"latin"} else []
+    return [word, gloss] if _scripts(word) and _scripts(gloss) and not _scripts(word) & _scripts(gloss) else []
+
+
+def _scripts(text: str) -> set[str]:
+    scripts = (("han", _CJK), ("hangul", _HANGUL), ("latin", _LATIN))
+    return {name for name, pattern in scripts if pattern.search(text)}

@@ -278,6 +278,7 @@ _TIMES = {"每秒": "s", "每分钟": "min", "每小时": "h", "时速": "h", "�
 _PER = late(rf"^(?P<time>{'|'.join(_TIMES)})\s*(?P<rest>\d[\d.,]*\s*(?:k?m|千?米|公里|킬로미터|미터))$")
 _NEGATIVE = late(r"^(?:(?:负|마이너스)\s*|(?i:minus|negative)\s+)(?=[\d.\\])")
 _MINUS_WORD = late(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
+_IN_BRACKETS = late(r"(?<=[\d}])(?:\s+\(|\s*（)\s*([^\d()（）]{1,20})\s*[)）]$")
 _PAREN = late(r"\(\s*([^(),]*)\s*\)")
 
 
@@ -286,7 +287,8 @@ def read_number(text: str) -> Number | None:
     """The number that a text is, with its unit; None when the text is anything else."""
     if len(text) > MAX_CHARS:
         return None
-    plain = _SPACING.sub(" ", to_latex(_LEAD.sub(lambda match: match[1], bare(text))).replace("\\dfrac", "\\frac"))
+    text = _IN_BRACKETS.sub(lambda unit: f" {unit[1]}" if read_unit(unit[1]) else unit[0], bare(text))
+    plain = _SPACING.sub(" ", to_latex(_LEAD.sub(lambda match: match[1], text)).replace("\\dfrac", "\\frac"))
     plain = " ".join(re.sub(r"\\[tc]frac(?![a-z])", r"\\frac", plain).split())
     plain, name, marked = _drop_name(plain)
     if inner := _PAREN.fullmatch(plain):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.judges.rules.complement import complement
+from livek12.judges.rules.complement import complement, glossed
 from tests.judges.helpers import outcome
 
 RIGHT = """
@@ -27,8 +27,17 @@ Paris @ It's Paris.
 서울 @ 수도는 서울이다.
 세종대왕 @ 한글을 만든 사람은 세종대왕입니다.
 (2,3) @ 꼭짓점은 (2, 3)이다.
+x=3 @ 解得x=3，经检验x=3是原方程的解
+(-1,3] @ 故不等式的解集为(-1,3].
+삼투압 @ 삼투압(osmotic pressure)
+osmosis @ 삼투(osmosis)
+线粒体 @ 线粒体（mitochondria）
+Na2CO3 @ 碳酸钠（Na₂CO₃）
+임진왜란 @ 임진왜란(1592)
+삼투압(osmotic pressure) @ 삼투압
 """
 WRONG = """
+x=3 @ 解得x=2，经检验x=2是原方程的解
 (2,3) @ The vertex is (3, 2).
 y=2x+1 @ The equation of the line is y = 2x - 1.
 endothermic @ The reaction is exothermic.
@@ -52,6 +61,13 @@ Paris @ What is wanted is Paris. No, it is Lyon.
 서울 @ 수도는 서울이 아니다.
 서울 @ 수도는 서울 또는 부산이다.
 The reaction is endothermic. @ exothermic
+唐代 @ 李白（唐代）
+《红楼梦》 @ 《红楼梦》（曹雪芹）
+증가 @ 증가 (오타, 감소)
+x @ x(1)
+李白（唐代） @ 唐代
+삼투압 @ 삼투압(X가 아니라 증산)
+삼투압 @ 증산(transpiration)
 """
 
 
@@ -78,3 +94,4 @@ def test_what_denies_hedges_or_says_more_is_left_open(gold: str, answer: str) ->
 def test_any_text_is_read(text: str) -> None:
     value = complement(text)
     assert value is None or value in text
+    assert all(word in text for word in glossed(text))
