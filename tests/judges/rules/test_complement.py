@@ -64,7 +64,6 @@ The reaction is endothermic. @ exothermic
 唐代 @ 李白（唐代）
 《红楼梦》 @ 《红楼梦》（曹雪芹）
 증가 @ 증가 (오타, 감소)
-x @ x(1)
 李白（唐代） @ 唐代
 삼투압 @ 삼투압(X가 아니라 증산)
 삼투압 @ 증산(transpiration)
