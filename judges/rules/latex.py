@@ -18,6 +18,7 @@ import re
 
 from livek12.judges.rules.nodes import Node, holds_symbol, symbols
 from livek12.judges.rules.notation import NOT_A_NAME, bare, without_labels
+from livek12.judges.rules.quantities import upright
 from livek12.judges.rules.reader import CLOSING, OPENING, ExpressionReader
 from livek12.judges.rules.tokens import EMPTY_SET, MAX_CHARS, REALS, Token, Unparsable, tokenize
 from livek12.judges.rules.trees import NOT_SCALAR
@@ -40,13 +41,17 @@ _WORD_NAME = re.compile(
 )
 
 
-def parse(text: str) -> Node:
+def parse(text: str, letters: bool = False) -> Node:
     """The tree of an answer.
+
+    Args:
+        text: as it was written.
+        letters: whether a single letter behind a value may be its unit (see `quantities.upright`).
 
     Raises:
         Unparsable: it is not mathematics of the kinds above, or beyond the bounds.
     """
-    text = without_labels(bare(text))
+    text = upright(without_labels(bare(text)), letters)
     name = _WORD_NAME.match(text)
     if name and not NOT_A_NAME.search(name["name"]):
         text = text[name.end() :]
