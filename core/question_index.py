@@ -13,7 +13,7 @@ from typing import BinaryIO
 from livek12.core.errors import UserError, why
 from livek12.core.journal import line_at
 from livek12.core.records import Question
-from livek12.core.run_folder import RunQuestion
+from livek12.core.run_folder import QUESTIONS, RunFolder, RunQuestion
 
 
 class QuestionIndex(Mapping[str, Question]):
@@ -28,7 +28,17 @@ class QuestionIndex(Mapping[str, Question]):
         self._file, self._places = file, places
 
     def __getitem__(self, id: str) -> Question:
-        return RunQuestion.model_validate_json(line_at(self._file.fileno(), self._places[id])).question
+        """The question.
+
+        Raises:
+            KeyError: there is none of this id.
+            UserError: its line cannot be read.
+        """
+        line = line_at(self._file.fileno(), self._places[id])
+        try:
+            return RunQuestion.model_validate_json(line).question
+        except ValueError as error:
+            raise UserError(f"{self._file.name}: {id!r:.80} cannot be read: {why(error)}; start a new run") from error
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -37,21 +47,14 @@ class QuestionIndex(Mapping[str, Question]):
         return len(self._places)
 
 
-def question_indexes(file: Path) -> dict[str, QuestionIndex]:
-    """An index for each task of a questions.jsonl.
+def question_indexes(run: RunFolder) -> dict[str, QuestionIndex]:
+    """An index for each task of a run.
 
     Raises:
-        UserError: it cannot be read.
+        UserError: its questions.jsonl cannot be read, or is not what the run began with.
     """
-    places: dict[str, dict[str, int]] = {}
-    try:
-        opened = file.open("rb")
-        with file.open("rb") as lines:
-            start = 0
-            for line in lines:
-                item = RunQuestion.model_validate_json(line)
-                places.setdefault(item.task, {})[item.question.id] = start
-                start += len(line)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}; start a new run") from error
-    return {task: QuestionIndex(opened, found) for task, found in places.items()}
+    places: dict[str, dict[str, int]] = {task.name: {} for task in run.spec().tasks}
+    for task, id, place in run.question_places():
+        places[task][id] = place
+    file = (run.path / QUESTIONS).open("rb")
+    return {task: QuestionIndex(file, found) for task, found in places.items()}

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -62,6 +62,20 @@ class RunQuestion(Record):
     question: Question
 
 
+class _Named(BaseModel):
+    id: str
+
+
+class _QuestionHead(BaseModel):
+    """Of a line of questions.jsonl, what names the question; the rest is not looked at."""
+
+    task: str
+    question: _Named
+
+
+Q = TypeVar("Q", RunQuestion, _QuestionHead)
+
+
 class RunFolder:
     """Reads and writes the files of one run."""
 
@@ -70,6 +84,7 @@ class RunFolder:
         self._on_problem = on_problem
         self._questions: dict[str, list[Question]] | None = None  # read once: they never change
         self._asked: set[tuple[str, str]] | None = None  # the same
+        self._answered: AnsweredKeys | None = None
         self._own: RunSpec | None = None
         self._part: Callable[[], object] | None = None
 
@@ -191,16 +206,25 @@ class RunFolder:
         Raises:
             UserError: the file cannot be read; or, at its end, it is not what the run began with.
         """
-        spec, file, digest = self.spec(), self._file(QUESTIONS), hashlib.sha256()
+        return ((item.task, item.question) for item, _ in self._question_lines(RunQuestion))
+
+    def question_places(self) -> Iterator[tuple[str, str, int]]:
+        """Of each question its task, its id, and where its line begins in questions.jsonl; raises the same."""
+        return ((item.task, item.question.id, place) for item, place in self._question_lines(_QuestionHead))
+
+    def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
+        """The lines of questions.jsonl, as much of each as a model takes, with their places."""
+        spec, file, digest, place = self.spec(), self._file(QUESTIONS), hashlib.sha256(), 0
         tasks = {task.name for task in spec.tasks}
         try:
             with file.open("rb") as lines:
                 for line in lines:
                     digest.update(line)
-                    item = RunQuestion.model_validate_json(line)
+                    item = model.model_validate_json(line)
                     if item.task not in tasks:
                         raise ValueError(f"{item.task!r:.80} is no task of the run")
-                    yield item.task, item.question
+                    yield item, place
+                    place += len(line)
         except (OSError, ValueError) as error:
             raise UserError(f"{file}: cannot be read: {why(error)}; start a new run") from error
         if spec.questions_sha256 not in (None, digest.hexdigest()):
@@ -231,12 +255,13 @@ class RunFolder:
         """Whether a response is one of this run."""
         spec = self.spec()
         if self._asked is None:
-            self._asked = {(task, question.id) for task, question in self.each_question()}
+            self._asked = {(task, id) for task, id, _ in self.question_places()}
         return Expected(self.path, spec.model, self._asked, spec.trials, self._on_problem)
 
     def answered(self) -> KeySet:
-        """The keys that have a response."""
-        return keys_of(self.responses())
+        """The keys that have a response as of now; the same set each time, for which only what is new is read."""
+        self._answered = self._answered or self.follow()
+        return self._answered()
 
     def follow(self) -> AnsweredKeys:
         """The same for who looks more than once: each look reads what is new."""

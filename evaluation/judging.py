@@ -17,7 +17,6 @@ from livek12.core.markings import KEYS, in_words, other_rules
 from livek12.core.progress import warn
 from livek12.core.question_index import question_indexes
 from livek12.core.records import Call, Image, PartVerdict, Question, Response, Verdict
-from livek12.core.run_folder import QUESTIONS
 from livek12.evaluation.pair_rules import rule_verdict
 from livek12.evaluation.pairs import JudgedPair
 from livek12.judges.grade import GradingConfig, judge_version, total
@@ -147,7 +146,7 @@ class RunScorer:
         tasks = {task.name: get_task(task.name) for task in spec.tasks}
         authors = tuple(name for name in (spec.model, spec.model_revision) if name)
         scorers = {name: Scorer.of(judges, task.judge, task.partial_credit, authors) for name, task in tasks.items()}
-        questions = _questions_of(run)
+        questions = _questions_of(run, judges.options)
         pages: Pages = {}
         if exam is not None and judges.panel is not None and _shows_pictures(questions, tasks):
             pictured = exam()
@@ -227,10 +226,11 @@ class RunScorer:
         return verdict.model_copy(update={"judge": judge, "versions": {**verdict.versions, "judge": judge}})
 
 
-def _questions_of(run: RunFolder) -> dict[str, Mapping[str, Question]]:
-    """The questions of each task by id; of logs, which may hold a million, only their places are held."""
-    if all(is_logged(task.name) for task in run.spec().tasks):
-        return {**question_indexes(run.path / QUESTIONS)}
+def _questions_of(run: RunFolder, options: JudgeOptions) -> dict[str, Mapping[str, Question]]:
+    """The questions of each task by id; for rules, and of logs, which may hold a million, only their places are held."""
+    by_rules = options.panel is None and not options.answers
+    if by_rules or all(is_logged(task.name) for task in run.spec().tasks):
+        return {**question_indexes(run)}
     return {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
 
 

@@ -44,7 +44,7 @@ class MarkPool(LinePool[str]):
         self._scorer, self._number = scorer, number
 
     def _open(self, line: bytes, why: str) -> str:
-        return _line(self._scorer.unmarked(Response.model_validate_json(line), why), self._number)
+        return line_of(self._scorer.unmarked(Response.model_validate_json(line), why), self._number)
 
 
 def processes(asked: int | None, waiting: int) -> int:
@@ -64,10 +64,16 @@ def mark_responses(link: Link, path: Path, options: JudgeOptions, number: int, s
         scorer = RunScorer.open(RunFolder(path), judges)
 
         def mark(line: bytes) -> str:
-            return _line(scorer.by_rules(Response.model_validate_json(line)), number)
+            return line_of(scorer.by_rules(Response.model_validate_json(line)), number)
 
         judge_lines(link, seconds, mark, judges.cascade.flush)
 
 
-def _line(verdict: Verdict, number: int) -> str:
+def line_of(verdict: Verdict, number: int) -> str:
+    """The line of a verdict.
+
+    Args:
+        verdict: on a response.
+        number: of the marking.
+    """
     return verdict.model_copy(update={"marking": number}).model_dump_json()

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 
 from livek12.core.claims import Claims, at_work, with_its_trials
-from livek12.core.journal import JournalWriter, Tail
+from livek12.core.journal import Tail, has_lines
 from livek12.core.keys import KeySet
 from livek12.core.markings import other_rules
 from livek12.core.progress import Progress, say, warn
@@ -30,7 +31,8 @@ from livek12.core.sessions import RULES
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.flow import Flow
 from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
-from livek12.evaluation.mark_workers import MarkPool, processes
+from livek12.evaluation.line_workers import CHUNK
+from livek12.evaluation.mark_workers import MarkPool, line_of, processes
 from livek12.evaluation.memory import tell_memory
 from livek12.evaluation.repeats import ask_again
 from livek12.evaluation.rounds import in_rounds
@@ -72,92 +74,87 @@ def mark(
     Raises:
         UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
     """
-    spec, marked = run.spec(), Marked()
     with Jury(options, in_turn=not options.together, sessions=run.path) as judges:
-        marking = _Marking.of(run, RunScorer.open(run, judges, exam), again)
-
-        def share(first: bool) -> bool:
-            """Marks what nobody else is at, and lets go; whether some was left to others."""
-            with ExitStack() as stack:
-                writer = stack.enter_context(run.writer("verdicts"))
-                claims = Claims(writer.path, "verdicts", marking.finished, with_its_trials)
-                waiting = None if over else KeySet(key for key in run.answered() if key not in claims.done)
-                if first and not marking.begin(judges, waiting):
-                    return False
-                progress = None
-                if over is None:
-                    total = sum(task.questions for task in spec.tasks) * spec.trials
-                    progress = Progress("judging", total, len(claims.done), partial(_asked, judges))
-                    stack.enter_context(progress)
-                session = stack.enter_context(SessionWriter(None if judges.panel else run.path, "mark", RULES, RULES))
-                session.loaded()  # judge models have sessions of their own
-                size = processes(workers, len(waiting or ())) if judges.panel is None else 0
-                if size:
-                    pool = stack.enter_context(MarkPool(run, marking.scorer, options, marking.number, size))
-                    marks = _by_processes(run, pool, claims, writer, progress)
-                else:
-                    stream = run.responses if over is None else partial(_arriving, run, over)
-                    marks = _here(marking, judges, stack, claims, writer, progress, stream, marked)
-                for _ in marks:
-                    session.count()
-                    if progress is not None:
-                        progress.step()
-                return claims.refused
-
-        first = True
-        while share(first) and over is None:  # others are at the rest; what one that ends early leaves is marked here
-            first = False
+        share = _Share(_Marking.of(run, RunScorer.open(run, judges, exam), again), judges, over, workers)
+        while share.mark() and over is None:  # others are at the rest; what one that ends early leaves is marked here
             wait_until(lambda: not at_work(run.path, "verdicts"), partial(_waited, run))
-    return marked
+    return share.marked
 
 
-def _by_processes(
-    run: RunFolder, pool: MarkPool, claims: Claims, writer: JournalWriter, progress: Progress | None
-) -> Iterator[None]:
-    """Marks by the rules in processes, one at each turn: lines go out, and lines come in."""
+@dataclass
+class _Share:
+    """What one command marks, time and again while others that are at work on the folder leave something."""
 
-    def lines() -> Iterator[bytes]:
-        for key, line in run.response_lines():
-            if progress is not None:
-                progress.beat()
-            if claims.take(key):
-                yield line
+    marking: _Marking
+    judges: Jury
+    over: Callable[[], bool] | None
+    workers: int | None
+    marked: Marked = field(default_factory=Marked)
+    begun: bool = False
 
-    for verdict in pool.stream(lines()):
-        writer.write_line(verdict)
-        yield
+    def mark(self) -> bool:
+        """Marks what nobody else is at, and lets go; whether some was left to others."""
+        run, by_rules = self.marking.run, self.judges.panel is None
+        with ExitStack() as stack:
+            writer = stack.enter_context(run.writer("verdicts"))
+            claims = Claims(writer.path, "verdicts", self.marking.finished, with_its_trials)
+            waiting = None if self.over else KeySet(key for key in run.answered() if key not in claims.done)
+            if not self.begun and not self.marking.begin(self.judges, waiting):
+                return False
+            self.begun = True
+            progress = None
+            if self.over is None:
+                spec = run.spec()
+                total = sum(task.questions for task in spec.tasks) * spec.trials
+                progress = Progress("judging", total, len(claims.done), partial(_asked, self.judges))
+                stack.enter_context(progress)
+            session = stack.enter_context(SessionWriter(run.path if by_rules else None, "mark", RULES, RULES))
+            session.loaded()  # judge models have sessions of their own
+            size = processes(self.workers, len(waiting or ())) if by_rules else 0
+            if size:
+                pool = MarkPool(run, self.marking.scorer, self.judges.options, self.marking.number, size)
+                verdicts = stack.enter_context(pool).stream(_claimed_lines(run, claims, progress))
+            else:
+                verdicts = self._here(stack.enter_context(self._flow()), claims, progress)
+            for verdict in verdicts:
+                writer.write_line(verdict)
+                session.count()
+                if progress is not None:
+                    progress.step()
+            return claims.refused
 
-
-def _here(
-    marking: _Marking,
-    judges: Jury,
-    stack: ExitStack,
-    claims: Claims,
-    writer: JournalWriter,
-    progress: Progress | None,
-    stream: Callable[[], Iterator[Response | None]],
-    marked: Marked,
-) -> Iterator[None]:
-    """Marks in this process, by the rules and by models, one at each turn."""
-    scorer = marking.scorer
-    flow = stack.enter_context(
-        Flow(
+    def _flow(self) -> Flow[Response, Verdict]:
+        """The rules, and the models where there are some, in threads of this process."""
+        scorer = self.marking.scorer
+        return Flow(
             scorer.by_rules,
-            scorer.by_models if judges.panel else None,
+            scorer.by_models if self.judges.panel else None,
             scorer.is_open,
             quick_threads=quick_threads(),
-            slow_threads=judges.threads,
+            slow_threads=self.judges.threads,
             unfinished=lambda verdict: waits_for_turn(verdict.calls),
         )
-    )
-    for verdict in in_rounds(stream, judges, flow, claims, progress):
-        writer.append(verdict.model_copy(update={"marking": marking.number}))
-        marked.spent.add(verdict.calls)
-        marked.lost += verdict.waits
-        if unanswered(verdict):
-            why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
-            warn(f"{verdict.key}: {why}", kind="not judged")
-        yield
+
+    def _here(self, flow: Flow[Response, Verdict], claims: Claims, progress: Progress | None) -> Iterator[str]:
+        """Marks in this process; gives lines."""
+        run = self.marking.run
+        stream = partial(_arriving, run, self.over) if self.over else run.responses
+        for verdict in in_rounds(stream, self.judges, flow, claims, progress):
+            self.marked.spent.add(verdict.calls)
+            self.marked.lost += verdict.waits
+            if unanswered(verdict):
+                why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
+                warn(f"{verdict.key}: {why}", kind="not judged")
+            yield line_of(verdict, self.marking.number)
+
+
+def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) -> Iterator[bytes]:
+    """The lines of the responses that this process is to mark; claimed so many at a time as go to a process."""
+    lines = run.response_lines()
+    while some := dict(islice(lines, CHUNK)):
+        if progress is not None:
+            progress.beat()
+        yield from (some[key] for key in claims.take_all(some))
 
 
 def _waited(run: RunFolder, seconds: float) -> str:
@@ -193,6 +190,8 @@ class _Marking:
 
     def finished(self) -> KeySet:
         """The keys that its judges have marked already, or to whose mark they have nothing to add."""
+        if not has_lines(self.run.path, "verdicts"):
+            return KeySet()
         done = keys_of(response for response, verdict in self.run.judged(self._is_own) if not verdict.waits)
         if self.again:
             return done

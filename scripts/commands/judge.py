@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
@@ -39,8 +38,8 @@ def judge(
     """Mark what is not marked in a run folder, and settle what was left open."""
     from livek12.core.arguments import one_of
     from livek12.core.progress import warn
-    from livek12.core.records import State
     from livek12.core.run_folder import RunFolder
+    from livek12.core.tally import states
     from livek12.evaluation import marking
     from livek12.evaluation.judging import judge_options
     from livek12.evaluation.overlap import STAGES
@@ -62,11 +61,11 @@ def judge(
     )
     folder = RunFolder.open(run, warn)
     lost = marking.judge(folder, again=again, options=judging, workers=workers)
-    states = Counter(row.state for row in folder.rows())
+    found = states(folder)
     if as_json:
-        typer.echo(json.dumps({"run": str(run), **{state: states[state] for state in get_args(State)}, "lost": lost}))
+        typer.echo(json.dumps({"run": str(run), **found, "lost": lost}))
     else:
-        told = ", ".join(f"{states[state]} {state.replace('_', ' ')}" for state in get_args(State) if states[state])
+        told = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in found.items() if count)
         tell(f"{run}: {told}; next: livek12 report {run}")
     end(lost)
 
