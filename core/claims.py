@@ -154,6 +154,7 @@ class _Told(_Book):
     def __init__(self, owner: Path, path: Path) -> None:
         self._owner = owner
         self._holders: dict[str, str] = {}
+        self._new: list[str] = []
         self._offset = 0
         # Kept open: opening a file for every claim would cost more than all the rest of it.
         self._fd = open_own(path)
@@ -167,14 +168,21 @@ class _Told(_Book):
         fcntl.flock(self._fd, fcntl.LOCK_EX)
         try:
             yield self._read()
+            self._write()
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def put(self, unit: str) -> bool:
-        torn = os.fstat(self._fd).st_size > self._offset  # a kill can leave half a line: it must not spoil this one
-        _append(self._fd, b"\n" * torn + json.dumps([unit, self._owner.name]).encode() + b"\n")
+        self._new.append(json.dumps([unit, self._owner.name]) + "\n")
         self._holders[unit] = _ME
         return True
+
+    def _write(self) -> None:
+        """Writes what was put in this turn."""
+        lines, self._new = "".join(self._new).encode(), []
+        torn = os.fstat(self._fd).st_size > self._offset  # a kill can leave half a line: it must not spoil these
+        _append(self._fd, b"\n" * torn + lines)
+        self._offset += 0 if torn else len(lines)  # its own claims are not read again
 
     def _read(self) -> set[str]:
         """Takes in what has been claimed since the last look; who claimed it."""

@@ -7,7 +7,6 @@ file, which stays open as long as an index lives. Any number of threads may look
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import BinaryIO
 
 from livek12.core.errors import UserError, why
@@ -20,12 +19,13 @@ class QuestionIndex(Mapping[str, Question]):
     """The questions of one task.
 
     Args:
+        task: which.
         file: a questions.jsonl, open.
-        places: id → where the line of the question begins.
+        places: of every task and id where the line of the question begins.
     """
 
-    def __init__(self, file: BinaryIO, places: dict[str, int]) -> None:
-        self._file, self._places = file, places
+    def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int]) -> None:
+        self._task, self._file, self._places = task, file, places
 
     def __getitem__(self, id: str) -> Question:
         """The question.
@@ -34,17 +34,17 @@ class QuestionIndex(Mapping[str, Question]):
             KeyError: there is none of this id.
             UserError: its line cannot be read.
         """
-        line = line_at(self._file.fileno(), self._places[id])
+        line = line_at(self._file.fileno(), self._places[self._task, id])
         try:
             return RunQuestion.model_validate_json(line).question
         except ValueError as error:
             raise UserError(f"{self._file.name}: {id!r:.80} cannot be read: {why(error)}; start a new run") from error
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return (id for task, id in self._places if task == self._task)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return sum(task == self._task for task, _ in self._places)
 
 
 def question_indexes(run: RunFolder) -> dict[str, QuestionIndex]:
@@ -53,8 +53,6 @@ def question_indexes(run: RunFolder) -> dict[str, QuestionIndex]:
     Raises:
         UserError: its questions.jsonl cannot be read, or is not what the run began with.
     """
-    places: dict[str, dict[str, int]] = {task.name: {} for task in run.spec().tasks}
-    for task, id, place in run.question_places():
-        places[task][id] = place
+    places = run.asked()
     file = (run.path / QUESTIONS).open("rb")
-    return {task: QuestionIndex(file, found) for task, found in places.items()}
+    return {task.name: QuestionIndex(task.name, file, places) for task in run.spec().tasks}

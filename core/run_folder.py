@@ -23,7 +23,6 @@ import hashlib
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -83,7 +82,7 @@ class RunFolder:
         self.path = path
         self._on_problem = on_problem
         self._questions: dict[str, list[Question]] | None = None  # read once: they never change
-        self._asked: set[tuple[str, str]] | None = None  # the same
+        self._asked: dict[tuple[str, str], int] | None = None  # the same
         self._answered: AnsweredKeys | None = None
         self._own: RunSpec | None = None
         self._part: Callable[[], object] | None = None
@@ -208,9 +207,12 @@ class RunFolder:
         """
         return ((item.task, item.question) for item, _ in self._question_lines(RunQuestion))
 
-    def question_places(self) -> Iterator[tuple[str, str, int]]:
-        """Of each question its task, its id, and where its line begins in questions.jsonl; raises the same."""
-        return ((item.task, item.question.id, place) for item, place in self._question_lines(_QuestionHead))
+    def asked(self) -> Mapping[tuple[str, str], int]:
+        """Of the task and id of each question, where its line begins in questions.jsonl; raises as `each_question`."""
+        if self._asked is None:
+            found = self._question_lines(_QuestionHead)
+            self._asked = {(item.task, item.question.id): place for item, place in found}
+        return self._asked
 
     def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
         """The lines of questions.jsonl, as much of each as a model takes, with their places."""
@@ -246,17 +248,17 @@ class RunFolder:
         """The same, each as its key and the line that holds it; damaged lines are passed over in silence."""
         expected, seen = self.expected(), KeySet()
         for line in journal_lines(self.path, "responses"):
-            with suppress(ValueError):
+            try:
                 head = _Head.model_validate_json(line)
-                if expected(head) and seen.add(head.key):
-                    yield str(head.key), line
+            except ValueError:
+                continue
+            if expected(head) and seen.add(head.key):
+                yield str(head.key), line
 
     def expected(self) -> Expected:
         """Whether a response is one of this run."""
         spec = self.spec()
-        if self._asked is None:
-            self._asked = {(task, id) for task, id, _ in self.question_places()}
-        return Expected(self.path, spec.model, self._asked, spec.trials, self._on_problem)
+        return Expected(self.path, spec.model, self.asked().keys(), spec.trials, self._on_problem)
 
     def answered(self) -> KeySet:
         """The keys that have a response as of now; the same set each time, for which only what is new is read."""

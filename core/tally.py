@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import get_args
 
-from livek12.core.keys import KeySet
 from livek12.core.journal import read_journal
+from livek12.core.keys import KeySet
 from livek12.core.record import Record
 from livek12.core.regrades import REGRADES
 from livek12.core.run_folder import RunFolder
@@ -45,12 +45,12 @@ def _by_heads(run: RunFolder) -> Counter[State] | None:
         found[verdict.state] += 1
     if len(marked) != len(answered):
         return None
-    spec = run.spec()
-    asked, left = {(task, id) for task, id, _ in run.question_places()}, 0
-    for key, failure in run.failures().items():
-        known = (failure.key.task, failure.key.question_id) in asked and 0 <= failure.key.trial < spec.trials
-        if known and key not in answered:
+    asked, trials = run.asked(), run.spec().trials
+    left = len(asked) * trials - len(answered)
+    for failure in run.failures().values() if left else ():
+        key = failure.key
+        if (key.task, key.question_id) in asked and 0 <= key.trial < trials and str(key) not in answered:
             found[failure.state] += 1
-            left += 1
-    found["failed"] += len(asked) * spec.trials - len(answered) - left
+            left -= 1
+    found["failed"] += left
     return found

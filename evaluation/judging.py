@@ -227,7 +227,7 @@ class RunScorer:
 
 
 def _questions_of(run: RunFolder, options: JudgeOptions) -> dict[str, Mapping[str, Question]]:
-    """The questions of each task by id; for rules, and of logs, which may hold a million, only their places are held."""
+    """The questions of each task by id; for the rules, and of logs, only their places are held: there may be many."""
     by_rules = options.panel is None and not options.answers
     if by_rules or all(is_logged(task.name) for task in run.spec().tasks):
         return {**question_indexes(run)}

@@ -98,7 +98,9 @@ class _Share:
         with ExitStack() as stack:
             writer = stack.enter_context(run.writer("verdicts"))
             claims = Claims(writer.path, "verdicts", self.marking.finished, with_its_trials)
-            waiting = None if self.over else KeySet(key for key in run.answered() if key not in claims.done)
+            waiting = None
+            if self.over is None:
+                waiting = Counter(key.partition("/")[0] for key in run.answered() if key not in claims.done)
             if not self.begun and not self.marking.begin(self.judges, waiting):
                 return False
             self.begun = True
@@ -110,17 +112,17 @@ class _Share:
                 stack.enter_context(progress)
             session = stack.enter_context(SessionWriter(run.path if by_rules else None, "mark", RULES, RULES))
             session.loaded()  # judge models have sessions of their own
-            size = processes(self.workers, len(waiting or ())) if by_rules else 0
+            size = processes(self.workers, waiting.total() if waiting else 0) if by_rules else 0
             if size:
                 pool = MarkPool(run, self.marking.scorer, self.judges.options, self.marking.number, size)
-                verdicts = stack.enter_context(pool).stream(_claimed_lines(run, claims, progress))
+                replies = stack.enter_context(pool).batches(_claimed_lines(run, claims, progress))
             else:
-                verdicts = self._here(stack.enter_context(self._flow()), claims, progress)
-            for verdict in verdicts:
-                writer.write_line(verdict)
-                session.count()
+                replies = self._here(stack.enter_context(self._flow()), claims, progress)
+            for verdicts in replies:
+                writer.write_lines(verdicts)
+                session.count(len(verdicts))
                 if progress is not None:
-                    progress.step()
+                    progress.step(len(verdicts))
             return claims.refused
 
     def _flow(self) -> Flow[Response, Verdict]:
@@ -135,7 +137,7 @@ class _Share:
             unfinished=lambda verdict: waits_for_turn(verdict.calls),
         )
 
-    def _here(self, flow: Flow[Response, Verdict], claims: Claims, progress: Progress | None) -> Iterator[str]:
+    def _here(self, flow: Flow[Response, Verdict], claims: Claims, progress: Progress | None) -> Iterator[list[str]]:
         """Marks in this process; gives lines."""
         run = self.marking.run
         stream = partial(_arriving, run, self.over) if self.over else run.responses
@@ -145,7 +147,7 @@ class _Share:
             if unanswered(verdict):
                 why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
                 warn(f"{verdict.key}: {why}", kind="not judged")
-            yield line_of(verdict, self.marking.number)
+            yield [line_of(verdict, self.marking.number)]
 
 
 def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) -> Iterator[bytes]:
@@ -202,12 +204,12 @@ class _Marking:
     def _is_own(self, verdict: Verdict) -> bool:
         return verdict.marking == self.number and verdict.judge == self.scorer.versions.get(verdict.key.task)
 
-    def begin(self, judges: Jury, waiting: KeySet | None) -> bool:
+    def begin(self, judges: Jury, waiting: Counter[str] | None) -> bool:
         """Says what is to be done and notes who does it, once it is sure that they can; whether there is anything.
 
         Args:
             judges: who marks.
-            waiting: the keys to mark; None where they are still to come.
+            waiting: of each task how many answers are to be marked; None where they are still to come.
 
         Raises:
             UserError: a judge that would add to the marks of others, or replace them, cannot be asked.
@@ -215,13 +217,13 @@ class _Marking:
         others = self.before.judges != self.scorer.versions
         takes_over = bool(self.before.judges) and (self.again or others)
         if waiting is not None and takes_over:
-            say(self._plan(len(waiting)))
+            say(self._plan(waiting.total()))
         if waiting is not None and not waiting:
             return False
         if takes_over:
             judges.try_out(local=others)
         self.run.begin_marking(self.scorer.versions, self.scorer.words, self.number)
-        if critiques := sum(self.scorer.critiques(key.partition("/")[0]) for key in waiting or ()):
+        if critiques := sum(count * self.scorer.critiques(task) for task, count in (waiting or {}).items()):
             say(
                 f"the reasoning of every answer is audited: up to {critiques:,} requests, and more where a reply cannot"
                 " be read (--no-audit leaves it out)"
