@@ -46,10 +46,9 @@ from livek12.core.records import (
     Response,
     Verdict,
 )
-from livek12.core.regrades import read_regrades, regraded
+from livek12.core.rows import Row
 from livek12.core.run_locks import has_responses, in_use, make_folder, settling, take_part
 from livek12.core.run_spec import RunSpec, differences, read_spec
-from livek12.core.scoring import Row
 
 QUESTIONS = "questions.jsonl"
 
@@ -337,6 +336,8 @@ class RunFolder:
             texts: false where nobody looks at a text, thinking, or the words of a verdict: then those that are packed
                 are not read (`core.light`).
         """
+        from livek12.core.regrades import read_regrades, regraded  # whose records take a while to be made
+
         said = read_regrades(self.path, self._on_problem)
         rows = self.judged_rows(texts)
         return regraded(rows, said, self._on_problem) if said else rows

@@ -17,13 +17,10 @@ from livek12.core.markings import KEYS, in_words, other_rules
 from livek12.core.progress import warn
 from livek12.core.question_index import question_indexes
 from livek12.core.records import Call, Image, PartVerdict, Question, Response, Verdict
-from livek12.evaluation.pair_rules import rule_verdict
-from livek12.evaluation.pairs import JudgedPair
 from livek12.judges.grade import GradingConfig, judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
 from livek12.tasks.logged import is_logged
-from livek12.tasks.prompting import Pages
 from livek12.tasks.registry import get_task
 from livek12.tasks.scorer import Scorer, stamped
 
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from livek12.core.run_spec import RunSpec
     from livek12.evaluation.task_data import TaskData
     from livek12.tasks.base import Task
+    from livek12.tasks.prompting import Pages
 
 
 def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = False) -> None:
@@ -193,6 +191,9 @@ class RunScorer:
         """What the rules say."""
         question, scorer = self._question(response), self.scorers[response.key.task]
         if is_logged(response.key.task):  # as rows of judge-pairs are: a bare answer needs no commitment
+            from livek12.evaluation.pair_rules import rule_verdict
+            from livek12.evaluation.pairs import JudgedPair
+
             pair = JudgedPair(question.id, question, response)
             return self._named(stamped(rule_verdict(pair, scorer.cascade), response))
         return self._named(scorer.by_rules(question, response))

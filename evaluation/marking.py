@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from livek12.core.claims import Claims, at_work, with_its_trials
 from livek12.core.journal import Tail, has_lines
@@ -34,11 +35,12 @@ from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, una
 from livek12.evaluation.line_workers import CHUNK
 from livek12.evaluation.mark_workers import MarkPool, line_of, processes
 from livek12.evaluation.memory import tell_memory
-from livek12.evaluation.repeats import ask_again
 from livek12.evaluation.rounds import in_rounds
-from livek12.evaluation.task_data import TaskData, reload_task_data
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.llm.schedule import waits_for_turn
+
+if TYPE_CHECKING:
+    from livek12.evaluation.task_data import TaskData
 
 LOOK_SECONDS = 0.2
 """How often it is looked for new responses while none wait."""
@@ -293,9 +295,17 @@ def judge(
         UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
     """
     options, began = options or JudgeOptions(), time.time()
-    marked = mark(run, options, lambda: exam or reload_task_data(run, options.data), again=again, workers=workers)
+
+    def pictured() -> TaskData:
+        from livek12.evaluation.task_data import reload_task_data
+
+        return exam or reload_task_data(run, options.data)
+
+    marked = mark(run, options, pictured, again=again, workers=workers)
     if options.repeats > 1:
-        lost, spent = ask_again(run, options, lambda: exam or reload_task_data(run, options.data))
+        from livek12.evaluation.repeats import ask_again
+
+        lost, spent = ask_again(run, options, pictured)
         marked.lost += lost
         marked.spent.merge(spent)
     if options.panel is not None:

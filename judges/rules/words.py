@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
@@ -149,15 +150,16 @@ pyramid 棱锥 각뿔 | prism 棱柱 각기둥
 """
 
 
-def _read_classes(table: str) -> list[Mapping[str, int]]:
+@cache
+def classes() -> Sequence[Mapping[str, int]]:
     """Each class as its members, with the number of the meaning."""
-    classes: list[Mapping[str, int]] = []
-    for line in table.strip().splitlines():
+    found: list[Mapping[str, int]] = []
+    for line in _CLASSES.strip().splitlines():
         meanings = [group.split() for group in line.split("|")]
-        classes.append(
+        found.append(
             {_plain(word.replace("_", " ")): number for number, words in enumerate(meanings) for word in words}
         )
-    return classes
+    return found
 
 
 _ENDINGS = late(r"(?:了|입니다|이다)$")
@@ -200,9 +202,6 @@ def _other_symbol(gold: str, answer: str) -> bool:
     return first != second
 
 
-CLASSES = _read_classes(_CLASSES)
-
-
 def _same(golds: Sequence[str], answers: Sequence[str], members: Mapping[str, int]) -> bool | None:
     """Whether two words mean the same of a class; None where they are not both members."""
     gold, answer = (next((form for form in forms if form in members), None) for forms in (golds, answers))
@@ -228,7 +227,7 @@ class WordStage:
         if comparison.question_type == "fill_in_blank" and _other_symbol(comparison.gold, comparison.answer):
             return reject(NAME, "another symbol")
         golds, answers = _meanings(comparison.gold), _meanings(comparison.answer)
-        said = {same for members in CLASSES if (same := _same(golds, answers, members)) is not None}
+        said = {same for members in classes() if (same := _same(golds, answers, members)) is not None}
         if len(said) != 1:
             return undecided(NAME)
         return accept(NAME, "the same of a class of words") if said == {True} else reject(NAME, "opposite words")
