@@ -11,8 +11,8 @@ from typing import get_args
 
 from livek12.core.journal import read_journal
 from livek12.core.keys import KeySet
-from livek12.core.record import Record
 from livek12.core.markings import REGRADES
+from livek12.core.record import Record
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_records import Key, State
 

@@ -7,7 +7,6 @@ from typing import Any, Literal, NotRequired, TypedDict, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.records import State
-from livek12.core.rows import Row
 
 Profile = Literal["article", "release"]
 Unit = Literal["paper", "question"]
