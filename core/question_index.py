@@ -7,12 +7,15 @@ file, which stays open as long as an index lives. Any number of threads may look
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import BinaryIO
 
 from livek12.core.errors import UserError, why
 from livek12.core.journal import line_at
 from livek12.core.records import Question
 from livek12.core.run_folder import QUESTIONS, RunFolder, RunQuestion
+
+HELD = 1024
 
 
 class QuestionIndex(Mapping[str, Question]):
@@ -26,14 +29,18 @@ class QuestionIndex(Mapping[str, Question]):
 
     def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int]) -> None:
         self._task, self._file, self._places = task, file, places
+        self._known = lru_cache(HELD)(self._read)
 
     def __getitem__(self, id: str) -> Question:
-        """The question.
+        """The question; the same object for answers that follow each other, as rules remember what it says.
 
         Raises:
             KeyError: there is none of this id.
             UserError: its line cannot be read.
         """
+        return self._known(id)
+
+    def _read(self, id: str) -> Question:
         line = line_at(self._file.fileno(), self._places[self._task, id])
         try:
             return RunQuestion.model_validate_json(line).question

@@ -180,8 +180,9 @@ def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels 
     """The labels of a match in running text; None where it is no claim, none of them where it commits to no one."""
     start = match.start("run")
     before = cleaned[max(0, start - _REFUSAL_CHARS) : start]
-    wrong_one = match.re not in FILLED and _WRONG_ONE.search(before) is not None
-    if (wrong_one and not asked.wrong) or (match.re not in FILLED and not wrong_one and _REFUSAL.search(before)):
+    filled = match.re.pattern in [form.pattern for form in FILLED]
+    wrong_one = not filled and _WRONG_ONE.search(before) is not None
+    if (wrong_one and not asked.wrong) or (not filled and not wrong_one and _REFUSAL.search(before)):
         return None
     if match["run"].strip() == "A" and _ARTICLE.match(cleaned, start + len(match["run"].rstrip())):
         return None
