@@ -62,6 +62,7 @@ def mark(
     again: bool = False,
     over: Callable[[], bool] | None = None,
     workers: int | None = None,
+    ray: str = "",
 ) -> Marked:
     """Marks what waits in a run folder.
 
@@ -72,12 +73,13 @@ def mark(
         again: mark everything anew, whoever marked it; what the same judges began so and did not finish, they finish.
         over: where responses are still coming: marks them as they come, until this is true, and quietly.
         workers: processes that mark by the rules, where no models do; default the cores of this machine.
+        ray: the Ray cluster that these run on; "" for this machine.
 
     Raises:
         UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
     """
     with Jury(options, in_turn=not options.together, sessions=run.path) as judges:
-        share = _Share(_Marking.of(run, RunScorer.open(run, judges, exam), again), judges, over, workers)
+        share = _Share(_Marking.of(run, RunScorer.open(run, judges, exam), again), judges, over, workers, ray)
         while share.mark() and over is None:  # others are at the rest; what one that ends early leaves is marked here
             wait_until(lambda: not at_work(run.path, "verdicts"), partial(_waited, run))
     return share.marked
@@ -91,6 +93,7 @@ class _Share:
     judges: Jury
     over: Callable[[], bool] | None
     workers: int | None
+    ray: str
     marked: Marked = field(default_factory=Marked)
     begun: bool = False
 
@@ -114,9 +117,8 @@ class _Share:
                 stack.enter_context(progress)
             session = stack.enter_context(SessionWriter(run.path if by_rules else None, "mark", RULES, RULES))
             session.loaded()  # judge models have sessions of their own
-            size = processes(self.workers, waiting.total() if waiting else 0) if by_rules else 0
-            if size:
-                pool = MarkPool(run, self.marking.scorer, self.judges.options, self.marking.number, size)
+            pool = self._pool(waiting.total()) if by_rules and waiting else None
+            if pool is not None:
                 replies = stack.enter_context(pool).batches(_claimed_lines(run, claims, progress))
             else:
                 replies = self._here(stack.enter_context(self._flow()), claims, progress)
@@ -126,6 +128,16 @@ class _Share:
                 if progress is not None:
                     progress.step(len(verdicts))
             return claims.refused
+
+    def _pool(self, waiting: int) -> MarkPool | None:
+        """Processes that mark so many responses by the rules; None where this one does it sooner alone."""
+        given = self.marking.run, self.marking.scorer, self.judges.options, self.marking.number
+        if self.ray:
+            from livek12.evaluation.ray_workers import RayMarkPool
+
+            return RayMarkPool(*given, self.ray, self.workers, waiting)
+        size = processes(self.workers, waiting)
+        return MarkPool(*given, size) if size else None
 
     def _flow(self) -> Flow[Response, Verdict]:
         """The rules, and the models where there are some, in threads of this process."""
@@ -274,6 +286,7 @@ def judge(
     exam: TaskData | None = None,
     before: Marked | None = None,
     workers: int | None = None,
+    ray: str = "",
 ) -> int:
     """Marks what is not marked yet, what was left open, and what waits for a judge that did not answer.
 
@@ -287,6 +300,7 @@ def judge(
         exam: the questions with their pictures, where they are at hand; otherwise they are read when judges need them.
         before: what was marked already while the model was asked, for the account.
         workers: processes that mark by the rules, where no models do; default the cores of this machine.
+        ray: the Ray cluster that these run on; "" for this machine.
 
     Returns:
         How many responses stay open because a judge could not be asked; the same command asks again.
@@ -301,7 +315,7 @@ def judge(
 
         return exam or reload_task_data(run, options.data)
 
-    marked = mark(run, options, pictured, again=again, workers=workers)
+    marked = mark(run, options, pictured, again=again, workers=workers, ray=ray)
     if options.repeats > 1:
         from livek12.evaluation.repeats import ask_again
 
