@@ -122,7 +122,8 @@ class _Share:
                 replies = stack.enter_context(pool).batches(_claimed_lines(run, claims, progress))
             else:
                 replies = self._here(stack.enter_context(self._flow()), claims, progress)
-            for verdicts in replies:
+            for lines in replies:
+                verdicts = [line for line in lines if line]
                 writer.write_lines(verdicts)
                 session.count(len(verdicts))
                 if progress is not None:
