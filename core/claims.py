@@ -16,7 +16,7 @@ import json
 import os
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -74,28 +74,42 @@ class Claims:
         Raises:
             UserError: the claims cannot be read or written.
         """
-        if key in self.done:
-            return False
-        unit = self._unit(key)
+        return bool(self.take_all([key]))
+
+    def take_all(self, keys: Iterable[str]) -> list[str]:
+        """Those of some keys whose work this process is to do, claimed in one turn.
+
+        Raises:
+            UserError: the claims cannot be read or written.
+        """
         with self._told():
-            holder = self._book.holder(unit)
-            if holder == _ME:
-                return True
-            # Who lives has not given up a claim: only of the gone does the file have to be asked.
-            if holder is not None and holder != self._owner.name and self._lives(holder):
-                self.refused = True
-                return False
+            units = {key: self._unit(key) for key in keys if key not in self.done}
+            free = [key for key, unit in units.items() if not self._is_others(unit)]
+            if all(self._book.holder(units[key]) == _ME for key in free):
+                return free
             with self._book.turn() as anew:
                 self._read_to_end -= anew  # somebody holds its file anew
-                return self._claim(unit) and key not in self.done
+                return [key for key in free if self._claim(units[key]) and key not in self.done]
+
+    def _is_others(self, unit: str) -> bool:
+        """Whether a living process has the unit, as far as is known: who lives has not given up a claim.
+
+        Only of the gone does the file have to be asked.
+        """
+        holder = self._book.holder(unit)
+        if holder in (None, _ME, self._owner.name) or not self._lives(str(holder)):
+            return False
+        self.refused = True
+        return True
 
     def _claim(self, unit: str) -> bool:
         """Claims a unit that no living process has; when another is quicker, looks at that one."""
         while True:
             holder = self._book.holder(unit)
+            if holder == _ME:
+                return True
             if holder is not None and holder != self._owner.name:
-                if self._lives(holder):
-                    self.refused = True
+                if self._is_others(unit):
                     return False
                 if holder not in self._read_to_end:
                     self.done = self._stored()  # the other may have done some of it before it ended
@@ -140,6 +154,7 @@ class _Told(_Book):
     def __init__(self, owner: Path, path: Path) -> None:
         self._owner = owner
         self._holders: dict[str, str] = {}
+        self._new: list[str] = []
         self._offset = 0
         # Kept open: opening a file for every claim would cost more than all the rest of it.
         self._fd = open_own(path)
@@ -153,14 +168,21 @@ class _Told(_Book):
         fcntl.flock(self._fd, fcntl.LOCK_EX)
         try:
             yield self._read()
+            self._write()
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def put(self, unit: str) -> bool:
-        torn = os.fstat(self._fd).st_size > self._offset  # a kill can leave half a line: it must not spoil this one
-        _append(self._fd, b"\n" * torn + json.dumps([unit, self._owner.name]).encode() + b"\n")
+        self._new.append(json.dumps([unit, self._owner.name]) + "\n")
         self._holders[unit] = _ME
         return True
+
+    def _write(self) -> None:
+        """Writes what was put in this turn."""
+        lines, self._new = "".join(self._new).encode(), []
+        torn = os.fstat(self._fd).st_size > self._offset  # a kill can leave half a line: it must not spoil these
+        _append(self._fd, b"\n" * torn + lines)
+        self._offset += 0 if torn else len(lines)  # its own claims are not read again
 
     def _read(self) -> set[str]:
         """Takes in what has been claimed since the last look; who claimed it."""

@@ -157,6 +157,11 @@ def journal_files(folder: Path, stem: str) -> list[Path]:
     return sorted(files, key=lambda path: (len(path.name), path.name))
 
 
+def has_lines(folder: Path, stem: str) -> bool:
+    """Whether anything of a stem is stored."""
+    return packed_path(folder, stem).exists() or any(path.stat().st_size for path in journal_files(folder, stem))
+
+
 def write_atomically(path: Path, text: str | Iterable[str]) -> None:
     """Writes a whole file, a text or its pieces, so that a kill leaves either the old text or the new.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_WIDE: Final = re.compile(r"[\u2e80-\U0010ffff]")
+from livek12.core.patterns import late
+
+_WIDE: Final = late(r"[\u2e80-\U0010ffff]")
 """Characters that are about a token each (Han, Hangul, kana); of the others about four are."""
 
 

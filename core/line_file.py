@@ -1,8 +1,8 @@
 """A file of whole lines that one process appends to, safe against `kill -9` at any moment.
 
-Contract: a line is written whole by one `write`; one that stands (ends in a newline) is never touched again. Whoever
-opens the file next heals what a kill or a full disk left at its end. Data reaches the disk (fsync) at most once a
-second and on close.
+Contract: a line is written whole by one `write`, alone or with others; one that stands (ends in a newline) is never
+touched again. Whoever opens the file next heals what a kill or a full disk left at its end. Data reaches the disk
+(fsync) at most once a second and on close.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -43,12 +44,16 @@ class LineFile:
         self._synced = time.monotonic()
 
     def write_line(self, text: str) -> None:
-        """Writes the text as one line.
+        """Writes the text as one line; raises as `write_lines`."""
+        self.write_lines([text])
+
+    def write_lines(self, texts: Sequence[str]) -> None:
+        """Writes each text as one line.
 
         Raises:
             UserError: the disk is full or fails; what was stored before still stands.
         """
-        line = (text + "\n").encode("utf-8", "replace")
+        line = "".join(text + "\n" for text in texts).encode("utf-8", "replace")
         end = os.lseek(self._fd, 0, os.SEEK_END)
         try:
             written = 0

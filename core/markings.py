@@ -20,6 +20,8 @@ from collections.abc import Sequence
 
 from livek12.core.records import Verdict
 
+REGRADES = "regrades.jsonl"
+"""The file of a run folder in which the marks stand that people set (`core.regrades`)."""
 PERSON = "person "
 """Stands before the name of a person who set a mark in place of the judges (`core.regrades`)."""
 KEYS = " keys+"

@@ -10,12 +10,12 @@ class _Late:
     """Stands for a pattern until it is used; then it has the pattern's own methods."""
 
     def __init__(self, pattern: str, flags: int) -> None:
-        self._pattern, self._flags = pattern, flags
+        self.pattern, self._flags = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        compiled = re.compile(self._pattern, self._flags)
+        compiled = re.compile(self.pattern, self._flags)
         self.__dict__ |= {known: getattr(compiled, known) for known in dir(compiled) if not known.startswith("_")}
         return getattr(compiled, name)
 

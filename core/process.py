@@ -249,6 +249,7 @@ class ProcessPool:
     ) -> None:
         self.size = size
         self.wall_seconds = wall_seconds
+        self._start: Callable[[], ChildProcess]
         self._start = partial(ChildProcess, work, *given, quiet=quiet, memory_bytes=memory_bytes)
         self._free = threading.Semaphore(size)
         self._lock = threading.Lock()

@@ -66,9 +66,9 @@ class Progress:
             self._bar = Bar(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True))
             self._task = self._bar.add_task(what, total=total, completed=done)
 
-    def step(self) -> None:
-        """One more is done."""
-        self._done += 1
+    def step(self, count: int = 1) -> None:
+        """So many more are done."""
+        self._done += count
         self.beat()
 
     def beat(self) -> None:

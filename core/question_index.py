@@ -7,51 +7,59 @@ file, which stays open as long as an index lives. Any number of threads may look
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from functools import lru_cache
 from typing import BinaryIO
 
 from livek12.core.errors import UserError, why
 from livek12.core.journal import line_at
 from livek12.core.records import Question
-from livek12.core.run_folder import RunQuestion
+from livek12.core.run_folder import QUESTIONS, RunFolder, RunQuestion
+
+HELD = 1024
 
 
 class QuestionIndex(Mapping[str, Question]):
     """The questions of one task.
 
     Args:
+        task: which.
         file: a questions.jsonl, open.
-        places: id → where the line of the question begins.
+        places: of every task and id where the line of the question begins.
     """
 
-    def __init__(self, file: BinaryIO, places: dict[str, int]) -> None:
-        self._file, self._places = file, places
+    def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int]) -> None:
+        self._task, self._file, self._places = task, file, places
+        self._known = lru_cache(HELD)(self._read)
 
     def __getitem__(self, id: str) -> Question:
-        return RunQuestion.model_validate_json(line_at(self._file.fileno(), self._places[id])).question
+        """The question; the same object for answers that follow each other, as rules remember what it says.
+
+        Raises:
+            KeyError: there is none of this id.
+            UserError: its line cannot be read.
+        """
+        return self._known(id)
+
+    def _read(self, id: str) -> Question:
+        line = line_at(self._file.fileno(), self._places[self._task, id])
+        try:
+            return RunQuestion.model_validate_json(line).question
+        except ValueError as error:
+            raise UserError(f"{self._file.name}: {id!r:.80} cannot be read: {why(error)}; start a new run") from error
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return (id for task, id in self._places if task == self._task)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return sum(task == self._task for task, _ in self._places)
 
 
-def question_indexes(file: Path) -> dict[str, QuestionIndex]:
-    """An index for each task of a questions.jsonl.
+def question_indexes(run: RunFolder) -> dict[str, QuestionIndex]:
+    """An index for each task of a run.
 
     Raises:
-        UserError: it cannot be read.
+        UserError: its questions.jsonl cannot be read, or is not what the run began with.
     """
-    places: dict[str, dict[str, int]] = {}
-    try:
-        opened = file.open("rb")
-        with file.open("rb") as lines:
-            start = 0
-            for line in lines:
-                item = RunQuestion.model_validate_json(line)
-                places.setdefault(item.task, {})[item.question.id] = start
-                start += len(line)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}; start a new run") from error
-    return {task: QuestionIndex(opened, found) for task, found in places.items()}
+    places = run.asked()
+    file = (run.path / QUESTIONS).open("rb")
+    return {task.name: QuestionIndex(task.name, file, places) for task in run.spec().tasks}

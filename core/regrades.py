@@ -17,12 +17,10 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from livek12.core.errors import UserError, why
-from livek12.core.markings import PERSON
+from livek12.core.markings import PERSON, REGRADES
 from livek12.core.records import Record, Verdict
-from livek12.core.scoring.schema import Row
+from livek12.core.rows import Row
 
-REGRADES = "regrades.jsonl"
-"""In the run folder."""
 LONGEST_REASON = 4000
 LONGEST_LINE = 1 << 20
 PERSON_NAME = r"^\w[\w.\- ]{0,39}$"

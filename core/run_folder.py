@@ -23,10 +23,9 @@ import hashlib
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -47,10 +46,9 @@ from livek12.core.records import (
     Response,
     Verdict,
 )
-from livek12.core.regrades import read_regrades, regraded
+from livek12.core.rows import Row
 from livek12.core.run_locks import has_responses, in_use, make_folder, settling, take_part
 from livek12.core.run_spec import RunSpec, differences, read_spec
-from livek12.core.scoring import Row
 
 QUESTIONS = "questions.jsonl"
 
@@ -62,6 +60,20 @@ class RunQuestion(Record):
     question: Question
 
 
+class _Named(BaseModel):
+    id: str
+
+
+class _QuestionHead(BaseModel):
+    """Of a line of questions.jsonl, what names the question; the rest is not looked at."""
+
+    task: str
+    question: _Named
+
+
+Q = TypeVar("Q", RunQuestion, _QuestionHead)
+
+
 class RunFolder:
     """Reads and writes the files of one run."""
 
@@ -69,7 +81,8 @@ class RunFolder:
         self.path = path
         self._on_problem = on_problem
         self._questions: dict[str, list[Question]] | None = None  # read once: they never change
-        self._asked: set[tuple[str, str]] | None = None  # the same
+        self._asked: dict[tuple[str, str], int] | None = None  # the same
+        self._answered: AnsweredKeys | None = None
         self._own: RunSpec | None = None
         self._part: Callable[[], object] | None = None
 
@@ -191,16 +204,28 @@ class RunFolder:
         Raises:
             UserError: the file cannot be read; or, at its end, it is not what the run began with.
         """
-        spec, file, digest = self.spec(), self._file(QUESTIONS), hashlib.sha256()
+        return ((item.task, item.question) for item, _ in self._question_lines(RunQuestion))
+
+    def asked(self) -> Mapping[tuple[str, str], int]:
+        """Of the task and id of each question, where its line begins in questions.jsonl; raises as `each_question`."""
+        if self._asked is None:
+            found = self._question_lines(_QuestionHead)
+            self._asked = {(item.task, item.question.id): place for item, place in found}
+        return self._asked
+
+    def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
+        """The lines of questions.jsonl, as much of each as a model takes, with their places."""
+        spec, file, digest, place = self.spec(), self._file(QUESTIONS), hashlib.sha256(), 0
         tasks = {task.name for task in spec.tasks}
         try:
             with file.open("rb") as lines:
                 for line in lines:
                     digest.update(line)
-                    item = RunQuestion.model_validate_json(line)
+                    item = model.model_validate_json(line)
                     if item.task not in tasks:
                         raise ValueError(f"{item.task!r:.80} is no task of the run")
-                    yield item.task, item.question
+                    yield item, place
+                    place += len(line)
         except (OSError, ValueError) as error:
             raise UserError(f"{file}: cannot be read: {why(error)}; start a new run") from error
         if spec.questions_sha256 not in (None, digest.hexdigest()):
@@ -222,21 +247,22 @@ class RunFolder:
         """The same, each as its key and the line that holds it; damaged lines are passed over in silence."""
         expected, seen = self.expected(), KeySet()
         for line in journal_lines(self.path, "responses"):
-            with suppress(ValueError):
+            try:
                 head = _Head.model_validate_json(line)
-                if expected(head) and seen.add(head.key):
-                    yield str(head.key), line
+            except ValueError:
+                continue
+            if expected(head) and seen.add(head.key):
+                yield str(head.key), line
 
     def expected(self) -> Expected:
         """Whether a response is one of this run."""
         spec = self.spec()
-        if self._asked is None:
-            self._asked = {(task, question.id) for task, question in self.each_question()}
-        return Expected(self.path, spec.model, self._asked, spec.trials, self._on_problem)
+        return Expected(self.path, spec.model, self.asked().keys(), spec.trials, self._on_problem)
 
     def answered(self) -> KeySet:
-        """The keys that have a response."""
-        return keys_of(self.responses())
+        """The keys that have a response as of now; the same set each time, for which only what is new is read."""
+        self._answered = self._answered or self.follow()
+        return self._answered()
 
     def follow(self) -> AnsweredKeys:
         """The same for who looks more than once: each look reads what is new."""
@@ -310,6 +336,8 @@ class RunFolder:
             texts: false where nobody looks at a text, thinking, or the words of a verdict: then those that are packed
                 are not read (`core.light`).
         """
+        from livek12.core.regrades import read_regrades, regraded  # whose records take a while to be made
+
         said = read_regrades(self.path, self._on_problem)
         rows = self.judged_rows(texts)
         return regraded(rows, said, self._on_problem) if said else rows

@@ -18,10 +18,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from livek12.core.errors import UserError
-from livek12.core.journal import journal_files
+from livek12.core.journal import has_lines
 from livek12.core.leases import FOLDER, Lease, holders, lives, shared, take_next, wait_for
 from livek12.core.locks import close_own, lease_own, lock_own
-from livek12.core.packed import packed_path
 
 _LOCK, _IN_USE = ".lock", ".in-use"
 _LEFT = (
@@ -74,9 +73,7 @@ def make_folder(path: Path) -> None:
 
 def has_responses(path: Path) -> bool:
     """Whether anything of a response is stored."""
-    return packed_path(path, "responses").exists() or any(
-        file.stat().st_size for file in journal_files(path, "responses")
-    )
+    return has_lines(path, "responses")
 
 
 @contextmanager

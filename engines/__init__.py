@@ -21,8 +21,6 @@ from livek12.core.text import one_line
 from livek12.engines.arguments import bound, declared
 from livek12.engines.base import Engine, Outcome
 from livek12.engines.checks import check_installed, check_library_args
-from livek12.engines.replicas import PLACING, Plan, pooled
-from livek12.engines.revival import Revived
 
 _log = logging.getLogger(__name__)
 
@@ -63,6 +61,7 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
     if args.get("ray") in (None, "local"):
         return "vllm" if vllm_runs_here() else "transformers"
     from livek12.engines.ray_engine import said_there
+    from livek12.engines.replicas import Plan
 
     plan = Plan(**bound(Plan, "auto", {name: args[name] for name in ("ray", "gpus") if name in args}))
     return "vllm" if said_there(vllm_runs_here, str(plan.ray), plan.gpus) else "transformers"
@@ -89,6 +88,9 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     Raises:
         UserError: no such engine, an argument it does not take, or a model that it cannot run.
     """
+    from livek12.engines.replicas import pooled
+    from livek12.engines.revival import Revived
+
     real, build, values, placing = _settled(name, model, args or {})
     _check_installed(real, placing, auto=name == "auto")
     alone = partial(build, model, **values)
@@ -129,6 +131,8 @@ def _settled(
     name: str, model: str, args: Mapping[str, Any]
 ) -> tuple[str, Callable[..., Engine], dict[str, Any], dict[str, Any]]:
     """Which engine is meant, who builds it, its arguments, and those of `replicas.Plan`."""
+    from livek12.engines.replicas import PLACING, Plan
+
     args = dict(args)
     if name not in ENGINES:
         raise UserError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")

@@ -209,7 +209,7 @@ class RayEngine(Pool):
         cpus: float | None = None,
         spread: int = 1,
     ) -> None:
-        self._started = _connect(address, replicas * (cpus or 0))
+        self._started = connect(address, replicas * (cpus or 0))
         try:
             import ray
 
@@ -248,7 +248,7 @@ def said_there(asked: Callable[[], bool], address: str, gpus: float | None) -> b
     Raises:
         UserError: there is no such Ray, or its nodes have no livek12.
     """
-    started = _connect(address, 0)
+    started = connect(address, 0)
     try:
         import ray
         from ray.exceptions import RayError
@@ -265,7 +265,7 @@ def said_there(asked: Callable[[], bool], address: str, gpus: float | None) -> b
             ray.shutdown()
 
 
-def _connect(address: str, cpus: float) -> bool:
+def connect(address: str, cpus: float) -> bool:
     """Starts or joins Ray; False where this process has joined one already.
 
     Raises:

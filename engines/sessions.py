@@ -77,9 +77,9 @@ class SessionWriter:
         known = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
         self._write(loaded=self._now(), after_load=self._measured(), **known)
 
-    def count(self) -> None:
-        """One more request has ended; call it from one thread."""
-        self._requests = (self._requests or 0) + 1
+    def count(self, ended: int = 1) -> None:
+        """So many more requests have ended; call it from one thread."""
+        self._requests = (self._requests or 0) + ended
 
     def __enter__(self) -> SessionWriter:
         if self._folder is not None:

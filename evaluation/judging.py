@@ -17,14 +17,10 @@ from livek12.core.markings import KEYS, in_words, other_rules
 from livek12.core.progress import warn
 from livek12.core.question_index import question_indexes
 from livek12.core.records import Call, Image, PartVerdict, Question, Response, Verdict
-from livek12.core.run_folder import QUESTIONS
-from livek12.evaluation.pair_rules import rule_verdict
-from livek12.evaluation.pairs import JudgedPair
 from livek12.judges.grade import GradingConfig, judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
 from livek12.tasks.logged import is_logged
-from livek12.tasks.prompting import Pages
 from livek12.tasks.registry import get_task
 from livek12.tasks.scorer import Scorer, stamped
 
@@ -33,6 +29,7 @@ if TYPE_CHECKING:
     from livek12.core.run_spec import RunSpec
     from livek12.evaluation.task_data import TaskData
     from livek12.tasks.base import Task
+    from livek12.tasks.prompting import Pages
 
 
 def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = False) -> None:
@@ -147,7 +144,7 @@ class RunScorer:
         tasks = {task.name: get_task(task.name) for task in spec.tasks}
         authors = tuple(name for name in (spec.model, spec.model_revision) if name)
         scorers = {name: Scorer.of(judges, task.judge, task.partial_credit, authors) for name, task in tasks.items()}
-        questions = _questions_of(run)
+        questions = _questions_of(run, judges.options)
         pages: Pages = {}
         if exam is not None and judges.panel is not None and _shows_pictures(questions, tasks):
             pictured = exam()
@@ -194,6 +191,9 @@ class RunScorer:
         """What the rules say."""
         question, scorer = self._question(response), self.scorers[response.key.task]
         if is_logged(response.key.task):  # as rows of judge-pairs are: a bare answer needs no commitment
+            from livek12.evaluation.pair_rules import rule_verdict
+            from livek12.evaluation.pairs import JudgedPair
+
             pair = JudgedPair(question.id, question, response)
             return self._named(stamped(rule_verdict(pair, scorer.cascade), response))
         return self._named(scorer.by_rules(question, response))
@@ -227,10 +227,11 @@ class RunScorer:
         return verdict.model_copy(update={"judge": judge, "versions": {**verdict.versions, "judge": judge}})
 
 
-def _questions_of(run: RunFolder) -> dict[str, Mapping[str, Question]]:
-    """The questions of each task by id; of logs, which may hold a million, only their places are held."""
-    if all(is_logged(task.name) for task in run.spec().tasks):
-        return {**question_indexes(run.path / QUESTIONS)}
+def _questions_of(run: RunFolder, options: JudgeOptions) -> dict[str, Mapping[str, Question]]:
+    """The questions of each task by id; for the rules, and of logs, only their places are held: there may be many."""
+    by_rules = options.panel is None and not options.answers
+    if by_rules or all(is_logged(task.name) for task in run.spec().tasks):
+        return {**question_indexes(run)}
     return {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
 
 

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Final, Generic, TypeVar
 
+from pydantic_core import from_json
+
 from livek12.core.errors import UserError
 from livek12.core.process import Closed, Ended, Link, NotStarted, ProcessPool, cores, limit_time, requests
 
@@ -82,7 +84,12 @@ class LinePool(ProcessPool, Generic[R]):
         return [self._submit(chunk) for chunk in _chunks(lines, max(1, min(CHUNK, share)))]
 
     def stream(self, lines: Iterable[bytes]) -> Iterator[R]:
-        """The replies to lines, in order, of which a bounded number is in hand.
+        """The replies to lines, in order; raises as `batches`."""
+        for replies in self.batches(lines):
+            yield from replies
+
+    def batches(self, lines: Iterable[bytes]) -> Iterator[list[R]]:
+        """The same, some at a time, as they come; a bounded number of lines is in hand.
 
         Raises:
             UserError: a process cannot start.
@@ -92,9 +99,9 @@ class LinePool(ProcessPool, Generic[R]):
             for chunk in _chunks(lines, CHUNK):
                 ahead.append(self._submit(chunk))
                 while ahead and (ahead[0].done() or len(ahead) > SHARES * self.size):
-                    yield from ahead.popleft().result()
+                    yield ahead.popleft().result()
             while ahead:
-                yield from ahead.popleft().result()
+                yield ahead.popleft().result()
         finally:
             for future in ahead:
                 future.cancel()
@@ -144,7 +151,7 @@ class LinePool(ProcessPool, Generic[R]):
     def _said(self, lines: Sequence[bytes], closed: int) -> list[R]:
         """The replies to the first of these lines, as many as a process has in time."""
         try:
-            said = json.loads(self.ask_again(b"\n".join(line.rstrip(b"\r\n") for line in lines), closed))
+            said = from_json(self.ask_again(b"\n".join(line.rstrip(b"\r\n") for line in lines), closed))
         except Closed:
             raise CancelledError from None
         except NotStarted as error:

@@ -6,6 +6,7 @@ is ungraded and says so. What the caller does for a response is reading its line
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from livek12.core.process import Link
@@ -20,7 +21,7 @@ WORTH_A_PROCESS = 100
 
 
 class MarkPool(LinePool[str]):
-    """A bounded number of processes that mark responses; they reply with verdicts, each a line of JSON.
+    """A bounded number of processes that mark responses; they reply with verdicts, each a line of JSON ("": none).
 
     Args:
         run: the run folder.
@@ -44,7 +45,7 @@ class MarkPool(LinePool[str]):
         self._scorer, self._number = scorer, number
 
     def _open(self, line: bytes, why: str) -> str:
-        return _line(self._scorer.unmarked(Response.model_validate_json(line), why), self._number)
+        return _marked(line, lambda response: self._scorer.unmarked(response, why), self._number)
 
 
 def processes(asked: int | None, waiting: int) -> int:
@@ -63,11 +64,23 @@ def mark_responses(link: Link, path: Path, options: JudgeOptions, number: int, s
     with Jury(options) as judges:
         scorer = RunScorer.open(RunFolder(path), judges)
 
-        def mark(line: bytes) -> str:
-            return _line(scorer.by_rules(Response.model_validate_json(line)), number)
-
-        judge_lines(link, seconds, mark, judges.cascade.flush)
+        judge_lines(link, seconds, lambda line: _marked(line, scorer.by_rules, number), judges.cascade.flush)
 
 
-def _line(verdict: Verdict, number: int) -> str:
+def _marked(line: bytes, mark: Callable[[Response], Verdict], number: int) -> str:
+    """The line of the verdict on a response; "" where the line is damaged and holds none."""
+    try:
+        response = Response.model_validate_json(line)
+    except ValueError:
+        return ""
+    return line_of(mark(response), number)
+
+
+def line_of(verdict: Verdict, number: int) -> str:
+    """The line of a verdict.
+
+    Args:
+        verdict: on a response.
+        number: of the marking.
+    """
     return verdict.model_copy(update={"marking": number}).model_dump_json()

@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from livek12.core.claims import Claims, at_work, with_its_trials
-from livek12.core.journal import JournalWriter, Tail
+from livek12.core.journal import Tail, has_lines
 from livek12.core.keys import KeySet
 from livek12.core.markings import other_rules
 from livek12.core.progress import Progress, say, warn
@@ -30,13 +32,15 @@ from livek12.core.sessions import RULES
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.flow import Flow
 from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
-from livek12.evaluation.mark_workers import MarkPool, processes
+from livek12.evaluation.line_workers import CHUNK
+from livek12.evaluation.mark_workers import MarkPool, line_of, processes
 from livek12.evaluation.memory import tell_memory
-from livek12.evaluation.repeats import ask_again
 from livek12.evaluation.rounds import in_rounds
-from livek12.evaluation.task_data import TaskData, reload_task_data
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.llm.schedule import waits_for_turn
+
+if TYPE_CHECKING:
+    from livek12.evaluation.task_data import TaskData
 
 LOOK_SECONDS = 0.2
 """How often it is looked for new responses while none wait."""
@@ -58,6 +62,7 @@ def mark(
     again: bool = False,
     over: Callable[[], bool] | None = None,
     workers: int | None = None,
+    ray: str = "",
 ) -> Marked:
     """Marks what waits in a run folder.
 
@@ -68,96 +73,105 @@ def mark(
         again: mark everything anew, whoever marked it; what the same judges began so and did not finish, they finish.
         over: where responses are still coming: marks them as they come, until this is true, and quietly.
         workers: processes that mark by the rules, where no models do; default the cores of this machine.
+        ray: the Ray cluster that these run on; "" for this machine.
 
     Raises:
         UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
     """
-    spec, marked = run.spec(), Marked()
     with Jury(options, in_turn=not options.together, sessions=run.path) as judges:
-        marking = _Marking.of(run, RunScorer.open(run, judges, exam), again)
-
-        def share(first: bool) -> bool:
-            """Marks what nobody else is at, and lets go; whether some was left to others."""
-            with ExitStack() as stack:
-                writer = stack.enter_context(run.writer("verdicts"))
-                claims = Claims(writer.path, "verdicts", marking.finished, with_its_trials)
-                waiting = None if over else KeySet(key for key in run.answered() if key not in claims.done)
-                if first and not marking.begin(judges, waiting):
-                    return False
-                progress = None
-                if over is None:
-                    total = sum(task.questions for task in spec.tasks) * spec.trials
-                    progress = Progress("judging", total, len(claims.done), partial(_asked, judges))
-                    stack.enter_context(progress)
-                session = stack.enter_context(SessionWriter(None if judges.panel else run.path, "mark", RULES, RULES))
-                session.loaded()  # judge models have sessions of their own
-                size = processes(workers, len(waiting or ())) if judges.panel is None else 0
-                if size:
-                    pool = stack.enter_context(MarkPool(run, marking.scorer, options, marking.number, size))
-                    marks = _by_processes(run, pool, claims, writer, progress)
-                else:
-                    stream = run.responses if over is None else partial(_arriving, run, over)
-                    marks = _here(marking, judges, stack, claims, writer, progress, stream, marked)
-                for _ in marks:
-                    session.count()
-                    if progress is not None:
-                        progress.step()
-                return claims.refused
-
-        first = True
-        while share(first) and over is None:  # others are at the rest; what one that ends early leaves is marked here
-            first = False
+        share = _Share(_Marking.of(run, RunScorer.open(run, judges, exam), again), judges, over, workers, ray)
+        while share.mark() and over is None:  # others are at the rest; what one that ends early leaves is marked here
             wait_until(lambda: not at_work(run.path, "verdicts"), partial(_waited, run))
-    return marked
+    return share.marked
 
 
-def _by_processes(
-    run: RunFolder, pool: MarkPool, claims: Claims, writer: JournalWriter, progress: Progress | None
-) -> Iterator[None]:
-    """Marks by the rules in processes, one at each turn: lines go out, and lines come in."""
+@dataclass
+class _Share:
+    """What one command marks, time and again while others that are at work on the folder leave something."""
 
-    def lines() -> Iterator[bytes]:
-        for key, line in run.response_lines():
-            if progress is not None:
-                progress.beat()
-            if claims.take(key):
-                yield line
+    marking: _Marking
+    judges: Jury
+    over: Callable[[], bool] | None
+    workers: int | None
+    ray: str
+    marked: Marked = field(default_factory=Marked)
+    begun: bool = False
 
-    for verdict in pool.stream(lines()):
-        writer.write_line(verdict)
-        yield
+    def mark(self) -> bool:
+        """Marks what nobody else is at, and lets go; whether some was left to others."""
+        run, by_rules = self.marking.run, self.judges.panel is None
+        with ExitStack() as stack:
+            writer = stack.enter_context(run.writer("verdicts"))
+            claims = Claims(writer.path, "verdicts", self.marking.finished, with_its_trials)
+            waiting = None
+            if self.over is None:
+                waiting = Counter(key.partition("/")[0] for key in run.answered() if key not in claims.done)
+            if not self.begun and not self.marking.begin(self.judges, waiting):
+                return False
+            self.begun = True
+            progress = None
+            if self.over is None:
+                spec = run.spec()
+                total = sum(task.questions for task in spec.tasks) * spec.trials
+                progress = Progress("judging", total, len(claims.done), partial(_asked, self.judges))
+                stack.enter_context(progress)
+            session = stack.enter_context(SessionWriter(run.path if by_rules else None, "mark", RULES, RULES))
+            session.loaded()  # judge models have sessions of their own
+            pool = self._pool(waiting.total()) if by_rules and waiting else None
+            if pool is not None:
+                replies = stack.enter_context(pool).batches(_claimed_lines(run, claims, progress))
+            else:
+                replies = self._here(stack.enter_context(self._flow()), claims, progress)
+            for lines in replies:
+                verdicts = [line for line in lines if line]
+                writer.write_lines(verdicts)
+                session.count(len(verdicts))
+                if progress is not None:
+                    progress.step(len(verdicts))
+            return claims.refused
 
+    def _pool(self, waiting: int) -> MarkPool | None:
+        """Processes that mark so many responses by the rules; None where this one does it sooner alone."""
+        given = self.marking.run, self.marking.scorer, self.judges.options, self.marking.number
+        if self.ray:
+            from livek12.evaluation.ray_workers import RayMarkPool
 
-def _here(
-    marking: _Marking,
-    judges: Jury,
-    stack: ExitStack,
-    claims: Claims,
-    writer: JournalWriter,
-    progress: Progress | None,
-    stream: Callable[[], Iterator[Response | None]],
-    marked: Marked,
-) -> Iterator[None]:
-    """Marks in this process, by the rules and by models, one at each turn."""
-    scorer = marking.scorer
-    flow = stack.enter_context(
-        Flow(
+            return RayMarkPool(*given, self.ray, self.workers, waiting)
+        size = processes(self.workers, waiting)
+        return MarkPool(*given, size) if size else None
+
+    def _flow(self) -> Flow[Response, Verdict]:
+        """The rules, and the models where there are some, in threads of this process."""
+        scorer = self.marking.scorer
+        return Flow(
             scorer.by_rules,
-            scorer.by_models if judges.panel else None,
+            scorer.by_models if self.judges.panel else None,
             scorer.is_open,
             quick_threads=quick_threads(),
-            slow_threads=judges.threads,
+            slow_threads=self.judges.threads,
             unfinished=lambda verdict: waits_for_turn(verdict.calls),
         )
-    )
-    for verdict in in_rounds(stream, judges, flow, claims, progress):
-        writer.append(verdict.model_copy(update={"marking": marking.number}))
-        marked.spent.add(verdict.calls)
-        marked.lost += verdict.waits
-        if unanswered(verdict):
-            why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
-            warn(f"{verdict.key}: {why}", kind="not judged")
-        yield
+
+    def _here(self, flow: Flow[Response, Verdict], claims: Claims, progress: Progress | None) -> Iterator[list[str]]:
+        """Marks in this process; gives lines."""
+        run = self.marking.run
+        stream = partial(_arriving, run, self.over) if self.over else run.responses
+        for verdict in in_rounds(stream, self.judges, flow, claims, progress):
+            self.marked.spent.add(verdict.calls)
+            self.marked.lost += verdict.waits
+            if unanswered(verdict):
+                why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
+                warn(f"{verdict.key}: {why}", kind="not judged")
+            yield [line_of(verdict, self.marking.number)]
+
+
+def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) -> Iterator[bytes]:
+    """The lines of the responses that this process is to mark; claimed so many at a time as go to a process."""
+    lines = run.response_lines()
+    while some := dict(islice(lines, CHUNK)):
+        if progress is not None:
+            progress.beat()
+        yield from (some[key] for key in claims.take_all(some))
 
 
 def _waited(run: RunFolder, seconds: float) -> str:
@@ -193,6 +207,8 @@ class _Marking:
 
     def finished(self) -> KeySet:
         """The keys that its judges have marked already, or to whose mark they have nothing to add."""
+        if not has_lines(self.run.path, "verdicts"):
+            return KeySet()
         done = keys_of(response for response, verdict in self.run.judged(self._is_own) if not verdict.waits)
         if self.again:
             return done
@@ -203,12 +219,12 @@ class _Marking:
     def _is_own(self, verdict: Verdict) -> bool:
         return verdict.marking == self.number and verdict.judge == self.scorer.versions.get(verdict.key.task)
 
-    def begin(self, judges: Jury, waiting: KeySet | None) -> bool:
+    def begin(self, judges: Jury, waiting: Counter[str] | None) -> bool:
         """Says what is to be done and notes who does it, once it is sure that they can; whether there is anything.
 
         Args:
             judges: who marks.
-            waiting: the keys to mark; None where they are still to come.
+            waiting: of each task how many answers are to be marked; None where they are still to come.
 
         Raises:
             UserError: a judge that would add to the marks of others, or replace them, cannot be asked.
@@ -216,13 +232,13 @@ class _Marking:
         others = self.before.judges != self.scorer.versions
         takes_over = bool(self.before.judges) and (self.again or others)
         if waiting is not None and takes_over:
-            say(self._plan(len(waiting)))
+            say(self._plan(waiting.total()))
         if waiting is not None and not waiting:
             return False
         if takes_over:
             judges.try_out(local=others)
         self.run.begin_marking(self.scorer.versions, self.scorer.words, self.number)
-        if critiques := sum(self.scorer.critiques(key.partition("/")[0]) for key in waiting or ()):
+        if critiques := sum(count * self.scorer.critiques(task) for task, count in (waiting or {}).items()):
             say(
                 f"the reasoning of every answer is audited: up to {critiques:,} requests, and more where a reply cannot"
                 " be read (--no-audit leaves it out)"
@@ -271,6 +287,7 @@ def judge(
     exam: TaskData | None = None,
     before: Marked | None = None,
     workers: int | None = None,
+    ray: str = "",
 ) -> int:
     """Marks what is not marked yet, what was left open, and what waits for a judge that did not answer.
 
@@ -284,6 +301,7 @@ def judge(
         exam: the questions with their pictures, where they are at hand; otherwise they are read when judges need them.
         before: what was marked already while the model was asked, for the account.
         workers: processes that mark by the rules, where no models do; default the cores of this machine.
+        ray: the Ray cluster that these run on; "" for this machine.
 
     Returns:
         How many responses stay open because a judge could not be asked; the same command asks again.
@@ -292,9 +310,17 @@ def judge(
         UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
     """
     options, began = options or JudgeOptions(), time.time()
-    marked = mark(run, options, lambda: exam or reload_task_data(run, options.data), again=again, workers=workers)
+
+    def pictured() -> TaskData:
+        from livek12.evaluation.task_data import reload_task_data
+
+        return exam or reload_task_data(run, options.data)
+
+    marked = mark(run, options, pictured, again=again, workers=workers, ray=ray)
     if options.repeats > 1:
-        lost, spent = ask_again(run, options, lambda: exam or reload_task_data(run, options.data))
+        from livek12.evaluation.repeats import ask_again
+
+        lost, spent = ask_again(run, options, pictured)
         marked.lost += lost
         marked.spent.merge(spent)
     if options.panel is not None:

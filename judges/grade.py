@@ -8,11 +8,11 @@ that must be read (open, proof), is ungraded.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 
+from livek12.core.patterns import late
 from livek12.core.records import CHOICE_TYPES, Key, PartVerdict, Question, Verdict, canonical_json
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, undecided
 from livek12.judges.cascade import Cascade
@@ -199,8 +199,8 @@ def _in_any_order(key: str, golds: Sequence[str], values: Sequence[str]) -> bool
     return named or remarked or alternatives(key) == len(golds) - 1
 
 
-_REMARK = re.compile(r"[(（]?\s*[klmnN]\s*(?:\\in|∈)")
-_ALTERNATIVES = re.compile(r"\\?#\s?\\?#")
+_REMARK = late(r"[(（]?\s*[klmnN]\s*(?:\\in|∈)")
+_ALTERNATIVES = late(r"\\?#\s?\\?#")
 """Between keys of which any one is right, in the banks of questions that print them so."""
 
 

@@ -5,12 +5,12 @@ A part is a variable, a blank or a sub-question; the letters of a choice questio
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import TypeVar
 
+from livek12.core.patterns import late
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.base import VariableType
 from livek12.judges.rules.labels import label_sequence
@@ -18,7 +18,7 @@ from livek12.judges.rules.notation import split_values
 
 READER_TYPES = frozenset({"open_ended", "proof"})
 """Marked by reading the whole response."""
-_BLANK = re.compile(r"(?:\\_|_|＿){2,}|\\underline\s*\{|\\blank(?![a-zA-Z])|\(\s*▲\s*\)|▲")
+_BLANK = late(r"(?:\\_|_|＿){2,}|\\underline\s*\{|\\blank(?![a-zA-Z])|\(\s*▲\s*\)|▲")
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ def needs_prose(question: Question) -> bool:
 
 
 PROSE_CHARS = 24
-_NO_PROSE = re.compile(r"\$[^$]*\$|\\[a-zA-Z]+|[^A-Za-z\u4e00-\u9fff\uac00-\ud7a3]")
-_LIST = re.compile(r"(?P<open>[({\[（])|(?P<close>[)}\]）])|(?P<line>\n)|(?P<semicolon>[;；])|\\.")
+_NO_PROSE = late(r"\$[^$]*\$|\\[a-zA-Z]+|[^A-Za-z\u4e00-\u9fff\uac00-\ud7a3]")
+_LIST = late(r"(?P<open>[({\[（])|(?P<close>[)}\]）])|(?P<line>\n)|(?P<semicolon>[;；])|\\.")
 
 
-_NUMBERED = re.compile(r"(?:\\q?quad(?![a-z])|\s)*[(（](\d)[)）]\s*[.．、:：]?\s*(?=\S)")
+_NUMBERED = late(r"(?:\\q?quad(?![a-z])|\s)*[(（](\d)[)）]\s*[.．、:：]?\s*(?=\S)")
 
 
 def listed_values(text: str) -> list[str]:
@@ -120,7 +120,7 @@ def listed_values(text: str) -> list[str]:
     return [piece[number.end() :].strip() for number, piece in zip(numbered, pieces, strict=True) if number]
 
 
-_INLINE = re.compile(r"(?:\A|(?<=\s))[(（](\d)[)）](?=\s*[^\s(（])")
+_INLINE = late(r"(?:\A|(?<=\s))[(（](\d)[)）](?=\s*[^\s(（])")
 
 
 def _before_numbers(text: str) -> list[int]:
@@ -131,7 +131,7 @@ def _before_numbers(text: str) -> list[int]:
     return [number.start() - 1 for number in numbers[1:]] if run and begins else []
 
 
-_OR = re.compile(r"或者?|还是|또는|혹은|(?<![A-Za-z\\])or(?![A-Za-z])")
+_OR = late(r"或者?|还是|또는|혹은|(?<![A-Za-z\\])or(?![A-Za-z])")
 
 
 def blank_values(text: str, count: int) -> list[str]:
@@ -165,8 +165,8 @@ def answer_name(answer: str) -> str:
     return _symbols(name) if sign else ""
 
 
-_BEFORE_BLANK = re.compile(r"([^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=\s*(?:\\[()]|\$)*\s*$")
-_NO_SYMBOL = re.compile(r"\\(?:left|right|q?quad)(?![a-zA-Z])|\\[()\[\],;:! ]|[\s$]")
+_BEFORE_BLANK = late(r"([^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=\s*(?:\\[()]|\$)*\s*$")
+_NO_SYMBOL = late(r"\\(?:left|right|q?quad)(?![a-zA-Z])|\\[()\[\],;:! ]|[\s$]")
 
 
 def _symbols(name: str) -> str:

@@ -102,6 +102,13 @@ class Family:
         Args:
             words: by axis, further words: those that its pattern takes and a data set has.
         """
+        yield from self._members(words) if words else self._listed
+
+    @cached_property
+    def _listed(self) -> tuple[Task, ...]:
+        return tuple(self._members({}))
+
+    def _members(self, words: Mapping[str, tuple[str, ...]]) -> Iterator[Task]:
         choices = [(None, *axis.words, *words.get(axis.name, ())) for axis in self.axes]
         for chosen in product(*choices):
             if sum(word is not None for word in chosen) <= self.together:
@@ -126,18 +133,17 @@ class Family:
         name = "_".join([self.base.name, *(word for word, _ in chosen)])
         selects = {field: values for _, choice in chosen for field, values in choice.selects.items()}
         changes = {field: value for _, choice in chosen for field, value in choice.changes.items()}
-        task = replace(self.base, **changes)
         what = ", ".join(choice.what for _, choice in chosen)
         same = "_".join([self.base.name, *(word for word, choice in chosen if not choice.differs)])
-        return replace(
-            task,
-            name=name,
-            variant_of="" if same == name else same,
-            differs=", ".join(choice.differs for _, choice in chosen if choice.differs),
-            description=f"{self.base.description}: {what}" if what else self.base.description,
-            selection=replace(task.selection, **selects),
-            published=self.published.get(name, None if chosen else self.base.published),
-        )
+        own = {
+            "name": name,
+            "variant_of": "" if same == name else same,
+            "differs": ", ".join(choice.differs for _, choice in chosen if choice.differs),
+            "description": f"{self.base.description}: {what}" if what else self.base.description,
+            "selection": replace(changes.get("selection", self.base.selection), **selects),
+            "published": self.published.get(name, None if chosen else self.base.published),
+        }
+        return replace(self.base, **changes | own)
 
 
 @dataclass(frozen=True)

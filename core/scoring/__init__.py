@@ -56,6 +56,7 @@ its authors released; neither claims to reproduce the printed tables. `release` 
 
 from __future__ import annotations
 
+from livek12.core.rows import Row
 from livek12.core.scoring.comparison import compare, release_arl
 from livek12.core.scoring.exam import exam_scores
 from livek12.core.scoring.outcomes import AXES
@@ -71,7 +72,6 @@ from livek12.core.scoring.schema import (
     Parameters,
     Profile,
     Report,
-    Row,
     profile_named,
 )
 

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
+from livek12.core.rows import Row
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.flips import Flips
@@ -26,7 +27,6 @@ from livek12.core.scoring.schema import (
     PairMetric,
     Parameters,
     Profile,
-    Row,
     TaskComparison,
     parameters_of,
 )

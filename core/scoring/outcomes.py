@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple, TypeVar, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.records import UNMARKED, EarlierReply, Process, Question, Response, State, Verdict
+from livek12.core.rows import Row
 from livek12.core.scoring.formulas import Presence, Steps
-from livek12.core.scoring.schema import Row
 
 Bounds = tuple[float, float]
 Ending = Literal["whole", "truncated", "unknown"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from livek12.core.errors import UserError
+from livek12.core.rows import Row
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.groups import DELTA_METRICS
 from livek12.core.scoring.outcomes import Outcome, Slim
-from livek12.core.scoring.schema import Estimate, Parameters, Profile, Row, parameters_of
+from livek12.core.scoring.schema import Estimate, Parameters, Profile, parameters_of
 from livek12.core.scoring.terms import task_terms
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TypedDict, Unpack
 
 from livek12.core.errors import UserError
+from livek12.core.rows import Row
 from livek12.core.scoring.against import against_mark
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.budgets import budget_curves, within_limit
@@ -26,7 +27,6 @@ from livek12.core.scoring.schema import (
     Parameters,
     Profile,
     Report,
-    Row,
     TaskReport,
     parameters_of,
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict, get_args
 
 from livek12.core.errors import UserError
-from livek12.core.records import Question, Response, State, Verdict
+from livek12.core.records import State
 
 Profile = Literal["article", "release"]
 Unit = Literal["paper", "question"]
@@ -22,23 +22,6 @@ OUT_OF_100 = frozenset({"mark", "OCS", "PES", "OES"})
 
 INTERVALS = "Wilson's method on the effective number of questions, with Student's t"
 """How the 95 % intervals of all reports are made (`livek12.core.intervals`): "95 % intervals by …"."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One answer that a run asked for, in whatever state it ended (`verdict` None: failed or unsupported, `why`).
-
-    `judged` is the judges' verdict, where a person set another mark in its place (`core.regrades`).
-    """
-
-    task: str
-    question: Question
-    trial: int
-    state: State
-    response: Response | None
-    verdict: Verdict | None
-    why: str = ""
-    judged: Verdict | None = None
 
 
 @dataclass(frozen=True)

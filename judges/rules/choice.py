@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, accept, reject, undecided
 from livek12.judges.rules.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
@@ -47,13 +48,13 @@ class ChoiceStage:
         return _judge(comparison, gold, answer)
 
 
-_STATEMENTS = re.compile(r"[①-⑩㉠-㉧](?:[\s,，、;；和与及→-]*[①-⑩㉠-㉧])*")
-_JAMO = re.compile(r"[ㄱ-ㅎ](?:[\s,，、;；·와과]*[ㄱ-ㅎ])*")
-_DIGIT_LIST = re.compile(r"[1-9](?:(?:\s*[,，、;；和与及]\s*|\s+)[1-9])*|(?:[(（][1-9][)）][\s,，、]*)+")
+_STATEMENTS = late(r"[①-⑩㉠-㉧](?:[\s,，、;；和与及→-]*[①-⑩㉠-㉧])*")
+_JAMO = late(r"[ㄱ-ㅎ](?:[\s,，、;；·와과]*[ㄱ-ㅎ])*")
+_DIGIT_LIST = late(r"[1-9](?:(?:\s*[,，、;；和与及]\s*|\s+)[1-9])*|(?:[(（][1-9][)）][\s,，、]*)+")
 """Numbers of statements in digits; a pair in brackets is a point."""
-_RIGHT = re.compile(r"(?<=[①-⑩㉠-㉧])\s?(?:(?:是|都|均)?(?:正确|对)的?)$")
-_STEPS = re.compile(r"[A-H](?:[\s,，、→-]*[A-H]){2,7}")
-_ARROWS = re.compile(r"\\(?:to|(?:long)?rightarrow)(?![a-zA-Z])|[-=]{0,3}>|→")
+_RIGHT = late(r"(?<=[①-⑩㉠-㉧])\s?(?:(?:是|都|均)?(?:正确|对)的?)$")
+_STEPS = late(r"[A-H](?:[\s,，、→-]*[A-H]){2,7}")
+_ARROWS = late(r"\\(?:to|(?:long)?rightarrow)(?![a-zA-Z])|[-=]{0,3}>|→")
 
 
 def _statements(comparison: AnswerComparison) -> Decision:
@@ -88,9 +89,9 @@ def _statements(comparison: AnswerComparison) -> Decision:
     return undecided(NAME, "perhaps not statement numbers")
 
 
-_LETTER = re.compile(r"[A-J]")
-_WORDS = re.compile(r"[A-Za-z]{2,}\s+\S*[A-Za-z]{2,}|[\u4e00-\u9fff]{3,}|[가-힣]{2,}")
-_DENIED = re.compile(
+_LETTER = late(r"[A-J]")
+_WORDS = late(r"[A-Za-z]{2,}\s+\S*[A-Za-z]{2,}|[\u4e00-\u9fff]{3,}|[가-힣]{2,}")
+_DENIED = late(
     r"^\W*or\b|\b(?:wrong|incorrect|false|not (?:right|correct|true|the answer))\b|错|不对|不正确|不是|틀|아니",
     re.IGNORECASE,
 )
@@ -106,7 +107,7 @@ def _names_the_letter(gold: str, answer: str) -> bool:
 
 MIN_OPTIONS = 3
 """With fewer, some may not have been read."""
-_NONE = re.compile(
+_NONE = late(
     r"(?:以上|上述|四个选项|选项)?(?:选项|答案|说法|各项)?(?:都|均|全)(?:不对|不正确|不是|错误|错|不符合(?:题意)?)|(?:没有|无)(?:一个)?正确(?:的)?(?:选项|答案)?"
     r"|none(?: of (?:the above|these|them|the (?:options|choices)))?(?: (?:is|are) (?:correct|right))?"
     r"|(?:정답|답|해당)\s?(?:이|사항)?\s?없(?:음|다|습니다)",
@@ -150,7 +151,7 @@ def partial_score(rule: PartialCredit, gold: frozenset[str], answer: frozenset[s
     return 0.5 if rule == "half" else len(answer) / len(gold)
 
 
-_DIGITS = re.compile(r"[1-9]{2,9}")
+_DIGITS = late(r"[1-9]{2,9}")
 
 
 def _known(comparison: AnswerComparison) -> set[str]:
@@ -167,7 +168,7 @@ def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
     return read_labels(text)
 
 
-_SMALL_LETTERS = re.compile(r"a?b?c?d?e?f?g?h?(?<=..)")
+_SMALL_LETTERS = late(r"a?b?c?d?e?f?g?h?(?<=..)")
 """Several option letters in small print, in their order: "acd"."""
 
 

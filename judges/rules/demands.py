@@ -90,7 +90,7 @@ _BEHIND = {
 def _any_of(verbs: dict[str, tuple[str, ...]]) -> tuple[re.Pattern[str], dict[str, str]]:
     """One pattern of literals, which is searched for quickly, and the kind of each."""
     kinds = {verb: kind for kind, literals in verbs.items() for verb in literals}
-    return re.compile("|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))), kinds
+    return late("|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))), kinds
 
 
 _FRONT_VERB, _FRONT_KINDS = _any_of(_IN_FRONT)

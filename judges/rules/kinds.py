@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from livek12.core.patterns import late
 from livek12.judges.base import Outcome
 from livek12.judges.rules.expressions import at, equal
 from livek12.judges.rules.nodes import Node
@@ -71,8 +72,8 @@ def is_vector(node: Node) -> bool:
     return node[0] != "matrix" or len(node[1]) == 1 or all(len(row) == 1 for row in node[1])
 
 
-_GREATER = re.compile(r"max|larg|great|最大|较大|최대|최댓", re.IGNORECASE)
-_LESS = re.compile(r"min|small|least|最小|较小|최소|최솟", re.IGNORECASE)
+_GREATER = late(r"max|larg|great|最大|较大|최대|최댓", re.IGNORECASE)
+_LESS = late(r"min|small|least|最小|较小|최소|최솟", re.IGNORECASE)
 
 
 def named_by_size(nodes: list[Node]) -> bool | None:

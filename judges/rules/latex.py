@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
+from livek12.judges.rules.cursor import CLOSING, OPENING
 from livek12.judges.rules.nodes import Node, holds_symbol, symbols
 from livek12.judges.rules.notation import NOT_A_NAME, bare, without_labels
 from livek12.judges.rules.quantities import upright
-from livek12.judges.rules.reader import CLOSING, OPENING, ExpressionReader
+from livek12.judges.rules.reader import ExpressionReader
 from livek12.judges.rules.tokens import EMPTY_SET, MAX_CHARS, REALS, Token, Unparsable, tokenize
 from livek12.judges.rules.trees import NOT_SCALAR
 from livek12.judges.rules.units import read_unit
@@ -32,10 +34,10 @@ MAX_PIECES = 8
 _OTHERWISE = frozenset({"otherwise", "其他", "其它", "else"})
 _IF = frozenset({"if", "when", "for", "当", "若"}) | _OTHERWISE
 _NOT_IN_NAMES = frozenset({"+", "-", "^", "pm", "mp", "*", "/", "!", "%", "sqrt", "deg"})
-_FOR_ALL = re.compile(r"\s*for (?:all|every|any|each)\b")
-_LETTERS_ONLY = re.compile(r"(?:[a-z]{3,}|[A-Za-z]?[A-Z][A-Za-z]*)(?<!^[A-Za-z])")
-_FUNCTION_OF_A_LETTER = re.compile(r"(?:sin|cos|tan|cot|sec|csc|ln|lg|log|exp|arcsin|arccos|arctan)[a-z]")
-_WORD_NAME = re.compile(
+_FOR_ALL = late(r"\s*for (?:all|every|any|each)\b")
+_LETTERS_ONLY = late(r"(?:[a-z]{3,}|[A-Za-z]?[A-Z][A-Za-z]*)(?<!^[A-Za-z])")
+_FUNCTION_OF_A_LETTER = late(r"(?:sin|cos|tan|cot|sec|csc|ln|lg|log|exp|arcsin|arccos|arctan)[a-z]")
+_WORD_NAME = late(
     r"^(?P<name>[\u4e00-\u9fff]{1,16}|"
     r"(?:[A-Za-z](?:\([\w, ]{1,8}\))?의 )?[\uac00-\ud7a3 ]{1,24})\s*(?:为|是|=|＝|:|：|은|는)\s*(?=\S)"
 )
@@ -90,19 +92,19 @@ def bounds(nodes: list[Node], name: str) -> bool:
     )
 
 
-_POINT = re.compile(r"^(?:(?:the )?(?:point|coordinates?)|点|좌표는?|점)\s*(?=[(（])", re.IGNORECASE)
-_FACTORIAL = re.compile(r"^(\d+)!=(?=\s?\d)")
+_POINT = late(r"^(?:(?:the )?(?:point|coordinates?)|点|좌표는?|점)\s*(?=[(（])", re.IGNORECASE)
+_FACTORIAL = late(r"^(\d+)!=(?=\s?\d)")
 """A number before "!=" and a number behind it: two numbers are not called unequal."""
 _BASES = {"two": "2", "three": "3", "five": "5", "eight": "8", "ten": "10"}
-_BASE = re.compile(
+_BASE = late(
     r"^(?P<digits>\d+)\s*(?:[(（]\s*(?:in )?base[ -]?|,?\s*(?:in )?base[ -]?|_\{?\s*\\text\s*\{)"
     r"(?P<base>\d{1,2}|two|three|five|eight|ten)\s*[)）}]{0,2}$",
     re.IGNORECASE,
 )
-_BARE_BUILDER = re.compile(r"(?<!\\)\{\s*([a-z])\s*[|∣｜]([^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*)\}")
-_OPEN_BUILDER = re.compile(r"[a-z]\s*[|∣｜][^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*")
-_ABOUT = re.compile(r"(?:≈|≒|\\approx(?![a-z])|约(?:等于|为|是)?)\s*")
-_INTEGER = re.compile(
+_BARE_BUILDER = late(r"(?<!\\)\{\s*([a-z])\s*[|∣｜]([^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*)\}")
+_OPEN_BUILDER = late(r"[a-z]\s*[|∣｜][^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*")
+_ABOUT = late(r"(?:≈|≒|\\approx(?![a-z])|约(?:等于|为|是)?)\s*")
+_INTEGER = late(
     r"(?:\\[ ,;:!]|\\q?quad(?![a-z])|[\s~,，;；])*(?:\\text\s*\{\s*(?:for|where)?\s*\}|其中)?\s*"
     r"[(（]?\s*(?P<name>[klmnN])\s*(?:\\in|∈)\s*(?:\\math(?:bb|bf|rm)\s*\{?\s*[ZN]\s*\}?|\{?[ZNℤℕ]\}?)(?:\^?\{?[*+]\}?)?\s*[)）]?\s*$"
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from livek12.core.patterns import late
 from livek12.core.text import of_short
 
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
@@ -85,16 +86,16 @@ _SYMBOLS = {
     "ħ": "\\hbar ",
 }
 _SYMBOL_OF = str.maketrans(_SYMBOLS)
-_COLOURS = re.compile(r"\\(?:textcolor|colorbox|color)\s*\{[a-zA-Z]+\}")
-_REPEATING = re.compile(
+_COLOURS = late(r"\\(?:textcolor|colorbox|color)\s*\{[a-zA-Z]+\}")
+_REPEATING = late(
     r"(?<![\d.])(?P<whole>\d{1,12})\.(?P<fixed>\d{0,12})(?:\\(?:overline|bar)\s*(?:\{(?P<line>\d{1,12})\}|(?P<one>\d))"
     r"|\\dot\s*\{?(?P<first>\d)\}?(?:(?P<inner>\d{0,12})\\dot\s*\{?(?P<last>\d)\}?)?)(?!\d)"
 )
-_REPEATING_WHOLE = re.compile(r"[+-]?(?P<whole>\d{1,12})\.(?P<fixed>\d{0,12})\((?P<line>\d{1,12})\)")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
-_SCRIPT_RUN = re.compile(f"([{''.join(_SUPERSCRIPTS)}]+)|([{''.join(_SUBSCRIPTS)}]+)")
-_GROUPS = re.compile(r"(?<=\d)\s*(?:\{\s*,\s*\}|,\\!)\s*(?=\d{3}(?!\d))")
-_CIRCLED = re.compile("[①-⑳㉠-㉻Ⓐ-ⓩ]")
+_REPEATING_WHOLE = late(r"[+-]?(?P<whole>\d{1,12})\.(?P<fixed>\d{0,12})\((?P<line>\d{1,12})\)")
+_INVISIBLE = late("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+_SCRIPT_RUN = late(f"([{''.join(_SUPERSCRIPTS)}]+)|([{''.join(_SUBSCRIPTS)}]+)")
+_GROUPS = late(r"(?<=\d)\s*(?:\{\s*,\s*\}|,\\!)\s*(?=\d{3}(?!\d))")
+_CIRCLED = late("[①-⑳㉠-㉻Ⓐ-ⓩ]")
 
 
 def visible(text: str) -> str:
@@ -103,8 +104,8 @@ def visible(text: str) -> str:
 
 
 _LETTER_OF = {"\x07": "a", "\x08": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r"}
-_CONTROL = re.compile("[\x07\x08\x0b\x0c\t\n\r]")
-_ESCAPED = re.compile(
+_CONTROL = late("[\x07\x08\x0b\x0c\t\n\r]")
+_ESCAPED = late(
     r"[\x07\x08\x0b\x0c](?=[a-zA-Z])|\t(?=(?:imes|heta|frac|au|riangle|ilde|binom|extbf|extrm)(?![a-z]))"
     r"|\n(?=(?:eq|abla|otin|exists)(?![a-z]))|\r(?=(?:ight|ho|angle|floor|ceil|ightarrow|vert)(?![a-z]))"
 )
@@ -116,9 +117,9 @@ def _restored(match: re.Match[str]) -> str:
     return "\\" + _LETTER_OF[match[0]]
 
 
-_SET_APART = re.compile(r"(?<=\d) (?=\d)|(?<=\d) (?=\. \d)|(?<=\d \.) (?=\d)|(?<=\d\.) (?=\d)")
-_SPACED_GROUP = re.compile(r"(?:\\[a-zA-Z]+|[_^}\]]) ?\{ [^{}]{0,200} \}")
-_CLOSED_GROUP = re.compile(r"(?<!\\)\{[^ {}]|\b\d \d{3}\b(?! \d\b)")
+_SET_APART = late(r"(?<=\d) (?=\d)|(?<=\d) (?=\. \d)|(?<=\d \.) (?=\d)|(?<=\d\.) (?=\d)")
+_SPACED_GROUP = late(r"(?:\\[a-zA-Z]+|[_^}\]]) ?\{ [^{}]{0,200} \}")
+_CLOSED_GROUP = late(r"(?<!\\)\{[^ {}]|\b\d \d{3}\b(?! \d\b)")
 
 
 def closed_up(text: str) -> str:
@@ -159,27 +160,27 @@ def _script(match: re.Match[str]) -> str:
     return "_{" + "".join(_SUBSCRIPTS[char] for char in match[2]) + "}"
 
 
-_DELIMITERS = re.compile(r"(?<!\\)(?:\\[()\[\]]|\$)")
+_DELIMITERS = late(r"(?<!\\)(?:\\[()\[\]]|\$)")
 _EDGE = ' \t\r\n*`"“”'
 _END = _EDGE + ".。．,，;；:：！、"
-_WRAPPER = re.compile(
+_WRAPPER = late(
     r"\\(?:boxed|fbox|text|textbf|textit|textrm|textup|textnormal|mathrm|mathbf|mathit|mathsf|boldsymbol|bm|mbox"
     r"|operatorname|displaystyle|rm|bf|ensuremath|underline)(?![a-zA-Z])\s*"
 )
 
 
-NOT_A_NAME = re.compile(
+NOT_A_NAME = late(
     r"[不非没无或误错勿倍]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않"
     r"|倒数|相反数|一半|平方|立方|오답|역수|절반|제곱|[두세네] ?배"
 )
 """In words before a value: they say more of it than its name does (至少为5, 它的倒数是9)."""
 MAX_SPACING = 60
-_SPACED_END = re.compile(r"(?:(?<!\\)\\(?:[,;:! ]|q?quad(?![a-zA-Z])|$)|~)+$")
-_COPULA = re.compile(r"(?<=[\dA-Za-z)}\]%°])\s*(?:이다|입니다|이에요|예요)$")
-_THEREFORE = re.compile(r"^(?:따라서|그러므로|그래서|결국)\s+(?=\S)")
+_SPACED_END = late(r"(?:(?<!\\)\\(?:[,;:! ]|q?quad(?![a-zA-Z])|$)|~)+$")
+_COPULA = late(r"(?<=[\dA-Za-z)}\]%°])\s*(?:이다|입니다|이에요|예요)$")
+_THEREFORE = late(r"^(?:따라서|그러므로|그래서|결국)\s+(?=\S)")
 
 
-_GOES_ON = re.compile(r"([,，、]\s{0,4})(?:\.{3,6}|…{1,2}|⋯{1,2}|。{3,6})(?=\s{0,4}[$)}\]]{0,3}\s{0,4}$)")
+_GOES_ON = late(r"([,，、]\s{0,4})(?:\.{3,6}|…{1,2}|⋯{1,2}|。{3,6})(?=\s{0,4}[$)}\]]{0,3}\s{0,4}$)")
 """An ellipsis at the end of a list, which is no closing punctuation."""
 
 
@@ -218,7 +219,7 @@ def key_value(gold: str) -> str:
     return gold
 
 
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_BOX = late(r"\\(?:boxed|fbox)\s*\{")
 
 
 def _unwrap(text: str) -> str:
@@ -243,7 +244,7 @@ def closing_brace(text: str, start: int) -> int:
     return -1
 
 
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_BRACE = late(r"\\.|[{}]", re.DOTALL)
 _WORDS = (
     r"\\text(?:rm|bf|normal)?\s*\{\s*(?:and|or|和|或|且|与|及|및|또는)\s*\}"
     r"|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z])|[和或且与及]|및|또는"
@@ -253,13 +254,11 @@ _BRACKETS = (
     r"(?P<open>\\left\s*\\?[(\[{{|]|\\?[{(\[（]|\\begin(?![a-zA-Z]))"
     r"|(?P<close>\\right\s*\\?[)\]}|]|\\?[})\]）]|\\end(?![a-zA-Z]))"
 )
-_SPLITTERS = [re.compile(rf"{_BRACKETS}|(?P<sep>{separator})|\\.", re.DOTALL) for separator in _SEPARATORS]
-_THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d|,\d)")
+_SPLITTERS = [late(rf"{_BRACKETS}|(?P<sep>{separator})|\\.", re.DOTALL) for separator in _SEPARATORS]
+_THOUSANDS = late(r"(?<![\d,.])\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d|,\d)")
 
 
-_PART_LABEL = re.compile(
-    r"(?P<before>^|[;；,，\n]|\\q?quad(?![a-zA-Z]))\s*[(（](?P<number>\d)[)）]\s*[.、．:：]?(?=\s*\S)"
-)
+_PART_LABEL = late(r"(?P<before>^|[;；,，\n]|\\q?quad(?![a-zA-Z]))\s*[(（](?P<number>\d)[)）]\s*[.、．:：]?(?=\s*\S)")
 
 
 def without_labels(text: str) -> str:

@@ -11,17 +11,18 @@ import re
 from functools import cache
 from importlib import metadata
 
+from livek12.core.patterns import late
 from livek12.judges.rules.notation import bare, to_latex
 
 LIBRARY = "latex2sympy2_extended"
 _RUNTIMES = ("4.9.3", "4.11", "4.13.2")
 """Versions of the antlr runtime for which the library brings a parser."""
 MAX_CHARS, MAX_DIGITS = 300, 30
-_OURS_LACKS = re.compile(r"\\(?:max|min|gcd|lcm|sum|prod)(?![a-zA-Z])|\\operatorname\s*\{\s*(?:lcm|gcd|max|min)\s*\}")
-_NOT_FOR_IT = re.compile(
+_OURS_LACKS = late(r"\\(?:max|min|gcd|lcm|sum|prod)(?![a-zA-Z])|\\operatorname\s*\{\s*(?:lcm|gcd|max|min)\s*\}")
+_NOT_FOR_IT = late(
     rf"[^\x20-\x7e]|[./|!%&$'\"]|\d{{{MAX_DIGITS},}}|\\(?:text|mathrm|log|lg|int|lim|begin|pm|mp|%)|(?<![\\a-zA-Z])[a-zA-Z]{{2,}}"
 )
-_NAMED = re.compile(r"\\operatorname\s*\{\s*(lcm|gcd|max|min)\s*\}")
+_NAMED = late(r"\\operatorname\s*\{\s*(lcm|gcd|max|min)\s*\}")
 
 
 @cache

@@ -5,11 +5,11 @@ What cannot be read, is too big or breaks a limit is undecided. Nothing is evalu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules import second_reader
 from livek12.judges.rules.chemistry import is_chemical
@@ -117,7 +117,7 @@ def _trees(gold: str, answer: str) -> tuple[Node, Node, bool]:
     return *guessed, guessed != plain
 
 
-_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+")
+_GROUPED = late(r"[+-]?\d{1,3}(?:,\d{3})+")
 
 
 def _as_lists(gold: str, answer: str) -> tuple[str, str] | None:
@@ -127,7 +127,7 @@ def _as_lists(gold: str, answer: str) -> tuple[str, str] | None:
     return (apart[0], apart[1]) if apart != texts else None
 
 
-_TIGHT = re.compile(r"(?<=[A-Za-z])-(?:(?P<power>[1-3])(?!\d)|(?=[A-Za-z]))")
+_TIGHT = late(r"(?<=[A-Za-z])-(?:(?P<power>[1-3])(?!\d)|(?=[A-Za-z]))")
 
 
 def _equal_as_units(gold: str, answer: str) -> bool:
@@ -182,12 +182,12 @@ def _with_decimal_comma(gold: str, answer: str) -> Decision:
     return undecided(NAME, "a comma that may be a decimal point")
 
 
-_PLAIN_COMMA = re.compile(r"[+-]?(?:0,\d+|\d+,\d{2,}|\d{1,3}(?:\.\d{3})+,\d+)")
+_PLAIN_COMMA = late(r"[+-]?(?:0,\d+|\d+,\d{2,}|\d{1,3}(?:\.\d{3})+,\d+)")
 """A comma that is no sign of a list: "0,5", "3,14", "1.234,5"; "1,2" may be one and two."""
-_COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
+_COMMA = late(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
 
 
-_THOUSANDS = re.compile(r", (?=\d{3}$)")
+_THOUSANDS = late(r", (?=\d{3}$)")
 
 
 def _comma_may_be_a_point(gold: str, answer: str) -> bool:

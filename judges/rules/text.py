@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, accept, undecided
 from livek12.judges.rules.notation import bare, to_latex
 
 NAME = "text"
-_STYLED = re.compile(
+_STYLED = late(
     r"\\(?:text|textbf|textit|textrm|textup|textnormal|mathrm|mathbf|mathit|mathsf|boldsymbol|bm|mbox|operatorname"
     r"|ce)\s*\{([^{}]*)\}"
 )
-_BLANK = re.compile(r"\\(?:displaystyle|left|right|rm|q?quad)(?![a-zA-Z])|\\[,;:! ]|[~$]|\*\*")
-_FRACTION = re.compile(r"\\[dtc]frac(?![a-zA-Z])")
-_INDEX = re.compile(r"(?<=[A-Za-z)\]])_\{?(\d+)\}?")
-_SINGLE = re.compile(r"([_^])\{(\w)\}")
-_CJK_SPACE = re.compile(r"(?<=[^\x00-\u02ff]) | (?=[^\x00-\u02ff])")
-_SYMBOL_SPACE = re.compile(r" ?([^\w\s]) ?")
-_WORD = re.compile(r"(?<![A-Za-z0-9\\])[A-Za-z]{3,}(?![A-Za-z0-9])")
-_GENOTYPE = re.compile(r"(?:([a-zA-Z])(?i:\1))+")
+_BLANK = late(r"\\(?:displaystyle|left|right|rm|q?quad)(?![a-zA-Z])|\\[,;:! ]|[~$]|\*\*")
+_FRACTION = late(r"\\[dtc]frac(?![a-zA-Z])")
+_INDEX = late(r"(?<=[A-Za-z)\]])_\{?(\d+)\}?")
+_SINGLE = late(r"([_^])\{(\w)\}")
+_CJK_SPACE = late(r"(?<=[^\x00-\u02ff]) | (?=[^\x00-\u02ff])")
+_SYMBOL_SPACE = late(r" ?([^\w\s]) ?")
+_WORD = late(r"(?<![A-Za-z0-9\\])[A-Za-z]{3,}(?![A-Za-z0-9])")
+_GENOTYPE = late(r"(?:([a-zA-Z])(?i:\1))+")
 _NESTING = 6
 
 
@@ -63,10 +64,10 @@ def normal_form(text: str) -> str:
 
 
 _CJK = "[\u4e00-\u9fff\uac00-\ud7a3]"
-_QUOTES = re.compile('[“”‘’"「」『』《》]')
-_JOINT = re.compile(rf"(?<={_CJK})(?:以及|[和与及]|와|과|및|그리고)(?={_CJK})|[,;；]")
-_ARTICLE = re.compile(r"^(?:the|a|an) (?=[a-z]{3,})")
-_COPULA = re.compile(r"(?<=[\uac00-\ud7a3A-Za-z0-9)])(?:입니다|이에요|예요|이다)$")
+_QUOTES = late('[“”‘’"「」『』《》]')
+_JOINT = late(rf"(?<={_CJK})(?:以及|[和与及]|와|과|및|그리고)(?={_CJK})|[,;；]")
+_ARTICLE = late(r"^(?:the|a|an) (?=[a-z]{3,})")
+_COPULA = late(r"(?<=[\uac00-\ud7a3A-Za-z0-9)])(?:입니다|이에요|예요|이다)$")
 
 
 def _plainest(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from livek12.core.patterns import late
 from livek12.judges.rules.notation import to_latex
 
 MAX_CHARS = 2000
@@ -70,7 +71,7 @@ _TRANSPARENT = frozenset(
 _SAME_NAME = {**_ALIASES, **_SAME_LETTER, **_FRACTIONS, **_SAME_DECORATION}
 _AND = frozenset({"and", "和", "且", "与", "及", "以及", "및", "그리고"})
 _OR = frozenset({"or", "或", "或者", "또는"})
-_JOINED = re.compile(r"(?P<first>.{0,40}\S)\s+(?P<last>and|or|和|或|및|또는)", re.IGNORECASE)
+_JOINED = late(r"(?P<first>.{0,40}\S)\s+(?P<last>and|or|和|或|및|또는)", re.IGNORECASE)
 EMPTY_SET = frozenset({"空集", "공집합", "无解", "无实数解", "no solution", "no solutions", "no real solution",
                         "no real solutions",
                         "empty set", "the empty set", "해가 없다", "there is no solution", "there are no solutions",
@@ -82,17 +83,15 @@ REALS = frozenset({"all real numbers", "all reals", "the real numbers", "the set
                    "실수 전체", "실수 전체의 집합", "모든 실수의 집합"})  # fmt: skip
 _STOP_WORDS = frozenset("if is as at to of in no on by for all not the yes any are odd end mod sum max min lim".split())
 
-_DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{2,}|[(){}\[\]])")
-_SYSTEM = re.compile(
-    r"\\left\s*(?:\\\{|\\lbrace)\s*\\begin\s*\{(?:array|aligned|matrix|gathered)\}(?:\s*\{[clr]{1,3}\})?"
-)
-_END_SYSTEM = re.compile(r"\\end\s*\{(?:array|aligned|matrix|gathered)\}\s*\\right\s*(?:\.|$)")
-_ANGLED = re.compile(r"\\langle((?:(?!\\[lr]angle)[^|]){1,400}?,(?:(?!\\[lr]angle)[^|]){1,400}?)\\rangle")
-_SET_MINUS = re.compile(r"(?<![a-zA-Z\\])(R|\\(?:mathbb|mathbf|Bbb)\s*\{?\s*R\s*\}?)\s*\\(?=\{)")
-_ABSOLUTE = re.compile(r"(?<![a-zA-Z\\])[Aa]bs\s*\(([^()|]{1,80})\)")
-_CHOOSE = re.compile(r"(?:\{|^)([^{}\\]{1,20})\\choose(?![a-z])([^{}\\]{1,20})(?:\}|$)")
-_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-[01]?\d-[0-3]?\d(?!\d)")
-_TOKEN = re.compile(
+_DOUBLED = late(r"\\\\(?=[a-zA-Z]{2,}|[(){}\[\]])")
+_SYSTEM = late(r"\\left\s*(?:\\\{|\\lbrace)\s*\\begin\s*\{(?:array|aligned|matrix|gathered)\}(?:\s*\{[clr]{1,3}\})?")
+_END_SYSTEM = late(r"\\end\s*\{(?:array|aligned|matrix|gathered)\}\s*\\right\s*(?:\.|$)")
+_ANGLED = late(r"\\langle((?:(?!\\[lr]angle)[^|]){1,400}?,(?:(?!\\[lr]angle)[^|]){1,400}?)\\rangle")
+_SET_MINUS = late(r"(?<![a-zA-Z\\])(R|\\(?:mathbb|mathbf|Bbb)\s*\{?\s*R\s*\}?)\s*\\(?=\{)")
+_ABSOLUTE = late(r"(?<![a-zA-Z\\])[Aa]bs\s*\(([^()|]{1,80})\)")
+_CHOOSE = late(r"(?:\{|^)([^{}\\]{1,20})\\choose(?![a-z])([^{}\\]{1,20})(?:\}|$)")
+_DATE = late(r"(?<!\d)(?:19|20)\d\d-[01]?\d-[0-3]?\d(?!\d)")
+_TOKEN = late(
     r"(?P<space>\s+|\\[,;:!> ]|~|\$|\\[()\[\]])"
     r"|(?P<row>\\\\(?:\s*\[[^\]]{0,10}\])?)"
     r"|(?P<dots>\.{3,6}|…+|⋯+)"
@@ -226,7 +225,7 @@ def _word(text: str) -> list[tuple[str, str]]:
 
 _SPELLED = {**dict.fromkeys(FUNCTIONS, "func"), **dict.fromkeys(_ALIASES, "func"), **dict.fromkeys(_GREEK, "id"),
             "pi": "const", "infinity": "const", "infty": "const", "oo": "const", "sqrt": "cmd"}  # fmt: skip
-_PIECES = re.compile("|".join([*sorted(_SPELLED, key=len, reverse=True), "[a-zA-Z]"]))
+_PIECES = late("|".join([*sorted(_SPELLED, key=len, reverse=True), "[a-zA-Z]"]))
 
 
 def _letters(run: str) -> list[tuple[str, str]]:

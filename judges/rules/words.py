@@ -8,7 +8,8 @@ question (R_1, a) are such a class too, where they fill a blank.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cache
 
 from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
@@ -150,15 +151,15 @@ pyramid 棱锥 각뿔 | prism 棱柱 각기둥
 """
 
 
-def _read_classes(table: str) -> list[Mapping[str, int]]:
-    """Each class as its members, with the number of the meaning."""
-    classes: list[Mapping[str, int]] = []
-    for line in table.strip().splitlines():
-        meanings = [group.split() for group in line.split("|")]
-        classes.append(
-            {_plain(word.replace("_", " ")): number for number, words in enumerate(meanings) for word in words}
-        )
-    return classes
+@cache
+def members() -> Mapping[str, Mapping[int, int]]:
+    """Of each word the classes that it is in, by number, with the number of its meaning there."""
+    found: dict[str, dict[int, int]] = {}
+    for number, line in enumerate(_CLASSES.strip().splitlines()):
+        for meaning, words in enumerate(line.split("|")):
+            for word in words.split():
+                found.setdefault(_plain(word.replace("_", " ")), {})[number] = meaning
+    return found
 
 
 _ENDINGS = late(r"(?:了|입니다|이다)$")
@@ -201,13 +202,10 @@ def _other_symbol(gold: str, answer: str) -> bool:
     return first != second
 
 
-CLASSES = _read_classes(_CLASSES)
-
-
-def _same(golds: Sequence[str], answers: Sequence[str], members: Mapping[str, int]) -> bool | None:
-    """Whether two words mean the same of a class; None where they are not both members."""
-    gold, answer = (next((form for form in forms if form in members), None) for forms in (golds, answers))
-    return None if gold is None or answer is None else members[gold] == members[answer]
+def _in_classes(text: str) -> dict[int, int]:
+    """The classes of a word with its meaning in each: as it stands, or else without what stands around it."""
+    whole, short = (members().get(form, {}) for form in _meanings(text))
+    return {**short, **whole}
 
 
 _COMPARED = (
@@ -234,8 +232,9 @@ class WordStage:
                 return Decision(outcome, {"accept": 1.0, "reject": 0.0}.get(outcome), NAME, f"{_SAID[outcome]} {what}")
         if comparison.question_type == "fill_in_blank" and _other_symbol(comparison.gold, comparison.answer):
             return reject(NAME, "another symbol")
-        golds, answers = _meanings(comparison.gold), _meanings(comparison.answer)
-        said = {same for members in CLASSES if (same := _same(golds, answers, members)) is not None}
+        gold = _in_classes(comparison.gold)
+        answer = _in_classes(comparison.answer) if gold else {}
+        said = {gold[number] == answer[number] for number in gold.keys() & answer.keys()}
         if len(said) != 1:
             return undecided(NAME)
         return accept(NAME, "the same of a class of words") if said == {True} else reject(NAME, "opposite words")

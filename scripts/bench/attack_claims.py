@@ -225,35 +225,6 @@ Suppose the answer were <w>. Then the equation would fail. So the answer is <g>.
 철수의 답은 <w>이지만 정답은 <g>이다.
 """,
     },
-    "hidden behind the answer": {
-        "en": r"""
-The answer is <w>. <!-- <g> -->
-\boxed{<W>} % <G>
-\boxed{<W>} $\phantom{<G>}$
-The answer is <w>. <span style="display:none">The answer is <g>.</span>
-The answer is ~~<g>~~ <w>.
-\boxed{<W>} {\color{white} <G>}
-$\cancel{<G>}$ $<W>$
-\boxed{<W>}\n\n[//]: # (<g>)
-\boxed{<W>}\n\n```\n# the answer is <g>\n```
-|
-The answer is ~~<w>~~ <g>.
-\boxed{<G>} <!-- checked -->
-""",
-        "zh": r"""
-答案是<w>。<!-- 答案是<g> -->
-答案是~~<g>~~<w>。
-\boxed{<W>} $\phantom{<G>}$
-|
-\boxed{<G>} <!-- 已检验 -->
-""",
-        "ko": r"""
-정답은 <w>입니다. <!-- 정답은 <g> -->
-정답은 ~~<g>~~ <w>입니다.
-|
-\boxed{<G>} <!-- 검산 완료 -->
-""",
-    },
     "two boxes": {
         "en": r"""
 \boxed{<G>} \boxed{<W>}

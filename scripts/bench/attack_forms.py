@@ -1,4 +1,4 @@
-r"""Attacks by how an answer is written down: tags, scans, lost escapes, words, letters without options, several blanks.
+r"""Attacks by how an answer is written down: hidden, in tags, scanned, with lost escapes, as letters without options.
 
 The lines are as in `attack_values.py` (`SCANNED`, `WORDS`: `key @ answer`) and `attack_claims.py` (the others); `|`
 begins the right ones. In `SCANNED` `<FF>`, `<TAB>` and `<VT>` are the control characters that a careless read of JSON
@@ -8,6 +8,35 @@ makes of `\f`, `\t` and `\v`. In `BLANKS` `<1>` and `<2>` are the two keys and `
 from __future__ import annotations
 
 WRITTEN: dict[str, dict[str, str]] = {
+    "hidden behind the answer": {
+        "en": r"""
+The answer is <w>. <!-- <g> -->
+\boxed{<W>} % <G>
+\boxed{<W>} $\phantom{<G>}$
+The answer is <w>. <span style="display:none">The answer is <g>.</span>
+The answer is ~~<g>~~ <w>.
+\boxed{<W>} {\color{white} <G>}
+$\cancel{<G>}$ $<W>$
+\boxed{<W>}\n\n[//]: # (<g>)
+\boxed{<W>}\n\n```\n# the answer is <g>\n```
+|
+The answer is ~~<w>~~ <g>.
+\boxed{<G>} <!-- checked -->
+""",
+        "zh": r"""
+答案是<w>。<!-- 答案是<g> -->
+答案是~~<g>~~<w>。
+\boxed{<W>} $\phantom{<G>}$
+|
+\boxed{<G>} <!-- 已检验 -->
+""",
+        "ko": r"""
+정답은 <w>입니다. <!-- 정답은 <g> -->
+정답은 ~~<g>~~ <w>입니다.
+|
+\boxed{<G>} <!-- 검산 완료 -->
+""",
+    },
     "tags and ends": {
         "en": r"""
 The answer is <w>.<eoa>
@@ -54,6 +83,30 @@ The answer is:\n<g>
 }
 
 SCANNED: dict[str, str] = {
+    "look-alikes": r"""
+12 @ −12
+12 @ –12
+12 @ ﹣12
+105 @ 10⁵
+1234 @ 12³⁴
+x^2 @ x₂
+12 @ 1̶2̶
+5 @ ⑮
+«a»0 @ «a»º
+3 @ Ⅷ
+0.5 @ ０．０５
+12 @ ١٣
+|
+-12 @ −12
+12 @ １２
+10^5 @ 10⁵
+x^2+1 @ x²+1
+\frac{1}{2} @ ½
+0.5 @ ０．５
+\pi @ π
+x\le 3 @ x ≤ 3
+2\times 10^3 @ 2×10³
+""",
     "as scanned": r"""
 \frac{7}{15} @ \frac { 8 } { 1 5 }
 \frac{7}{15} @ \frac { 7 } { 5 1 }

@@ -38,6 +38,40 @@ FRAMES: dict[str, tuple[str, ...]] = {
     "ko": ("따라서 정답은 <v>입니다.", "풀이 과정을 정리하면\n\n\\boxed{<V>}", "답: <v>", "최종 답은 <v>이다."),
 }
 """What stands around a value; `<V>` is the value without dollars."""
+DEMANDS: dict[str, dict[str, str]] = {
+    "factor": {"en": "Factor completely: $?$", "zh": "因式分解：$?$", "ko": "다음 식을 인수분해하시오: $?$"},
+    "expand": {"en": "Expand $?$.", "zh": "将 $?$ 展开。", "ko": "다음 식을 전개하시오: $?$"},
+    "simplify": {"en": "Simplify $?$.", "zh": "化简：$?$", "ko": "다음 식을 간단히 하시오: $?$"},
+    "compute": {"en": "Compute $?$.", "zh": "计算：$?$", "ko": "다음을 계산하시오: $?$"},
+    "reduce": {
+        "en": "Write $?$ as a common fraction in lowest terms.",
+        "zh": "将 $?$ 化为最简分数。",
+        "ko": "$?$ 을 기약분수로 나타내시오.",
+    },
+    "scientific": {
+        "en": "Write $?$ in scientific notation.",
+        "zh": "用科学记数法表示 $?$。",
+        "ko": "$?$ 를 과학적 표기법으로 나타내시오.",
+    },
+    "rationalise": {
+        "en": "Rationalize the denominator of $?$.",
+        "zh": "将 $?$ 分母有理化。",
+        "ko": "$?$ 의 분모를 유리화하시오.",
+    },
+    "places": {
+        "en": "Give the value of $?$ to two decimal places.",
+        "zh": "求 $?$ 的值，结果保留两位小数。",
+        "ko": "$?$ 의 값을 소수 둘째 자리까지 구하시오.",
+    },
+    "exact": {
+        "en": "Give the exact value of $?$; no decimals.",
+        "zh": "求 $?$ 的精确值（不取近似值）。",
+        "ko": "$?$ 의 정확한 값을 구하시오 (근삿값 불가).",
+    },
+    "chance": {"en": "What is the probability of $?$?", "zh": "求事件 $?$ 的概率。", "ko": "사건 $?$ 의 확률은?"},
+    "solve": {"en": "Solve $?$.", "zh": "解方程：$?$", "ko": "방정식 $?$ 을 푸시오."},
+}  # fmt: skip
+"""Questions that ask for a form, by what is asked for."""
 LABELS = ("A", "B", "C", "D")
 CIRCLED = ("①", "②", "③", "④")
 TRIES = 2
@@ -123,7 +157,7 @@ def _value_rows(name: str, table: str, rng: random.Random, languages: Sequence[s
                 question = ""
                 if demand:
                     what, _, expression = demand[0].partition(": ")
-                    question = values.DEMANDS[what][language].replace("$?$", f"${expression}$")
+                    question = DEMANDS[what][language].replace("$?$", f"${expression}$")
                 yield _row(name, f"{number}{language}{again}", language, question, [key], response, right)
 
 

@@ -1,46 +1,13 @@
 r"""Attacks by value: answers that look like the key and are not, and beside them unusual right ones, a table a class.
 
-A line is `key @ answer`, or `key @ answer @ demand: expression` where the question asks for a form (see `DEMANDS`).
+A line is `key @ answer`, or `key @ answer @ demand: expression` where the question asks for a form
+(see `attack_rows.DEMANDS`).
 `|` begins the right ones of a class. `«a»` and its like stand for numbers that are drawn anew for each row (see
 `attack_rows.numbers`): a > b and c are from 3 to 19 and have no common factor, so that no label turns true by chance.
 All lines are our own.
 """
 
 from __future__ import annotations
-
-DEMANDS: dict[str, dict[str, str]] = {
-    "factor": {"en": "Factor completely: $?$", "zh": "因式分解：$?$", "ko": "다음 식을 인수분해하시오: $?$"},
-    "expand": {"en": "Expand $?$.", "zh": "将 $?$ 展开。", "ko": "다음 식을 전개하시오: $?$"},
-    "simplify": {"en": "Simplify $?$.", "zh": "化简：$?$", "ko": "다음 식을 간단히 하시오: $?$"},
-    "compute": {"en": "Compute $?$.", "zh": "计算：$?$", "ko": "다음을 계산하시오: $?$"},
-    "reduce": {
-        "en": "Write $?$ as a common fraction in lowest terms.",
-        "zh": "将 $?$ 化为最简分数。",
-        "ko": "$?$ 을 기약분수로 나타내시오.",
-    },
-    "scientific": {
-        "en": "Write $?$ in scientific notation.",
-        "zh": "用科学记数法表示 $?$。",
-        "ko": "$?$ 를 과학적 표기법으로 나타내시오.",
-    },
-    "rationalise": {
-        "en": "Rationalize the denominator of $?$.",
-        "zh": "将 $?$ 分母有理化。",
-        "ko": "$?$ 의 분모를 유리화하시오.",
-    },
-    "places": {
-        "en": "Give the value of $?$ to two decimal places.",
-        "zh": "求 $?$ 的值，结果保留两位小数。",
-        "ko": "$?$ 의 값을 소수 둘째 자리까지 구하시오.",
-    },
-    "exact": {
-        "en": "Give the exact value of $?$; no decimals.",
-        "zh": "求 $?$ 的精确值（不取近似值）。",
-        "ko": "$?$ 의 정확한 값을 구하시오 (근삿값 불가).",
-    },
-    "chance": {"en": "What is the probability of $?$?", "zh": "求事件 $?$ 的概率。", "ko": "사건 $?$ 의 확률은?"},
-    "solve": {"en": "Solve $?$.", "zh": "解方程：$?$", "ko": "방정식 $?$ 을 푸시오."},
-}  # fmt: skip
 
 VALUES: dict[str, str] = {
     "a variable as a unit": r"""
@@ -417,29 +384,5 @@ x=«a» @ «b»x=«ab» @ solve: «b»x=«ab»
 120 @ 5!=120 @ compute: 5!
 «2a»x @ «a»x+«a»x=«2a»x @ simplify: «a»x+«a»x
 x=«a» @ x-«a»=0 \Rightarrow x=«a» @ solve: x-«a»=0
-""",
-    "look-alikes": r"""
-12 @ −12
-12 @ –12
-12 @ ﹣12
-105 @ 10⁵
-1234 @ 12³⁴
-x^2 @ x₂
-12 @ 1̶2̶
-5 @ ⑮
-«a»0 @ «a»º
-3 @ Ⅷ
-0.5 @ ０．０５
-12 @ ١٣
-|
--12 @ −12
-12 @ １２
-10^5 @ 10⁵
-x^2+1 @ x²+1
-\frac{1}{2} @ ½
-0.5 @ ０．５
-\pi @ π
-x\le 3 @ x ≤ 3
-2\times 10^3 @ 2×10³
 """,
 }  # fmt: skip

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
@@ -33,14 +32,18 @@ def judge(
         int | None,
         typer.Option("--workers", min=1, help="Processes that mark by the rules; default: by the processors."),
     ] = None,
+    engine_args: Annotated[
+        str, typer.Option("--engine-args", help="ray=auto, local or HOST:PORT: mark by the rules on a Ray cluster.")
+    ] = "",
     again: Annotated[bool, typer.Option("--again", help="Mark everything anew; old marks count until then.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Mark what is not marked in a run folder, and settle what was left open."""
-    from livek12.core.arguments import one_of
+    from livek12.core.arguments import one_of, parse_engine_args
+    from livek12.core.errors import UserError
     from livek12.core.progress import warn
-    from livek12.core.records import State
     from livek12.core.run_folder import RunFolder
+    from livek12.core.tally import states
     from livek12.evaluation import marking
     from livek12.evaluation.judging import judge_options
     from livek12.evaluation.overlap import STAGES
@@ -60,13 +63,16 @@ def judge(
         stages=stages,
         repeats=repeats,
     )
+    placing = parse_engine_args(engine_args)
+    if {*placing} - {"ray"} or (placing and judging.panel is not None):
+        raise UserError("--engine-args: rules take ray=… alone; those of judge models are --judge-engine-args")
     folder = RunFolder.open(run, warn)
-    lost = marking.judge(folder, again=again, options=judging, workers=workers)
-    states = Counter(row.state for row in folder.rows())
+    lost = marking.judge(folder, again=again, options=judging, workers=workers, ray=str(placing.get("ray", "")))
+    found = states(folder)
     if as_json:
-        typer.echo(json.dumps({"run": str(run), **{state: states[state] for state in get_args(State)}, "lost": lost}))
+        typer.echo(json.dumps({"run": str(run), **found, "lost": lost}))
     else:
-        told = ", ".join(f"{states[state]} {state.replace('_', ' ')}" for state in get_args(State) if states[state])
+        told = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in found.items() if count)
         tell(f"{run}: {told}; next: livek12 report {run}")
     end(lost)
 

@@ -101,8 +101,8 @@ _OPENING = (
     r"(?=[^\n]{0,300}[a-z\u4e00-\u9fff\uac00-\ud7a3]{3})[^\n]{4,600}[(（]\s?"
 )
 FILLED = (
-    re.compile(_OPENING + r"(?P<run>[A-J]{1,8}|[①-⑤])(?P<or>(?!))?\s?[)）][。.．]?(?=\n|\Z)"),
-    re.compile(
+    late(_OPENING + r"(?P<run>[A-J]{1,8}|[①-⑤])(?P<or>(?!))?\s?[)）][。.．]?(?=\n|\Z)"),
+    late(
         rf"(?:\A|{_OPENING}[)）][。.．]?\n)[(（]?(?P<run>[A-J])(?P<or>(?!))?[)）]?\s?[.．、:：]\s?[^\n]{{1,300}}\n"
         r"[【\[#\s]*(?i:解析|解释|分析|理由|说明|详解|解答|explanation|reason|해설|풀이|설명)"
     ),

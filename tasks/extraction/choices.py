@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.patterns import late
 from livek12.core.records import Question
 from livek12.judges.rules.labels import labelled_option, read_labels
 from livek12.judges.rules.text import normal_form
@@ -18,9 +19,9 @@ from livek12.tasks.extraction.stated import NOTHING, Found
 from livek12.tasks.extraction.substance import lists_options
 from livek12.tasks.extraction.values import find_values
 
-_OPEN_LIST = re.compile(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
+_OPEN_LIST = late(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
 _OPEN_CHARS = 80
-_ABOUT_SOMETHING = re.compile(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
+_ABOUT_SOMETHING = late(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
 
 
 def find_choice(text: str, question: Question, truncated: bool) -> Found:

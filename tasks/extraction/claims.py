@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from livek12.core.patterns import late
 from livek12.core.records import Question
 from livek12.judges.parts import per_question
 from livek12.judges.rules.labels import read_labels
@@ -66,7 +67,7 @@ class Asked:
         return begin.end() + len(text) if text and begin and cleaned.startswith(text, begin.end()) else claim.end
 
 
-_BEFORE_TEXT = re.compile(r"[\s.．、:：)）〗〙]*")
+_BEFORE_TEXT = late(r"[\s.．、:：)）〗〙]*")
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ _WRONG_WORDS = (
     r"错误|不正确|不符|不属于|不可能|不能|不合理|不合适|不恰当|不是|不包括|不认同|为假|不宜|不成立|不一定|不需要|不会|有误|不当|incorrect"
     r"|\bnot\b|n['’]t\b|false|except|wrong|least|untrue|않|틀린|없는|아닌|잘못"
 )
-_MAY_ASK_WRONG = re.compile(_WRONG_WORDS, re.IGNORECASE)
-_ASKS_WRONG = re.compile(
+_MAY_ASK_WRONG = late(_WRONG_WORDS, re.IGNORECASE)
+_ASKS_WRONG = late(
     r"(?:错误|不正确|不符合?|不属于|不可能|不能|不合理|不合适|不恰当|不是|不包括|不认同|为假|不宜|不成立|不一定|有误|不当)"
     r"[^。？?，,；;\n]{0,16}(?:的(?:一项|一组|选项|说法|叙述)?\s?(?:是|有|为)|[(（]\s*[)）])"
     r"|\b(?:which|what)\b[^.?\n]{0,120}\b(?:not|false|incorrect|wrong|except|least|untrue)\b|\b(?-i:EXCEPT|NOT|INCORRECT|FALSE)\b"
@@ -146,32 +147,32 @@ def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
 
 QUOTED_BEHIND = 20
 _BEFORE_CHARS = 20
-_LABEL_BEFORE = re.compile(
+_LABEL_BEFORE = late(
     r"(?:选项|答案|选|\b(?i:option|choice|answer))\s?(?:是|为|is)?\s?[:：]?\s?[(（]?([A-J])\s?[.．、:：)）]\s?\Z"
 )
-_ONLY_BLANKS = re.compile(r"[A-J](?:[^\S\n][A-J])+")
-_LIST_SIGN = re.compile(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
-_REFUSAL = re.compile(
+_ONLY_BLANKS = late(r"[A-J](?:[^\S\n][A-J])+")
+_LIST_SIGN = late(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
+_REFUSAL = late(
     r"(?:排除|不是|不对|不能|并非|\bnot|n['’]t|오답)[^。.．\n；;，,]{0,5}$",
     re.IGNORECASE,
 )
-_WRONG_ONE = re.compile(
+_WRONG_ONE = late(
     r"\b(?:incorrect|wrong|false|untrue)\s(?:option|statement|choice|answer|one)s?\s(?:is|are)\s[^.\n]{0,5}$|(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
     r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$",
     re.IGNORECASE,
 )
-_AMONG = re.compile(
+_AMONG = late(
     r"\s?(?:选项|项)?(?:以外|之外|除外)|\s?번?\s?(?:이외|외에)|\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))"
 )
-_ASKED = re.compile(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
-_ARTICLE = re.compile(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
-_OF_TRUTH = re.compile(r"正确|错误|成立|说法|叙述|[^应]对$|\b(?:correct|right|true|statement)s?\b|옳|맞", re.IGNORECASE)
-_OF_ANSWER = re.compile(
+_ASKED = late(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
+_ARTICLE = late(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
+_OF_TRUTH = late(r"正确|错误|成立|说法|叙述|[^应]对$|\b(?:correct|right|true|statement)s?\b|옳|맞", re.IGNORECASE)
+_OF_ANSWER = late(
     r"答案|答|故选|所选|选(?!项)|(?:选项|选择|项)\s*(?:应该?|只能|就|即)*\s*(?:[是为]\s*(?!正确)|[:：])|题意|合适|恰当|适当|\banswers?|\bchoices?\s*(?:is|are|:)"
     r"|(?:correct|right|best|final)\s+(?:choice|option|letter)|\bone\b|정답|답|적절",
     re.IGNORECASE,
 )
-_COMMITS = re.compile(r"答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답", re.IGNORECASE)
+_COMMITS = late(r"答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답", re.IGNORECASE)
 _REFUSAL_CHARS = 28
 
 
@@ -179,8 +180,9 @@ def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels 
     """The labels of a match in running text; None where it is no claim, none of them where it commits to no one."""
     start = match.start("run")
     before = cleaned[max(0, start - _REFUSAL_CHARS) : start]
-    wrong_one = match.re not in FILLED and _WRONG_ONE.search(before) is not None
-    if (wrong_one and not asked.wrong) or (match.re not in FILLED and not wrong_one and _REFUSAL.search(before)):
+    filled = match.re.pattern in [form.pattern for form in FILLED]
+    wrong_one = not filled and _WRONG_ONE.search(before) is not None
+    if (wrong_one and not asked.wrong) or (not filled and not wrong_one and _REFUSAL.search(before)):
         return None
     if match["run"].strip() == "A" and _ARTICLE.match(cleaned, start + len(match["run"].rstrip())):
         return None
@@ -203,7 +205,7 @@ def of_truth(cleaned: str, match: re.Match[str]) -> bool:
     return _OF_TRUTH.search(said) is not None and not _OF_ANSWER.search(said)
 
 
-_OPTIONS = re.compile(
+_OPTIONS = late(
     r"[(（]?A[)）.．:：、]\s?(?![A-J](?:[,，、.。\s]|\Z))[^\n]{1,200}?[ ,，;；]"
     r"(?:and\s|(?:option|choice)\s)?[(（]?B[)）.．:：、]\s?\S"
     r"|[(（]?A[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?B[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?C[)）.．:：、]",
@@ -218,7 +220,7 @@ def _offers_several(said: str) -> bool:
     return len(pieces) > 1 and all(read_labels(piece) for piece in pieces)
 
 
-OPTION_LINE = re.compile(r"\s*[(（]?([A-J])[)）]?\s*(?:[.．:：]|、(?!\s*[A-J]))\s*\S[^\n]*(?:\n|$)")
+OPTION_LINE = late(r"\s*[(（]?([A-J])[)）]?\s*(?:[.．:：]|、(?!\s*[A-J]))\s*\S[^\n]*(?:\n|$)")
 
 
 def with_following_lines(cleaned: str, position: int, said: str) -> str:
@@ -239,10 +241,10 @@ def _option_lines(cleaned: str, position: int) -> Iterator[re.Match[str]]:
 _MAX_OPTIONS = 11
 
 
-_JUDGED_LINE = re.compile(
+_JUDGED_LINE = late(
     r"错|不|对|正确|符合|因为|由于|故|解析|wrong|right|correct|false|true|because|since|\bnot\b", re.IGNORECASE
 )
-_BEGINS_LIST = re.compile(r"[:：\n]\s*\Z")
+_BEGINS_LIST = late(r"[:：\n]\s*\Z")
 
 
 def _goes_on(cleaned: str, match: re.Match[str], said: str) -> bool:

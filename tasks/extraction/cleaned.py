@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from livek12.core.patterns import late
 from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction.regions import TextRegion, answer_tags, boxes, outside_of, tail, unbolded
 from livek12.tasks.extraction.values import final_run
 
 _TAIL_CHARS = 30_000
 _BOX_CHARS = 400
-_LIST_GAP = re.compile(r"[$\s*.。,，、;；]*(?:[-•]|[(（]?\d{1,2}[.．、)）])?[$\s*]*")
-_MARKUP = re.compile(
+_LIST_GAP = late(r"[$\s*.。,，、;；]*(?:[-•]|[(（]?\d{1,2}[.．、)）])?[$\s*]*")
+_MARKUP = late(
     r"\\(?:text|textbf|textrm|mathrm|mathbf|mathit|boldsymbol|bm|rm|bf|displaystyle|quad|qquad|left|right)(?![a-zA-Z])"
     r"|\\[,;:! ()\[\]]|[{}$*`~\"“”「」]"
 )
-_JOINED = re.compile(r"\b((?i:options?|choices?|answers?))(?:\\?_){1,3}([A-J](?![A-Za-z0-9]))_{0,3}")
-_BULLET = re.compile(r"\n[^\S\n]{0,8}[-•+]\s(?=[(（]?[A-J](?![A-Za-z]))")
-_QUOTED = re.compile(r"['‘’]([A-J①-⑩](?:번)?|[1-9]번?)['‘’]")
+_JOINED = late(r"\b((?i:options?|choices?|answers?))(?:\\?_){1,3}([A-J](?![A-Za-z0-9]))_{0,3}")
+_BULLET = late(r"\n[^\S\n]{0,8}[-•+]\s(?=[(（]?[A-J](?![A-Za-z]))")
+_QUOTED = late(r"['‘’]([A-J①-⑩](?:번)?|[1-9]번?)['‘’]")
 _NARROW = str.maketrans({chr(ord("Ａ") + index): chr(ord("A") + index) for index in range(26)})
 
 

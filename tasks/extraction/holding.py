@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from functools import cache
 
+from livek12.core.patterns import late
 from livek12.core.text import CIRCLED
 from livek12.tasks.extraction.choice_forms import CONCLUDED, MARKED
 from livek12.tasks.extraction.claims import NO_LABELS, Asked, Claim, Labels, marked_claims
@@ -81,10 +82,10 @@ def _written(labels: Labels) -> re.Pattern[str]:
     return re.compile("|".join(ways) or "(?!)")
 
 
-_SURELY_ANSWER = re.compile(
+_SURELY_ANSWER = late(
     r"题意|选|排除|答案|answer|option|choice|답|ruled|eliminat|exclud|reject|out\b|제외|배제", re.IGNORECASE
 )
-_IS_QUESTION = re.compile(r"[^。.！!\n]{0,10}(?:[？?]|吗|呢)")
+_IS_QUESTION = late(r"[^。.！!\n]{0,10}(?:[？?]|吗|呢)")
 
 
 def _denies(cleaned: str, verdict: LabelVerdict, said: list[LabelVerdict], claim: Claim, asked: Asked) -> bool:

@@ -8,26 +8,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from livek12.core.patterns import late
+
 MAX_CHARS = 4_000_000
 """Of a longer response only its end is read."""
 MAX_ANSWER = 2_000
 MAX_OPEN = 400
 """Behind an answer tag that is never closed, more than this is no answer alone."""
 
-_THOUGHT = re.compile(
+_THOUGHT = late(
     r"</(?:think|thinking|thought|thoughts|reasoning|seed:think)\s*>|<\|end_of_thought\|>|◁/think▷|\[/THINK\]"
     r"|<\|channel\|>final<\|message\|>"
 )
-_TURN_END = re.compile(r"</s>|<\|(?:im_end|im_start|endoftext|eot_id|end|user|return)\|>")
-_THINKING = re.compile(r"<(?:think|thinking|thought|thoughts|reasoning|seed:think)\s*>|◁think▷|\[THINK\]")
-_SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
-_BLANK_LINES = re.compile(r"(?: ?\n){2,} ?")
-_BOX = re.compile(
+_TURN_END = late(r"</s>|<\|(?:im_end|im_start|endoftext|eot_id|end|user|return)\|>")
+_THINKING = late(r"<(?:think|thinking|thought|thoughts|reasoning|seed:think)\s*>|◁think▷|\[THINK\]")
+_SPACES = late(r"[^\S\n]{2,}|[^\S\n ]")
+_BLANK_LINES = late(r"(?: ?\n){2,} ?")
+_BOX = late(
     r"\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]",
     re.DOTALL,
 )
-_BOX_NAMES = re.compile(r"\\(?:boxed|fbox|answer)")
-_TAG = re.compile(r"<\s*(/?)\s*(?:(?:final_)?answer|ans)\s*>", re.IGNORECASE)
+_BOX_NAMES = late(r"\\(?:boxed|fbox|answer)")
+_TAG = late(r"<\s*(/?)\s*(?:(?:final_)?answer|ans)\s*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ def _shown(text: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
-_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
-_HIDDEN = re.compile(
+_STRUCK = late(r"~~[^~\n]{1,200}~~")
+_HIDDEN = late(
     r"<!--|<(\w{1,10})\s(?=[^<>]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|\shidden\b))[^<>]{0,300}>",
     re.IGNORECASE,
 )
@@ -97,16 +99,16 @@ def _without_meta(text: str) -> str:
     return _LOST_BOX.sub(r"\\boxed{\1\2}", text) if "boxed(" in text or "boxed{" in text else text
 
 
-_SURE = re.compile(
+_SURE = late(
     r"(?<=[^\s:])\s{1,4}[*(]{0,3}(?:confidence|certainty)(?: (?:level|score))?"
     r"[*]{0,2} ?[:=][*]{0,2} ?\d[\d.]{0,4} ?%?[*).]{0,3}\Z",
     re.IGNORECASE,
 )
-_LOST_BOX = re.compile(r"(?<![\\A-Za-z{])boxed(?:\(([^(){}\n]{1,60})\)|\{([^(){}\n]{1,60})\})")
-_BREAK = re.compile(r"<br\s?/?>", re.IGNORECASE)
+_LOST_BOX = late(r"(?<![\\A-Za-z{])boxed(?:\(([^(){}\n]{1,60})\)|\{([^(){}\n]{1,60})\})")
+_BREAK = late(r"<br\s?/?>", re.IGNORECASE)
 _END_MARK_CHARS = 64
 _ENDING_MARKS = 4_000
-_END_MARK = re.compile(
+_END_MARK = late(
     r"(?:<[|｜]?/?(?!(?:final_)?answer\b|ans\b)(?:[A-Za-z][\w▁.:-]{1,40}|(?-i:[spbiu])|0x[0-9A-F]{2})(?:\s?/|\s\d{1,3})?[|｜]?>"
     r"|\[/?(?:[A-Z]{2,20}_[A-Z0-9_]{1,20}|INST|EOS|EOT|END|PAD|STOP|DONE)\])\Z",
     re.IGNORECASE,
@@ -131,7 +133,7 @@ def unbolded(text: str) -> str:
     return _BOLD_ANSWER.sub(r"\1\n", text).replace("**", "") if "**" in text else text
 
 
-_BOLD_ANSWER = re.compile(r"\*\*([^*\n]{1,80}[:：]\s?[^*\n:：]{1,200})\*\*[^\S\n]?(?=[^\W\d_])")
+_BOLD_ANSWER = late(r"\*\*([^*\n]{1,80}[:：]\s?[^*\n:：]{1,200})\*\*[^\S\n]?(?=[^\W\d_])")
 
 
 def boxes(text: str) -> list[TextRegion]:
@@ -164,12 +166,12 @@ def part_of_formula(text: str, box: TextRegion) -> bool:
 
 
 _AROUND_CHARS = 40
-_GOES_ON = re.compile(
+_GOES_ON = late(
     r"[^\S\n]?(?:\\[,;!:]\s?)?(?:\\(?:cdot|times|div|pm|mp|[dt]?frac|sqrt|pi)(?![A-Za-z])|\^|[+*/−-]\s?(?:\d|\\[a-z])|[.]?\d|!\s?\$"
     r"|[xyznk]\s?(?:\$|\\\))|\\text\s?\{\s?(?:is|are|was|times|plus|minus)\b(?!\s(?:the|our|my)\s(?:final\s|correct\s)?answer)|\$?\s(?:is|was)\s(?:only\s|just\s)?"
     r"(?:half|twice|double|a\s(?:third|half|quarter|part)|one\s(?:third|half|quarter)|the\s(?:square|half|double|reciprocal))\b)"
 )
-_BEGAN_BEFORE = re.compile(
+_BEGAN_BEFORE = late(
     r"(?:\\(?:cdot|times|div|sqrt(?:\[\d\])?\s?\{|[dt]?frac\s?\{(?:[^{}]{1,20}\}\s?\{)?)|(?:[=$]\s?|\A|\n)[-−](?!\s)|[\d)}]\s?[+/^−-])\s?\Z"
 )
 
@@ -244,15 +246,15 @@ def _unescaped(text: str) -> str:
         return text.strip()
 
 
-_QUOTED_KEY = re.compile(r"[\"']\s{0,20}:")
+_QUOTED_KEY = late(r"[\"']\s{0,20}:")
 """What every key of JSON has, and few texts without JSON; quickly found."""
-_JSON_KEY = re.compile(
+_JSON_KEY = late(
     r"(?<=[{,\s])[\"'](?:final|correct)?[_ ]?(?:answers?|答案|最终答案|正确答案|정답|최종 ?답|답)[\"']\s{0,20}:\s{0,20}"
     r"(?=[\"'\[{\d.tf-])",
     re.IGNORECASE,
 )
-_JSON_STRING = re.compile(r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'([^'\n]{0,400})'(?=\s{0,20}[,}])")
-_LATEX = re.compile(r"\\[a-tv-zA-Z][a-zA-Z]|\\[()\[\]{},;!% ]")
+_JSON_STRING = late(r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'([^'\n]{0,400})'(?=\s{0,20}[,}])")
+_LATEX = late(r"\\[a-tv-zA-Z][a-zA-Z]|\\[()\[\]{},;!% ]")
 _LAST_KEYS = 20
 _MAX_OBJECT = 2_000
 
@@ -280,7 +282,7 @@ def box_cut_off(text: str) -> bool:
 _ENDING_CHARS = 80
 _OPEN_SIGNS = frozenset(",，、:：(（[【{=/&\\案以此故应该就是为选답서로은는이ſrnetsfodRNETSFOD")
 """The last signs of all that `_OPEN_END` finds, which looks at each place of the ending."""
-_OPEN_END = re.compile(
+_OPEN_END = late(
     r"[,，、:：(（\[【{=/&]$|(?<!\\)\\$|(?:答案|所以|因此|故)(?:应该?|就)?(?:是|为|选)?$|(?:结果|选项|应该)(?:是|为)$"
     r"|\b(?:answer|option|choice|value|result|that|the|is|are|be|of|to|and|or|so|therefore|thus|hence|because)$"
     r"|(?:정답|답|따라서|그러므로)(?:은|는|이)?$",

@@ -7,10 +7,10 @@ truncated response. A short answer, or several, given as prose is handed on whol
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from livek12.core.patterns import late
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
 from livek12.tasks.extraction.denials import quoted
@@ -40,12 +40,12 @@ from livek12.tasks.extraction.substance import says_nothing
 
 _NEAR_CHARS = 300
 _GAP_CHARS = 60
-_GAP = re.compile(r"\\(?:text|quad|qquad|[()\[\],;! ])|[\s${}.,，、;；*:：]|\band\b|\bor\b|[和与及或且]")
-_NAME_BEFORE = re.compile(r"(?:\\?[A-Za-z]{1,8}(?:_\w{1,4})?(?:\([^()=]{0,30}\))?=)?")
-_NOUN_BETWEEN = re.compile(r"[\s$]*[A-Za-z]{3,15},? and[\s$]*")
-_BARE_LIST = re.compile(r"[-+−\d.,，;；、/ $]{1,200}")
-_BOX_LABEL = re.compile(r"[(（](\d)[)）]\s*\$*\s*$")
-_EMPTY = re.compile(r"\\(?:boxed|fbox)\s?\{\s?\}|<answer>\s?</answer>")
+_GAP = late(r"\\(?:text|quad|qquad|[()\[\],;! ])|[\s${}.,，、;；*:：]|\band\b|\bor\b|[和与及或且]")
+_NAME_BEFORE = late(r"(?:\\?[A-Za-z]{1,8}(?:_\w{1,4})?(?:\([^()=]{0,30}\))?=)?")
+_NOUN_BETWEEN = late(r"[\s$]*[A-Za-z]{3,15},? and[\s$]*")
+_BARE_LIST = late(r"[-+−\d.,，;；、/ $]{1,200}")
+_BOX_LABEL = late(r"[(（](\d)[)）]\s*\$*\s*$")
+_EMPTY = late(r"\\(?:boxed|fbox)\s?\{\s?\}|<answer>\s?</answer>")
 
 
 def find_values(text: str, question: Question, truncated: bool, committed_only: bool = False) -> Found:
@@ -165,9 +165,9 @@ def _plain_list(content: str) -> str:
     return _TEXT_SIGN.sub(r"\1 ", _SPACE.sub(" ", whole[1] if whole else content))
 
 
-_SPACE = re.compile(r"(?<!\\)\\ ")
-_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}")
-_TEXT_SIGN = re.compile(r"\\(?:text|mathrm)\s?\{\s*([,，;；、])\s*\}")
+_SPACE = late(r"(?<!\\)\\ ")
+_TEXT = late(r"\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}")
+_TEXT_SIGN = late(r"\\(?:text|mathrm)\s?\{\s*([,，;；、])\s*\}")
 
 
 def _distinct(contents: Sequence[str]) -> list[str]:

@@ -33,7 +33,7 @@ def test_a_second_look_reads_what_is_new(tmp_path: Path) -> None:
     line = response("d", asked.model).model_dump_json().encode()
     (run.path / "responses-0.jsonl").write_bytes(whole + b"damaged\n" + line)  # not ended by a newline yet
     fresh = run.follow()
-    assert fresh() == {"t/a/0", "t/b/0", "t/d/0"} == run.answered()
+    assert fresh() == {"t/a/0", "t/b/0", "t/d/0"} == RunFolder(run.path).answered()
     with run.writer("responses") as healed:
         healed.append(response("c", asked.model))
     assert fresh() == {f"t/{id}/0" for id in "abcd"} == answered()

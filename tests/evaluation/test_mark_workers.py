@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.records import Question, Verdict
+from livek12.core.records import Failure, Key, Question, Verdict
 from livek12.core.run_folder import RunFolder
+from livek12.core.tally import states
 from livek12.evaluation.judging import RunScorer
 from livek12.evaluation.mark_workers import WORTH_A_PROCESS, MarkPool, processes
 from livek12.evaluation.marking import judge
 from livek12.judges.jury import JudgeOptions, Jury
-from livek12.scripts.bench.marking import make_run
+from livek12.scripts.bench.marking import TASK, make_run
 from livek12.scripts.bench.verify_rows import step
 
 RULES = JudgeOptions(cache=False)
@@ -48,6 +49,44 @@ def test_processes_give_the_verdicts_of_one_byte_for_byte(tmp_path: Path) -> Non
     assert lines(runs[0]) == lines(runs[1])
     decided = Counter(Verdict.model_validate_json(line).correct for line in lines(runs[1]))
     assert len(lines(runs[1])) == count and decided[True] > 50 < decided[False]
+
+
+def test_a_damaged_response_is_passed_over_by_processes_as_by_one(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", rows(2 * WORTH_A_PROCESS + 1))
+    file = run / "responses-0.jsonl"
+    first, *others = file.read_text().splitlines(keepends=True)
+    file.write_text(first.replace('"text":', '"words":', 1) + "".join(others))  # its key and model can be read
+    assert judge(RunFolder.open(run), options=RULES, workers=2) == 0
+    assert len(lines(run)) == len(others)
+    assert states(RunFolder.open(run))["failed"] == 1
+
+
+def test_what_is_counted_by_heads_is_what_is_counted_by_rows(tmp_path: Path) -> None:
+    """Marked once, marked anew, with an answer that nobody marked, and with none marked: the same counts as of rows."""
+    run = RunFolder.open(make_run(tmp_path / "run", rows(40)))
+
+    def check() -> Counter[str]:
+        found = Counter(states(RunFolder.open(run.path)))
+        assert +found == Counter(row.state for row in RunFolder.open(run.path).rows())
+        return found
+
+    assert check()["ungraded"] == 40
+    judge(run, options=RULES)
+    assert check()["graded"] > 30
+    with run.writer("failures") as failures:
+        for id, state in (("q0", "failed"), ("q40", "unsupported"), ("q39", "unsupported")):
+            failures.append(Failure(key=Key(task=TASK, question_id=id), state=state, reason="x"))
+    file = run.path / "responses-0.jsonl"
+    answers = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(answers[:-1]))  # its verdict stands without an answer
+    assert check()["unsupported"] == 1
+    verdicts = run.path / "verdicts-0.jsonl"
+    verdicts.write_text("".join(verdicts.read_text().splitlines(keepends=True)[:-2]))
+    assert check()["ungraded"] >= 1
+    judge(RunFolder.open(run.path), options=RULES)
+    assert check()["unsupported"] == 1
+    judge(RunFolder.open(run.path), options=RULES, again=True)
+    assert check()["failed"] == 0
 
 
 @pytest.mark.parametrize(
