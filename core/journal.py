@@ -312,6 +312,10 @@ class Index(Generic[K]):
                 self._put(record, opened[place.path] + place.start)
             end = opened[place.path] + place.end
 
+    def __len__(self) -> int:
+        """How many questions have records."""
+        return len(self._places)
+
     def find(self, key: Key) -> K | None:
         """The record of a key."""
         places = self._places.get((key.task, key.question_id))

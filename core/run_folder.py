@@ -67,7 +67,7 @@ class RunFolder:
 
     def __init__(self, path: Path, on_problem: Callable[[str], None] | None = None) -> None:
         self.path = path
-        self._on_problem = on_problem
+        self.on_problem = on_problem
         self._questions: dict[str, list[Question]] | None = None  # read once: they never change
         self._asked: set[tuple[str, str]] | None = None  # the same
         self._own: RunSpec | None = None
@@ -137,8 +137,8 @@ class RunFolder:
         left = [file for stem in ("failures", "earlier") for file in journal_files(self.path, stem)]
         for file in (self._file("run.json"), *left):
             file.unlink()
-        if self._on_problem:
-            self._on_problem(f"{self.path}: held a run without any response, which gives way to this one: {different}")
+        if self.on_problem:
+            self.on_problem(f"{self.path}: held a run without any response, which gives way to this one: {different}")
 
     @classmethod
     def open(cls, path: Path, on_problem: Callable[[str], None] | None = None) -> RunFolder:
@@ -213,7 +213,7 @@ class RunFolder:
     def responses(self) -> Iterator[Response]:
         """The responses to what the run asks, one a key: the first that was stored."""
         expected, seen = self.expected(), KeySet()
-        for response in read_journal(self.path, "responses", Response, self._on_problem):
+        for response in read_journal(self.path, "responses", Response, self.on_problem):
             if expected(response) and seen.add(response.key):
                 yield response
         expected.tell()
@@ -232,7 +232,7 @@ class RunFolder:
         spec = self.spec()
         if self._asked is None:
             self._asked = {(task, question.id) for task, question in self.each_question()}
-        return Expected(self.path, spec.model, self._asked, spec.trials, self._on_problem)
+        return Expected(self.path, spec.model, self._asked, spec.trials, self.on_problem)
 
     def answered(self) -> KeySet:
         """The keys that have a response."""
@@ -240,11 +240,11 @@ class RunFolder:
 
     def follow(self) -> AnsweredKeys:
         """The same for who looks more than once: each look reads what is new."""
-        return AnsweredKeys(self.path, self.expected(), self._on_problem)
+        return AnsweredKeys(self.path, self.expected(), self.on_problem)
 
     def earlier(self) -> Iterator[Response]:
         """The replies to requests before those on questions, by the keys of the latter."""
-        yield from read_journal(self.path, "earlier", Response, self._on_problem)
+        yield from read_journal(self.path, "earlier", Response, self.on_problem)
 
     def begin_marking(self, judges: dict[str, str], words: dict[str, str], marking: int) -> None:
         """Notes who marks from now on.
@@ -275,20 +275,20 @@ class RunFolder:
 
     def repeats(self) -> Iterator[Verdict]:
         """What judges said when they were asked once more, as it is stored; the caller looks what it belongs to."""
-        yield from read_journal(self.path, "repeats", Verdict, self._on_problem)
+        yield from read_journal(self.path, "repeats", Verdict, self.on_problem)
 
     def failures(self) -> dict[str, Failure]:
         """The last failure of each key."""
-        return {str(f.key): f for f in read_journal(self.path, "failures", Failure, self._on_problem)}
+        return {str(f.key): f for f in read_journal(self.path, "failures", Failure, self.on_problem)}
 
     def tries(self) -> Counter[str]:
         """How often each key has failed so far."""
-        return Counter(str(f.key) for f in read_journal(self.path, "failures", Failure, self._on_problem))
+        return Counter(str(f.key) for f in read_journal(self.path, "failures", Failure, self.on_problem))
 
     def verdicts(self) -> dict[str, Verdict]:
         """The verdict that counts of each key."""
         known, found = self.spec().known_judges, dict[str, Verdict]()
-        for verdict in read_journal(self.path, "verdicts", Verdict, self._on_problem):
+        for verdict in read_journal(self.path, "verdicts", Verdict, self.on_problem):
             before = found.get(str(verdict.key))
             if before is None or counts_over(verdict, before, known):
                 found[str(verdict.key)] = verdict
@@ -298,7 +298,7 @@ class RunFolder:
         """The same where there may be millions."""
         spec = self.spec()
         wins = partial(counts_over, known=spec.known_judges)
-        told = self._on_problem
+        told = self.on_problem
         return Index(self.path, "verdicts", Verdict, spec.trials, wanted=among, wins=wins, on_problem=told, texts=texts)
 
     def rows(self, texts: bool = True) -> Iterator[Row]:
@@ -310,13 +310,13 @@ class RunFolder:
             texts: false where nobody looks at a text, thinking, or the words of a verdict: then those that are packed
                 are not read (`core.light`).
         """
-        said = read_regrades(self.path, self._on_problem)
+        said = read_regrades(self.path, self.on_problem)
         rows = self.judged_rows(texts)
-        return regraded(rows, said, self._on_problem) if said else rows
+        return regraded(rows, said, self.on_problem) if said else rows
 
     def judged_rows(self, texts: bool = True) -> Iterator[Row]:
         """The same with the marks of the judges alone, for whoever asks how good these are."""
-        trials, told = self.spec().trials, self._on_problem
+        trials, told = self.spec().trials, self.on_problem
         expected = self.expected()
         responses = Index(
             self.path, "responses", Response, trials, named=expected, wins=_first, on_problem=told, texts=texts
@@ -327,7 +327,7 @@ class RunFolder:
         for task, question in self.each_question():
             for trial in range(trials):
                 key = Key(task=task, question_id=question.id, trial=trial)
-                yield _row(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
+                yield row_of(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 
     def _write_questions(self, questions: Mapping[str, Iterable[Question]]) -> str:
         """Writes questions.jsonl; returns its hash."""
@@ -377,7 +377,7 @@ def without_bytes(question: Question) -> Question:
     )
 
 
-def _row(
+def row_of(
     task: str,
     question: Question,
     trial: int,
@@ -385,12 +385,13 @@ def _row(
     failure: Failure | None,
     verdict: Verdict | None,
 ) -> Row:
+    """An answer in whatever state it ended; a verdict that is on another response of its key is none."""
     if response is None:
         if failure is None:
             return Row(task, question, trial, "failed", None, None, "not asked yet")
         return Row(task, question, trial, failure.state, None, None, failure.reason)
     if verdict is None or not _fits(verdict, response):
-        verdict = _unmarked(question, response)
+        verdict = unmarked(question, response)
     return Row(task, question, trial, verdict.state, response, verdict)
 
 
@@ -399,7 +400,7 @@ def _fits(verdict: Verdict, response: Response) -> bool:
     return verdict.response_sha256 in (None, response.sha256)
 
 
-def _unmarked(question: Question, response: Response) -> Verdict:
+def unmarked(question: Question, response: Response) -> Verdict:
     """Stands for the verdict of a response that no judge has seen yet."""
     worth = question.points or 1.0
     reason = "not judged yet"
