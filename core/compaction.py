@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -50,6 +51,7 @@ class _Keyed(BaseModel):
     key: Key | None = None
 
 
+_KEY = re.compile(rb'\{"key":(\{"task":"(?:[^"\\]|\\.)*+","question_id":"(?:[^"\\]|\\.)*+","trial":-?\d+\})[,}]')
 _TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 _KINDS: Mapping[str, Mapping[str, type]] = {
     "responses": {"model": str, "finish_reason": str, **dict.fromkeys(_TOKENS, int), "seconds": float},
@@ -200,8 +202,10 @@ class _Lines:
 
 
 def _key(line: bytes) -> Key | None:
+    """What a line is sorted by; most begin with it, and need not be read beyond."""
+    begins = _KEY.match(line)
     try:
-        return _Keyed.model_validate_json(line).key
+        return Key.model_validate_json(begins[1]) if begins else _Keyed.model_validate_json(line).key
     except ValueError:
         return None
 

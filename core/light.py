@@ -24,6 +24,15 @@ class StoredKey(NamedTuple):
     model: str
 
 
+class ResponseHead(Record, extra="ignore", title="Response"):
+    """Of a response whose it is; that its line is whole is looked at, and nothing is made of its thinking."""
+
+    key: Key
+    text: str
+    engine: str
+    model: str
+
+
 class LightResponse(Response):
     """A response without text and thinking.
 

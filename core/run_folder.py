@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -35,6 +35,7 @@ from livek12.core.errors import UserError, why
 from livek12.core.expected import Expected
 from livek12.core.journal import Index, JournalWriter, journal_files, journal_lines, read_journal, write_atomically
 from livek12.core.keys import KeySet
+from livek12.core.light import ResponseHead
 from livek12.core.locks import close_own
 from livek12.core.markings import counts_over, in_words
 from livek12.core.records import (
@@ -60,6 +61,9 @@ class RunQuestion(Record):
 
     task: str
     question: Question
+
+
+N = TypeVar("N", RunQuestion, "_QuestionName")
 
 
 class RunFolder:
@@ -191,16 +195,19 @@ class RunFolder:
         Raises:
             UserError: the file cannot be read; or, at its end, it is not what the run began with.
         """
+        return ((line.task, line.question) for line in self._each_line(RunQuestion))
+
+    def _each_line(self, model: type[N]) -> Iterator[N]:
         spec, file, digest = self.spec(), self._file(QUESTIONS), hashlib.sha256()
         tasks = {task.name for task in spec.tasks}
         try:
             with file.open("rb") as lines:
                 for line in lines:
                     digest.update(line)
-                    item = RunQuestion.model_validate_json(line)
+                    item = model.model_validate_json(line)
                     if item.task not in tasks:
                         raise ValueError(f"{item.task!r:.80} is no task of the run")
-                    yield item.task, item.question
+                    yield item
         except (OSError, ValueError) as error:
             raise UserError(f"{file}: cannot be read: {why(error)}; start a new run") from error
         if spec.questions_sha256 not in (None, digest.hexdigest()):
@@ -223,7 +230,7 @@ class RunFolder:
         expected, seen = self.expected(), KeySet()
         for line in journal_lines(self.path, "responses"):
             with suppress(ValueError):
-                head = _Head.model_validate_json(line)
+                head = ResponseHead.model_validate_json(line)
                 if expected(head) and seen.add(head.key):
                     yield str(head.key), line
 
@@ -231,7 +238,7 @@ class RunFolder:
         """Whether a response is one of this run."""
         spec = self.spec()
         if self._asked is None:
-            self._asked = {(task, question.id) for task, question in self.each_question()}
+            self._asked = {(line.task, line.question.id) for line in self._each_line(_QuestionName)}
         return Expected(self.path, spec.model, self._asked, spec.trials, self.on_problem)
 
     def answered(self) -> KeySet:
@@ -347,11 +354,15 @@ class RunFolder:
         return self.path / name
 
 
-class _Head(BaseModel):
-    """Of a response, what says whether it is one of the run; the rest of its line is not looked at."""
+class _Named(BaseModel):
+    id: str
 
-    key: Key
-    model: str
+
+class _QuestionName(BaseModel):
+    """Of a line of questions.jsonl which question it is."""
+
+    task: str
+    question: _Named
 
 
 def _first(new: Record, old: Record) -> bool:
