@@ -16,6 +16,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -295,7 +296,13 @@ def _columns(stem: str, rows: Iterable[tuple[str, int, bytes]]) -> list[list[Any
 
 def _without_texts(record: Any) -> tuple[str | None, bytes | None]:
     """The versions that a response or verdict names, as JSON, and its light line."""
-    return (canonical_json(record.versions), light_line(record)) if record else (None, None)
+    return (_as_json(tuple(record.versions.items())), light_line(record)) if record else (None, None)
+
+
+@lru_cache(64)
+def _as_json(versions: tuple[tuple[str, str], ...]) -> str:
+    """As most records have the same."""
+    return canonical_json(dict(versions))
 
 
 def _record(stem: str, line: bytes) -> Response | Failure | Verdict | None:
