@@ -193,14 +193,14 @@ class PackedAnswers:
         """Marks that people set."""
         if not self._said:
             return
-        questions = {key[:2] for key in self._said}
+        questions, marks = {key[:2] for key in self._said}, list(self._marks)
         rows = self.rows(lambda task, question: (task, question.id) in questions, texts=False, judged=True)
         for row in regraded(rows, self._said, self._run.on_problem):
             if row.judged is None or row.verdict is None:
                 continue
             place = self._asked.place(row.task, row.question.id, row.trial)
             self._finding[place] = self._findings[finding_of(row)]
-            self._mark[place] = self._marks[marked(row.verdict)]
+            self._mark[place] = self._marks[row.verdict.judge, marks[self._mark[place]][1]]  # versions stay
             self._open[place] = self._openness(row.verdict)
             if self._asked.taken[place // self._asked.trials]:
                 self._changes.add(row)

@@ -139,6 +139,20 @@ def ranked(names: Sequence[str], codes: Codes) -> Indices:
     return ranks[codes]
 
 
+def question_sums(table: Table, *values: Floats) -> dict[tuple[str, str], tuple[float, ...]]:
+    """Each of the values, summed over the answers to each question of each task, in the order of the table."""
+    import numpy as np
+
+    task = ranked(table.rows.tasks, table.rows.task)
+    pairs = table.question * (int(task.max()) + 1) + task
+    _, first, pair = np.unique(pairs, return_index=True, return_inverse=True)
+    sums = np.stack([np.bincount(pair, value) for value in values], axis=1).tolist()
+    asked, tasks = table.question[first].tolist(), table.rows.task[first].tolist()
+    return {
+        (table.rows.tasks[tasks[n]], table.questions[asked[n]].id): tuple(sums[n]) for n in np.argsort(first).tolist()
+    }
+
+
 def question_points(questions: Sequence[SlimQuestion]) -> tuple[list[float] | None, str | None]:
     """Points of each question and a remark; None and the reason where only some questions state points."""
     stated = sum(question.points is not None for question in questions)
