@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from livek12.core.expected import Expected
 from livek12.core.journal import Index, journal_files
@@ -33,8 +33,6 @@ K = TypeVar("K", bound=Record)
 T = TypeVar("T")
 _REMEMBERED = 4096
 """Verdicts that are held for those that say the same."""
-Said = tuple[Verdict, int, int, bool]
-"""Of an answer: a verdict that leaves as much open, how long its text is (see `LightResponse`), whether it was cut."""
 
 
 def packed_answers(
@@ -61,6 +59,22 @@ def packed_answers(
         return PackedAnswers(run, slim, takes, versions)
     except OnlyRows:
         return None
+
+
+class Said(NamedTuple):
+    """Answers to one question of which judges would be asked the same.
+
+    Attributes:
+        verdict: leaves as much open as theirs.
+        cut_short: whether they ended at their token limit.
+        answers: how many.
+        tokens: of their texts together (`core.lengths`).
+    """
+
+    verdict: Verdict
+    cut_short: bool
+    answers: int
+    tokens: float
 
 
 class _Numbers(dict[T, int]):
@@ -250,21 +264,29 @@ class PackedAnswers:
         return found
 
     def said(self) -> Iterator[tuple[str, Question, list[Said]]]:
-        """Of each question with marked answers what they leave to judges; no task that models were asked about."""
+        """Of each question the marked answers that have a text; of no task that models were asked about."""
         import numpy as np
 
-        trials = self._asked.trials
+        trials, size = self._asked.trials, self._responses.size
         heard = np.array([*(open_[0] for open_ in self._opens), False])[self._open].reshape(-1, trials).any(axis=1)
         done = {self._asked.task[number] for number in np.flatnonzero(heard).tolist()}
         if done >= {*self._asked.task}:
             return
-        columns = self._open, self._responses.size, self._responses.ending == ENDINGS.index("truncated")
+        places = np.flatnonzero((self._open >= 0) & (size.sum(axis=1) > 0))
+        cut = self._responses.ending[places] == ENDINGS.index("truncated")
+        kinds = 2 * len(self._as_open)
+        found, kind, counts = np.unique(
+            places // trials * kinds + 2 * self._open[places] + cut, return_inverse=True, return_counts=True
+        )
+        tokens = np.bincount(kind, size[places, 0] + size[places, 1] / 4)
+        by_question: dict[int, list[Said]] = {}
+        for code, answers, total in zip(found.tolist(), counts.tolist(), tokens.tolist(), strict=True):
+            number, kind_of = divmod(code, kinds)
+            said = Said(self._as_open[kind_of // 2], bool(kind_of % 2), answers, total)
+            by_question.setdefault(number, []).append(said)
         for number, (task, question) in enumerate(self._run.each_question()):
-            places = slice(number * trials, (number + 1) * trials)
-            rows = zip(*(column[places].tolist() for column in columns), strict=True)
-            told = [(self._as_open[code], *size, cut) for code, size, cut in rows if code >= 0]
-            if told and task not in done:
-                yield task, question, told
+            if number in by_question and task not in done:
+                yield task, question, by_question.pop(number)
 
     def rows(self, takes: Callable[[str, Question], bool], texts: bool, judged: bool = False) -> Iterator[Row]:
         """The rows of some questions.

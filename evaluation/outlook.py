@@ -69,10 +69,10 @@ class _Expected:
     requests: int = 0
     tokens: float = 0.0
 
-    def add(self, asked: _Prompts, response: float) -> None:
-        """Counts what is put about an answer whose text has so many tokens."""
-        self.requests += asked.requests
-        self.tokens += asked.tokens + asked.responses * response
+    def add(self, asked: _Prompts, answers: int, tokens: float) -> None:
+        """Counts what is put about so many answers whose texts together have so many tokens."""
+        self.requests += answers * asked.requests
+        self.tokens += answers * asked.tokens + asked.responses * tokens
 
 
 @dataclass
@@ -95,29 +95,29 @@ class Outlook:
         """Counts what would be asked about the answer of a row."""
         verdict, response = row.verdict, row.response
         if verdict is not None and response is not None:
-            said = verdict, *size_of(response), response.finish_reason == "length"
-            self.add_answer(row.task, row.question, said)
+            wide, narrow = size_of(response)
+            cut_short, answers = response.finish_reason == "length", int(wide + narrow > 0)
+            self.add_answers(row.task, row.question, Said(verdict, cut_short, answers, wide + narrow / 4))
 
-    def add_answer(self, name: str, question: Question, said: Said) -> None:
-        """The same of an answer to a question of a task; the answers to one question follow each other."""
-        task, (verdict, wide, narrow, cut_short) = self.tasks.get(name), said
+    def add_answers(self, name: str, question: Question, said: Said) -> None:
+        """The same of answers to a question of a task; those to one question follow each other."""
+        task, verdict = self.tasks.get(name), said.verdict
         if task is None:
             return
         found = self._found.setdefault(name, _Expected())
         found.seen |= bool(verdict.calls) or verdict.process is not None
-        if found.seen or not wide + narrow:
+        if found.seen or not said.answers:
             return
         if self._question is not question:
             self._question, self._open = question, {}
             self._audit = _audit(question) if task.judge.audit else _Prompts()
-        kind = cut_short, verdict.state == "no_answer", tuple(part.score is None for part in verdict.parts)
+        kind = said.cut_short, verdict.state == "no_answer", tuple(part.score is None for part in verdict.parts)
         if kind not in self._open:
-            self._open[kind] = _about_open(task, question, verdict, cut_short)
-        tokens = wide + narrow / 4
+            self._open[kind] = _about_open(task, question, verdict, said.cut_short)
         for asked in (self._open[kind], self._audit):
-            found.add(asked, tokens)
-        found.answers += self._open[kind].requests > 0
-        found.audits += self._audit.requests
+            found.add(asked, said.answers, said.tokens)
+        found.answers += said.answers if self._open[kind].requests else 0
+        found.audits += said.answers * self._audit.requests
 
     def of(self, task: str) -> dict[str, Any] | None:
         """What the report says of a task; None where nothing would be asked, or models were asked already."""

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,11 @@ class Scored:
     scores: dict[str, Any]
     write_page: Callable[[Path], list[Path]] | None = None
 
+    @cached_property
+    def text(self) -> str:
+        """The content of report.json as it stands there."""
+        return json.dumps(self.scores, ensure_ascii=False, indent=1)
+
     def count(self, state: str) -> int:
         """How many answers of all tasks ended in a state."""
         return sum(int(task["counts"][state]) for task in self.scores["tasks"].values())
@@ -71,7 +77,7 @@ class Scored:
         return f"{' and '.join(missing)} {verb} not written: {why}" if missing else ""
 
     def _write_scores(self, file: Path) -> None:
-        write_atomically(file, json.dumps(self.scores, ensure_ascii=False, indent=1) + "\n")
+        write_atomically(file, self.text + "\n")
 
 
 def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None) -> Scored:
@@ -178,7 +184,7 @@ def _read(run: RunFolder, outlook: Outlook, shown: Shown | None) -> RunAnswers:
         return _read_rows(run, outlook, shown)
     for task, question, said in packed.said():
         for one in said:
-            outlook.add_answer(task, question, one)
+            outlook.add_answers(task, question, one)
     if shown is not None:
         shown.rows = list(packed.rows(shown.has, texts=True))
     return packed.answers()
