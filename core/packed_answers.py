@@ -21,7 +21,8 @@ from livek12.core.packed_columns import Asked, OnlyRows, Responses, Verdicts
 from livek12.core.records import UNMARKED, Failure, Key, Question, Record, Response, Verdict
 from livek12.core.regrades import RegradeCounts, read_regrades, regraded
 from livek12.core.run_answers import Origin, RunAnswers, answered, marked
-from livek12.core.run_folder import RunFolder, row_of
+from livek12.core.run_folder import RunFolder
+from livek12.core.run_rows import row_of
 from livek12.core.scoring.columns import Findings, Outcomes
 from livek12.core.scoring.outcomes import ENDINGS, Finding, Slim, finding_of
 from livek12.core.scoring.schema import Row

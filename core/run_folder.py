@@ -39,7 +39,6 @@ from livek12.core.light import ResponseHead
 from livek12.core.locks import close_own
 from livek12.core.markings import counts_over, in_words
 from livek12.core.records import (
-    UNMARKED,
     Failure,
     Image,
     Key,
@@ -50,6 +49,7 @@ from livek12.core.records import (
 )
 from livek12.core.regrades import read_regrades, regraded
 from livek12.core.run_locks import has_responses, in_use, make_folder, settling, take_part
+from livek12.core.run_rows import fits, row_of
 from livek12.core.run_spec import RunSpec, differences, read_spec
 from livek12.core.scoring import Row
 
@@ -277,7 +277,7 @@ class RunFolder:
         verdicts = self._verdicts(among)
         for response in self.responses():
             verdict = verdicts.find(response.key)
-            if verdict is not None and _fits(verdict, response):
+            if verdict is not None and fits(verdict, response):
                 yield response, verdict
 
     def repeats(self) -> Iterator[Verdict]:
@@ -385,44 +385,4 @@ def without_bytes(question: Question) -> Question:
 
     return question.model_copy(
         update={name: names(getattr(question, name)) for name in ("images", "answer_images", "solution_images")}
-    )
-
-
-def row_of(
-    task: str,
-    question: Question,
-    trial: int,
-    response: Response | None,
-    failure: Failure | None,
-    verdict: Verdict | None,
-) -> Row:
-    """An answer in whatever state it ended; a verdict that is on another response of its key is none."""
-    if response is None:
-        if failure is None:
-            return Row(task, question, trial, "failed", None, None, "not asked yet")
-        return Row(task, question, trial, failure.state, None, None, failure.reason)
-    if verdict is None or not _fits(verdict, response):
-        verdict = unmarked(question, response)
-    return Row(task, question, trial, verdict.state, response, verdict)
-
-
-def _fits(verdict: Verdict, response: Response) -> bool:
-    """Whether the verdict is on this very response."""
-    return verdict.response_sha256 in (None, response.sha256)
-
-
-def unmarked(question: Question, response: Response) -> Verdict:
-    """Stands for the verdict of a response that no judge has seen yet."""
-    worth = question.points or 1.0
-    reason = "not judged yet"
-    return Verdict(
-        key=response.key,
-        state="ungraded",
-        points=None,
-        low=0.0,
-        high=worth,
-        max_points=worth,
-        correct=None,
-        reason=reason,
-        judge=UNMARKED,
     )
