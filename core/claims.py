@@ -23,7 +23,7 @@ from typing import Protocol
 
 from livek12.core.errors import UserError
 from livek12.core.journal import journal_files
-from livek12.core.leases import named, owner_of
+from livek12.core.leases import SECONDS, in_doubt, named, owner_of
 from livek12.core.locks import close_own, is_held, lease_of, open_own
 
 LOOK_SECONDS = 1.0
@@ -43,7 +43,7 @@ class Claims:
 
     Attributes:
         done: the keys whose work was done when last looked at.
-        refused: whether some of the work was left to another process because that was alive.
+        refused: the files of those to whom some of the work was left because they were alive.
 
     Raises:
         UserError: the claims cannot be kept in this folder.
@@ -66,7 +66,7 @@ class Claims:
         with self._told():
             self._book = _Linked(owner, stem, token) if token else _Told(owner, self._path)
         self.done: Collection[str] = stored()
-        self.refused = False
+        self.refused: set[str] = set()
 
     def take(self, key: str) -> bool:
         """Whether this process is to do the work; then it has claimed it, and all that belongs to it.
@@ -83,7 +83,7 @@ class Claims:
                 return True
             # Who lives has not given up a claim: only of the gone does the file have to be asked.
             if holder is not None and holder != self._owner.name and self._lives(holder):
-                self.refused = True
+                self.refused.add(holder)
                 return False
             with self._book.turn() as anew:
                 self._read_to_end -= anew  # somebody holds its file anew
@@ -95,7 +95,7 @@ class Claims:
             holder = self._book.holder(unit)
             if holder is not None and holder != self._owner.name:
                 if self._lives(holder):
-                    self.refused = True
+                    self.refused.add(holder)
                     return False
                 if holder not in self._read_to_end:
                     self.done = self._stored()  # the other may have done some of it before it ended
@@ -227,6 +227,19 @@ class _Linked(_Book):
 
     def _file(self) -> str:
         return f"{self._stem}-{self._lease.token}.jsonl"
+
+
+def unsure(folder: Path, holders: Collection[str], since: float) -> bool:
+    """Whether somebody of these may have gone, and that cannot be told yet; by locks it can at once.
+
+    Args:
+        folder: of the run.
+        holders: `Claims.refused`.
+        since: when they were refused, by the monotonic clock; a claim that is not seen by whom is waited for so long.
+    """
+    tokens = {lease_of(folder / name) for name in holders} - {None}
+    unseen = _NOT_SEEN in holders and time.monotonic() - since < SECONDS
+    return unseen or any(in_doubt(folder, token) for token in tokens if token)
 
 
 def at_work(folder: Path, stem: str) -> list[str]:

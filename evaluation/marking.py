@@ -102,7 +102,7 @@ def mark(
                     session.count()
                     if progress is not None:
                         progress.step()
-                return claims.refused
+                return bool(claims.refused)
 
         first = True
         while share(first) and over is None:  # others are at the rest; what one that ends early leaves is marked here
