@@ -157,7 +157,7 @@ def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
     if layout.marks == "start" and asked.item.kind == "free":
         return True
     in_title = layout.titled and layout.counts and bool(asked.points) and asked.item.kind != "free"
-    return in_title or (layout.key == "points" and bool(asked.answer))
+    return in_title or (layout.key in ("points", "items") and bool(asked.answer))
 
 
 def _joined(

@@ -91,7 +91,9 @@ def _ground(layout: PaperLayout) -> str:
     """What is printed on every page beside its text: a line between the columns, turned text at the edge."""
     made = []
     if layout.divider:
-        made.append("place(dx: 50%, dy: 15%, line(length: 77%, angle: 90deg, stroke: .5pt))")
+        made.append(
+            "context { let top = if here().page() == 1 { 15% } else { 7% }; "
+            "place(dx: 50%, dy: top, line(length: 92% - top, angle: 90deg, stroke: .5pt)) }")
     if layout.sealed:
         made.append(f"place(dx: .5cm, dy: 4cm, rotate(-90deg, reflow: true, text(8pt, {quoted(say.SEALED)})))")
     return f", background: {{ {'; '.join(made)} }}" if made else ""
