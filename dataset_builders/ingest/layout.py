@@ -236,6 +236,7 @@ def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
                 found.frames.append(box)
             else:
                 found.tables.append(table)
+                found.dividers = [rule for rule in found.dividers if rule not in tall]  # they part cells
         else:
             found.frames.append(box)
     return loose
