@@ -219,9 +219,13 @@ def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piec
         box = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
         size = run[0].size
         middle = (box[1] + box[3]) / 2
-        if _LABEL.fullmatch(text) and any(
+        before_figure = _LABEL.fullmatch(text) and any(
             piece.box[1] - size < middle < piece.box[3] + size and -2 < piece.box[0] - box[2] < 4 * size
             for piece in figures
+        )
+        if before_figure and not any(
+            abs(g.base - run[0].base) < 0.3 * size and 0 <= g.left - box[2] < 2 * size and g.text.strip()
+            for g in glyphs
         ):
             taken.update(id(glyph) for glyph in run)
             pieces.append(Piece("text", box, lines_of(run, [])))

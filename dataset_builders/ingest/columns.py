@@ -214,8 +214,8 @@ def _filled(
         return False
     fill_left = sum(b - a > 0.55 * (x - ends[0]) for a, b in lefts)
     fill_right = sum(b - a > 0.55 * (ends[1] - x) for a, b in rights)
-    if free or (fill_left >= 0.3 * len(lefts) and fill_right >= 0.2 * len(rights)):
-        return True
+    if free or (fill_left >= max(2, 0.3 * len(lefts)) and fill_right >= max(2, 0.2 * len(rights))):
+        return True  # one alone may be a running head
     return min(fill_left, fill_right) >= 3 and crossing <= 0.06 * (len(lefts) + len(rights) + crossing)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from livek12.dataset_builders.ingest.stream import Item
 
@@ -52,6 +52,9 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
 """Style, form, and how much a line of that form weighs."""
 _LEVEL = 0.012
 """How far numbers of one column begin from each other at most, of the page's width."""
+_ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
+_WRAPPED, _FULL = 0.4, 0.2
+"""What a number costs that may be part of a sentence; share of a paragraph's width that its full lines may lack."""
 _SURE = 1.0
 """What a number weighs at least that is hardly anything but a question's."""
 _RESTART = 4.5
@@ -115,7 +118,19 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
                 found.append(_Candidate(place, int(match[1]), match.end(), weight))
                 break
     lefts = _margins(items, found)
-    return [_placed(candidate, items[candidate.place], lefts) for candidate in found[:MAX_CANDIDATES]]
+    placed = (_placed(candidate, items[candidate.place], lefts) for candidate in found[:MAX_CANDIDATES])
+    return [
+        replace(candidate, weight=candidate.weight - _WRAPPED) if _wrapped(items, candidate.place) else candidate
+        for candidate in placed
+    ]
+
+
+def _wrapped(items: Sequence[Item], place: int) -> bool:
+    """Whether a line may go on with the sentence of the one before: that ends none, and fills its paragraph."""
+    last, item = items[place - 1] if place else None, items[place]
+    if last is None or last.line is None or last.block is not item.block or _ENDED.search(last.text):
+        return False
+    return last.box.right > item.block.box.right - _FULL * (item.block.box.right - item.block.box.left)
 
 
 def _margins(items: Sequence[Item], found: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
