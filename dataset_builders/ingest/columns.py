@@ -30,6 +30,8 @@ _TEXT: Final = 4.0
 _BESIDE: Final = 4.0
 """Letter sizes right of a column's edge within which its lines begin."""
 _LEAST_AT_EDGE: Final = 0.25
+_HEADS: Final = 4
+"""Lines across the middle of a page in landscape: its title and subject, its head and its foot."""
 _FEWEST: Final = 3
 """Numbers that make a count: two may stand side by side in a line."""
 _EDGE: Final = 6.0
@@ -44,6 +46,7 @@ class Segment:
         number: of the question that may begin here; 0 for none.
         titled: it reads like the title of a section.
         digits: it is nothing but this number; 0 where it is anything else.
+        size: of its first letter.
         gaps: white space within it that is wider than between words: left and right edge.
     """
 
@@ -56,6 +59,7 @@ class Segment:
     later: tuple[int, ...] = ()
     titled: bool = False
     digits: int = 0
+    size: float = 0.0
 
     def parted(self, x: float, margin: float = 2.0) -> Iterator[Segment]:
         """Itself, or its two parts where white space within it covers an x and a margin on both sides."""
@@ -104,11 +108,10 @@ def _name_hung(runs: Sequence[Segment]) -> None:
     """Numbers that stand alone begin questions where text on their right is about as high, on whatever base line."""
     for run in runs:
         if run.digits and not run.number:
-            size = run.bottom - run.top
             for other in runs:
-                level = min(run.bottom, other.bottom) - max(run.top, other.top) > 0.5 * size
-                wide = other.right - other.left > _TEXT * size
-                if level and wide and 0 < other.left - run.right < _HUNG * size:
+                level = min(run.bottom, other.bottom) - max(run.top, other.top) > 0.5 * (run.bottom - run.top)
+                wide = other.right - other.left > _TEXT * run.size and run.size > 0.9 * other.size
+                if level and wide and 0 < other.left - run.right < _HUNG * run.size:
                     run.number = run.digits
 
 
@@ -130,6 +133,7 @@ def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segme
         tuple(numbers[1:]),
         bool(_TITLE.match("".join(glyph.text for glyph in pieces[0][:12]))),
         int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0,
+        letters[0].size,
     )
 
 
@@ -181,11 +185,12 @@ def gutter(
         if not lefts or not rights or crossing > 0.12 * len(spans):
             continue
         counted = _counts_on(runs, x)
-        free = landscape and crossing <= 2 and abs(x - width / 2) < 0.06 * width  # the header and the footer
+        free = landscape and crossing <= _HEADS and abs(x - width / 2) < 0.06 * width
         if not counted and not (70 <= step <= 130 and _filled(lefts, rights, x, (left, right), crossing, free)):
             continue
         end, start = max(b for _, b in lefts), min(a for a, _ in rights)
-        score = (not counted, crossing, round(end - start), abs(x - (end + start) / 2), x)  # the widest white space
+        narrow = 0 if free else round(end - start)  # a sheet in landscape is folded in the middle
+        score = (not counted, crossing, narrow, abs(x - (width if free else end + start) / 2), x)
         if best is None or score < best:
             best = score
     if best:

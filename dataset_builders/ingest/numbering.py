@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from livek12.dataset_builders.ingest.stream import Item
 
@@ -53,8 +53,9 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
 _LEVEL = 0.012
 """How far numbers of one column begin from each other at most, of the page's width."""
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
-_WRAPPED, _FULL = 0.4, 0.2
-"""What a number costs that may be part of a sentence; share of a paragraph's width that its full lines may lack."""
+_WRAPPED, _FULL = 0.3, 0.2
+"""What is left of the weight of a number that may be part of a sentence; share of a paragraph's width that its full
+lines may lack."""
 _SURE = 1.0
 """What a number weighs at least that is hardly anything but a question's."""
 _RESTART = 4.5
@@ -115,14 +116,11 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
         for name, pattern, weight in _STYLES:
             match = pattern.match(item.line.text)
             if name == style and match and 0 < int(match[1]) <= MAX_NUMBER:
-                found.append(_Candidate(place, int(match[1]), match.end(), weight))
+                share = _WRAPPED if _wrapped(items, place) else 1.0
+                found.append(_Candidate(place, int(match[1]), match.end(), share * weight))
                 break
     lefts = _margins(items, found)
-    placed = (_placed(candidate, items[candidate.place], lefts) for candidate in found[:MAX_CANDIDATES])
-    return [
-        replace(candidate, weight=candidate.weight - _WRAPPED) if _wrapped(items, candidate.place) else candidate
-        for candidate in placed
-    ]
+    return [_placed(candidate, items[candidate.place], lefts) for candidate in found[:MAX_CANDIDATES]]
 
 
 def _wrapped(items: Sequence[Item], place: int) -> bool:

@@ -76,11 +76,12 @@ class Scanner:
         """The picture upright and level, what it says, and what was done to it; turned further while it reads badly."""
         sideways = scan.sideways(scan.ink(scan.grey(picture)))
         turn, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
-        if self._reader is None:
-            self.language = self.language or script or "zh"
-            self._reader = ocr.Reader(self.language)
         if (turn % 180 == 90) != sideways:
             turn = 90 if sideways else 0
+        if self._reader is None:
+            upright = picture.rotate(-turn, expand=True) if turn else picture
+            self.language = self.language or script or ("ko" if ocr.is_korean(upright) else "zh")
+            self._reader = ocr.Reader(self.language)
         best: tuple[float, Picture, list[ocr.Read], list[str]] = (-1.0, picture, [], [])
         for angle in (turn, (turn + 180) % 360):
             level, askew = scan.straightened(picture.rotate(-angle, expand=True) if angle else picture)
