@@ -74,7 +74,13 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
         label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
         tables = _table_entries(items, f"{name}, page {page.number}")
         found += [replace(entry, label=label) for entry in _weighed(tables, items)]
-    return found or entries_of_items(stream.items, name)
+    if not found:
+        return entries_of_items(stream.items, name)
+    known = [entry.number for entry in found]
+    if len(set(known)) < len(known):  # tables of several papers or forms
+        return found
+    below = (entry for entry in _numbered(stream.items, name) if entry.answer and entry.number > max(known))
+    return [*found, *_weighed([replace(entry, label=found[-1].label) for entry in below], stream.items)]
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:

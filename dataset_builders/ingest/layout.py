@@ -215,6 +215,7 @@ def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
         filled = table.cells(raw.glyphs)
         if is_asked(table, filled, raw.width, before):
             found.asked.append(table)
+            before = xs  # the grid of the next section has the same columns, however short what it asks
             continue
         found.dividers += tall
         if (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:

@@ -257,28 +257,28 @@ def _by_tesseract(picture: Picture, language: str) -> list[Read]:
     return done
 
 
-def orientation(picture: Picture) -> tuple[int, Language | None]:
-    """By how many degrees to turn the page clockwise, and the language of its script, None where that is not sure."""
+def orientation(picture: Picture) -> tuple[int | None, Language | None]:
+    """By how many degrees to turn the page clockwise, and the language of its script; None where one is not sure."""
     if not shutil.which("tesseract"):
-        return 0, None
+        return None, None
     small = picture.copy()
     small.thumbnail((1800, 1800))
     try:
         text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
     except UserError:  # too few letters to tell by
-        return 0, None
+        return None, None
     said = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     try:
         sure = float(said.get("Orientation confidence", "0")) > 3
-        turn = int(said.get("Rotate", "0")) if sure else 0
+        turn = int(said.get("Rotate", "0")) % 360 if sure else None
     except ValueError:
-        turn = 0
+        turn = None
     name, script = said.get("Script", ""), _SCRIPTS.get(said.get("Script", ""))
     try:
         clear = script == "ko" or float(said.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
     except ValueError:
         clear = False
-    return turn % 360, script if clear else None
+    return turn, script if clear else None
 
 
 def is_korean(picture: Picture) -> bool:

@@ -67,21 +67,7 @@ def skew(dark: np.ndarray[Any, Any]) -> float:
 
 def sideways(dark: np.ndarray[Any, Any]) -> bool:
     """Whether the lines of text run up and down the page."""
-    dark = _without_strokes(dark)
     return _sharpest(dark.T)[1] > 1.6 * _sharpest(dark)[1] > 0
-
-
-def _without_strokes(dark: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The ink without long straight strokes: a line between two columns parts a page sharper than its text does."""
-    import cv2
-    import numpy as np
-
-    rest: np.ndarray[Any, np.dtype[np.uint8]] = dark.astype(np.uint8)
-    longest = max(dark.shape) // 12
-    for width, height in ((longest, 1), (1, longest)):
-        stroke = cv2.morphologyEx(rest, cv2.MORPH_OPEN, cv2.getStructuringElement(cv2.MORPH_RECT, (width, height)))
-        rest = rest & ~cv2.dilate(stroke, np.ones((3, 3), np.uint8))
-    return rest
 
 
 def _sharpest(dark: np.ndarray[Any, Any]) -> tuple[float, float, float]:
