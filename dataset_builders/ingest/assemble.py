@@ -113,7 +113,7 @@ def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
 
 
 def _turned(sheet: Sheet) -> list[Piece]:
-    """Takes out of the running text what runs up or down the page, each line of it a piece; at the edge it is a head's."""
+    """Takes what runs up or down the page out of its text, each line a piece; at the edge it is a head's."""
     turned = [glyph for glyph in sheet.glyphs if not glyph.upright]
     sheet.glyphs = [glyph for glyph in sheet.glyphs if glyph.upright]
     pieces: list[Piece] = []

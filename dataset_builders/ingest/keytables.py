@@ -20,7 +20,8 @@ _FORM_COLUMN = re.compile(
 """Names a column of answers after a form of the paper."""
 _SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
-    "number": "number item item_number item_no. question q # no no. num question_number 题号 序号 编号 번호 문항 문항번호 문제번호",
+    "number": "number item item_number item_no. question q # no no. num question_number "
+    "题号 序号 编号 번호 문항 문항번호 문제번호",
     "answer": "answer answers key correct correct_answer standard_answer 答案 参考答案 正确答案 标准答案 정답 답",
     "points": "points point score marks point_value 分值 分数 배점 점수",
     "solution": "solution explanation analysis 解析 解答 详解 해설 풀이",

@@ -94,7 +94,9 @@ def _stretched(atom: Atom) -> bool:
     """Whether it is a bracket or a big sign whose base line does not say where its line is."""
     if atom.built or atom.text not in FENCES | BIG:
         return False
-    return atom.text in BIG or atom.bottom - atom.top > _PLAIN_FENCE * atom.size or not atom.top < atom.axis < atom.bottom
+    return (
+        atom.text in BIG or atom.bottom - atom.top > _PLAIN_FENCE * atom.size or not atom.top < atom.axis < atom.bottom
+    )
 
 
 def _headed(row: list[Atom], small: set[int]) -> list[Atom]:

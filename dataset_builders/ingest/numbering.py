@@ -27,7 +27,9 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("word", re.compile(r"\s*第\s*(\d{1,3})\s*题\s*[.:．：、]?\s*"), 1.2),
     (
         "dot",
-        re.compile(_FOR_ANSWER + r"[*＊]?\s*(\d{1,3})\s?(?:[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년]))\s*"),
+        re.compile(
+            _FOR_ANSWER + r"[*＊]?\s*(\d{1,3})\s?(?:[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년]))\s*"
+        ),
         1.0,
     ),
     (

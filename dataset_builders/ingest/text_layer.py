@@ -124,8 +124,8 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
     )
     blocks, middle = assembled(sheet, crop, before.middle)
     loose = [layout.around([sheet.unread[at] for at in group]) for group in layout.groups(sheet.unread, layout.NEAR)]
-    grid = max(found.asked, key=lambda grid: grid.box[3]).xs if found.asked else ()
-    return Reading(blocks, middle, grid, [box_of(box, sheet) for box in loose])
+    last = max((grid.box[3], grid.xs) for grid in found.asked)[1] if found.asked else ()
+    return Reading(blocks, middle, last, [box_of(box, sheet) for box in loose])
 
 
 def _explained(raw: RawPage, found: layout.Found) -> list[Bounds]:

@@ -115,7 +115,9 @@ def _spans(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) ->
     letters = ["".join(one.answer for one in row) for row in rows]
     cells = ", ".join(code(cell) for cell in (number, *spans, answer, *letters))
     table = f"#table(columns: {len(rows) + 1}, stroke: .5pt, {cells})"
-    return "\n\n".join([table, *(f"#{code(f'{one.number}. {one.answer}')}" for one in asked if one.item.kind != "choice")])
+    return "\n\n".join(
+        [table, *(f"#{code(f'{one.number}. {one.answer}')}" for one in asked if one.item.kind != "choice")]
+    )
 
 
 def _items(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Random) -> str:

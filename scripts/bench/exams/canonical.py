@@ -24,8 +24,8 @@ _TABLE: Final = re.compile(
 )
 _TOKEN: Final = re.compile(r"\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
 _DROPPED: Final = frozenset(
-    "left right mathrm mathbf mathbb mathit mathsf text textbf textit operatorname rm displaystyle textstyle limits quad qquad"
-    " big Big bigl bigr boldsymbol bm".split()
+    "left right mathrm mathbf mathbb mathit mathsf text textbf textit operatorname rm displaystyle textstyle limits"
+    " quad qquad big Big bigl bigr boldsymbol bm".split()
 )
 _SIGNS: Final = {
     "times": "×", "cdot": "·", "div": "÷", "pm": "±", "le": "≤", "leq": "≤", "leqslant": "≤", "ge": "≥", "geq": "≥",
@@ -33,7 +33,8 @@ _SIGNS: Final = {
     "omega": "ω", "Omega": "Ω", "mu": "μ", "Delta": "Δ", "triangle": "△", "angle": "∠", "perp": "⊥", "parallel": "∥",
     "infty": "∞", "in": "∈", "cap": "∩", "cup": "∪", "to": "→", "rightarrow": "→", "longrightarrow": "→", "circ": "°",
     "degree": "°", "ldots": "…", "cdots": "…", "dots": "…", "lbrace": "{", "rbrace": "}", "mid": "|", "vert": "|",
-    "lvert": "|", "rvert": "|", "int": "∫", "sum": "∑", "complement": "∁", "subseteq": "⊆",
+    "lvert": "|", "rvert": "|",
+    "int": "∫", "sum": "∑", "complement": "∁", "subseteq": "⊆",
 }  # fmt: skip
 _LETTERS: Final = str.maketrans("−–—⋅∙•∆～“”’，。：；？！（）、．", '---···Δ~""\',.:;?!(),.', "\u200b")
 _UP: Final = {letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"⁻": "-", "ⁿ": "n"}

@@ -332,9 +332,14 @@ def data(draw: random.Random, language: Language, count: int) -> Passage:
     }  # fmt: skip
     most, least = names[values.index(max(values))], names[values.index(min(values))]
     asked: dict[Language, tuple[str, str, str]] = {
-        "en": ("Who planted the most seedlings?", "Who planted the fewest seedlings?", "How many did <a> and <b> plant?"),
+        "en": (
+            "Who planted the most seedlings?", "Who planted the fewest seedlings?", "How many did <a> and <b> plant?",
+        ),
         "zh": ("栽种树苗最多的学生是", "栽种树苗最少的学生是", "<a>和<b>一共栽种了多少棵？"),
-        "ko": ("묘목을 가장 많이 심은 학생은?", "묘목을 가장 적게 심은 학생은?", "<a>와 <b>가 심은 묘목은 모두 몇 그루인가?"),
+        "ko": (
+            "묘목을 가장 많이 심은 학생은?", "묘목을 가장 적게 심은 학생은?",
+            "<a>와 <b>가 심은 묘목은 모두 몇 그루인가?",
+        ),
     }  # fmt: skip
     other = next(name for name in _NAMES[language] if name not in names)
     total = values[0] + values[1]

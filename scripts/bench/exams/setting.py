@@ -93,7 +93,8 @@ def _ground(layout: PaperLayout) -> str:
     if layout.divider:
         made.append(
             "context { let top = if here().page() == 1 { 15% } else { 7% }; "
-            "place(dx: 50%, dy: top, line(length: 92% - top, angle: 90deg, stroke: .5pt)) }")
+            "place(dx: 50%, dy: top, line(length: 92% - top, angle: 90deg, stroke: .5pt)) }"
+        )
     if layout.sealed:
         made.append(f"place(dx: .5cm, dy: 4cm, rotate(-90deg, reflow: true, text(8pt, {quoted(say.SEALED)})))")
     return f", background: {{ {'; '.join(made)} }}" if made else ""
@@ -128,7 +129,9 @@ class _Writer:
         for index, section in enumerate(layout.sections):
             number = 0 if layout.restart else number
             total = section.count * section.points
-            name = say.section_title(language, index, section.kind, section.count, section.points, total, layout.counts, layout.bilingual)
+            name = say.section_title(
+                language, index, section.kind, section.count, section.points, total, layout.counts, layout.bilingual
+            )
             if layout.titled:
                 yield f"#strong({code(name)})"
                 self.titles.append(name)

@@ -39,7 +39,13 @@ INSTRUCTIONS_TITLE: Final[dict[Language, str]] = {"en": "INSTRUCTIONS", "zh": "�
 HEADS: Final[dict[Language, str]] = {"en": "Unit Test", "zh": "质量检测试卷", "ko": "모의평가"}
 FEET: Final[dict[Language, str]] = {"en": "Turn over", "zh": "请继续答题", "ko": "다음 쪽으로 넘어가시오"}
 KINDS: Final[dict[Language, dict[str, str]]] = {
-    "en": {"choice": "Multiple Choice", "blank": "Short Answer", "free": "Free Response", "reading": "Reading", "data": "Data"},
+    "en": {
+        "choice": "Multiple Choice",
+        "blank": "Short Answer",
+        "free": "Free Response",
+        "reading": "Reading",
+        "data": "Data",
+    },
     "zh": {"choice": "选择题", "blank": "填空题", "free": "解答题", "reading": "阅读理解", "data": "材料题"},
     "ko": {"choice": "선택형", "blank": "단답형", "free": "서술형", "reading": "독해", "data": "자료 해석"},
 }
@@ -64,7 +70,16 @@ HIDDEN: Final[dict[Language, tuple[str, ...]]] = {
 _CHINESE_NUMBERS: Final = "一二三四五六七八"
 
 
-def section_title(language: Language, index: int, kind: str, count: int, points: int, total: int, counts: bool, bilingual: bool = False) -> str:
+def section_title(
+    language: Language,
+    index: int,
+    kind: str,
+    count: int,
+    points: int,
+    total: int,
+    counts: bool,
+    bilingual: bool = False,
+) -> str:
     """The title of a section, with what it says of its questions.
 
     Args:
