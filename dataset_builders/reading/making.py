@@ -382,4 +382,7 @@ def _sound(question: Question) -> Question:
 def _row_id(row: SourceRow) -> str | None:
     """The id to show: none where it is no text, and nothing but the place of a row without id or index."""
     own = row.data.get("id") or row.data.get("index")
-    return row.id if isinstance(own, str | int) and isinstance(row.data.get("id") or "", str | int) else None
+    try:
+        return row.id if isinstance(own, str | int) else None
+    except BadRow:
+        return None

@@ -7,7 +7,6 @@ axis and no value in a distribution.
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from livek12.core.records import Image, Question
+from livek12.core.text import folded
 from livek12.dataset_builders.reading.images import look_of
 from livek12.dataset_builders.reading.pictures import Look
 
@@ -153,7 +153,6 @@ def content_of(question: Question, looks: Sequence[Look]) -> int:
         looks: what is measured of its figures.
     """
     texts = [question.language, question.question, *(option.text for option in question.options)]
-    joined = "\0".join(texts)
-    plain = "".join((joined if joined.isascii() else unicodedata.normalize("NFKC", joined)).casefold().split())
+    plain = "".join(folded("\0".join(texts)).split())
     figures = [look.outline for look in looks]
     return int.from_bytes(blake2b("\0".join([plain, *figures]).encode(), digest_size=8).digest())
