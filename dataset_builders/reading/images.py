@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from livek12.core.errors import UserError
@@ -163,6 +164,10 @@ class ImageLoader:
         self._file = ""
         self.taken: dict[str, str] = {}
         self.by_name = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Goes to another process without what it knows: what stands for a file would arrive there as its bytes."""
+        return {**vars(self), "_good": {}, "_loaded": {}}
 
     def load(self, ref: object, folder: Path) -> Image:
         """The image a row refers to.
