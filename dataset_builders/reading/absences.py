@@ -36,7 +36,7 @@ _WORDS = tuple(
         ("the |thi", "passage text article extract excerpt story poem dialogue conversation paragraph"),
     )
 )
-"""What a text of each language has where it may speak of a passage: one of the words, in small letters, and the sign."""
+"""What a text of each language has, in small letters, where it may speak of a passage: the sign, and a word."""
 _LABEL = re.compile(r"[\[(（㉠-㉩](?:(?<=\[)[A-E]\]|(?<=[㉠-㉩])|(?<=[(（])[가나다라마ㄱㄴㄷㄹㅁ][)）])")
 _UNIT = re.compile(r"[一-鿿가-힣]|[A-Za-z]+")
 _LEAST = 15

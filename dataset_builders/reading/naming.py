@@ -133,7 +133,7 @@ def headed(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
     file: Path | None = None
     said = ""
     for row in rows:
-        if row.file != file:
+        if row.file is not file and row.file != file:
             file, said = row.file, ""
         if HEADS[0] not in row.data and HEADS[1] not in row.data:
             yield _under(row, said)

@@ -32,9 +32,9 @@ _DECODER = json.JSONDecoder(object_pairs_hook=members)
 Found = tuple[Any, str, Mapping[str, Any], bool]
 
 
-@dataclass(frozen=True)
+@dataclass
 class SourceRow:
-    """One row as found, and where.
+    """One row as found, and where. Nobody changes one; that it is not frozen spares each of them two microseconds.
 
     Attributes:
         data: what it holds.
@@ -57,10 +57,8 @@ class SourceRow:
     form: str = ""
 
     def holding(self, data: dict[str, Any]) -> SourceRow:
-        """The row with other data, as of the same source. (`dataclasses.replace` takes four times as long.)"""
-        return SourceRow(
-            data, self.file, self.number, self.where, self.context, self.alone, self.as_found, self.form
-        )
+        """The row with other data. A copy by `dataclasses.replace` takes four times as long."""
+        return SourceRow(data, self.file, self.number, self.where, self.context, self.alone, self.as_found, self.form)
 
     @property
     def folder(self) -> Path:

@@ -171,7 +171,7 @@ def test_answers_come_in_order_and_errors_come_back() -> None:
 
 def test_pictures_travel_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(picture())
-    sent = pickle.dumps(FileBytes.of(str(tmp_path / "a.png"), picture()))
+    sent = pickle.dumps(FileBytes.of(str(tmp_path / "a.png"), (0, 0, 0, 0), picture()))
     assert len(sent) < 200
     assert pickle.loads(sent) == picture()
     (tmp_path / "a.png").write_bytes(b"other")

@@ -7,9 +7,10 @@ question, with a wrong type or with a bad image is left out with one line.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -208,21 +209,20 @@ def _subsets(data: Data) -> list[str]:
     return [SUBSETS.get(name, name) for name in pieces_of(data, "subsets")]
 
 
-def _named(*names: str) -> Iterator[tuple[frozenset[str], str, Callable[[Data], str | None]]]:
-    """How fields that are names are read: each from the key of its own name."""
-    return ((frozenset({name}), name, lambda data, name=name: text_of(data, name) or None) for name in names)
+def _name_of(data: Data, name: str) -> str | None:
+    return text_of(data, name) or None
 
 
 _FURTHER: tuple[tuple[frozenset[str], str, Callable[[Data], Any]], ...] = (
     (frozenset({"boxes"}), "boxes", boxes_of),
     (frozenset({"part_units"}), "part_units", units_of),
     (frozenset({"taxonomy"}), "taxonomy", lambda data: texts_of(data, "taxonomy")),
-    *_named("difficulty"),
+    (frozenset({"difficulty"}), "difficulty", partial(_name_of, name="difficulty")),
     (frozenset({"year"}), "year", lambda data: whole_of(data, "year")),
     (frozenset({"subsets"}), "subsets", _subsets),
     (frozenset({"topic", "visual_modality"}), "attributes", _attributes),
     (frozenset({"exam"}), "exam", lambda data: joined_of(data, "exam", by="; ") or None),
-    *_named("paper_id", "translation_of", "removed_in"),
+    *((frozenset({name}), name, partial(_name_of, name=name)) for name in ("paper_id", "translation_of", "removed_in")),
 )
 """Fields that most rows do not state, with the keys that they are read from."""
 
