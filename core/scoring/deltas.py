@@ -17,7 +17,7 @@ from livek12.core.scoring.answers import Table, ranked, tabulate
 from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.comparison import adjust, paired
 from livek12.core.scoring.groups import question_groups
-from livek12.core.scoring.outcomes import SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, SlimQuestion
 from livek12.core.scoring.schema import Delta, DeltaGroup, Pair, Parameters, Profile
 
 MOST_GROUPS = 200
@@ -95,9 +95,9 @@ def original_id(question: SlimQuestion) -> str:
 
 def delta(
     task: str,
-    of_task: Outcomes,
+    of_task: Iterable[Outcome],
     base: str,
-    of_base: Outcomes,
+    of_base: Iterable[Outcome],
     differs: str,
     profile: Profile,
     parameters: Parameters,
@@ -115,7 +115,7 @@ def delta(
         parameters: their constants.
         key: the id by which questions are paired; those of the variant without a partner, by that of their source.
     """
-    sides = _once(of_base), _once(of_task)
+    sides = _once(Outcomes.of(of_base)), _once(Outcomes.of(of_task))
     known: dict[str, SlimQuestion] = {}
     for question in sides[0].asked():
         known.setdefault(key(question), question)

@@ -27,7 +27,10 @@ from livek12.core.records import (
     Verdict,
     Vote,
 )
-from livek12.core.scoring import Row, score
+from livek12.core.run_answers import answers_of
+from livek12.core.scoring import Row
+from livek12.core.scoring.outcomes import Slim
+from livek12.core.scoring.report import score_outcomes
 from livek12.report.html import write_html
 from livek12.report.marks import mark_of
 from livek12.report.pictures import encode
@@ -109,7 +112,9 @@ def write(path: Path, rows: Sequence[Row], pages: dict[tuple[str, int], Image] |
     modalities = {task["name"]: task["modality"] for task in run["tasks"]}
     asked = {(row.task, row.question.id): row.question for row in rows}
     shown = Shown([(task, question) for (task, _), question in asked.items()], **options)
-    write_html(path / "report.html", dict(score(shown.passing(rows), modalities=modalities)), shown, run, pages)
+    read = answers_of(shown.passing(rows), Slim())
+    shown.count(read.origins)
+    write_html(path / "report.html", dict(score_outcomes(read.outcomes, modalities=modalities)), shown, run, pages)
     return (path / "report.html").read_text(encoding="utf-8")
 
 
@@ -342,11 +347,12 @@ def test_only_what_is_shown_is_held_and_many_trials_show_fewer_questions() -> No
 
     shown = Shown(questions, limit=5)
     tracemalloc.start()
-    passed = sum(1 for _ in shown.passing(rows(1)))
+    read = answers_of(shown.passing(rows(1)), Slim())
     held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (passed, len(shown.rows), shown.left_out) == (200, 5, 195)
+    assert (len(read.outcomes), len(shown.rows), shown.left_out) == (200, 5, 195)
     assert held < 50 * 100_000
+    shown.count(read.origins)
     assert shown.made["judge of the answers"] == {"rules-1": 200}
 
     many = Shown(questions, trials=100)
