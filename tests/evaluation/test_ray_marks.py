@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
 from pathlib import Path
 
 import pytest
 
-from livek12.core.errors import UserError
 from livek12.core.run_folder import RunFolder
 from livek12.evaluation.judging import RunScorer
 from livek12.evaluation.marking import judge
-from livek12.judges.jury import JudgeOptions, Jury
+from livek12.judges.jury import Jury
 from livek12.scripts.bench.marking import make_run
 from tests.engines.conftest import needs
 from tests.evaluation.test_mark_workers import RULES, lines, rows
