@@ -13,8 +13,7 @@ from typing import BinaryIO
 from livek12.core.errors import UserError, why
 from livek12.core.journal import line_at
 from livek12.core.records import Question
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_questions import QUESTIONS, RunQuestion
+from livek12.core.run_folder import QUESTIONS, RunFolder, RunQuestion
 
 HELD = 1024
 

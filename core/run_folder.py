@@ -19,12 +19,13 @@ response of another model than the run's, or to what it does not ask, never coun
 
 from __future__ import annotations
 
+import hashlib
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -38,6 +39,7 @@ from livek12.core.markings import counts_over, in_words
 from livek12.core.records import (
     UNMARKED,
     Failure,
+    Image,
     Key,
     Question,
     Record,
@@ -46,8 +48,30 @@ from livek12.core.records import (
 )
 from livek12.core.rows import Row
 from livek12.core.run_locks import has_responses, in_use, make_folder, settling, take_part
-from livek12.core.run_questions import QuestionHead, RunQuestion, question_lines, write_questions
 from livek12.core.run_spec import RunSpec, differences, read_spec
+
+QUESTIONS = "questions.jsonl"
+
+
+class RunQuestion(Record):
+    """A line of questions.jsonl."""
+
+    task: str
+    question: Question
+
+
+class _Named(BaseModel):
+    id: str
+
+
+class _QuestionHead(BaseModel):
+    """Of a line of questions.jsonl, what names the question; the rest is not looked at."""
+
+    task: str
+    question: _Named
+
+
+Q = TypeVar("Q", RunQuestion, _QuestionHead)
 
 
 class RunFolder:
@@ -104,7 +128,7 @@ class RunFolder:
             self._part()
 
     def _begin(self, spec: RunSpec, questions: Mapping[str, Iterable[Question]]) -> None:
-        digest = write_questions(self.path, questions)
+        digest = self._write_questions(questions)
         self._write_spec(spec.model_copy(update={"questions_sha256": digest}))
 
     def _take_over(self, different: str) -> None:
@@ -180,14 +204,32 @@ class RunFolder:
         Raises:
             UserError: the file cannot be read; or, at its end, it is not what the run began with.
         """
-        return ((item.task, item.question) for item, _ in question_lines(self.path, self.spec(), RunQuestion))
+        return ((item.task, item.question) for item, _ in self._question_lines(RunQuestion))
 
     def asked(self) -> Mapping[tuple[str, str], int]:
         """Of the task and id of each question, where its line begins in questions.jsonl; raises as `each_question`."""
         if self._asked is None:
-            found = question_lines(self.path, self.spec(), QuestionHead)
+            found = self._question_lines(_QuestionHead)
             self._asked = {(item.task, item.question.id): place for item, place in found}
         return self._asked
+
+    def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
+        """The lines of questions.jsonl, as much of each as a model takes, with their places."""
+        spec, file, digest, place = self.spec(), self._file(QUESTIONS), hashlib.sha256(), 0
+        tasks = {task.name for task in spec.tasks}
+        try:
+            with file.open("rb") as lines:
+                for line in lines:
+                    digest.update(line)
+                    item = model.model_validate_json(line)
+                    if item.task not in tasks:
+                        raise ValueError(f"{item.task!r:.80} is no task of the run")
+                    yield item, place
+                    place += len(line)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{file}: cannot be read: {why(error)}; start a new run") from error
+        if spec.questions_sha256 not in (None, digest.hexdigest()):
+            raise UserError(f"{file}: is not what the run began with; put the file back or start a new run")
 
     def writer(self, stem: str) -> JournalWriter:
         """A writer for `responses`, `earlier`, `failures`, `verdicts` or `repeats`."""
@@ -315,6 +357,20 @@ class RunFolder:
                 key = Key(task=task, question_id=question.id, trial=trial)
                 yield _row(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 
+    def _write_questions(self, questions: Mapping[str, Iterable[Question]]) -> str:
+        """Writes questions.jsonl; returns its hash."""
+        digest = hashlib.sha256()
+
+        def lines() -> Iterator[str]:
+            for task, asked in questions.items():
+                for question in asked:
+                    line = RunQuestion(task=task, question=without_bytes(question)).model_dump_json() + "\n"
+                    digest.update(line.encode())
+                    yield line
+
+        write_atomically(self._file(QUESTIONS), lines())
+        return digest.hexdigest()
+
     def _file(self, name: str) -> Path:
         return self.path / name
 
@@ -336,6 +392,17 @@ def keys_of(responses: Iterable[Response]) -> KeySet:
     for response in responses:
         keys.add(response.key)
     return keys
+
+
+def without_bytes(question: Question) -> Question:
+    """The question with each picture replaced by its hash (as `path`)."""
+
+    def names(images: Iterable[Image]) -> list[Image]:
+        return [Image(path=image.sha256 if image.bytes is not None else image.path) for image in images]
+
+    return question.model_copy(
+        update={name: names(getattr(question, name)) for name in ("images", "answer_images", "solution_images")}
+    )
 
 
 def _row(

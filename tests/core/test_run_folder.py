@@ -12,8 +12,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Image, Key, Question, Response, Sampling, Verdict
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_questions import without_bytes
+from livek12.core.run_folder import RunFolder, without_bytes
 from livek12.core.run_spec import RunSpec, TaskSpec, differences
 
 
