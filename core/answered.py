@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from livek12.core.journal import Tail, placed_keys
 from livek12.core.keys import KeySet
-from livek12.core.light import StoredKey
-from livek12.core.records import Response
+from livek12.core.light import ResponseHead, StoredKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +31,7 @@ class AnsweredKeys:
     def __init__(self, folder: Path, expected: Expected, on_problem: Callable[[str], None] | None = None) -> None:
         self._folder, self._expected, self._on_problem = folder, expected, on_problem
         self._keys = KeySet()
-        self._tail: Tail[Response] | None = None
+        self._tail: Tail[ResponseHead] | None = None
 
     def __call__(self) -> KeySet:
         """The keys as of now; the same set each time.
@@ -42,15 +41,15 @@ class AnsweredKeys:
         """
         if self._tail is None:
             ends: dict[Path, int] = {}
-            for place, response in placed_keys(self._folder, "responses", Response, self._on_problem):
+            for place, response in placed_keys(self._folder, "responses", ResponseHead, self._on_problem):
                 ends[place.path] = place.end
                 self._put(response)
-            self._tail = Tail(self._folder, "responses", Response, ends)
+            self._tail = Tail(self._folder, "responses", ResponseHead, ends)
             self._expected.tell()
         for response in self._tail.fresh():
             self._put(response)
         return self._keys
 
-    def _put(self, response: Response | StoredKey) -> None:
+    def _put(self, response: ResponseHead | StoredKey) -> None:
         if self._expected(response):
             self._keys.add(response.key)

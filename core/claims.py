@@ -23,7 +23,7 @@ from typing import Protocol
 
 from livek12.core.errors import UserError
 from livek12.core.journal import journal_files
-from livek12.core.leases import named, owner_of
+from livek12.core.leases import SECONDS, in_doubt, named, owner_of
 from livek12.core.locks import close_own, is_held, lease_of, open_own
 
 LOOK_SECONDS = 1.0
@@ -43,7 +43,7 @@ class Claims:
 
     Attributes:
         done: the keys whose work was done when last looked at.
-        refused: whether some of the work was left to another process because that was alive.
+        refused: the files of those to whom some of the work was left because they were alive.
 
     Raises:
         UserError: the claims cannot be kept in this folder.
@@ -66,7 +66,7 @@ class Claims:
         with self._told():
             self._book = _Linked(owner, stem, token) if token else _Told(owner, self._path)
         self.done: Collection[str] = stored()
-        self.refused = False
+        self.refused: set[str] = set()
 
     def take(self, key: str) -> bool:
         """Whether this process is to do the work; then it has claimed it, and all that belongs to it.
@@ -97,9 +97,9 @@ class Claims:
         Only of the gone does the file have to be asked.
         """
         holder = self._book.holder(unit)
-        if holder in (None, _ME, self._owner.name) or not self._lives(str(holder)):
+        if holder is None or holder in (_ME, self._owner.name) or not self._lives(holder):
             return False
-        self.refused = True
+        self.refused.add(holder)
         return True
 
     def _claim(self, unit: str) -> bool:
@@ -249,6 +249,19 @@ class _Linked(_Book):
 
     def _file(self) -> str:
         return f"{self._stem}-{self._lease.token}.jsonl"
+
+
+def unsure(folder: Path, holders: Collection[str], since: float) -> bool:
+    """Whether somebody of these may have gone, and that cannot be told yet; by locks it can at once.
+
+    Args:
+        folder: of the run.
+        holders: `Claims.refused`.
+        since: when they were refused, by the monotonic clock; a claim that is not seen by whom is waited for so long.
+    """
+    tokens = {lease_of(folder / name) for name in holders} - {None}
+    unseen = _NOT_SEEN in holders and time.monotonic() - since < SECONDS
+    return unseen or any(in_doubt(folder, token) for token in tokens if token)
 
 
 def at_work(folder: Path, stem: str) -> list[str]:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +26,9 @@ from livek12.core.errors import UserError
 from livek12.core.journal import journal_files
 from livek12.core.light import MODELS, light_line
 from livek12.core.locks import close_own, is_held, lock_own
-from livek12.core.packed import LIGHT, META, STEMS, PackedLines, packed_files, packed_path
+from livek12.core.packed import LIGHT, META, STEMS, VERSIONS, PackedLines, is_words, packed_files, packed_path
 from livek12.core.progress import Progress
+from livek12.core.record import canonical_json
 from livek12.core.records import Failure, Key, Response, Verdict
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import alone
@@ -49,6 +52,7 @@ class _Keyed(BaseModel):
     key: Key | None = None
 
 
+_KEY = re.compile(rb'\{"key":(\{"task":"(?:[^"\\]|\\.)*+","question_id":"(?:[^"\\]|\\.)*+","trial":-?\d+\})[,}]')
 _TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 _KINDS: Mapping[str, Mapping[str, type]] = {
     "responses": {"model": str, "finish_reason": str, **dict.fromkeys(_TOKENS, int), "seconds": float},
@@ -140,7 +144,7 @@ def _sources(folder: Path, stem: str) -> list[Path]:
 def _is_older(folder: Path, stem: str) -> bool:
     """Whether a packed file is of a version that did not set the texts apart."""
     path = packed_path(folder, stem)
-    return stem in _LIGHT and path.exists() and LIGHT not in PackedLines(path).columns
+    return stem in _LIGHT and path.exists() and not {LIGHT, VERSIONS} <= PackedLines(path).columns
 
 
 class _Lines:
@@ -199,8 +203,10 @@ class _Lines:
 
 
 def _key(line: bytes) -> Key | None:
+    """What a line is sorted by; most begin with it, and need not be read beyond."""
+    begins = _KEY.match(line)
     try:
-        return _Keyed.model_validate_json(line).key
+        return Key.model_validate_json(begins[1]) if begins else _Keyed.model_validate_json(line).key
     except ValueError:
         return None
 
@@ -228,7 +234,7 @@ def _schema(stem: str) -> Schema:
     fields = [("file", words), ("start", pa.int64()), ("line", pa.large_binary())]
     fields += [("task", words), ("question_id", pa.string()), ("trial", pa.int64())]
     fields += [(name, words if name == "model" else kinds[kind]) for name, kind in _KINDS.get(stem, {}).items()]
-    fields += [(LIGHT, pa.large_binary())] * (stem in _LIGHT)
+    fields += [(VERSIONS, words), (LIGHT, pa.large_binary())] * (stem in _LIGHT)
     return pa.schema(fields)
 
 
@@ -239,10 +245,11 @@ def _write(path: Path, stem: str, lines: _Lines) -> str:
 
     account = json.dumps({"journals": lines.files})
     schema = _schema(stem).with_metadata({META: account})
+    words = [field.name for field in schema if is_words(field.type)]
     digest = hashlib.sha256()
     path.unlink(missing_ok=True)  # of one that was killed
     with path.open("xb") as file, Progress(f"packing {stem}", len(lines), patient=True) as progress:
-        with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=["file", "task", "model"]) as writer:
+        with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=words) as writer:
             for rows in _groups(lines, progress.step):
                 columns = [
                     pa.array(column, field.type) for column, field in zip(_columns(stem, rows), schema, strict=True)
@@ -280,10 +287,22 @@ def _columns(stem: str, rows: Iterable[tuple[str, int, bytes]]) -> list[list[Any
         trial = key.trial if key and abs(key.trial) < 1 << 62 else None
         values = [*row, *((key.task, key.question_id, trial) if key else (None, None, None))]
         values += [_held(getattr(record, name)) if record else None for name in _KINDS.get(stem, {})]
-        values += [light_line(record) if record else None] * (stem in _LIGHT)
+        if stem in _LIGHT:
+            values += _without_texts(record)
         for column, value in zip(columns, values, strict=True):
             column.append(value)
     return columns
+
+
+def _without_texts(record: Any) -> tuple[str | None, bytes | None]:
+    """The versions that a response or verdict names, as JSON, and its light line."""
+    return (_as_json(tuple(record.versions.items())), light_line(record)) if record else (None, None)
+
+
+@lru_cache(64)
+def _as_json(versions: tuple[tuple[str, str], ...]) -> str:
+    """As most records have the same."""
+    return canonical_json(dict(versions))
 
 
 def _record(stem: str, line: bytes) -> Response | Failure | Verdict | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Protocol
 
@@ -36,7 +36,7 @@ class Expected:
         self,
         path: Path,
         model: str,
-        asked: Set[tuple[str, str]],
+        asked: Container[tuple[str, str]],
         trials: int,
         on_problem: Callable[[str], None] | None = None,
     ) -> None:

@@ -24,14 +24,14 @@ from pydantic import ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.leases import Lease, shared
-from livek12.core.light import StoredKey, light_model
+from livek12.core.light import ResponseHead, StoredKey, light_model
 from livek12.core.line_file import LineFile, heal
 from livek12.core.locks import close_own, lease_own, lock_own
 from livek12.core.packed import PACKED, PackedLines, packed_files, packed_path
 from livek12.core.records import Failure, Key, Record, Response, Verdict
 
 R = TypeVar("R", bound=Record)
-K = TypeVar("K", Response, Failure, Verdict)
+K = TypeVar("K", Response, ResponseHead, Failure, Verdict)
 N = TypeVar("N")
 _LONGEST = 160
 _NOWHERE = -1
@@ -110,7 +110,8 @@ def _placed(
                 except ValueError as error:
                     if line.endswith(b"\n"):
                         count += 1
-                        first = first or f"{path}:{number}: not a {model.__name__} record ({_reason(error)})"
+                        kind = model.model_config.get("title") or model.__name__
+                        first = first or f"{path}:{number}: not a {kind} record ({_reason(error)})"
                 else:
                     read = True
                     yield Place(path, start, end), record
@@ -316,6 +317,10 @@ class Index(Generic[K]):
             if named(record) and (wanted is None or isinstance(record, StoredKey) or wanted(record)):
                 self._put(record, opened[place.path] + place.start)
             end = opened[place.path] + place.end
+
+    def __len__(self) -> int:
+        """How many questions have records."""
+        return len(self._places)
 
     def find(self, key: Key) -> K | None:
         """The record of a key."""

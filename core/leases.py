@@ -207,8 +207,8 @@ def owner_of(path: Path) -> str | None:
 
 # --- who lives ------------------------------------------------------------------------------------------------------
 
-_SEEN: dict[Path, tuple[bytes, float]] = {}
-"""The last beat seen of each holder, and when by our clock that was new."""
+_SEEN: dict[Path, tuple[bytes, float, bool]] = {}
+"""The last beat seen of each holder, when by our clock that was new, and whether it followed another."""
 
 
 def lives(folder: Path, token: str) -> bool:
@@ -230,9 +230,17 @@ def lives(folder: Path, token: str) -> bool:
             return False
     before = _SEEN.get(path)
     if before is None or (text and text != before[0]):
-        _SEEN[path] = (text, now)
+        _SEEN[path] = (text, now, before is not None)
         return True
     return now - before[1] < (beat.seconds if beat is not None else SECONDS)
+
+
+def in_doubt(folder: Path, token: str) -> bool:
+    """Whether a holder counts as alive only because it was not watched for long enough."""
+    if not lives(folder, token) or (seen := _SEEN.get(folder / FOLDER / f"alive-{token}")) is None:
+        return False
+    _, at, beats = seen
+    return not beats or time.monotonic() - at > SECONDS / 2
 
 
 def _long_ago(path: Path) -> bool:

@@ -24,6 +24,15 @@ class StoredKey(NamedTuple):
     model: str
 
 
+class ResponseHead(Record, extra="ignore", title="Response"):
+    """Of a response whose it is; that its line is whole is looked at, and nothing is made of its thinking."""
+
+    key: Key
+    text: str
+    engine: str
+    model: str
+
+
 class LightResponse(Response):
     """A response without text and thinking.
 
@@ -43,11 +52,13 @@ class LightResponse(Response):
         return self.hash or super().sha256
 
 
-def text_as_long(response: Response) -> str:
-    """The text of a response; of one that is light another as long, for whoever only measures."""
+def size_of(response: Response) -> tuple[int, int]:
+    """Of a text, without white space around it: characters that are about a token each, and those that are not."""
     if isinstance(response, LightResponse) and response.hash is not None:
-        return "文" * response.wide + "x" * response.narrow
-    return response.text
+        return response.wide, response.narrow
+    text = response.text.strip()
+    wide = wide_in(text)
+    return wide, len(text) - wide
 
 
 def light_line(record: Record) -> bytes | None:
@@ -75,12 +86,11 @@ _TEXTS_OF_VERDICT: Any = {
 
 
 def _of_response(response: Response) -> dict[str, Any]:
-    text = response.text.strip()
-    wide = wide_in(text)
+    wide, narrow = size_of(response)
     light = response.model_dump(exclude=_TEXTS_OF_RESPONSE)
     if response.earlier:
         light["earlier"]["text"] = ""
-    return {**light, "text": "", "versions": {}, "hash": response.sha256, "wide": wide, "narrow": len(text) - wide}
+    return {**light, "text": "", "versions": {}, "hash": response.sha256, "wide": wide, "narrow": narrow}
 
 
 def _of_verdict(verdict: Verdict) -> dict[str, Any]:
@@ -95,6 +105,16 @@ def _of_verdict(verdict: Verdict) -> dict[str, Any]:
         for found, error in zip(verdict.process.errors, light["process"]["errors"], strict=True):
             error |= {"step": numbers[found.step], "reason": ""}
     return {**light, "process_ungraded": "open" if verdict.process_ungraded else None, "reason": "", "versions": {}}
+
+
+def without_key(line: bytes) -> tuple[bytes, bytes] | None:
+    """Of a light line of a verdict the hash of its response (b"" for none), and all behind that; None if it has none.
+
+    What is in a text cannot be taken for a name: there a quote has a sign before it.
+    """
+    head, state, said = line.partition(b',"state":')
+    _, name, sha256 = head.rpartition(b',"response_sha256":')
+    return (b"" if sha256 == b"null" else sha256.strip(b'"'), state + said) if state and name else None
 
 
 MODELS: dict[str, type[Response | Failure | Verdict]] = {

@@ -3,11 +3,12 @@
     file     the journal it stood in (`responses-0.jsonl`)
     start    where it began there
     line     its bytes, with the newline, compressed (zstd); texts are here alone
+    versions of a response or verdict the versions that it names, as JSON
     light    of a response or verdict what scores look at, as JSON without the texts (`core.light`)
     task, question_id, trial, model, and a few numbers: what tables are made of, without the texts; null where the line
              is no record
 
-Files of livek12 0.2.0 have neither `light` nor `model`; there the lines are read.
+Files of livek12 0.2.0 have neither `light` nor `model`, and some after them no `versions`; there the lines are read.
 
 Contract: lines with a key stand by task, question and trial in the order of the run, so that those who join journals
 read each group of rows once; lines of one key, and lines without any, keep their order. A journal that is named in the
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
 STEMS = ("responses", "earlier", "failures", "verdicts", "repeats", "sessions")
 """The journals of a run folder."""
 PACKED = ".parquet"
-LIGHT = "light"
+LIGHT, VERSIONS = "light", "versions"
 MOST_BYTES = 2 << 30
 """The most that a column of a group of rows may be unpacked; ours end at 16 MiB, or with the line that crosses that."""
 MOST_ROWS = 1 << 20
 _ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED"})
 """Those in which a value takes the room that it has; in others a few bytes may stand for gigabytes."""
-_KEYS = ("task", "question_id", "trial")
+KEYS = ("task", "question_id", "trial")
 META = b"livek12"
 """The file's own account in its metadata, as JSON: of each journal its size and SHA-256."""
 
@@ -112,8 +113,13 @@ class PackedLines:
         """The names of its columns."""
         return frozenset(self._types)
 
+    @property
+    def parts(self) -> int:
+        """How many groups of rows there are."""
+        return len(self._begins) - 1
+
     def __iter__(self) -> Iterator[bytes]:
-        for number in range(len(self._begins) - 1):
+        for number in range(self.parts):
             yield from (line.as_py() for line in self._group(number))
 
     def named(self) -> Iterator[tuple[str, int, bytes]]:
@@ -123,27 +129,36 @@ class PackedLines:
             UserError: it is no place of a journal that the file is made of.
         """
         known = packed_files(self._path.parent, self._path.stem)
-        for number in range(len(self._begins) - 1):
+        for number in range(self.parts):
             group = self._read(number, ["file", "start", "line"])
-            for file, start, line in zip(*map(_values, group.columns), strict=True):
+            for file, start, line in zip(*map(values_of, group.columns), strict=True):
                 if file not in known or not 0 <= start <= known[file][0] - len(line):
                     raise UserError(f"{self._path}: names a place that is in no journal of it; take it from a copy")
                 yield file, start, line
 
     def keys(self) -> Iterator[StoredKey | bytes]:
         """Of each line the key, by its columns alone; where they do not say it, the line."""
-        if not {LIGHT, *_KEYS} <= self._types.keys():
+        if not {LIGHT, *KEYS} <= self._types.keys():
             yield from self
             return
-        columns = [*_KEYS, *({"model"} & self._types.keys())]
-        for number in range(len(self._begins) - 1):
+        columns = [*KEYS, *({"model"} & self._types.keys())]
+        for number in range(self.parts):
             table = self._read(number, columns, nulls=True)
-            rows = zip(*map(_values, table.columns), strict=True)
+            rows = zip(*map(values_of, table.columns), strict=True)
             for row, (task, question_id, trial, *model) in enumerate(rows):
                 if task is None or question_id is None or trial is None or None in model:
                     yield self._group(number)[row].as_py()
                 else:
                     yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *(model or [""]))
+
+    def groups(self, columns: Sequence[str]) -> Iterator[tuple[int, Table]]:
+        """Some columns of each group of rows, with the number of its first row.
+
+        Raises:
+            UserError: it cannot be read, or lacks one.
+        """
+        for number, begin in enumerate(self._begins[:-1]):
+            yield begin, self._read(number, columns, nulls=True)
 
     def write_light(self, target: Path) -> bool:
         """Writes the file without its lines, for whoever reads no text; whether it can be: each line has a light one.
@@ -153,14 +168,14 @@ class PackedLines:
         """
         from pyarrow.parquet import ParquetWriter
 
-        if not {LIGHT, *_KEYS} <= self.columns:
+        if not {LIGHT, *KEYS} <= self.columns:
             return False
         names = [name for name in self._types if name != "line"]
         schema = self._file.schema_arrow
         schema = schema.remove(schema.get_field_index("line")) if "line" in self._types else schema
         words = [name for name in names if is_words(self._types[name])]
         with ParquetWriter(target, schema, compression="zstd", use_dictionary=words) as writer:
-            for number in range(len(self._begins) - 1):
+            for number in range(self.parts):
                 table = self._read(number, names, nulls=True)
                 if table[LIGHT].null_count:
                     return False
@@ -230,7 +245,7 @@ class PackedLines:
                 raise ValueError(f"{chunk.path_in_schema} is encoded as {min(repeats)}, as no run folder is")
 
 
-def _values(column: Any) -> list[Any]:
+def values_of(column: Any) -> list[Any]:
     """The values of a column; those of a dictionary are made once, however often they stand in it."""
     if not is_words(column.type):
         found: list[Any] = column.to_pylist()

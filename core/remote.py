@@ -117,8 +117,8 @@ def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
         raise failure(address, error) from None
     found: dict[str, Stored] = {}
     for entry in entries:
-        name = str(entry["name"]).rpartition("/")[2]
-        if entry.get("type") == "file" and RUN_FILE.fullmatch(name):
+        folder, _, name = str(entry["name"]).rpartition("/")
+        if folder.strip("/") == path.strip("/") and entry.get("type") == "file" and RUN_FILE.fullmatch(name):
             about = json.dumps(entry, sort_keys=True, default=str)
             found[name] = Stored(
                 str(entry["name"]), int(entry.get("size") or 0), hashlib.sha256(about.encode()).hexdigest()
@@ -235,9 +235,18 @@ def failure(address: str, error: BaseException) -> UserError:
     """Why something at an address cannot be had, without what is secret in the address."""
     scheme = address.partition("://")[0]
     if isinstance(error, ImportError):
-        return UserError(f"{shown(address)}: {scheme}:// needs another library: {one_line(error, 160)}")
+        return UserError(f"{shown(address)}: {scheme}:// needs another library: {_library(scheme, error)}")
     text = reason(error) if scheme == "hf" else one_line(error, 200)
     parts = urlsplit(address)
     for secret in filter(None, (parts.username, parts.password, parts.query, parts.fragment)):
         text = text.replace(secret, "…")
     return UserError(f"{shown(address)}: {text}")
+
+
+def _library(scheme: str, error: ImportError) -> str:
+    """How the library of a scheme is installed, where fsspec names one, and what its import said."""
+    from fsspec.registry import known_implementations
+
+    said = one_line(error.__cause__ or error, 160)
+    package = str(known_implementations.get(scheme, {}).get("class", "")).partition(".")[0]
+    return f"pip install {package} ({said})" if package not in ("", "fsspec") else said

@@ -23,6 +23,7 @@ import hashlib
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,10 +35,10 @@ from livek12.core.errors import UserError, why
 from livek12.core.expected import Expected
 from livek12.core.journal import Index, JournalWriter, journal_files, journal_lines, read_journal, write_atomically
 from livek12.core.keys import KeySet
+from livek12.core.light import ResponseHead
 from livek12.core.locks import close_own
 from livek12.core.markings import counts_over, in_words
 from livek12.core.records import (
-    UNMARKED,
     Failure,
     Image,
     Key,
@@ -48,6 +49,7 @@ from livek12.core.records import (
 )
 from livek12.core.rows import Row
 from livek12.core.run_locks import has_responses, in_use, make_folder, settling, take_part
+from livek12.core.run_rows import fits, row_of
 from livek12.core.run_spec import RunSpec, differences, read_spec
 
 QUESTIONS = "questions.jsonl"
@@ -79,7 +81,7 @@ class RunFolder:
 
     def __init__(self, path: Path, on_problem: Callable[[str], None] | None = None) -> None:
         self.path = path
-        self._on_problem = on_problem
+        self.on_problem = on_problem
         self._questions: dict[str, list[Question]] | None = None  # read once: they never change
         self._asked: dict[tuple[str, str], int] | None = None  # the same
         self._answered: AnsweredKeys | None = None
@@ -150,8 +152,8 @@ class RunFolder:
         left = [file for stem in ("failures", "earlier") for file in journal_files(self.path, stem)]
         for file in (self._file("run.json"), *left):
             file.unlink()
-        if self._on_problem:
-            self._on_problem(f"{self.path}: held a run without any response, which gives way to this one: {different}")
+        if self.on_problem:
+            self.on_problem(f"{self.path}: held a run without any response, which gives way to this one: {different}")
 
     @classmethod
     def open(cls, path: Path, on_problem: Callable[[str], None] | None = None) -> RunFolder:
@@ -238,7 +240,7 @@ class RunFolder:
     def responses(self) -> Iterator[Response]:
         """The responses to what the run asks, one a key: the first that was stored."""
         expected, seen = self.expected(), KeySet()
-        for response in read_journal(self.path, "responses", Response, self._on_problem):
+        for response in read_journal(self.path, "responses", Response, self.on_problem):
             if expected(response) and seen.add(response.key):
                 yield response
         expected.tell()
@@ -247,17 +249,15 @@ class RunFolder:
         """The same, each as its key and the line that holds it; damaged lines are passed over in silence."""
         expected, seen = self.expected(), KeySet()
         for line in journal_lines(self.path, "responses"):
-            try:
-                head = _Head.model_validate_json(line)
-            except ValueError:
-                continue
-            if expected(head) and seen.add(head.key):
-                yield str(head.key), line
+            with suppress(ValueError):
+                head = ResponseHead.model_validate_json(line)
+                if expected(head) and seen.add(head.key):
+                    yield str(head.key), line
 
     def expected(self) -> Expected:
         """Whether a response is one of this run."""
         spec = self.spec()
-        return Expected(self.path, spec.model, self.asked().keys(), spec.trials, self._on_problem)
+        return Expected(self.path, spec.model, self.asked().keys(), spec.trials, self.on_problem)
 
     def answered(self) -> KeySet:
         """The keys that have a response as of now; the same set each time, for which only what is new is read."""
@@ -266,11 +266,11 @@ class RunFolder:
 
     def follow(self) -> AnsweredKeys:
         """The same for who looks more than once: each look reads what is new."""
-        return AnsweredKeys(self.path, self.expected(), self._on_problem)
+        return AnsweredKeys(self.path, self.expected(), self.on_problem)
 
     def earlier(self) -> Iterator[Response]:
         """The replies to requests before those on questions, by the keys of the latter."""
-        yield from read_journal(self.path, "earlier", Response, self._on_problem)
+        yield from read_journal(self.path, "earlier", Response, self.on_problem)
 
     def begin_marking(self, judges: dict[str, str], words: dict[str, str], marking: int) -> None:
         """Notes who marks from now on.
@@ -296,25 +296,25 @@ class RunFolder:
         verdicts = self._verdicts(among)
         for response in self.responses():
             verdict = verdicts.find(response.key)
-            if verdict is not None and _fits(verdict, response):
+            if verdict is not None and fits(verdict, response):
                 yield response, verdict
 
     def repeats(self) -> Iterator[Verdict]:
         """What judges said when they were asked once more, as it is stored; the caller looks what it belongs to."""
-        yield from read_journal(self.path, "repeats", Verdict, self._on_problem)
+        yield from read_journal(self.path, "repeats", Verdict, self.on_problem)
 
     def failures(self) -> dict[str, Failure]:
         """The last failure of each key."""
-        return {str(f.key): f for f in read_journal(self.path, "failures", Failure, self._on_problem)}
+        return {str(f.key): f for f in read_journal(self.path, "failures", Failure, self.on_problem)}
 
     def tries(self) -> Counter[str]:
         """How often each key has failed so far."""
-        return Counter(str(f.key) for f in read_journal(self.path, "failures", Failure, self._on_problem))
+        return Counter(str(f.key) for f in read_journal(self.path, "failures", Failure, self.on_problem))
 
     def verdicts(self) -> dict[str, Verdict]:
         """The verdict that counts of each key."""
         known, found = self.spec().known_judges, dict[str, Verdict]()
-        for verdict in read_journal(self.path, "verdicts", Verdict, self._on_problem):
+        for verdict in read_journal(self.path, "verdicts", Verdict, self.on_problem):
             before = found.get(str(verdict.key))
             if before is None or counts_over(verdict, before, known):
                 found[str(verdict.key)] = verdict
@@ -324,7 +324,7 @@ class RunFolder:
         """The same where there may be millions."""
         spec = self.spec()
         wins = partial(counts_over, known=spec.known_judges)
-        told = self._on_problem
+        told = self.on_problem
         return Index(self.path, "verdicts", Verdict, spec.trials, wanted=among, wins=wins, on_problem=told, texts=texts)
 
     def rows(self, texts: bool = True) -> Iterator[Row]:
@@ -338,13 +338,13 @@ class RunFolder:
         """
         from livek12.core.regrades import read_regrades, regraded  # whose records take a while to be made
 
-        said = read_regrades(self.path, self._on_problem)
+        said = read_regrades(self.path, self.on_problem)
         rows = self.judged_rows(texts)
-        return regraded(rows, said, self._on_problem) if said else rows
+        return regraded(rows, said, self.on_problem) if said else rows
 
     def judged_rows(self, texts: bool = True) -> Iterator[Row]:
         """The same with the marks of the judges alone, for whoever asks how good these are."""
-        trials, told = self.spec().trials, self._on_problem
+        trials, told = self.spec().trials, self.on_problem
         expected = self.expected()
         responses = Index(
             self.path, "responses", Response, trials, named=expected, wins=_first, on_problem=told, texts=texts
@@ -355,7 +355,7 @@ class RunFolder:
         for task, question in self.each_question():
             for trial in range(trials):
                 key = Key(task=task, question_id=question.id, trial=trial)
-                yield _row(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
+                yield row_of(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 
     def _write_questions(self, questions: Mapping[str, Iterable[Question]]) -> str:
         """Writes questions.jsonl; returns its hash."""
@@ -373,13 +373,6 @@ class RunFolder:
 
     def _file(self, name: str) -> Path:
         return self.path / name
-
-
-class _Head(BaseModel):
-    """Of a response, what says whether it is one of the run; the rest of its line is not looked at."""
-
-    key: Key
-    model: str
 
 
 def _first(new: Record, old: Record) -> bool:
@@ -402,43 +395,4 @@ def without_bytes(question: Question) -> Question:
 
     return question.model_copy(
         update={name: names(getattr(question, name)) for name in ("images", "answer_images", "solution_images")}
-    )
-
-
-def _row(
-    task: str,
-    question: Question,
-    trial: int,
-    response: Response | None,
-    failure: Failure | None,
-    verdict: Verdict | None,
-) -> Row:
-    if response is None:
-        if failure is None:
-            return Row(task, question, trial, "failed", None, None, "not asked yet")
-        return Row(task, question, trial, failure.state, None, None, failure.reason)
-    if verdict is None or not _fits(verdict, response):
-        verdict = _unmarked(question, response)
-    return Row(task, question, trial, verdict.state, response, verdict)
-
-
-def _fits(verdict: Verdict, response: Response) -> bool:
-    """Whether the verdict is on this very response."""
-    return verdict.response_sha256 in (None, response.sha256)
-
-
-def _unmarked(question: Question, response: Response) -> Verdict:
-    """Stands for the verdict of a response that no judge has seen yet."""
-    worth = question.points or 1.0
-    reason = "not judged yet"
-    return Verdict(
-        key=response.key,
-        state="ungraded",
-        points=None,
-        low=0.0,
-        high=worth,
-        max_points=worth,
-        correct=None,
-        reason=reason,
-        judge=UNMARKED,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Bools: TypeAlias = NDArray[np.bool_]
     Indices: TypeAlias = NDArray[np.intp]
+    Codes: TypeAlias = NDArray[np.signedinteger[Any]]
 
 FLIPS_AT_ONCE = 2**20
 """Signs that are drawn at once: bounds the memory, changes no result."""

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from livek12 import __version__
 from livek12.core.arguments import arguments_of, one_of
-from livek12.core.claims import Claims, at_work
+from livek12.core.claims import Claims, at_work, unsure
 from livek12.core.errors import UserError
+from livek12.core.locks import is_held
 from livek12.core.progress import Progress, say, warn
 from livek12.core.ranks import join_launch, only_one_started, this_rank, wait_until
 from livek12.core.records import Failure, Question, Request, Response, Sampling
@@ -199,7 +200,8 @@ def generate(
     """Asks everything that has no response yet and stores each outcome as it comes.
 
     Of several launched processes (`core.ranks`) the first returns when all has been asked; what one that ended early
-    left, it asks itself. It holds no journal while it waits: another launch on this folder may wait for it.
+    left, it asks itself. It holds no journal while it waits: another launch on this folder may wait for it. Any other
+    process leaves their questions to those who live, and waits only where it cannot tell yet whether they do.
 
     Args:
         run: the run folder.
@@ -236,8 +238,8 @@ def generate(
     def over() -> Collection[str]:
         return stored() | (run.tries() - before).keys()
 
-    def ask() -> bool:
-        """Asks what nobody else is at, and lets go; whether some was left to others."""
+    def ask() -> set[str]:
+        """Asks what nobody else is at, and lets go; to whom some was left."""
         with run.writer("responses") as responses, run.writer("failures") as failures, ExitStack() as stack:
             make = _two_requests(run, exam, engine, stack)
             claims = Claims(responses.path, "responses", over, together)
@@ -256,8 +258,18 @@ def generate(
         done, others = len(stored()), ", ".join(at_work(run.path, "responses"))
         return f"asking: {done}/{total} by all, waiting for the processes that write {others} since {seconds:.0f} s"
 
-    while ask() and rank.first and not rank.alone:
-        wait_until(lambda: not at_work(run.path, "responses"), waited)
+    def left_to(others: set[str]) -> bool:
+        """Waits for others as far as it has to; whether some of theirs may be left."""
+        if not others or not rank.first:
+            return False
+        if not rank.alone:
+            return wait_until(lambda: not at_work(run.path, "responses"), waited)
+        began = time.monotonic()
+        wait_until(lambda: not unsure(run.path, others, began), waited)
+        return not all(is_held(run.path / name) for name in others)
+
+    while left_to(ask()):
+        pass
 
 
 def _asked(spec: RunSpec) -> int:

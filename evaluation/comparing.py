@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
 from livek12.core.markings import in_words
+from livek12.core.packed_answers import packed_answers
 from livek12.core.progress import Progress, warn, watched
 from livek12.core.records import UNMARKED
 from livek12.core.regrades import RegradeCounts
+from livek12.core.run_answers import RunAnswers, answers_of
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Comparison, Profile
+from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import delta
-from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.scoring.outcomes import Slim
 from livek12.core.scoring.schema import Delta, parameters_of
 from livek12.evaluation.variants import beside, tasks_of
 from livek12.evaluation.where import Where
@@ -44,7 +47,7 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
     """
     changes: dict[str, RegradeCounts] = {}
     outcomes = _read(run_names(runs), Where(where), changes)
-    shared = Counter(task for run in outcomes.values() for task in {outcome.task for outcome in run})
+    shared = Counter(task for run in outcomes.values() for task in run.by_task())
     steps = sum(asked * (asked + 1) // 2 for asked in shared.values())
     watch = _Shown(steps)
     with watch.progress:
@@ -72,7 +75,7 @@ class _Shown(Watch):
         self.progress.beat()
 
 
-def read_outcomes(runs: Sequence[Path]) -> dict[str, list[Outcome]]:
+def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
     """What scoring needs of the answers of each run, by its name.
 
     Raises:
@@ -81,7 +84,7 @@ def read_outcomes(runs: Sequence[Path]) -> dict[str, list[Outcome]]:
     return _read(run_names(runs), Where(), {})
 
 
-def _variants(runs: Mapping[str, Sequence[Outcome]], specs: Mapping[str, RunSpec], profile: Profile) -> list[Delta]:
+def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profile: Profile) -> list[Delta]:
     """Each pair of runs axis by axis, and what one of them asked as a variant of what the other asked.
 
     The latter only where both are of one model: otherwise the Δ would be of two things at once.
@@ -90,15 +93,15 @@ def _variants(runs: Mapping[str, Sequence[Outcome]], specs: Mapping[str, RunSpec
     if len(pairs) > MOST_PAIRS:
         return []
     parameters = parameters_of(profile)
-    by_task = {name: _by_task(outcomes) for name, outcomes in runs.items()}
+    by_task = {name: outcomes.by_task() for name, outcomes in runs.items()}
     found: list[Delta | None] = []
 
     def add(run: str, task: str, base_run: str, tasks: Sequence[str], base: str, differs: str) -> None:
-        rows = by_task[run].get(task, ())
-        other = [row for name in tasks for row in by_task[base_run].get(name, ())]
-        if rows and other:
+        rows = by_task[run].get(task)
+        other = [by_task[base_run][name] for name in tasks if name in by_task[base_run]]
+        if rows is not None and other:
             names = f"{run}/{task}", f"{base_run}/{base}"
-            found.append(delta(names[0], rows, names[1], other, differs, profile, parameters))
+            found.append(delta(names[0], rows, names[1], Outcomes.joined(other), differs, profile, parameters))
 
     for a, b in pairs:
         for task in by_task[a]:
@@ -111,35 +114,38 @@ def _variants(runs: Mapping[str, Sequence[Outcome]], specs: Mapping[str, RunSpec
     return [each for each in found if each is not None]
 
 
-def _by_task(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    found: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        found.setdefault(outcome.task, []).append(outcome)
-    return found
-
-
-def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCounts]) -> dict[str, list[Outcome]]:
+def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCounts]) -> dict[str, Outcomes]:
     """What scoring needs of the runs' answers to the questions that `where` takes; `changes` then has theirs by people.
 
     Raises:
         UserError: a folder holds no run, or a run has no such question.
     """
-    specs = [RunFolder.open(path, warn).spec() for path in runs.values()]  # all are there before the first is read
-    total = sum(task.questions * spec.trials for spec in specs for task in spec.tasks)
-    rows = ((name, row) for name, path in runs.items() for row in RunFolder(path, warn).rows(texts=False))
+    for path in runs.values():  # all are there before the first is read
+        RunFolder.open(path, warn)
     slim = Slim()
-    found: dict[str, list[Outcome]] = {name: [] for name in runs}
+    found: dict[str, Outcomes] = {}
     judges: set[str] = set()
-    for name, row in watched(rows, "reading answers", total):
-        if where.takes(row.question):
-            found[name].append(slim(row))
-            changes.setdefault(name, RegradeCounts()).add(row)
-            judged = row.judged or row.verdict
-            judges.add(judged.judge if judged else UNMARKED)
+    with Progress("reading runs", len(runs), patient=True) as progress:
+        for name, path in runs.items():
+            read = _answers(RunFolder(path, warn), slim, where)
+            found[name], changes[name] = read.outcomes, read.changes
+            judges |= read.judges
+            progress.step()
     rules = sorted({in_words(judge.partition(" ")[0]) for judge in judges - {UNMARKED}})
     if len(rules) > 1:
         warn(f"answers are marked by {' and '.join(rules)}: `livek12 judge RUN` marks anew what older rules marked")
     for name, outcomes in found.items():
-        if not outcomes:
+        if not len(outcomes):
             raise where.nothing(name, RunFolder(runs[name]))
     return found
+
+
+def _answers(run: RunFolder, slim: Slim, where: Where) -> RunAnswers:
+    """The answers of one run to the questions that `where` takes, by columns where they are packed."""
+    packed = packed_answers(run, slim, where.takes)
+    if packed is not None:
+        return packed.answers()
+    spec = run.spec()
+    total = sum(task.questions for task in spec.tasks) * spec.trials
+    rows = watched(run.rows(texts=False), "reading answers", total)
+    return answers_of((row for row in rows if where.takes(row.question)), slim)

@@ -128,7 +128,7 @@ class _Share:
                 session.count(len(verdicts))
                 if progress is not None:
                     progress.step(len(verdicts))
-            return claims.refused
+            return bool(claims.refused)
 
     def _pool(self, waiting: int) -> MarkPool | None:
         """Processes that mark so many responses by the rules; None where this one does it sooner alone."""

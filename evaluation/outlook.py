@@ -12,15 +12,19 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.lengths import tokens_in
-from livek12.core.light import text_as_long
+from livek12.core.light import size_of
+from livek12.core.packed_answers import Said
 from livek12.core.records import Question, Verdict
 from livek12.core.scoring import Row
 from livek12.judges.llm.prompts import Fenced, Values, load_prompt
 from livek12.tasks.base import Task
+
+if TYPE_CHECKING:
+    from livek12.judges.llm.case import Case
 
 
 @lru_cache(64)
@@ -38,6 +42,24 @@ def _frame(prompt: str, blocks: tuple[tuple[str, str], ...]) -> float:
 
 
 @dataclass
+class _Prompts:
+    """What is put to one judge about one answer: requests, their tokens but for the response, how often that stands."""
+
+    requests: int = 0
+    tokens: float = 0.0
+    responses: int = 0
+
+    def put(self, prompt: str, values: Values) -> None:
+        """Counts one request: the prompt and the data in it, which to word anew for each answer would take long."""
+        self.requests += 1
+        fenced = {name: value for name, value in values.items() if isinstance(value, Fenced)}
+        self.tokens += _frame(prompt, tuple((name, fenced[name].label if name in fenced else "") for name in values))
+        texts = {name: value.text if isinstance(value, Fenced) else value for name, value in values.items()}
+        self.tokens += sum(_of_question(text) for name, text in texts.items() if name != "response")
+        self.responses += "response" in texts
+
+
+@dataclass
 class _Expected:
     """Of one task: open answers, answers to audit, requests to one judge, the tokens that one judge would read."""
 
@@ -47,18 +69,15 @@ class _Expected:
     requests: int = 0
     tokens: float = 0.0
 
-    def put(self, prompt: str, values: Values) -> None:
-        """Counts one request: the prompt and the data in it, which to word anew for each answer would take long."""
-        self.requests += 1
-        fenced = {name: value for name, value in values.items() if isinstance(value, Fenced)}
-        self.tokens += _frame(prompt, tuple((name, fenced[name].label if name in fenced else "") for name in values))
-        texts = {name: value.text if isinstance(value, Fenced) else value for name, value in values.items()}
-        self.tokens += sum((tokens_in if name == "response" else _of_question)(text) for name, text in texts.items())
+    def add(self, asked: _Prompts, answers: int, tokens: float) -> None:
+        """Counts what is put about so many answers whose texts together have so many tokens."""
+        self.requests += answers * asked.requests
+        self.tokens += answers * asked.tokens + asked.responses * tokens
 
 
 @dataclass
 class Outlook:
-    """Looks at the rows of a run as they pass.
+    """Looks at the answers of a run.
 
     Attributes:
         tasks: those of the run, by name.
@@ -68,29 +87,37 @@ class Outlook:
     tasks: Mapping[str, Task]
     authors: tuple[str, ...]
     _found: dict[str, _Expected] = field(default_factory=dict)
-    _audited: Question | None = None
-    _audit: float = 0.0
+    _question: Question | None = None
+    _audit: _Prompts = field(default_factory=_Prompts)
+    _open: dict[tuple[bool, bool, tuple[bool, ...]], _Prompts] = field(default_factory=dict)
 
     def add(self, row: Row) -> None:
-        """Counts what would be asked about one answer."""
-        task, verdict, response = self.tasks.get(row.task), row.verdict, row.response
-        if task is None or verdict is None or response is None:
-            return
-        found = self._found.setdefault(row.task, _Expected())
-        found.seen |= bool(verdict.calls) or verdict.process is not None
-        text = "" if found.seen else text_as_long(response)
-        if not text.strip():
-            return
-        from livek12.judges.llm.case import Case
+        """Counts what would be asked about the answer of a row."""
+        verdict, response = row.verdict, row.response
+        if verdict is not None and response is not None:
+            wide, narrow = size_of(response)
+            cut_short, answers = response.finish_reason == "length", int(wide + narrow > 0)
+            self.add_answers(row.task, row.question, Said(verdict, cut_short, answers, wide + narrow / 4))
 
-        case = Case(str(response.key), row.question, text, shows_images=False)
-        _put_open(found, task, verdict, case, response.finish_reason == "length")
-        if task.judge.audit:
-            if self._audited is not row.question:  # the answers to a question follow each other
-                self._audited, self._audit = row.question, _audit_tokens(case)
-            found.audits += 1
-            found.requests += 1
-            found.tokens += self._audit + tokens_in(case.response_block().text)
+    def add_answers(self, name: str, question: Question, said: Said) -> None:
+        """The same of answers to a question of a task; those to one question follow each other."""
+        task, verdict = self.tasks.get(name), said.verdict
+        if task is None:
+            return
+        found = self._found.setdefault(name, _Expected())
+        found.seen |= bool(verdict.calls) or verdict.process is not None
+        if found.seen or not said.answers:
+            return
+        if self._question is not question:
+            self._question, self._open = question, {}
+            self._audit = _audit(question) if task.judge.audit else _Prompts()
+        kind = said.cut_short, verdict.state == "no_answer", tuple(part.score is None for part in verdict.parts)
+        if kind not in self._open:
+            self._open[kind] = _about_open(task, question, verdict, said.cut_short)
+        for asked in (self._open[kind], self._audit):
+            found.add(asked, said.answers, said.tokens)
+        found.answers += said.answers if self._open[kind].requests else 0
+        found.audits += said.answers * self._audit.requests
 
     def of(self, task: str) -> dict[str, Any] | None:
         """What the report says of a task; None where nothing would be asked, or models were asked already."""
@@ -131,17 +158,17 @@ class Outlook:
             return panel.most(self.authors, task.judge.size)
 
 
-def _put_open(found: _Expected, task: Task, verdict: Verdict, case: Any, cut_short: bool) -> None:
-    """Counts the requests about the parts that the rules left open, as the method of the task words them."""
+def _about_open(task: Task, question: Question, verdict: Verdict, cut_short: bool) -> _Prompts:
+    """The requests about the parts that the rules left open, as the method of the task words them."""
     from livek12.judges.base import Decision
     from livek12.judges.llm.client import Answer
     from livek12.judges.llm.methods import METHODS
     from livek12.judges.llm.panel_scorer import open_parts
 
+    found, case = _Prompts(), _case(question)
     asked = open_parts(verdict, case, cut_short)[1]
     if not asked:
-        return
-    found.answers += 1
+        return found
 
     def ask(prompt: str, values: Any, form: Any, about: str = "") -> Answer[Any]:
         found.put(prompt, values)
@@ -151,12 +178,20 @@ def _put_open(found: _Expected, task: Task, verdict: Verdict, case: Any, cut_sho
         raise AssertionError("nothing was answered")
 
     METHODS[task.judge.method].run(case, asked, ask, decide)
+    return found
 
 
-def _audit_tokens(case: Any) -> float:
-    """The tokens of a request that has the reasoning audited, but for those of the response."""
+def _audit(question: Question) -> _Prompts:
+    """The request that has the reasoning audited."""
     from livek12.judges.llm.audit import PROMPT, values_of
 
-    probe = _Expected()
-    probe.put(PROMPT, values_of(case))
-    return probe.tokens - tokens_in(case.response_block().text)
+    found = _Prompts()
+    found.put(PROMPT, values_of(_case(question)))
+    return found
+
+
+def _case(question: Question) -> Case:
+    """An answer to the question; what it says is counted apart."""
+    from livek12.judges.llm.case import Case
+
+    return Case(question.id, question, "x", shows_images=False)

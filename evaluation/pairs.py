@@ -122,8 +122,8 @@ def _row(line: bytes) -> Json:
 
 def _question(name: str, row: Json, golds: list[str], folder: Path | None) -> Question:
     text = _text(row, "question")
-    options = _options(row.get("options"))
     language = _language(row, text, golds)
+    options = _options(row.get("options"), golds, language)
     variables = [Variable(**entry) for entry in _list(row, "variables", dict)]
     question = Question(
         id=name,
@@ -245,8 +245,11 @@ def _points(row: Json) -> list[Any]:
     return points
 
 
-def _options(said: Any) -> list[Option]:
-    """Options as {label, text}, as a mapping of labels to texts, or as texts (A, B, C, …; "B. text" keeps its B)."""
+def _options(said: Any, golds: Sequence[str], language: Language) -> list[Option]:
+    """Options as {label, text}, as a mapping of labels to texts, or as texts.
+
+    Those are A, B, C, … ("B. text" keeps its B), or 1, 2, 3, … where the key is plainly such a number.
+    """
     if said in (None, "", [], {}):
         return []
     if isinstance(said, dict):
@@ -254,16 +257,31 @@ def _options(said: Any) -> list[Option]:
     if not isinstance(said, list):
         raise BadPair("options are neither a list nor a mapping")
     found = []
+    numbered = _is_number_of(golds, said, language)
     for place, entry in enumerate(said):
         if isinstance(entry, str):
-            head = re.match(r"\s*[(（]?([A-Z])[)）.．、:：]\s*", entry)
-            label = head[1] if head and head[1] == chr(65 + place) else chr(65 + place)
+            label = str(place + 1) if numbered else chr(65 + place)
+            head = re.match(r"\s*[(（]?([A-Z]|[1-9](?!.\d))[)）.．、:：]\s*", entry)
             found.append(Option(label=label, text=entry[head.end() :] if head and head[1] == label else entry))
         elif isinstance(entry, dict) and isinstance(entry.get("label"), str) and isinstance(entry.get("text"), str):
             found.append(Option(label=entry["label"], text=entry["text"]))
         else:
             raise BadPair(f"option {place + 1} is neither a text nor {{label, text}}")
     return found
+
+
+_NUMBER_OF_OPTION = re.compile(r"[①-⑨]|번")
+
+
+def _is_number_of(golds: Sequence[str], texts: Sequence[Any], language: Language) -> bool:
+    """Whether the key is the number of an option: ③, 3번, or 3 on a Korean paper, where it is no option's text.
+
+    A bare 3 elsewhere may count from zero.
+    """
+    labels = {label for gold in golds for label in read_labels(gold) or ("",)}
+    printed = language == "ko" or any(map(_NUMBER_OF_OPTION.search, golds))
+    places = {str(place) for place in range(1, len(texts) + 1)}
+    return printed and labels <= places and not any(gold.strip() in texts for gold in golds)
 
 
 def _language(row: Json, text: str, golds: Sequence[str]) -> Language:

@@ -179,7 +179,8 @@ def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes]) -
     there = stored(address, system, path)
     _check_same(address, system, there, run.spec())
     try:
-        system.makedirs(path, exist_ok=True)
+        if not system.async_impl:  # fsspec's asynchronous ones store objects: no folders, and a typo made a bucket
+            system.makedirs(path, exist_ok=True)
         for name, file in watched(files.items(), f"sending {run.path.name}", len(files)):
             if isinstance(file, bytes):
                 system.pipe_file(f"{path}/{name}", file)

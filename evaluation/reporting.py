@@ -6,19 +6,20 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
+from livek12.core.packed_answers import packed_answers
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question
-from livek12.core.regrades import RegradeCounts
+from livek12.core.run_answers import RunAnswers, answers_of
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
-from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.scoring.outcomes import Slim
 from livek12.core.sessions import read_sessions
 from livek12.evaluation.harness_marks import HarnessMarks
 from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
@@ -27,8 +28,10 @@ from livek12.evaluation.variants import alike, beside, tasks_of
 
 if TYPE_CHECKING:
     from livek12.core.scoring import Limit
+    from livek12.core.scoring.columns import Outcomes
     from livek12.evaluation.outlook import Outlook
     from livek12.report.paper import Pages
+    from livek12.report.shown import Shown
 
 ASKING = frozenset({"vllm", "transformers", "openai"})
 """Engines whose answers were drawn with the budget of the run, as recorded ones may not have been."""
@@ -48,6 +51,11 @@ class Scored:
     folder: RunFolder
     scores: dict[str, Any]
     write_page: Callable[[Path], list[Path]] | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """The content of report.json as it stands there."""
+        return json.dumps(self.scores, ensure_ascii=False, indent=1)
 
     def count(self, state: str) -> int:
         """How many answers of all tasks ended in a state."""
@@ -69,7 +77,7 @@ class Scored:
         return f"{' and '.join(missing)} {verb} not written: {why}" if missing else ""
 
     def _write_scores(self, file: Path) -> None:
-        write_atomically(file, json.dumps(self.scores, ensure_ascii=False, indent=1) + "\n")
+        write_atomically(file, self.text + "\n")
 
 
 def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None) -> Scored:
@@ -89,8 +97,7 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     from livek12.report.task_views import MOST_GROUPS
 
     shown = Shown(folder.each_question(), folder.spec().trials)
-    outcomes: list[Outcome] = []
-    scores = score(folder, profile, shown.passing(read_rows(folder)), outcomes)
+    scores, outcomes = _scored(folder, profile, shown)
     shown.rows = list(illustrated(shown.rows, exam))
     pages = with_placed_pages(exam, [row.question for row in shown.rows])
 
@@ -113,25 +120,23 @@ def with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
     return {**load_pages(exam.data, keys), **exam.pages} if keys and exam.questions else exam.pages
 
 
-def score(
-    run: RunFolder,
-    profile: Profile = "article",
-    rows: Iterable[Row] | None = None,
-    outcomes: list[Outcome] | None = None,
-) -> dict[str, Any]:
+def score(run: RunFolder, profile: Profile = "article") -> dict[str, Any]:
     """The content of report.json; writes nothing.
 
     Args:
         run: the run.
         profile: which formulas.
-        rows: those of the run, if others look at them on the way.
-        outcomes: what scoring keeps of each row is added to it.
     """
+    return _scored(run, profile)[0]
+
+
+def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tuple[dict[str, Any], Outcomes]:
+    """The content of report.json and what it is made of; `shown` picks out what a page shows."""
     from livek12.core.scoring.report import score_outcomes
     from livek12.evaluation.outlook import Outlook
     from livek12.tasks.registry import find_task
 
-    spec, by = run.spec(), Counter[str]()
+    spec = run.spec()
     known = {task.name: found for task in spec.tasks if (found := find_task(task.name))}
     outlook = Outlook(known, tuple(filter(None, (spec.model, spec.model_revision))))
     joined = {name for name, task in known.items() if task.joined}  # there the question says what it has
@@ -139,18 +144,13 @@ def score(
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if spec.engine in ASKING}
     harness = HarnessMarks.read(run)  # it shows texts where it disagrees
-    passing = read_rows(run, texts=harness is not None) if rows is None else rows
-    if harness is not None:
-        passing = harness.passing(passing, spec.trials, run.path)
-    changes = RegradeCounts()
-    counted: Iterable[Outcome] = map(Slim(), _counted(changes.passing(passing), spec, by, outlook))
-    if outcomes is not None:
-        outcomes += counted
-        counted = outcomes
+    read = _read(run, outlook, shown) if harness is None else _read_rows(run, outlook, shown, harness)
+    if shown is not None:
+        shown.count(read.origins)
     asked = tasks_of(spec)
     scores: dict[str, Any] = {}
     scores |= score_outcomes(
-        counted,
+        read.outcomes,
         profile,
         modalities=modalities,
         limits=limits_of(spec),
@@ -162,23 +162,49 @@ def score(
     for name, task in scores["tasks"].items():
         if (expected := outlook.of(name)) is not None:
             task["outlook"] = expected
+    by = Counter[str]()
+    for origin, answers in read.origins.items():
+        if origin.judge not in (None, UNMARKED):
+            by[spec.who(origin.judge)] += answers
     marked_by = [{"who": who, "answers": answers} for who, answers in by.most_common()]
     labelled = corrected_marks(run)
     if labelled:
         scores = {**scores, "corrected": {**labelled, "lines": corrected_lines(labelled)}}
     if harness is not None:
         scores = {**scores, "harness": harness.summary()}
-    if regraded := changes.summary():
+    if regraded := read.changes.summary():
         scores = {**scores, "regraded": regraded}
-    return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}
+    return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}, read.outcomes
 
 
-def _counted(rows: Iterable[Row], spec: RunSpec, by: Counter[str], outlook: Outlook) -> Iterator[Row]:
-    """The rows as they are taken; `by` then holds who marked how many of them, `outlook` what judges would add."""
-    who = cache(spec.who)
+def _read(run: RunFolder, outlook: Outlook, shown: Shown | None) -> RunAnswers:
+    """The answers of a run, by columns where they are packed; `outlook` then has what judges would add."""
+    packed = packed_answers(run, Slim(), versions=shown is not None)
+    if packed is None:
+        return _read_rows(run, outlook, shown)
+    for task, question, said in packed.said():
+        for one in said:
+            outlook.add_answers(task, question, one)
+    if shown is not None:
+        shown.rows = list(packed.rows(shown.has, texts=True))
+    return packed.answers()
+
+
+def _read_rows(
+    run: RunFolder, outlook: Outlook, shown: Shown | None, harness: HarnessMarks | None = None
+) -> RunAnswers:
+    """The same by rows."""
+    rows = read_rows(run, texts=harness is not None or shown is not None)
+    if shown is not None:
+        rows = shown.passing(rows)
+    if harness is not None:
+        rows = harness.passing(rows, run.spec().trials, run.path)
+    return answers_of(_looked_at(rows, outlook), Slim())
+
+
+def _looked_at(rows: Iterable[Row], outlook: Outlook) -> Iterator[Row]:
     for row in rows:
         if row.verdict is not None and row.verdict.judge != UNMARKED:
-            by[who(row.verdict.judge)] += 1
             outlook.add(row)
         yield row
 

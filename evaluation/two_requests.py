@@ -1,18 +1,21 @@
 """Tasks that make two requests for an answer: the reply to the first stands in the second.
 
 Contract: the reply to the first is stored in the run folder before the second is sent, so that a run that was killed
-goes on with it. A first reply without any text makes the question fail for this time, and is asked for again by the
-next command. The response to the question holds the first reply (`Response.earlier`) with its own token counts.
+goes on with it. Both kinds flow to the engine as one stream, which is not held up for the one or the other; only a
+constant number of replies is held. A first reply without any text makes the question fail for this time, and is asked
+for again by the next command. The response to the question holds the first reply (`Response.earlier`) with its own
+token counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.records import EarlierReply, Failure, Request, Response
+from livek12.core.records import EarlierReply, Failure, Key, Request, Response
 
 if TYPE_CHECKING:
     from livek12.core.journal import JournalWriter
@@ -20,8 +23,9 @@ if TYPE_CHECKING:
     from livek12.engines.base import Engine
     from livek12.evaluation.task_data import TaskData
 
-TOGETHER = 512
-"""So many questions have all their first requests answered before their second ones are sent."""
+KEPT = 512
+"""So many second requests are held back while first ones can be sent: at the end they fill the places of those that
+have been answered, while the last first ones are still at work."""
 
 
 def outcomes(
@@ -40,49 +44,88 @@ def outcomes(
     if not two or engine.name == "replay":
         yield from engine.generate(asked)
         return
-    stored = {str(reply.key): reply for reply in run.earlier()}
-    seconds = _Seconds(exam)
+    both = _Both(two, _Seconds(exam), {str(reply.key): reply for reply in run.earlier()}, journal)
     waiting = iter(asked)
-    while together := list(islice(waiting, TOGETHER)):
-        first = [request for request in together if request.key.task in two]
-        replies: dict[str, Response] = {}
-        for outcome in _first(engine, first, stored):
-            if isinstance(outcome, Failure):
-                yield outcome
-                continue
-            if str(outcome.key) not in stored:
-                journal.append(outcome)
-            replies[str(outcome.key)] = outcome
-        answered = [request for request in first if str(request.key) in replies]
-        built = [seconds.request(request, replies[str(request.key)]) for request in answered]
-        yield from (one for one in built if isinstance(one, Failure))
-        ready = [request for request in together if request.key.task not in two]
-        for outcome in engine.generate([*ready, *(one for one in built if isinstance(one, Request))]):
-            reply = replies.get(str(outcome.key))
-            if isinstance(outcome, Failure) or reply is None:
-                yield outcome
-            else:
-                yield outcome.model_copy(update={"earlier": _as_earlier(reply)})
+    while True:
+        for outcome in engine.generate(both.requests(waiting)):
+            yield from both.taken(outcome)
+        yield from both.unmade()
+        if not both.due:
+            return
 
 
-def _first(engine: Engine, asked: Iterable[Request], stored: dict[str, Response]) -> Iterator[Response | Failure]:
-    """The replies to first requests: those that are stored, then those that come now."""
-    unknown = []
-    for request in asked:
-        reply = stored.get(str(request.key))
+class _Both:
+    """First and second requests as one stream, each second one after the reply that stands in it.
+
+    Args:
+        two: tasks that make two requests.
+        seconds: makes second requests.
+        stored: replies to first requests by key, from before.
+        journal: takes the replies that come now.
+
+    Attributes:
+        due: what has its first reply, and whose second request was not sent yet.
+    """
+
+    def __init__(
+        self, two: Collection[str], seconds: _Seconds, stored: dict[str, Response], journal: JournalWriter
+    ) -> None:
+        self.due: deque[tuple[Request, Response]] = deque()
+        self._two, self._seconds, self._stored, self._journal = two, seconds, stored, journal
+        self._firsts: dict[Key, Request] = {}
+        self._replies: dict[Key, Response] = {}
+        self._unmade: list[Failure] = []
+
+    def requests(self, asked: Iterator[Request]) -> Iterator[Request]:
+        """What can be sent now; the trials of a question stay together. It may end before all second ones are due."""
+        for _, trials in groupby(asked, key=lambda request: (request.key.task, request.key.question_id)):
+            yield from filter(self._begun, trials)
+            yield from self._second(KEPT)
+        yield from self._second(0)
+
+    def taken(self, outcome: Response | Failure) -> Iterator[Response | Failure]:
+        """What the outcome of a request comes to for its question; nothing where it is the first of two."""
+        yield from self.unmade()
+        if first := self._firsts.pop(outcome.key, None):
+            if isinstance(outcome, Response) and outcome.text.strip():
+                self._journal.append(outcome)
+                self.due.append((first, outcome))
+                return
+            why = outcome.reason if isinstance(outcome, Failure) else "the model said nothing"
+            failed = outcome if isinstance(outcome, Failure) else Failure(key=outcome.key, state="failed", reason=why)
+            yield failed.model_copy(update={"reason": f"request before the question: {why}"})
+            return
+        reply = self._replies.pop(outcome.key, None)
+        if reply is not None and isinstance(outcome, Response):
+            outcome = outcome.model_copy(update={"earlier": _as_earlier(reply)})
+        yield outcome
+
+    def unmade(self) -> Iterator[Failure]:
+        """The questions whose second request could not be made."""
+        while self._unmade:
+            yield self._unmade.pop()
+
+    def _begun(self, request: Request) -> bool:
+        """Whether a request has to be sent as it is: not where the reply to it is stored."""
+        if request.key.task not in self._two:
+            return True
+        reply = self._stored.pop(str(request.key), None)
         if reply is not None and reply.prompt_sha256 in (None, request.prompt_sha256):
-            yield reply
-        else:
-            stored.pop(str(request.key), None)
-            unknown.append(request)
-    for outcome in engine.generate(unknown) if unknown else ():
-        if isinstance(outcome, Failure):
-            yield outcome.model_copy(update={"reason": f"request before the question: {outcome.reason}"})
-        elif outcome.text.strip():
-            yield outcome
-        else:
-            reason = "request before the question: the model said nothing"
-            yield Failure(key=outcome.key, state="failed", reason=reason)
+            self.due.append((request, reply))
+            return False
+        self._firsts[request.key] = request
+        return True
+
+    def _second(self, kept: int) -> Iterator[Request]:
+        """The second requests that are due, but for so many."""
+        while len(self.due) > kept:
+            first, reply = self.due.popleft()
+            made = self._seconds.request(first, reply)
+            if isinstance(made, Failure):
+                self._unmade.append(made)
+            else:
+                self._replies[first.key] = reply
+                yield made
 
 
 class _Seconds:

@@ -23,8 +23,9 @@ from livek12.core.store import DECISIONS, Store
 from livek12.judges.base import AnswerComparison, Decision, Stage, undecided
 from livek12.judges.code_version import DECIDING, code_version
 from livek12.judges.rules import second_reader
+from livek12.judges.rules.complement import complement, glossed
 from livek12.judges.rules.pool import out_of_patience
-from livek12.judges.rules.restated import restated, weigh, weigh_key
+from livek12.judges.rules.restated import Compare, restated, weigh, weigh_key
 
 _log = logging.getLogger(__name__)
 REMEMBERED = 100_000
@@ -120,6 +121,8 @@ class Cascade:
             decision = weigh(said, comparison, whole, compare, alike)
         elif said := restated(comparison.gold):
             decision = weigh_key(said, comparison, whole, compare, alike)
+        elif whole.decision == "undecided":
+            decision = _of_words(comparison, whole, compare)
         else:
             return whole
         return replace(decision, lasting=all(one.lasting for one in (whole, *asked)))
@@ -138,6 +141,21 @@ class Cascade:
             if decision.reason:
                 reasons.append(f"{stage.name}: {decision.reason}")
         return undecided("rules", "; ".join(reasons) or "no rule applies", lasting)
+
+
+def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -> Decision:
+    """What the rules say to what a sentence says its subject is, or to a word or its gloss.
+
+    A key that is a sentence may say more than its complement: what is not that is left open, and so is another word.
+    """
+    if value := complement(comparison.answer):
+        decision = compare(comparison.gold, value)
+        return decision if decision.decision != "undecided" else whole
+    pairs = [(comparison.gold, value) for value in glossed(comparison.answer)]
+    value = complement(comparison.gold)
+    pairs += [(key, comparison.answer) for key in ([value] if value else glossed(comparison.gold))]
+    said = (compare(*pair) for pair in pairs)
+    return next((decision for decision in said if decision.decision == "accept"), whole)
 
 
 def _said(stage: Stage, comparison: AnswerComparison) -> Decision:

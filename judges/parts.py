@@ -103,14 +103,14 @@ _NUMBERED = late(r"(?:\\q?quad(?![a-z])|\s)*[(（](\d)[)）]\s*[.．、:：]?\s*
 
 
 def listed_values(text: str) -> list[str]:
-    """The lines of a text or, of a single line, the values between semicolons outside brackets; without numbers."""
+    """The lines of a text or, of a single line, the values between semicolons outside brackets or behind numbers."""
     signs: dict[str, list[int]] = {"line": [], "semicolon": []}
     depth = 0
     for match in _LIST.finditer(text):
         depth += (match["open"] is not None) - (match["close"] is not None and depth > 0)
         if depth == 0 and match.lastgroup in signs:
             signs[match.lastgroup].append(match.start())
-    cuts = signs["line"] or signs["semicolon"]
+    cuts = signs["line"] or signs["semicolon"] or _before_numbers(text)
     ends = zip([0, *(cut + 1 for cut in cuts)], [*cuts, None], strict=True)
     pieces = [text[start:end].strip() for start, end in ends]
     pieces = [piece if piece.count("$") % 2 == 0 else piece.replace("$", "") for piece in pieces if piece]
@@ -118,6 +118,17 @@ def listed_values(text: str) -> list[str]:
     if [int(number[1]) for number in numbered if number] != list(range(1, len(pieces) + 1)):
         return pieces
     return [piece[number.end() :].strip() for number, piece in zip(numbered, pieces, strict=True) if number]
+
+
+_INLINE = late(r"(?:\A|(?<=\s))[(（](\d)[)）](?=\s*[^\s(（])")
+
+
+def _before_numbers(text: str) -> list[int]:
+    """Where the spaces stand before the numbers that part one line from its begin on: "(1) 2 (2) 3"."""
+    numbers = list(_INLINE.finditer(text))
+    run = [int(number[1]) for number in numbers] == list(range(1, len(numbers) + 1))
+    begins = bool(numbers) and not text[: numbers[0].start()].strip()
+    return [number.start() - 1 for number in numbers[1:]] if run and begins else []
 
 
 _OR = late(r"或者?|还是|또는|혹은|(?<![A-Za-z\\])or(?![A-Za-z])")

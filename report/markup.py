@@ -93,6 +93,20 @@ def render_answer(text: str) -> Markup:
     return inline + Markup(" …") if len(text) > MAX_FORMULAS else inline
 
 
+def excerpt(text: str, most: int) -> str:
+    """The first so many characters; where they end in a formula, those before it or, where these are few, it too.
+
+    A formula that reaches beyond four times as many is cut.
+    """
+    if len(text) <= most:
+        return text
+    spans = find_spans(text[: 4 * most])
+    end = next(
+        (span.start if 2 * span.start >= most else span.end for span in spans if span.start < most < span.end), most
+    )
+    return f"{text[:end].rstrip()} …"
+
+
 def _inline_formula(mathml: str) -> Markup:
     """Browsers break no formula over lines; one that may be wider than the page scrolls."""
     signs = len(Markup(mathml).striptags())

@@ -38,7 +38,7 @@ from livek12.report.marks import (
     regraded_sentence,
     sentence,
 )
-from livek12.report.markup import clean, render, render_answer, render_blocks
+from livek12.report.markup import clean, excerpt, render, render_answer, render_blocks
 from livek12.report.pictures import PAGE_WIDTH, PictureFiles
 
 Pages = Mapping[tuple[str, int], Image]
@@ -280,7 +280,7 @@ def _part_view(verdict: Verdict, index: int, question: Question) -> dict[str, An
                 "judge": vote.judge,
                 "decision": vote.decision,
                 "score": "" if vote.score is None or vote.score in (0, 1) else points(vote.score),
-                "reason": render_answer(_short(vote.reason)),
+                "reason": render_answer(excerpt(vote.reason, MAX_REASON)),
                 "raw": (vote.raw or "")[:MAX_RAW],
                 "cut": max(0, len(vote.raw or "") - MAX_RAW),
             }
@@ -290,7 +290,7 @@ def _part_view(verdict: Verdict, index: int, question: Question) -> dict[str, An
 
 
 def _decision(part: PartVerdict, by_models: bool) -> Markup:
-    short = part.model_copy(update={"reason": _short(part.reason)})
+    short = part.model_copy(update={"reason": excerpt(part.reason, MAX_REASON)})
     return render_answer(decision_sentence(short, by_models))
 
 
@@ -302,17 +302,13 @@ def _process_view(process: Process) -> dict[str, Any]:
         "errors": [
             {
                 "type": error.type,
-                "step": render_answer(_short(error.step)),
-                "reason": render_answer(_short(error.reason)),
+                "step": render_answer(excerpt(error.step, MAX_REASON)),
+                "reason": render_answer(excerpt(error.reason, MAX_REASON)),
                 "judge": error.judge,
             }
             for error in process.errors
         ],
     }
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]} …"
 
 
 def _compared(text: str) -> dict[str, Any]:

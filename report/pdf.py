@@ -1,23 +1,28 @@
 """`report.pdf`: the graded paper for a printer, printed from report.html by a Chromium that is on this machine.
 
 Contract: the browser has a profile of its own, reaches no network, and is ended with all it has started when it takes
-too long. The page's own policy holds in it too. The file appears whole or not at all.
+too long. The page's own policy holds in it too. The file appears whole or not at all. It does not say where on the
+machine it was made: links to other pages of the report lead to their PDFs, from the place of this one.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
 
 from livek12.core.errors import UserError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 MOST_SECONDS = 300.0
+_LINK = re.compile(rb"/URI \((file:(?:[^()\\]|\\.)*)\)")
 _FLAGS = (
     "--headless",
     "--disable-gpu",
@@ -57,6 +62,7 @@ def write_pdf(page: Path, pdf: Path) -> None:
         said = _run([*command, page.resolve().as_uri()])
         if not made.is_file() or not made.read_bytes().startswith(b"%PDF"):
             raise UserError(f"{pdf.name}: {Path(browser).name} did not print {page}{said}")
+        made.write_bytes(_LINK.sub(partial(_from, page.resolve().parent), made.read_bytes()))
         temporary = pdf.with_name(f".{pdf.name}.{os.getpid()}")
         try:
             shutil.copyfile(made, temporary)
@@ -68,6 +74,14 @@ def write_pdf(page: Path, pdf: Path) -> None:
         finally:
             with suppress(OSError):
                 temporary.unlink()
+
+
+def _from(folder: Path, link: re.Match[bytes]) -> bytes:
+    """A link to a file from a folder, where the browser made it absolute; as long as it was, for places are counted."""
+    there = Path(unquote(urlsplit(link[1].replace(b"\\", b"").decode("latin-1")).path))
+    if there.suffix == ".html":
+        there = there.with_suffix(".pdf")
+    return f"/URI ({quote(os.path.relpath(there, folder), safe='/~')})".encode().ljust(len(link[0]))
 
 
 def _run(command: list[str]) -> str:

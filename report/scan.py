@@ -15,7 +15,7 @@ from typing import Any
 from livek12.core.records import PageBox, Question
 from livek12.core.scoring import Row
 from livek12.report.marks import Kind, ShownMark, mark_of, points, span
-from livek12.report.markup import render_answer
+from livek12.report.markup import excerpt, render_answer
 from livek12.report.paper import Pages, PaperEntry, anchor_of
 from livek12.report.pictures import PAGE_WIDTH, Encoded, encode
 
@@ -222,7 +222,7 @@ def _note(entry: PaperEntry, pen: Pen) -> dict[str, Any]:
         "text": pen.text,
         "answers": answers,
         "more": more,
-        "key": [render_answer(_short(one)) for one in _key(entry.question)],
+        "key": [render_answer(excerpt(one, LONGEST_ANSWER)) for one in _key(entry.question)],
         "language": entry.question.language,
     }
 
@@ -233,7 +233,7 @@ def _key(question: Question) -> list[str]:
 
 def _said(row: Row) -> dict[str, Any]:
     parts = row.verdict.parts if row.verdict else []
-    found = [_short(part.answer) for part in parts if part.answer]
+    found = [excerpt(part.answer, LONGEST_ANSWER) for part in parts if part.answer]
     said = [render_answer(one) for one in found]
     return {"said": said, "length": len("; ".join(found)), "state": row.state, "word": mark_of(row).word}
 
@@ -246,7 +246,3 @@ def _is_short(answers: Sequence[dict[str, Any]]) -> bool:
 def _lines(characters: int) -> int:
     """How many lines of a note a text takes: at most three, beyond which the page cuts it."""
     return min(3, 1 + characters // LINE)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]} …"

@@ -12,6 +12,7 @@ from typing import Any
 
 from livek12.core.questions import paper_order
 from livek12.core.records import Question
+from livek12.core.run_answers import Origin
 from livek12.core.scoring import Row
 
 PAGE_QUESTIONS = 500
@@ -66,23 +67,23 @@ class Shown:
         """How many questions are not shown."""
         return self.asked - len(self._shown)
 
+    def has(self, task: str, question: Question) -> bool:
+        """Whether the page shows a question."""
+        return (task, question.id) in self._shown
+
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows, each looked at as it passes by."""
         for row in rows:
-            if (row.task, row.question.id) in self._shown:
+            if self.has(row.task, row.question):
                 self.rows.append(row)
-            self._count(row)
             yield row
 
-    def _count(self, row: Row) -> None:
-        judge, verdicts, engine, answers = self.made.values()
-        if row.verdict:
-            judge[row.verdict.judge] += 1
-            verdicts[_versions(row.verdict.versions)] += 1
-        if row.response:
-            revision = f" @ {row.response.model_revision}" if row.response.model_revision else ""
-            engine[f"{row.response.engine}: {row.response.model}{revision}"] += 1
-            answers[_versions(row.response.versions)] += 1
+    def count(self, origins: Mapping[Origin, int]) -> None:
+        """Takes in how the answers were made."""
+        for origin, answers in origins.items():
+            for made, said in zip(self.made.values(), origin, strict=True):
+                if said is not None:
+                    made[said] += answers
 
 
 def _shares(questions: Mapping[str, int], limit: int) -> dict[str, int]:
@@ -92,7 +93,3 @@ def _shares(questions: Mapping[str, int], limit: int) -> dict[str, int]:
         shares[task] = min(questions[task], max(1, limit // (len(questions) - rank)))
         limit -= shares[task]
     return shares
-
-
-def _versions(versions: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))

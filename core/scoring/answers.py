@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.scoring.formulas import Answers, presence_bounds, step_bounds
-from livek12.core.scoring.outcomes import ENDINGS, Outcome, SlimQuestion
+from livek12.core.scoring.columns import Outcomes
+from livek12.core.scoring.formulas import Answers
+from livek12.core.scoring.outcomes import Outcome, SlimQuestion
 from livek12.core.scoring.schema import STATES
 
 if TYPE_CHECKING:
-    from livek12.core.statistics import Floats, Indices
+    from livek12.core.statistics import Codes, Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -21,14 +22,14 @@ class Table:
     """The answers to one set of questions, sorted by question, trial and task.
 
     Attributes:
-        rows: n rows.
+        rows: n outcomes.
         questions: sorted by id.
         question: index into `questions`, length n.
         trial: index into the sorted trial numbers, length n.
         trials: how many trials there are.
     """
 
-    rows: tuple[Outcome, ...]
+    rows: Outcomes
     questions: tuple[SlimQuestion, ...]
     question: Indices
     trial: Indices
@@ -39,14 +40,17 @@ class Table:
         """The arrays of the exam formulas."""
         import numpy as np
 
+        found, of = self.rows.findings, self.rows.finding
+        audited = bool(found.audited[of].any())
+        missing = [STATES.index("failed"), STATES.index("unsupported")]
         return Answers(
             points=None if self.worth is None else self.worth[self.question],
-            share=np.array([row.share for row in self.rows]).T.copy(),
-            correct=np.array([row.correct for row in self.rows]).T.copy(),
-            presence=presence_bounds([row.presence for row in self.rows]),
-            steps=step_bounds([None if row.presence is None else (row.presence, row.steps) for row in self.rows]),
-            tokens=np.array([row.length for row in self.rows]),
-            came=np.array([row.state not in ("failed", "unsupported") for row in self.rows]),
+            share=found.share[of].T.copy(),
+            correct=found.correct[of].T.copy(),
+            presence=np.take(found.presence, of, axis=1) if audited and found.presence is not None else None,
+            steps=np.take(found.steps, of, axis=1) if audited and found.steps is not None else None,
+            tokens=self.rows.lengths,
+            came=~np.isin(self.states, missing),
             points_note=question_points(self.questions)[1],
             points_stated=any(question.points is not None for question in self.questions),
         )
@@ -62,11 +66,9 @@ class Table:
     @cached_property
     def variables(self) -> Floats | None:
         """(2, n) bounds of the share of correct variables; None where no question has variables."""
-        import numpy as np
-
         if not any(question.has_variables for question in self.questions):
             return None
-        return np.array([row.variables for row in self.rows]).T.copy()
+        return self.rows.findings.variables[self.rows.finding].T.copy()
 
     @cached_property
     def begins(self) -> Indices:
@@ -78,54 +80,77 @@ class Table:
     @cached_property
     def states(self) -> Indices:
         """Index into STATES, length n."""
-        import numpy as np
+        return self.rows.states
 
-        return np.array([STATES.index(row.state) for row in self.rows], dtype=np.intp)
+    def to(self, questions: Sequence[int]) -> Table:
+        """The answers to some of the questions (indices), at least one."""
+        return self if len(questions) == len(self.questions) else tabulate(self.rows.take(answers_of(self, questions)))
 
-    @cached_property
-    def endings(self) -> Indices:
-        """Index into ENDINGS, length n."""
-        import numpy as np
 
-        return np.array([ENDINGS.index(row.ending) for row in self.rows], dtype=np.intp)
+def answers_of(table: Table, questions: Sequence[int]) -> Indices:
+    """The answers (indices) to these questions (indices)."""
+    import numpy as np
+
+    # In the time of the answers found, not of all: a task may have thousands of groups (papers).
+    some = np.unique(np.asarray(questions, dtype=np.intp))
+    begins, ends = table.begins[some], table.begins[some + 1]
+    counts = ends - begins
+    firsts = np.cumsum(counts) - counts
+    return np.repeat(begins - firsts, counts) + np.arange(counts.sum())
 
 
 def tabulate(rows: Iterable[Outcome]) -> Table:
-    """Sorts rows into a table.
+    """Sorts outcomes into a table.
 
     Raises:
-        UserError: two rows have the same task, question and trial; or there are no rows.
+        UserError: two of them have the same task, question and trial; or there are none.
     """
     import numpy as np
 
-    rows = list(rows)
-    if not rows:
+    found = Outcomes.of(rows)
+    if not len(found):
         raise UserError("there are no answers to score: run or import some first")
-    # Sorted by numbers: keys of their own for a million rows would take as much room as the rows.
-    columns = [
-        _numbers([row.question.id for row in rows]),
-        _numbers([row.trial for row in rows]),
-        _numbers([row.task for row in rows]),
-    ]
-    order = np.lexsort(columns[::-1])
-    question, trial, task = (column[order] for column in columns)
-    ordered = tuple(rows[index] for index in order.tolist())
+    asked = found.questions
+    question = ranked([one.id for one in asked], found.question)
+    trial = np.unique(found.trial, return_inverse=True)[1]
+    task = ranked(found.tasks, found.task)
+    order = np.lexsort((task, trial, question))
+    question, trial, task = (column[order] for column in (question, trial, task))
+    found = found.take(order)
     same = (np.diff(question) == 0) & (np.diff(trial) == 0) & (np.diff(task) == 0)
     if same.any():
-        twice = ordered[int(np.argmax(same))]
+        twice = found[int(np.argmax(same))]
         raise UserError(
             f"{twice.task}/{twice.question.id}/{twice.trial} occurs twice: give each answer one trial number"
         )
-    questions = {row.question.id: row.question for row in ordered}
-    return Table(ordered, tuple(questions.values()), question, trial, trials=int(trial.max()) + 1)
+    last = np.flatnonzero(np.concatenate([np.diff(question) != 0, [True]]))
+    questions = tuple(asked[code] for code in found.question[last].tolist())
+    return Table(found, questions, question, trial, trials=int(trial.max()) + 1)
 
 
-def _numbers(values: Sequence[Any]) -> Indices:
-    """For each value its place among all that there are, in their order."""
+def ranked(names: Sequence[str], codes: Codes) -> Indices:
+    """For each code, an index into the names, the place of its name among all that occur, in their order."""
     import numpy as np
 
-    place = {value: index for index, value in enumerate(sorted(set(values)))}
-    return np.fromiter((place[value] for value in values), dtype=np.intp, count=len(values))
+    used = np.unique(codes)
+    place = {name: rank for rank, name in enumerate(sorted({names[code] for code in used.tolist()}))}
+    ranks: Indices = np.zeros(len(names), dtype=np.intp)
+    ranks[used] = [place[names[code]] for code in used.tolist()]
+    return ranks[codes]
+
+
+def question_sums(table: Table, *values: Floats) -> dict[tuple[str, str], tuple[float, ...]]:
+    """Each of the values, summed over the answers to each question of each task, in the order of the table."""
+    import numpy as np
+
+    task = ranked(table.rows.tasks, table.rows.task)
+    pairs = table.question * (int(task.max()) + 1) + task
+    _, first, pair = np.unique(pairs, return_index=True, return_inverse=True)
+    sums = np.stack([np.bincount(pair, value) for value in values], axis=1).tolist()
+    asked, tasks = table.question[first].tolist(), table.rows.task[first].tolist()
+    return {
+        (table.rows.tasks[tasks[n]], table.questions[asked[n]].id): tuple(sums[n]) for n in np.argsort(first).tolist()
+    }
 
 
 def question_points(questions: Sequence[SlimQuestion]) -> tuple[list[float] | None, str | None]:

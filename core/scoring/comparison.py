@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from livek12.core.errors import UserError
 from livek12.core.rows import Row
 from livek12.core.scoring.answers import Table, tabulate
+from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.flips import Flips
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
@@ -91,10 +92,10 @@ def compare_outcomes(
     if len(runs) < 2:
         raise UserError("a comparison needs at least two runs: name another one")
     parameters = parameters or parameters_of(profile)
-    by_task: defaultdict[str, defaultdict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    by_task: defaultdict[str, dict[str, Outcomes]] = defaultdict(dict)
     for name, outcomes in runs.items():
-        for outcome in outcomes:
-            by_task[outcome.task][name].append(outcome)
+        for asked, rows in Outcomes.of(outcomes).by_task().items():
+            by_task[asked][name] = rows
     tasks = {}
     for name in sorted(by_task):
         tables = {run: tabulate(rows) for run, rows in by_task.pop(name).items()}
@@ -348,9 +349,7 @@ def _shared(tables: Iterable[Table]) -> set[str]:
 
 def _restrict(table: Table, ids: set[str]) -> Table:
     """The answers to these questions alone."""
-    if len(ids) == len(table.questions):
-        return table
-    return tabulate(row for row in table.rows if row.question.id in ids)
+    return table.to([number for number, question in enumerate(table.questions) if question.id in ids])
 
 
 def _question_means(table: Table, values: Floats) -> Floats:

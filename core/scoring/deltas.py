@@ -9,15 +9,15 @@ base. Only questions that both sides have enter; how many do not is said. Number
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from livek12.core.scoring.answers import Table, tabulate
+from livek12.core.scoring.answers import Table, ranked, tabulate
+from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.comparison import adjust, paired
 from livek12.core.scoring.groups import question_groups
-from livek12.core.scoring.outcomes import Outcome, SlimQuestion
+from livek12.core.scoring.outcomes import SlimQuestion
 from livek12.core.scoring.schema import Delta, DeltaGroup, Pair, Parameters, Profile
 
 MOST_GROUPS = 200
@@ -40,7 +40,7 @@ class Counterpart:
 
 
 def task_deltas(
-    by_task: Mapping[str, Sequence[Outcome]],
+    by_task: Mapping[str, Outcomes],
     beside: Mapping[str, Sequence[Counterpart]],
     profile: Profile,
     parameters: Parameters,
@@ -49,14 +49,15 @@ def task_deltas(
     found = []
     for task, bases in beside.items():
         for base in bases:
-            rows = [row for name in base.tasks for row in by_task.get(name, ())]
+            rows = [by_task[name] for name in base.tasks if name in by_task]
             if task in by_task and rows:
-                found.append(delta(task, by_task[task], base.base, rows, base.differs, profile, parameters))
+                of_base = Outcomes.joined(rows)
+                found.append(delta(task, by_task[task], base.base, of_base, base.differs, profile, parameters))
     return [each for each in found if each is not None]
 
 
 def language_deltas(
-    by_task: Mapping[str, Sequence[Outcome]], alike: Iterable[Sequence[str]], profile: Profile, parameters: Parameters
+    by_task: Mapping[str, Outcomes], alike: Iterable[Sequence[str]], profile: Profile, parameters: Parameters
 ) -> list[Delta]:
     """Δ between the languages of the questions that were asked in several, over tasks that ask alike.
 
@@ -68,16 +69,18 @@ def language_deltas(
     """
     found = []
     for tasks in alike:
-        spoken: defaultdict[str, list[Outcome]] = defaultdict(list)
-        for task in tasks:
-            for row in by_task.get(task, ()):
-                for language in row.question.on("language"):
-                    spoken[language].append(row)
+        named = [task for task in tasks if task in by_task]
+        rows = Outcomes.joined([by_task[task] for task in named])
+        spoken = {language for question in rows.asked() for language in question.on("language")}
         for one, other in combinations(sorted(spoken), 2):
-            names = "+".join(task for task in tasks if task in by_task)
-            sides = (f"{names} in {one}", spoken[one], f"{names} in {other}", spoken[other])
+            names = "+".join(named)
+            sides = (f"{names} in {one}", _in(rows, one), f"{names} in {other}", _in(rows, other))
             found.append(delta(*sides, f"{one} instead of {other}", profile, parameters, original_id))
     return [each for each in found if each is not None]
+
+
+def _in(rows: Outcomes, language: str) -> Outcomes:
+    return rows.where(lambda question: language in question.on("language"))
 
 
 def own_id(question: SlimQuestion) -> str:
@@ -92,9 +95,9 @@ def original_id(question: SlimQuestion) -> str:
 
 def delta(
     task: str,
-    of_task: Iterable[Outcome],
+    of_task: Outcomes,
     base: str,
-    of_base: Iterable[Outcome],
+    of_base: Outcomes,
     differs: str,
     profile: Profile,
     parameters: Parameters,
@@ -112,13 +115,19 @@ def delta(
         parameters: their constants.
         key: the id by which questions are paired; those of the variant without a partner, by that of their source.
     """
-    base_rows = _once(of_base, key)
-    known = {id: rows[0].question for id, rows in base_rows.items()}
-    rows = _once(of_task, lambda question: own if (own := key(question)) in known else question.source)
-    shared = sorted(known.keys() & rows.keys())
+    sides = _once(of_base), _once(of_task)
+    known: dict[str, SlimQuestion] = {}
+    for question in sides[0].asked():
+        known.setdefault(key(question), question)
+
+    def partner(question: SlimQuestion) -> str:
+        return own if (own := key(question)) in known else question.source
+
+    asked = {partner(question) for question in sides[1].asked()}
+    shared = {id: replace(known[id], id=id) for id in sorted(known.keys() & asked)}
     if not shared:
         return None
-    a, b = (tabulate(_as_one(side, known, shared)) for side in (base_rows, rows))
+    a, b = (tabulate(_as_one(*side, shared)) for side in zip(sides, (key, partner), strict=True))
     whole = paired(a, b, profile, parameters)
     groups = {
         axis: _groups(a, b, values, profile, parameters)
@@ -130,8 +139,8 @@ def delta(
         base=base,
         differs=differs,
         shared=len(shared),
-        only_task=len(rows) - len(shared),
-        only_base=len(base_rows) - len(shared),
+        only_task=len(asked) - len(shared),
+        only_base=len(known) - len(shared),
         metrics=whole["metrics"],
         groups=groups,
     )
@@ -142,28 +151,32 @@ def _groups(
 ) -> dict[str, DeltaGroup]:
     pairs: dict[str, Pair] = {}
     for value, questions in values.items():
-        ids = {a.questions[index].id for index in questions}
-        one, other = (tabulate(row for row in table.rows if row.question.id in ids) for table in (a, b))
-        pairs[value] = paired(one, other, profile, parameters)
+        pairs[value] = paired(a.to(questions), b.to(questions), profile, parameters)
     adjust(pairs.values())
     return {value: DeltaGroup(questions=pair["shared"], metrics=pair["metrics"]) for value, pair in pairs.items()}
 
 
-def _once(rows: Iterable[Outcome], key: Callable[[SlimQuestion], str]) -> dict[str, list[Outcome]]:
-    """The answers by the id they are paired by; a question that several tasks asked counts for the first of them."""
-    asked_by: dict[str, str] = {}
-    found: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for row in rows:
-        if asked_by.setdefault(row.question.id, row.task) == row.task:
-            found[key(row.question)].append(row)
-    return found
+def _once(rows: Outcomes) -> Outcomes:
+    """The answers, those to a question that several tasks asked for the first of them."""
+    import numpy as np
+
+    question = ranked([one.id for one in rows.questions], rows.question)
+    task = ranked(rows.tasks, rows.task)
+    first = np.unique(question, return_index=True)[1]
+    return rows.take(np.flatnonzero(task == task[first][question]))
 
 
-def _as_one(
-    rows: Mapping[str, Sequence[Outcome]], questions: Mapping[str, SlimQuestion], shared: Iterable[str]
-) -> Iterator[Outcome]:
+def _as_one(rows: Outcomes, key: Callable[[SlimQuestion], str], shared: Mapping[str, SlimQuestion]) -> Outcomes:
     """The answers to the shared questions, as answers to those of the base, with trials counted anew."""
-    for id in shared:
-        question = replace(questions[id], id=id)
-        for trial, row in enumerate(rows[id]):
-            yield replace(row, question=question, trial=trial)
+    import numpy as np
+
+    place = {id: number for number, id in enumerate(shared)}
+    places = np.full(len(rows.questions), -1)
+    for code in np.unique(rows.question).tolist():
+        places[code] = place.get(key(rows.questions[code]), -1)
+    found = places[rows.question]
+    order = np.argsort(found, kind="stable")
+    order = order[found[order] >= 0]
+    found = found[order]
+    trial = np.arange(len(found)) - np.searchsorted(found, found)
+    return replace(rows.take(order), questions=list(shared.values()), question=found, trial=trial)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from livek12.core.scoring.answers import Table
+from livek12.core.scoring.answers import Table, answers_of
 from livek12.core.scoring.estimates import Units, estimates, group_difference
 from livek12.core.scoring.formulas import Term, Terms
 from livek12.core.scoring.outcomes import AXES, SlimQuestion
 from livek12.core.scoring.schema import Estimate
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Indices
 
 NO_VALUE = "(none)"
 IMAGE_ONLY = "image_only"
@@ -40,18 +36,6 @@ def question_groups(questions: Sequence[SlimQuestion], modality: str | None = No
         if len(named) > (axis == "paper"):
             axes[axis] = {value: found[value] for value in (*named, NO_VALUE) if value in found}
     return axes
-
-
-def answers_of(table: Table, questions: Sequence[int]) -> Indices:
-    """The answers (indices) to these questions (indices)."""
-    import numpy as np
-
-    # In the time of the answers found, not of all: a task may have thousands of groups (papers).
-    some = np.unique(np.asarray(questions, dtype=np.intp))
-    begins, ends = table.begins[some], table.begins[some + 1]
-    counts = ends - begins
-    firsts = np.cumsum(counts) - counts
-    return np.repeat(begins - firsts, counts) + np.arange(counts.sum())
 
 
 def group_deltas(

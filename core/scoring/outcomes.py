@@ -147,13 +147,38 @@ class Outcome:
     stages: tuple[str, ...]
     spent: Used | None = None
 
-    @property
-    def length(self) -> float:
-        """Completion tokens with thinking; not a number where there is no count (0 of an answer is none)."""
-        tokens = self.tokens.completion if self.tokens else None
-        if tokens is None or tokens < 0 or (tokens == 0 and self.state != "no_answer"):
-            return float("nan")
-        return float(tokens)
+
+class Finding(NamedTuple):
+    """What was found of an answer, which many have in common; the fields are those of `Outcome`."""
+
+    state: State
+    share: Bounds
+    correct: Bounds
+    variables: Bounds
+    presence: Presence | None
+    steps: Steps | None
+    judged_by: Judges | None
+    stages: tuple[str, ...]
+
+
+def finding_of(row: Row) -> Finding:
+    """What was found of the answer in a row; of its response it tells nothing, and of its question what parts it has.
+
+    Raises:
+        UserError: it lacks a verdict, or the verdict awards more points than there are.
+    """
+    share, correct = outcome_bounds(row)
+    process, parts = (row.verdict.process, row.verdict.parts) if row.verdict else (None, [])
+    return Finding(
+        state=row.state,
+        share=share,
+        correct=correct,
+        variables=variable_bounds(row),
+        presence=(process.cie, process.lae, process.dre) if process else None,
+        steps=steps_of(process) if process else None,
+        judged_by=_judged_by(row.verdict) if row.verdict else None,
+        stages=tuple("undecided" if part.decision == "undecided" else part.decided_by for part in parts),
+    )
 
 
 class Slim:
@@ -171,31 +196,23 @@ class Slim:
             UserError: it lacks a verdict, or the verdict awards more points than there are.
         """
         if self._asked is not row.question:  # the trials of a question follow each other
-            self._asked, self._item = row.question, self._same(self._item_of(row.question))
-        share, correct = outcome_bounds(row)
+            self._asked, self._item = row.question, self.question(row.question)
+        found = self._same(finding_of(row))
         used = Used(*map(self._same, _used(row.response))) if row.response else None
-        process, parts = (row.verdict.process, row.verdict.parts) if row.verdict else (None, [])
         return Outcome(
             task=self._same(row.task),
             question=self._item,
             trial=row.trial,
-            state=row.state,
-            share=self._same(share),
-            correct=self._same(correct),
-            variables=self._same(variable_bounds(row)),
-            presence=self._same((process.cie, process.lae, process.dre)) if process else None,
-            steps=self._same(steps_of(process)) if process else None,
             tokens=used,
-            ending=_ending(row.response),
-            judged_by=_judged_by(row.verdict) if row.verdict else None,
-            stages=self._same(
-                tuple("undecided" if part.decision == "undecided" else part.decided_by for part in parts)
-            ),
+            ending=ending_of(row.response.finish_reason) if row.response else "whole",
             spent=_spent(used, row.response.earlier) if row.response and used else None,
+            **found._asdict(),
         )
 
-    def _item_of(self, question: Question) -> SlimQuestion:
-        return SlimQuestion.of(question, tuple(self._same(tuple(values_of(question))) for values_of in AXES.values()))
+    def question(self, question: Question) -> SlimQuestion:
+        """What scoring needs of a question."""
+        values = tuple(self._same(tuple(values_of(question))) for values_of in AXES.values())
+        return self._same(SlimQuestion.of(question, values))
 
     def _same(self, value: T) -> T:
         held: T = self._held.setdefault(value, value)  # type: ignore[assignment]
@@ -227,11 +244,9 @@ def _used(response: Response | EarlierReply) -> Used:
     return Used(response.prompt_tokens, response.cached_tokens, response.completion_tokens, response.reasoning_tokens)
 
 
-def _ending(response: Response | None) -> Ending:
-    if response is None:
-        return "whole"
-    reason = response.finish_reason
-    return "unknown" if reason is None else "truncated" if reason == "length" else "whole"
+def ending_of(finish_reason: str | None) -> Ending:
+    """How a response ended."""
+    return "unknown" if finish_reason is None else "truncated" if finish_reason == "length" else "whole"
 
 
 def _judged_by(verdict: Verdict) -> Judges:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from livek12.core.errors import UserError
 from livek12.core.rows import Row
 from livek12.core.scoring.answers import Table, tabulate
+from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.groups import DELTA_METRICS
-from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.scoring.outcomes import Slim, SlimQuestion
 from livek12.core.scoring.schema import Estimate, Parameters, Profile, parameters_of
 from livek12.core.scoring.terms import task_terms
 
@@ -34,28 +35,27 @@ def modality_delta(
         By metric; empty where the two share no question of the subset.
     """
     slim = Slim()
-    return modality_difference(
-        map(slim, standard), map(slim, image_only), subset, profile, parameters or parameters_of(profile)
-    )
+    one, other = (Outcomes.of(map(slim, rows)) for rows in (standard, image_only))
+    return modality_difference(one, other, subset, profile, parameters or parameters_of(profile))
 
 
 def modality_difference(
-    standard: Iterable[Outcome],
-    image_only: Iterable[Outcome],
+    standard: Outcomes,
+    image_only: Outcomes,
     subset: str | None,
     profile: Profile,
     parameters: Parameters,
 ) -> dict[str, Estimate]:
     """The same of outcomes."""
 
-    def eligible(rows: Iterable[Outcome]) -> list[Outcome]:
-        return [row for row in rows if subset is None or subset in row.question.on("subset")]
+    def eligible(question: SlimQuestion) -> bool:
+        return subset is None or subset in question.on("subset")
 
-    sides = eligible(image_only), eligible(standard)
-    shared = set.intersection(*({row.question.id for row in side} for side in sides))
+    sides = image_only.where(eligible), standard.where(eligible)
+    shared = set.intersection(*({question.id for question in side.asked()} for side in sides))
     if not shared:
         return {}
-    a, b = (tabulate(row for row in side if row.question.id in shared) for side in sides)
+    a, b = (tabulate(side.where(lambda question: question.id in shared)) for side in sides)
     check_points(a, b)
     units = Units(a.questions, parameters)
     of_a, of_b = (draw(task_terms(table, profile, parameters), table, units) for table in (a, b))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TypedDict, Unpack
 
 from livek12.core.errors import UserError
 from livek12.core.rows import Row
 from livek12.core.scoring.against import against_mark
-from livek12.core.scoring.answers import Table, tabulate
+from livek12.core.scoring.answers import Table, answers_of, tabulate
 from livek12.core.scoring.budgets import budget_curves, within_limit
+from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.deltas import Counterpart, language_deltas, task_deltas
 from livek12.core.scoring.estimates import Units, draw, estimates
-from livek12.core.scoring.groups import IMAGE_ONLY, answers_of, group_deltas, question_groups
-from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.scoring.groups import IMAGE_ONLY, group_deltas, question_groups
+from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
 from livek12.core.scoring.pairs import modality_difference
 from livek12.core.scoring.schema import (
     FORMULAS,
@@ -87,9 +88,7 @@ def score_outcomes(
     parameters = options.get("parameters") or parameters_of(profile)
     modalities, limits = options.get("modalities") or {}, options.get("limits") or {}
     thinking, asked = options.get("thinking") or {}, options.get("asked") or {}
-    by_task: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for outcome in outcomes:
-        by_task[outcome.task].append(outcome)
+    by_task = Outcomes.of(outcomes).by_task()
     if not by_task:
         raise UserError("there are no answers to score: run or import some first")
     pairs = task_deltas(by_task, options.get("beside") or {}, profile, parameters)
@@ -154,7 +153,7 @@ def _score_task(
 
 
 def _task_deltas(
-    by_task: Mapping[str, list[Outcome]],
+    by_task: Mapping[str, Outcomes],
     profile: Profile,
     parameters: Parameters,
     modalities: Mapping[str, str],
@@ -169,10 +168,14 @@ def _task_deltas(
             continue
         benchmark = by_task[task][0].question.benchmark
         others = [n for n in by_task if modalities.get(n) != IMAGE_ONLY and budget[n] == budget[task]]
-        standard = [row for name in others for row in by_task[name] if row.question.benchmark == benchmark]
+        standard = Outcomes.joined([by_task[name].where(partial(_is_of, benchmark)) for name in others])
         found = modality_difference(standard, by_task[task], subset, profile, parameters)
         deltas |= {f"{task}/{name}/modality/image_only-standard/{subset}": value for name, value in found.items()}
     return deltas
+
+
+def _is_of(benchmark: str, question: SlimQuestion) -> bool:
+    return question.benchmark == benchmark
 
 
 def _flat(pairs: Iterable[Delta]) -> dict[str, Estimate]:

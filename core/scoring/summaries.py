@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from statistics import median
 from typing import TYPE_CHECKING
 
 from livek12.core.scoring.answers import Table
-from livek12.core.scoring.outcomes import ENDINGS, Outcome
+from livek12.core.scoring.columns import UNTOLD, Outcomes
+from livek12.core.scoring.outcomes import ENDINGS
 from livek12.core.scoring.schema import (
     STATES,
     ContextCut,
@@ -33,7 +33,7 @@ def count(table: Table, picked: Indices | None = None) -> Counts:
     picked = np.arange(len(table.rows)) if picked is None else picked
     states = np.bincount(table.states[picked], minlength=len(STATES)).tolist()
     graded, no_answer, ungraded, failed, unsupported = states
-    _, truncated, unknown = np.bincount(table.endings[picked], minlength=len(ENDINGS)).tolist()
+    _, truncated, unknown = np.bincount(table.rows.ending[picked], minlength=len(ENDINGS)).tolist()
     return Counts(
         questions=len(np.unique(table.question[picked])),
         trials=len(np.unique(table.trial[picked])),
@@ -48,9 +48,12 @@ def count(table: Table, picked: Indices | None = None) -> Counts:
     )
 
 
-def ungraded(rows: Sequence[Outcome]) -> Ungraded:
+def ungraded(rows: Outcomes) -> Ungraded:
     """Who left the ungraded answers open."""
-    judges = Counter(row.judged_by for row in rows if row.state == "ungraded")
+    judges = Counter[str]()
+    for found, answers in rows.numbers():
+        if found.state == "ungraded" and found.judged_by is not None:
+            judges[found.judged_by] += answers
     return Ungraded(nobody=judges["nobody"], rules=judges["rules"], models=judges["models"])
 
 
@@ -59,83 +62,80 @@ def points(table: Table, questions: Sequence[int]) -> float | None:
     return None if table.worth is None else float(table.worth[questions].sum())
 
 
-def process_errors(rows: Sequence[Outcome], threshold: float) -> ProcessErrors | None:
+def process_errors(rows: Outcomes, threshold: float) -> ProcessErrors | None:
     """How often critics saw each error type; None where no answer was audited."""
-    audits = [row.presence for row in rows if row.presence]
-    if not audits:
+    found = rows.findings
+    audited = rows.finding[found.audited[rows.finding]]
+    if found.presence is None or not len(audited):
         return None
+    presence = found.presence[0]
 
-    def tally(presence: list[float]) -> ErrorCount:
-        return ErrorCount(answers=sum(x >= threshold for x in presence), mean_presence=sum(presence) / len(audits))
+    def tally(kind: int) -> ErrorCount:
+        seen = presence[audited, kind].tolist()
+        return ErrorCount(answers=sum(x >= threshold for x in seen), mean_presence=sum(seen) / len(seen))
 
-    return ProcessErrors(
-        audited=len(audits),
-        CIE=tally([cie for cie, _, _ in audits]),
-        LAE=tally([lae for _, lae, _ in audits]),
-        DRE=tally([dre for _, _, dre in audits]),
-    )
+    return ProcessErrors(audited=len(audited), CIE=tally(0), LAE=tally(1), DRE=tally(2))
 
 
-def token_use(rows: Sequence[Outcome]) -> Tokens:
+def token_use(rows: Outcomes) -> Tokens:
     """Tokens of each kind over the responses, with those of requests before them.
 
     A response that does not state a count is counted as missing.
     """
-    stated = [used for row in rows if (used := row.spent or row.tokens)]
+    spent = rows.used if rows.spent is None else rows.spent
+    prompt, cached, completion, reasoning = (_use(spent[rows.came, kind]) for kind in range(4))
+    return Tokens(prompt=prompt, cached=cached, completion=completion, reasoning=reasoning)
 
-    def use(counts: list[int | None]) -> TokenUse:
-        known = [tokens for tokens in counts if tokens is not None]
-        total = sum(known)
-        return TokenUse(
-            sum=total,
-            mean=total / len(known) if known else None,
-            median=float(median(known)) if known else None,
-            missing=len(counts) - len(known),
-        )
 
-    return Tokens(
-        prompt=use([tokens.prompt for tokens in stated]),
-        cached=use([tokens.cached for tokens in stated]),
-        completion=use([tokens.completion for tokens in stated]),
-        reasoning=use([tokens.reasoning for tokens in stated]),
+def _use(counts: Indices) -> TokenUse:
+    import numpy as np
+
+    known = np.sort(counts[counts != UNTOLD])
+    total, number = int(known.sum()), len(known)
+    return TokenUse(
+        sum=total,
+        mean=total / number if number else None,
+        median=(int(known[(number - 1) // 2]) + int(known[number // 2])) / 2 if number else None,
+        missing=len(counts) - number,
     )
 
 
-def prompt_cache(rows: Sequence[Outcome]) -> PromptCache | None:
+def prompt_cache(rows: Outcomes) -> PromptCache | None:
     """What prefix caches served; None where no response says it."""
-    told = [
-        (row.tokens.prompt, row.tokens.cached)
-        for row in rows
-        if row.tokens and row.tokens.prompt is not None and row.tokens.cached is not None
-    ]
-    if not told:
+    told = rows.used[(rows.used[:, :2] != UNTOLD).all(axis=1), :2]
+    if not len(told):
         return None
-    prompt, cached = sum(asked for asked, _ in told), sum(served for _, served in told)
+    prompt, cached = map(int, told.sum(axis=0))
     return PromptCache(answers=len(told), prompt=prompt, cached=cached, share=cached / prompt if prompt else None)
 
 
-def thinking_use(rows: Sequence[Outcome], budget: int | None) -> ThinkingUse | None:
+def thinking_use(rows: Outcomes, budget: int | None) -> ThinkingUse | None:
     """How the responses kept a thinking budget; None without one."""
     if budget is None:
         return None
-    counts = [row.tokens.reasoning for row in rows if row.tokens]
-    known = [tokens for tokens in counts if tokens is not None]
+    counts = rows.used[rows.came, 3]
+    known = counts[counts != UNTOLD]
     return ThinkingUse(
         budget=budget,
-        over=sum(tokens > budget for tokens in known),
+        over=int((known > budget).sum()),
         unknown=len(counts) - len(known),
-        most=max(known, default=None),
+        most=int(known.max()) if len(known) else None,
     )
 
 
-def context_cut(rows: Sequence[Outcome], budget: int | None) -> ContextCut | None:
+def context_cut(rows: Outcomes, budget: int | None) -> ContextCut | None:
     """The answers that ended at a limit and are shorter than the budget; None without one or without such answers."""
-    lengths = [row.tokens.completion for row in rows if row.tokens and row.ending == "truncated"]
-    cut = [tokens for tokens in lengths if tokens is not None and budget is not None and tokens < budget]
-    return ContextCut(budget=budget, answers=len(cut), fewest=min(cut)) if cut and budget is not None else None
+    if budget is None:
+        return None
+    lengths = rows.used[rows.came & (rows.ending == ENDINGS.index("truncated")), 2]
+    cut = lengths[(lengths != UNTOLD) & (lengths < budget)]
+    return ContextCut(budget=budget, answers=len(cut), fewest=int(cut.min())) if len(cut) else None
 
 
-def decided_by(rows: Sequence[Outcome]) -> dict[str, int]:
+def decided_by(rows: Outcomes) -> dict[str, int]:
     """Parts by the stage that decided them, most first; undecided ones under "undecided"."""
-    stages = Counter(stage for row in rows for stage in row.stages)
+    stages = Counter[str]()
+    for found, answers in rows.numbers():
+        for stage in found.stages:
+            stages[stage] += answers
     return dict(sorted(stages.items(), key=lambda item: (-item[1], item[0])))

@@ -6,11 +6,11 @@ Contract: numbering, tags of the source, typesetting, punctuation, spaces and th
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from livek12.core.records import IMAGE_MARK, BenchmarkName, Image, Language, Option, Question
+from livek12.core.text import compatible
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.duplicates.figures import Figure, figure_of
 from livek12.dataset_builders.duplicates.shingling import BREAK
@@ -132,5 +132,5 @@ def _plain(text: str) -> str:
     text = text.replace(IMAGE_MARK, " ")
     while (lead := _LEAD.match(text)) and lead.end():
         text = text[lead.end() :]
-    text = _TYPESETTING.sub(" ", unicodedata.normalize("NFKC", text).translate(_MINUS))
+    text = _TYPESETTING.sub(" ", compatible(text).translate(_MINUS))
     return "".join(text.casefold().split()).replace("$", "")

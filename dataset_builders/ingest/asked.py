@@ -20,6 +20,8 @@ _NUMBER: Final = re.compile(r"(?:No\.?|Q|第)?(\d{1,3})[.．、)）题]?", re.IG
 _POINTS: Final = re.compile(r"\d{1,2}")
 _NARROW, _WIDE, _PAGE = 0.15, 0.5, 0.55
 """Shares: of the grid that its numbers take at most, and what is asked at least; of the page that the grid does."""
+_SAME: Final = 3.0
+"""Points by which the columns of one grid differ from page to page, at most."""
 _SHORTEST: Final = 12
 """Letters of the longest that is asked: the cells of a key have fewer."""
 
@@ -51,13 +53,17 @@ class PageTable:
         return found
 
 
-def is_asked(table: PageTable, cells: dict[tuple[int, int], list[Glyph]], width: float) -> bool:
+def is_asked(
+    table: PageTable, cells: dict[tuple[int, int], list[Glyph]], width: float, before: Sequence[float] = ()
+) -> bool:
     """Whether the rows of a grid are questions.
 
     Args:
         table: the grid.
         cells: its letters.
         width: of the page, in points.
+        before: where the columns of such a grid part at the end of the page before; one with the same columns goes on
+            with it, and its first row may be the rest of that page's last.
     """
     wide = table.xs[-1] - table.xs[0]
     if len(table.xs) not in (3, 4) or wide < _PAGE * width or table.xs[1] - table.xs[0] > _NARROW * wide:
@@ -65,7 +71,8 @@ def is_asked(table: PageTable, cells: dict[tuple[int, int], list[Glyph]], width:
     if table.xs[2] - table.xs[1] < _WIDE * wide:
         return False
     numbers: list[int] = []
-    longest = 0
+    goes_on = len(before) == len(table.xs) and all(abs(x - y) < _SAME for x, y in zip(before, table.xs, strict=True))
+    longest = _SHORTEST if goes_on else 0
     for row in range(len(table.ys) - 1):
         said = _text(cells.get((row, 0), ()))
         if number := _NUMBER.fullmatch(said):
@@ -77,28 +84,23 @@ def is_asked(table: PageTable, cells: dict[tuple[int, int], list[Glyph]], width:
 
 
 def dissolve(table: PageTable, glyphs: Sequence[Glyph]) -> list[Glyph]:
-    """The letters of a page, with numbers and points of a grid of questions on the first lines of their rows."""
+    """The letters of a page, with numbers and points of a grid of questions before what their rows ask."""
     gone: set[int] = set()
     cells = table.cells(glyphs)
-    numbers = {row: number for (row, column), inside in cells.items()
-               if column == 0 and (number := _NUMBER.fullmatch(_text(inside)))}  # fmt: skip
-    for (row, column), inside in cells.items():
-        said = _text(inside)
-        asked = cells.get((row, 1))
-        if column == 1 or not asked:
+    for row in range(len(table.ys) - 1):
+        asked, inside = cells.get((row, 1)), cells.get((row, 0), [])
+        number = _NUMBER.fullmatch(_text(inside))
+        if not asked or not number:
             continue
+        worth = [cells.get((row, column), []) for column in range(2, len(table.xs) - 1)]
+        worth = [cell for cell in worth if _POINTS.fullmatch(_text(cell))]
         inside.sort(key=lambda glyph: glyph.left)
-        if column == 0 and row in numbers:
-            inside[0].text = f"{numbers[row][1]}．"
-        elif column > 1 and row in numbers and _POINTS.fullmatch(said):
-            inside[0].text = f"[{said}]"
-        else:
-            continue
         edge = min(glyph.left for glyph in asked)
         first = min((g for g in asked if g.left < edge + g.size), key=lambda glyph: glyph.base)
         one, down = inside[0], first.base - inside[0].base
+        one.text = f"{number[1]}．" + "".join(f"[{_text(cell)} points]" for cell in worth)
         one.base, one.top, one.bottom, one.right = first.base, one.top + down, one.bottom + down, inside[-1].right
-        gone.update(id(glyph) for glyph in inside[1:])
+        gone.update(id(glyph) for cell in (inside[1:], *worth) for glyph in cell)
     return [glyph for glyph in glyphs if id(glyph) not in gone]
 
 

@@ -28,6 +28,8 @@ CAPTION: Final = re.compile(
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
 _BOXED: Final = re.compile(r"\d{1,3}．")
 """The number of a question in a box, as `marks.name_numbers` writes it."""
+_EDGE: Final = 0.12
+"""Of the page's width: turned text this near to its edge is no part of what is asked."""
 UNSURE: Final = 0.6
 """OCR that is less sure of a line has not read it."""
 
@@ -81,6 +83,9 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
         before: where the columns of the page before part.
     """
     edge, sheet.glyphs = _edges(sheet)
+    aside = _turned(sheet)
+    edge += [piece for piece in aside if piece.kind == "header"]
+    sheet.pieces += [piece for piece in aside if piece.kind != "header"]
     runs = columns.segments(sheet.glyphs)
     solid = [piece.box for piece in sheet.pieces]
     landscape = sheet.width > 1.25 * sheet.height
@@ -107,6 +112,21 @@ def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
     return pieces, glyphs
 
 
+def _turned(sheet: Sheet) -> list[Piece]:
+    """Takes what runs up or down the page out of its text, each line a piece; at the edge it is a head's."""
+    turned = [glyph for glyph in sheet.glyphs if not glyph.upright]
+    sheet.glyphs = [glyph for glyph in sheet.glyphs if glyph.upright]
+    pieces: list[Piece] = []
+    for group in layout.groups([(g.left, 0.0, g.right, 1.0) for g in turned], 0.0):
+        inside = [turned[at] for at in group]
+        box = layout.around([(g.left, g.top, g.right, g.bottom) for g in inside])
+        text = "".join(glyph.text for glyph in inside).strip()
+        line = TextLine(text, box, inside[0].size, box[3], False, all(glyph.sound for glyph in inside))
+        at_edge = box[2] < _EDGE * sheet.width or box[0] > (1 - _EDGE) * sheet.width
+        pieces += [Piece("header" if at_edge else "text", box, [line])] if text else []
+    return pieces
+
+
 def _regions(
     runs: Sequence[columns.Segment], solid: Sequence[Bounds], middle: float | None, sheet: Sheet
 ) -> list[tuple[Bounds, int]]:
@@ -118,11 +138,10 @@ def _regions(
     across = columns.bands(runs, solid, middle, sheet.width)
     for rule in sheet.dividers:
         if abs((rule.left + rule.right) / 2 - middle) < 3:
-            across = [
-                (-1e4, rule.top),
-                *(band for band in across if rule.top < band[0] and band[1] < rule.bottom),
-                (rule.bottom, 9e3),
-            ]
+            head = [band[1] for band in across if band[0] <= rule.top]
+            foot = [band[0] for band in across if band[1] >= rule.bottom]
+            across = [band for band in across if rule.top < band[0] and band[1] < rule.bottom]
+            across = [*([(-1e4, max(head))] if head else []), *across, *([(min(foot), 9e3)] if foot else [])]
     for top, bottom in [*across, (1e4, 1e4)]:
         done.append(((-1e4, at, middle, top), 0))
         done.append(((middle, at, 1e4, top), 1))
@@ -200,9 +219,13 @@ def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piec
         box = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
         size = run[0].size
         middle = (box[1] + box[3]) / 2
-        if _LABEL.fullmatch(text) and any(
+        before_figure = _LABEL.fullmatch(text) and any(
             piece.box[1] - size < middle < piece.box[3] + size and -2 < piece.box[0] - box[2] < 4 * size
             for piece in figures
+        )
+        if before_figure and not any(
+            abs(g.base - run[0].base) < 0.3 * size and 0 <= g.left - box[2] < 2 * size and g.text.strip()
+            for g in glyphs
         ):
             taken.update(id(glyph) for glyph in run)
             pieces.append(Piece("text", box, lines_of(run, [])))

@@ -27,6 +27,11 @@ _HUNG: Final = 6.0
 """Letter sizes between a number and the text that it is hung out of, at most."""
 _TEXT: Final = 4.0
 """Letter sizes that this text has at least."""
+_BESIDE: Final = 4.0
+"""Letter sizes right of a column's edge within which its lines begin."""
+_LEAST_AT_EDGE: Final = 0.25
+_HEADS: Final = 4
+"""Lines across the middle of a page in landscape: its title and subject, its head and its foot."""
 _FEWEST: Final = 3
 """Numbers that make a count: two may stand side by side in a line."""
 _EDGE: Final = 6.0
@@ -40,6 +45,8 @@ class Segment:
     Attributes:
         number: of the question that may begin here; 0 for none.
         titled: it reads like the title of a section.
+        digits: it is nothing but this number; 0 where it is anything else.
+        size: of its first letter.
         gaps: white space within it that is wider than between words: left and right edge.
     """
 
@@ -51,6 +58,8 @@ class Segment:
     gaps: tuple[tuple[float, float], ...] = ()
     later: tuple[int, ...] = ()
     titled: bool = False
+    digits: int = 0
+    size: float = 0.0
 
     def parted(self, x: float, margin: float = 2.0) -> Iterator[Segment]:
         """Itself, or its two parts where white space within it covers an x and a margin on both sides."""
@@ -91,7 +100,19 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
             if ends:
                 done.append(_segment(pieces[first:place], numbers[first:place]))
                 first = place
+    _name_hung(done)
     return done
+
+
+def _name_hung(runs: Sequence[Segment]) -> None:
+    """Numbers that stand alone begin questions where text on their right is about as high, on whatever base line."""
+    for run in runs:
+        if run.digits and not run.number:
+            for other in runs:
+                level = min(run.bottom, other.bottom) - max(run.top, other.top) > 0.5 * (run.bottom - run.top)
+                wide = other.right - other.left > _TEXT * run.size and run.size > 0.9 * other.size
+                if level and wide and 0 < other.left - run.right < _HUNG * run.size:
+                    run.number = run.digits
 
 
 def _ends(glyph: Glyph) -> float:
@@ -101,6 +122,7 @@ def _ends(glyph: Glyph) -> float:
 
 def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segment:
     letters = [glyph for piece in pieces for glyph in piece]
+    text = "".join(glyph.text for glyph in letters)
     return Segment(
         letters[0].left,
         max(glyph.right for glyph in letters),
@@ -110,6 +132,8 @@ def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segme
         tuple((max(g.right for g in one), other[0].left) for one, other in pairwise(pieces)),
         tuple(numbers[1:]),
         bool(_TITLE.match("".join(glyph.text for glyph in pieces[0][:12]))),
+        int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0,
+        letters[0].size,
     )
 
 
@@ -161,11 +185,12 @@ def gutter(
         if not lefts or not rights or crossing > 0.12 * len(spans):
             continue
         counted = _counts_on(runs, x)
-        free = landscape and crossing <= 2 and abs(x - width / 2) < 0.06 * width  # the header and the footer
+        free = landscape and crossing <= _HEADS and abs(x - width / 2) < 0.06 * width
         if not counted and not (70 <= step <= 130 and _filled(lefts, rights, x, (left, right), crossing, free)):
             continue
         end, start = max(b for _, b in lefts), min(a for a, _ in rights)
-        score = (not counted, crossing, round(end - start), abs(x - (end + start) / 2), x)  # the widest white space
+        narrow = 0 if free else round(end - start)  # a sheet in landscape is folded in the middle
+        score = (not counted, crossing, narrow, abs(x - (width if free else end + start) / 2), x)
         if best is None or score < best:
             best = score
     if best:
@@ -194,15 +219,24 @@ def _filled(
         return False
     fill_left = sum(b - a > 0.55 * (x - ends[0]) for a, b in lefts)
     fill_right = sum(b - a > 0.55 * (ends[1] - x) for a, b in rights)
-    if free or (fill_left >= 0.3 * len(lefts) and fill_right >= 0.2 * len(rights)):
-        return True
+    if free or (fill_left >= max(2, 0.3 * len(lefts)) and fill_right >= max(2, 0.2 * len(rights))):
+        return True  # one alone may be a running head
     return min(fill_left, fill_right) >= 3 and crossing <= 0.06 * (len(lefts) + len(rights) + crossing)
 
 
 def _counts_on(runs: Sequence[Segment], x: float) -> bool:
     """Whether the questions at the left edge of what is right of an x go on counting where those left of it stop."""
     left, right = [run for run in runs if run.right <= x - 2], [run for run in runs if run.left >= x + 2]
-    return _turns(_edge_numbers(left), _edge_numbers(right)) is not None
+    columns = _edge_numbers(left), _edge_numbers(right)
+    return _turns(*columns) is not None and all(map(_at_edge, columns, (left, right)))
+
+
+def _at_edge(numbers: Sequence[Segment], runs: Sequence[Segment]) -> bool:
+    """Whether text begins where the numbers of a column do: a single number may stand anywhere within a line."""
+    if len(numbers) > 1:
+        return True
+    reach = numbers[0].left + _BESIDE * (numbers[0].bottom - numbers[0].top)
+    return sum(run.left < reach for run in runs) >= _LEAST_AT_EDGE * len(runs)
 
 
 def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:

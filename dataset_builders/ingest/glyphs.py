@@ -35,6 +35,7 @@ class Glyph:
         sound: whether `text` can be believed.
         confidence: of the reading, 0 to 1; `text` is a whole run of letters where OCR read it.
         item: address of the text object it is of; 0 where there is none.
+        upright: whether its line runs across the page.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Glyph:
     sound: bool = True
     confidence: float = 1.0
     item: int = 0
+    upright: bool = True
 
 
 @dataclass(slots=True)
@@ -136,6 +138,8 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         box = shown.bounds(left.value, bottom.value, right.value, top.value)
         base = shown.point(x.value, y.value)[1]
         around = shown.bounds(loose.left, loose.bottom, loose.right, loose.top)
+        along = abs(matrix.a * shown.a + matrix.b * shown.c)
+        upright = along >= abs(matrix.a * shown.b + matrix.b * shown.d)
         character = _character(code)
         if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
             continue
@@ -151,6 +155,7 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         yield Glyph(
             known or character, *box, base, size, max(around[2], box[2]), font,
             bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=drawings.address(item),
+            upright=upright,
         )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from livek12.core.errors import UserError
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.headings import is_section, short_title
-from livek12.dataset_builders.ingest.keytables import NUMBER_CELL, Entry, column_of, of_tables
+from livek12.dataset_builders.ingest.keytables import NUMBER_CELL, Entry, column_of, of_span, of_tables
 from livek12.dataset_builders.ingest.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.stream import Item, flatten
 
@@ -74,7 +74,13 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
         label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
         tables = _table_entries(items, f"{name}, page {page.number}")
         found += [replace(entry, label=label) for entry in _weighed(tables, items)]
-    return found or entries_of_items(stream.items, name)
+    if not found:
+        return entries_of_items(stream.items, name)
+    known = [entry.number for entry in found]
+    if len(set(known)) < len(known):  # tables of several papers or forms
+        return found
+    below = (entry for entry in _numbered(stream.items, name) if entry.answer and entry.number > max(known))
+    return [*found, *_weighed([replace(entry, label=found[-1].label) for entry in below], stream.items)]
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
@@ -199,7 +205,7 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
     found: list[tuple[int, str, float | None]] = [*listed]
     for place, text in enumerate(texts):
         if spans := list(_SPAN.finditer(text)):
-            found += [entry for span in spans for entry in _of_span(span)]
+            found += [(*entry, None) for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
             rest = " ".join(_SPAN.sub(" ", text).split())
             pairs = list(_PAIR.finditer(rest))
             found += [(int(m["number"]), m["answer"], None) for m in pairs if _covers(rest, pairs)]
@@ -241,21 +247,6 @@ def _covers(text: str, found: Sequence[re.Match[str]]) -> bool:
     """Whether a line is nothing but entries: a sentence with a number and a letter in it is none."""
     covered = sum(len(squeezed(match[0])) for match in found)
     return covered >= 0.8 * len(squeezed(text))
-
-
-def _of_span(span: re.Match[str]) -> list[tuple[int, str, float | None]]:
-    first, last = int(span[1]), int(span[2])
-    letters = span[3].split()
-    if len(letters) != last - first + 1:
-        letters = list(squeezed_letters(span[3]))
-    if len(letters) != last - first + 1:
-        return []
-    return [(first + place, letter, None) for place, letter in enumerate(letters)]
-
-
-def squeezed_letters(text: str) -> str:
-    """The letters and ringed numbers of a text."""
-    return "".join(re.findall(rf"[A-J{_CIRCLED}]", text))
 
 
 def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:

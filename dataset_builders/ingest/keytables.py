@@ -18,8 +18,10 @@ _FORM_COLUMN = re.compile(
     r"(?:(?:Form|Version|Paper|Test)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
 )
 """Names a column of answers after a form of the paper."""
+_SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
-    "number": "number question q # no no. num question_number 题号 序号 编号 번호 문항 문항번호 문제번호",
+    "number": "number item item_number item_no. question q # no no. num question_number "
+    "题号 序号 编号 번호 문항 문항번호 문제번호",
     "answer": "answer answers key correct correct_answer standard_answer 答案 参考答案 正确答案 标准答案 정답 답",
     "points": "points point score marks point_value 分值 分数 배점 점수",
     "solution": "solution explanation analysis 解析 解答 详解 해설 풀이",
@@ -112,7 +114,22 @@ def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
                 for number, answer in zip(numbers, below, strict=False)
                 if number and answer
             ]
+            spans = [_SPAN_CELL.fullmatch(cell) for cell in above]
+            found += [
+                Entry(number, letter, where=where)
+                for span, answers in zip(spans, below, strict=False)
+                if span
+                for number, letter in of_span(int(span[1]), int(span[2]), answers)
+            ]
     return found
+
+
+def of_span(first: int, last: int, said: str) -> list[tuple[int, str]]:
+    """The answers of a run of questions ("1-5", "ABCDD"), with their numbers; empty where they are not as many."""
+    letters = said.split()
+    if len(letters) != last - first + 1:
+        letters = re.findall(r"[A-J①-⑩]", said)
+    return list(enumerate(letters, first)) if len(letters) == last - first + 1 else []
 
 
 def column_of(name: str) -> str:

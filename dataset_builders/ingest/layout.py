@@ -85,13 +85,18 @@ def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
 # ---- figures, tables, frames ----
 
 
-def find(raw: RawPage) -> Found:
-    """Parts the drawings of a page into figures, tables, frames and free rules; of very many only the first ones."""
+def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
+    """Parts the drawings of a page into figures, tables, frames and free rules; of very many only the first ones.
+
+    Args:
+        raw: the page.
+        before: the columns of the grid of questions that the page before ends with, if it does.
+    """
     found = Found()
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
     body = body_size(raw.glyphs)
     shapes = [shape for shape in raw.shapes if _drawn(shape, raw, found)]
-    loose = _tables(raw, found)
+    loose = _tables(raw, found, before)
     boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
     seeds = len(boxes)
     boxes += [(rule.left, rule.top, rule.right, rule.bottom) for rule in loose]
@@ -188,7 +193,7 @@ def whole(figures: list[Bounds]) -> list[Bounds]:
         figures = merged
 
 
-def _tables(raw: RawPage, found: Found) -> list[Rule]:
+def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
     """Takes grids and frames out of the rules; gives back the others."""
     loose: list[Rule] = []
     boxes = [(rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules]
@@ -208,8 +213,9 @@ def _tables(raw: RawPage, found: Found) -> list[Rule]:
             continue
         table = PageTable(box, xs, ys, _merge(xs, ys, flat, upright))
         filled = table.cells(raw.glyphs)
-        if is_asked(table, filled, raw.width):
+        if is_asked(table, filled, raw.width, before):
             found.asked.append(table)
+            before = xs  # the grid of the next section has the same columns, however short what it asks
             continue
         found.dividers += tall
         if (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
@@ -231,6 +237,7 @@ def _tables(raw: RawPage, found: Found) -> list[Rule]:
                 found.frames.append(box)
             else:
                 found.tables.append(table)
+                found.dividers = [rule for rule in found.dividers if rule not in tall]  # they part cells
         else:
             found.frames.append(box)
     return loose

@@ -26,6 +26,8 @@ ASKED: Final = re.compile(
     r"(?:Question|Problem|Q|문항|문제|第)\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]", re.IGNORECASE
 )
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
+_LISTED: Final = re.compile(r"\d{1,3}\s*(?:[)）]|[.．、]\s)\s*\d")
+"""A numbered answer that is a number ("16. 2"), as the last line of a short key has it."""
 _PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
 _LEVEL: Final = 0.01
 """Of the page's height: what differs by less stands side by side."""
@@ -125,7 +127,7 @@ def _kind(line: Line, around: set[str], ends: float) -> str:
     """Header or footer, where a line is one; a bare number above the end of the text is no page's."""
     zone = _zone(line.box)
     text = line.text.strip()
-    if not zone or ASKED.fullmatch(text):
+    if not zone or ASKED.fullmatch(text) or _LISTED.match(text):
         return ""
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
         return zone

@@ -15,6 +15,8 @@ from livek12.dataset_builders.ingest.geometry import Rule
 from livek12.dataset_builders.ingest.writing import tex
 
 BLANK: Final = "____"
+_HANGS: Final = 0.15
+"""Letter sizes of white space between what stands over or under one rule, at most: beyond is another line."""
 
 
 def brackets(atoms: list[Atom]) -> list[Atom]:
@@ -175,7 +177,10 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
         return []
     size = max(atom.size for atom in atoms if gap(atom) < 0.75 * nearest.size)
     reach = gap(nearest) + max(nearest.height, 0.7 * size) + 0.35 * size
-    row = [atom for atom in atoms if gap(atom) < reach]
+    row: list[Atom] = []
+    for atom in sorted(atoms, key=gap):
+        if gap(atom) < reach and (not row or gap(atom) < max(gap(one) + one.height for one in row) + _HANGS * size):
+            row.append(atom)
     far = max(abs((atom.bottom if down else atom.top) - y) for atom in row)
     return row if far < 6 * size else []
 

@@ -19,6 +19,8 @@ from livek12.dataset_builders.ingest.writing import written
 
 _LONGEST_SCRIPT = 6
 """Letters of a run that OCR read as one: a longer one is text, wherever it stands."""
+_PLAIN_FENCE = 1.2
+"""Letter sizes: a bracket that is not higher stands on the base line of its line."""
 
 
 @dataclass(slots=True)
@@ -70,7 +72,7 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
     ink = [atom for atom in atoms if atom.text.strip()]
     small = _small(ink)
     rows: list[list[Atom]] = []
-    stretched = [atom for atom in ink if id(atom) not in small and not atom.built and atom.text in FENCES | BIG]
+    stretched = [atom for atom in ink if id(atom) not in small and _stretched(atom)]
     loose = {id(atom) for atom in stretched}
     for atom in sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis):
         last = rows[-1] if rows else None
@@ -86,6 +88,15 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
             if home is not None and abs(home[0].base - atom.base) < 0.5 * home[0].size:
                 home.append(atom)
     return rows
+
+
+def _stretched(atom: Atom) -> bool:
+    """Whether it is a bracket or a big sign whose base line does not say where its line is."""
+    if atom.built or atom.text not in FENCES | BIG:
+        return False
+    return (
+        atom.text in BIG or atom.bottom - atom.top > _PLAIN_FENCE * atom.size or not atom.top < atom.axis < atom.bottom
+    )
 
 
 def _headed(row: list[Atom], small: set[int]) -> list[Atom]:

@@ -16,6 +16,8 @@ from livek12.dataset_builders.ingest.stream import Item
 MAX_CANDIDATES = 2500
 """Looked at, a style; the search is quadratic in them."""
 MAX_NUMBER = 200
+_FOR_ANSWER = r"\s*(?:(?:[(（]\s*[)）]|[_＿]{2,})\s*)?"
+"""What may stand before a number: a bracket or a line for the answer."""
 _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
@@ -25,7 +27,9 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("word", re.compile(r"\s*第\s*(\d{1,3})\s*题\s*[.:．：、]?\s*"), 1.2),
     (
         "dot",
-        re.compile(r"\s*[*＊]?\s*(\d{1,3})\s?(?:[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년]))\s*"),
+        re.compile(
+            _FOR_ANSWER + r"[*＊]?\s*(\d{1,3})\s?(?:[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년]))\s*"
+        ),
         1.0,
     ),
     (
@@ -42,12 +46,18 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿]{2})(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
     ("dot", re.compile(r"\s*(\d{1,2})(?:\s{4,}|\t)(?=[^\s\d.])"), 0.5),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=\$)"), 0.2),
-    ("paren", re.compile(r"\s*(\d{1,3})\s?[)）]\s*"), 0.7),
+    ("dot", re.compile(r"\s*(0\d)(?:\s+|[.．]\s*)(?=[^\s\d])"), 0.8),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[가-힣]{2})"), 0.2),
+    ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
 )
 """Style, form, and how much a line of that form weighs."""
 _LEVEL = 0.012
 """How far numbers of one column begin from each other at most, of the page's width."""
+_ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
+_WRAPPED, _FULL = 0.3, 0.2
+"""What is left of the weight of a number that may be part of a sentence; share of a paragraph's width that its full
+lines may lack."""
 _SURE = 1.0
 """What a number weighs at least that is hardly anything but a question's."""
 _RESTART = 4.5
@@ -108,10 +118,19 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
         for name, pattern, weight in _STYLES:
             match = pattern.match(item.line.text)
             if name == style and match and 0 < int(match[1]) <= MAX_NUMBER:
-                found.append(_Candidate(place, int(match[1]), match.end(), weight))
+                share = _WRAPPED if _wrapped(items, place) else 1.0
+                found.append(_Candidate(place, int(match[1]), match.end(), share * weight))
                 break
     lefts = _margins(items, found)
     return [_placed(candidate, items[candidate.place], lefts) for candidate in found[:MAX_CANDIDATES]]
+
+
+def _wrapped(items: Sequence[Item], place: int) -> bool:
+    """Whether a line may go on with the sentence of the one before: that ends none, and fills its paragraph."""
+    last, item = items[place - 1] if place else None, items[place]
+    if last is None or last.line is None or last.block is not item.block or _ENDED.search(last.text):
+        return False
+    return last.box.right > item.block.box.right - _FULL * (item.block.box.right - item.block.box.left)
 
 
 def _margins(items: Sequence[Item], found: Sequence[_Candidate]) -> dict[tuple[int, int], float]:

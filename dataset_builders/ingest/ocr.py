@@ -29,8 +29,10 @@ LONGEST: Final = 1760
 _SECONDS: Final = 600
 """On the clock, for one page of tesseract, which takes some seconds of a processor."""
 _SCRIPTS: Final[dict[str, Language]] = {"Hangul": "ko", "Korean": "ko", "Han": "zh", "Japanese": "zh", "Latin": "en"}
-
-
+_CLEAR: Final = {"Han": 0.5, "Latin": 1.2}
+"""Confidence above which tesseract's word for a script is believed."""
+_SURE, _HANGUL, _FEWEST_HANGUL = 0.8, 0.03, 5
+"""Confidence of a line, share of its letters and number of them from which a page is Korean."""
 Missed = Callable[[list[Bounds]], tuple[list[Bounds], list[Bounds]]]
 
 
@@ -199,8 +201,12 @@ def _tesseract(wanted: str) -> None:
     install = f"apt-get install tesseract-ocr {names[wanted]}"
     if not shutil.which("tesseract"):
         raise UserError(f"reading scanned Korean pages needs tesseract: {install}")
-    if wanted not in _run(["tesseract", "--list-langs"], b"").decode(errors="replace").split():
+    if wanted not in _languages():
         raise UserError(f"tesseract has no data for Korean: {install}")
+
+
+def _languages() -> list[str]:
+    return _run(["tesseract", "--list-langs"], b"").decode(errors="replace").split()
 
 
 def _run(command: list[str], data: bytes) -> bytes:
@@ -251,21 +257,36 @@ def _by_tesseract(picture: Picture, language: str) -> list[Read]:
     return done
 
 
-def orientation(picture: Picture) -> tuple[int, Language | None]:
-    """By how many degrees to turn the page clockwise, and the language of its script; (0, None) where nothing tells."""
+def orientation(picture: Picture) -> tuple[int | None, Language | None]:
+    """By how many degrees to turn the page clockwise, and the language of its script; None where one is not sure."""
     if not shutil.which("tesseract"):
-        return 0, None
+        return None, None
     small = picture.copy()
     small.thumbnail((1800, 1800))
     try:
         text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
     except UserError:  # too few letters to tell by
-        return 0, None
+        return None, None
     said = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     try:
         sure = float(said.get("Orientation confidence", "0")) > 3
-        turn = int(said.get("Rotate", "0")) if sure else 0
+        turn = int(said.get("Rotate", "0")) % 360 if sure else None
     except ValueError:
-        turn = 0
-    script = _SCRIPTS.get(said.get("Script", ""))
-    return turn % 360, script
+        turn = None
+    name, script = said.get("Script", ""), _SCRIPTS.get(said.get("Script", ""))
+    try:
+        clear = script == "ko" or float(said.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
+    except ValueError:
+        clear = False
+    return turn, script if clear else None
+
+
+def is_korean(picture: Picture) -> bool:
+    """Whether the middle of an upright page reads as Hangul: few of its letters, among formulas, mislead tesseract."""
+    if not shutil.which("tesseract") or "kor" not in _languages():
+        return False
+    middle = picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3))
+    reads = _by_tesseract(middle, "kor")
+    letters = sum(len(read.text) for read in reads)
+    hangul = sum("가" <= letter <= "힣" for read in reads if read.confidence > _SURE for letter in read.text)
+    return hangul > max(_FEWEST_HANGUL, _HANGUL * letters)

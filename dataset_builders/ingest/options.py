@@ -27,10 +27,12 @@ _RUNS = (
 _SMALL = (
     re.compile(r"(?:^|(?<=\s))([a-h])\s?[.．、)）]\s?(?=\S)"),
     re.compile(r"(?:^|(?<=\s))[(（]\s?([a-h])\s?[)）]"),
+    re.compile(r"(?:^|(?<=\s))[(（]\s?([1-8])\s?[)）]"),
 )
 _TASK = re.compile(
     r"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write"
-    r"|sketch|solve|hence|give|use|draw|evaluate|estimate|justify|identify|discuss|how|what|why)\b|求|证明|说明|计算|写出|구하",
+    r"|sketch|solve|hence|give|use|draw|evaluate|estimate|justify|identify|discuss|how|what|why)\b|求|证明|说明|计算|写出|구하"
+    r"|_{2}|[;；]\s*$",
     re.IGNORECASE,
 )
 """What a part of a question has, and an option has not."""
@@ -90,14 +92,19 @@ def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | Non
 
 
 def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
-    """Options labelled a, b, c …: the last complete run, where the section says so or each is no part of a question."""
+    """Options labelled a, b, c … or (1), (2), (3) …: the last complete run.
+
+    Where the section does not say so, each has to be short and no part of a question.
+    """
     for pattern in _SMALL:
         found = list(pattern.finditer(text))
-        firsts = [at for at, match in enumerate(found) if match[1] == "a"]
+        firsts = [at for at, match in enumerate(found) if match[1] in "a1"]
         if not firsts or not _begins_line(text, found[firsts[-1]].start()):
             continue
         run = found[firsts[-1] :]
-        if len(run) < 3 or [match[1] for match in run] != list("abcdefgh"[: len(run)]):
+        names = "".join(match[1] for match in run)
+        fewest = _FEWEST_BARE if names[0].isdigit() else 3
+        if len(run) < fewest or not ("abcdefgh".startswith(names) or "12345678".startswith(names)):
             continue
         ends = [*(match.start() for match in run[1:]), len(text)]
         texts = [text[match.end() : end].strip(" \n") for match, end in zip(run, ends, strict=True)]

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 DPI: Final = 150
 _LABEL: Final = re.compile(r"[A-H][.．、)]|[①-⑳]|[(（]?\d{1,2}[.．、)）]")
+_TALL: Final = 1.5
+"""Heights to a width from which several letters run up or down the page."""
+_FLAT: Final = "一—–-_~…"
+"""What is never higher than it is wide: a stroke that stands upright was read as one of these."""
 MOST_AGAIN: Final = 8
 """Bands of a page that are looked at a second time."""
 MOST_PARTS: Final = 60
@@ -75,12 +79,14 @@ class Scanner:
     def _read(self, picture: Picture) -> tuple[Picture, list[ocr.Read], list[str]]:
         """The picture upright and level, what it says, and what was done to it; turned further while it reads badly."""
         sideways = scan.sideways(scan.ink(scan.grey(picture)))
-        turn, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
+        said, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
+        if said is None or (said % 180 == 90 and not sideways):
+            said = 90 if sideways else 0
+        turn = said  # a page that surely stands upright has a line between its columns that parts it like text
         if self._reader is None:
-            self.language = self.language or script or "zh"
+            upright = picture.rotate(-turn, expand=True) if turn else picture
+            self.language = self.language or script or ("ko" if ocr.is_korean(upright) else "zh")
             self._reader = ocr.Reader(self.language)
-        if (turn % 180 == 90) != sideways:
-            turn = 90 if sideways else 0
         best: tuple[float, Picture, list[ocr.Read], list[str]] = (-1.0, picture, [], [])
         for angle in (turn, (turn + 180) % 360):
             level, askew = scan.straightened(picture.rotate(-angle, expand=True) if angle else picture)
@@ -215,7 +221,11 @@ def _glyph(read: ocr.Read, letter: float, points: float) -> Glyph:
     size = 0.75 * (letter if 0.6 * letter < height < 1.4 * letter else height) * points
     left, top, right, bottom = _scaled(read.box, points)
     base = (top + bottom) / 2 + AXIS * size
-    return Glyph(read.text, left, top, right, bottom, base, size, right, "", confidence=read.confidence)
+    may_stand = len(read.text) == 1 and read.text not in _FLAT
+    upright = may_stand or height < _TALL * (read.box[2] - read.box[0])
+    return Glyph(
+        read.text, left, top, right, bottom, base, size, right, "", confidence=read.confidence, upright=upright
+    )
 
 
 def _in_text(rule: Rule, reads: list[ocr.Read]) -> bool:

@@ -72,12 +72,14 @@ class Stream:
         headings: the texts left out, by page: headers and footers.
         titles: lines over several columns at the top of a page; they are among the headings too.
         columns: left and right edge of each column, by page and column.
+        asked: number of the last question that a table's rows ask; 0 where there is none.
     """
 
     items: list[Item] = field(default_factory=list)
     headings: dict[int, list[str]] = field(default_factory=dict)
     titles: list[Item] = field(default_factory=list)
     columns: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    asked: int = 0
 
 
 def flatten(pages: Sequence[PageBlocks]) -> Stream:
@@ -144,7 +146,7 @@ def _add(block: Block, page: PageBlocks, repeated: Counter[str], stream: Stream)
                 stream.headings[page.number].append(line.text)
             elif line.text.strip() or line.unread:
                 stream.items.append(Item(_numbered(line), block, line.box, block.column))
-    elif rows := _asked_in_rows(block):
+    elif rows := _asked_in_rows(block, stream):
         stream.items += [Item(line, block, line.box, block.column) for line in rows]
     elif block.picture or block.lines:
         stream.items.append(Item(None, block, block.box, block.column))
@@ -157,8 +159,11 @@ def _numbered(line: Line) -> Line:
     return line.model_copy(update={"text": text}) if number else line
 
 
-def _asked_in_rows(block: Block) -> list[Line]:
-    """The rows of a table whose first cells number questions, as lines that begin with their numbers."""
+def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
+    """The rows of a table whose first cells number questions, as lines that begin with their numbers.
+
+    They begin with 1, or go on with those of the table before, however few and short they are.
+    """
     if block.kind != "table" or block.origin == "text_layer":  # there `asked` has looked at its lines
         return []
     rows = [[cell.strip() for cell in line.text.split("\t")] for line in block.lines]
@@ -166,15 +171,11 @@ def _asked_in_rows(block: Block) -> list[Line]:
     asked = [place for place, number in enumerate(numbers) if number]
     follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(asked))
     texts = [max(map(len, rows[place][1:]), default=0) for place in asked]
-    if (
-        len(asked) < _FEWEST_ROWS
-        or not follow
-        or asked[-1] - asked[0] >= 6 * len(asked)
-        or min(texts) < _SHORTEST_ASKED
-    ):
+    goes_on = bool(asked) and numbers[asked[0]] == stream.asked + 1 and stream.asked > 0
+    begins = bool(asked) and asked[0] <= 1 and len(asked) >= _FEWEST_ROWS and min(texts) >= _SHORTEST_ASKED
+    if not follow or not (goes_on or begins) or asked[-1] - asked[0] >= 6 * len(asked):
         return []
-    if asked[0] > 1:
-        return []
+    stream.asked = numbers[asked[-1]]
     lines = []
     worth = all(re.fullmatch(r"\d{1,2}", rows[place][-1]) for place in asked) and len(rows[asked[0]]) > 2
     for number, row, line in zip(numbers, rows, block.lines, strict=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,27 +82,29 @@ class Reading:
     Attributes:
         blocks: in reading order.
         middle: where its columns part, for the next page.
+        grid: where the columns of its last grid of questions part, for the next page; empty without one.
         loose: boxes of ink, as fractions of the page, that is in no block.
     """
 
-    blocks: list[Block]
-    middle: float | None
-    loose: list[Box]
+    blocks: list[Block] = field(default_factory=list)
+    middle: float | None = None
+    grid: Sequence[float] = ()
+    loose: list[Box] = field(default_factory=list)
 
 
-def blocks_of(raw: RawPage, number: int, crop: Crop, before: float | None = None, seen: Sight | None = None) -> Reading:
+def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sight | None = None) -> Reading:
     """The blocks of a page.
 
     Args:
         raw: what stands on it.
         number: of the page.
         crop: cuts out a picture.
-        before: where the columns of the page before part.
+        before: what the page before says of its columns and grids; an empty one where there is none.
         seen: the page as it is printed, to tell what was not read.
     """
     size = layout.body_size(raw.glyphs)
     drawn = marks.read_drawn(raw, size)
-    found = layout.find(raw)
+    found = layout.find(raw, before.grid)
     marks.name_numbers(raw, found.frames)
     for box in marks.in_lines(found.figures, raw.glyphs, size):
         found.figures.remove(box)
@@ -120,9 +122,10 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: float | None = None
     sheet = Sheet(
         number, raw.width, raw.height, "text_layer", glyphs, pieces, found.rules, found.frames, found.dividers, unread
     )
-    blocks, middle = assembled(sheet, crop, before)
+    blocks, middle = assembled(sheet, crop, before.middle)
     loose = [layout.around([sheet.unread[at] for at in group]) for group in layout.groups(sheet.unread, layout.NEAR)]
-    return Reading(blocks, middle, [box_of(box, sheet) for box in loose])
+    last = max((grid.box[3], grid.xs) for grid in found.asked)[1] if found.asked else ()
+    return Reading(blocks, middle, last, [box_of(box, sheet) for box in loose])
 
 
 def _explained(raw: RawPage, found: layout.Found) -> list[Bounds]:

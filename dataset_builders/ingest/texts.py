@@ -34,6 +34,9 @@ _CLOSING = 5
 _INDENT = 2.5
 """Letters by which the first line of a paragraph stands further in."""
 _SAME_ROW = 0.004
+_IN_CELL = re.compile(r"[(（]?([A-H])(?:[)）]|[.．、])?\s+(\S.*)", re.DOTALL)
+_FEWEST_CELLS = 3
+"""Cells of a table that are options."""
 _MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
 
 
@@ -103,8 +106,11 @@ class _Writer:
 
     def block(self, block: Block) -> None:
         """Adds a table as a paragraph; a picture waits."""
-        rows = table(block)
-        if rows:
+        if options := _option_cells(block):
+            self.release()
+            self.paragraphs += options
+            self.last = None
+        elif rows := table(block):
             self.release()
             self.paragraphs.append(rows)
             self.last = None
@@ -200,6 +206,17 @@ def join(before: str, after: str) -> str:
     if re.search(r"[A-Za-z]-$", before) and after[0].islower():
         return before + after
     return f"{before.rstrip()} {after.lstrip()}"
+
+
+def _option_cells(block: Block) -> list[str]:
+    """The options that the cells of a table are, each with its label (A text), in order; empty where they are none."""
+    cells = [cell.strip() for line in block.lines for cell in line.text.split("\t") if cell.strip()]
+    found = [_IN_CELL.fullmatch(cell) for cell in cells] if block.kind == "table" else []
+    options = sorted((one[1], one[2]) for one in found if one)
+    labels = "".join(label for label, _ in options)
+    if not _FEWEST_CELLS <= len(options) == len(cells) or labels != "ABCDEFGH"[: len(labels)]:
+        return []
+    return [f"{label}. {text}" for label, text in options]
 
 
 def table(block: Block) -> str:

@@ -156,7 +156,7 @@ class _Paper:
     def __init__(self, language: Language | None, how: str, slow: Callable[[], None]) -> None:
         self.how = how
         self.slow = slow
-        self.middle: float | None = None
+        self.before = text_layer.Reading()
         self.scanner = Scanner(language)
 
     def page(self, page: Any, number: int) -> PageBlocks:
@@ -176,9 +176,9 @@ class _Paper:
         seen = sight.looked_at(page, raw, picture, PAGE_DPI)
         text_layer.name_brackets(page, raw)
         found = text_layer.blocks_of(
-            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.middle, seen
+            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.before, seen
         )
-        self.middle = found.middle
+        self.before = text_layer.Reading(middle=found.middle, grid=found.grid)
         return PageBlocks(
             number=number,
             width=raw.width,

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from livek12.core.errors import UserError
@@ -41,17 +42,19 @@ class FileBytes(bytes):
         file: its path.
         size: bytes that it holds.
         look: what `look_at` finds in them.
+        state: of the file when it was read.
     """
 
     file: str
     size: int
     look: Look
+    state: FileState
 
     @classmethod
-    def of(cls, file: str, data: bytes, pixels: tuple[int, int] | None = None) -> FileBytes:
+    def of(cls, file: str, state: FileState, data: bytes, pixels: tuple[int, int] | None = None) -> FileBytes:
         """What stands for a file that holds these bytes, a picture of these pixels where that is known."""
         held = cls()
-        held.file, held.size, held.look = file, len(data), look_at(data, pixels)
+        held.file, held.size, held.look, held.state = file, len(data), look_at(data, pixels), state
         return held
 
     def __reduce__(self) -> tuple[Callable[[str, int], bytes], tuple[str, int]]:
@@ -156,10 +159,15 @@ class ImageLoader:
         self._folders: dict[Path, Path] = {}
         self._insides: dict[tuple[Path, str], str] = {}
         self._good: dict[bytes | FileState, FileBytes | None] = {}
+        self._loaded: dict[tuple[Path, object], Image] = {}
         self._state: FileState | None = None
         self._file = ""
         self.taken: dict[str, str] = {}
         self.by_name = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Goes to another process without what it knows: what stands for a file would arrive there as its bytes."""
+        return {**vars(self), "_good": {}, "_loaded": {}}
 
     def load(self, ref: object, folder: Path) -> Image:
         """The image a row refers to.
@@ -172,11 +180,27 @@ class ImageLoader:
         Raises:
             BadRow: the reference is none of these, or not a whole picture.
         """
+        if isinstance(ref, str) and (again := self._again(ref, folder)):
+            return again
         self._state, self._file = None, ""
         data, name = self._bytes_of(ref, folder)
         if not isinstance(data, FileBytes):
             data = self._checked(data, name)
-        return Image(bytes=data, path=re.split(r"[/\\]", name)[-1] or "image")
+        image = Image(bytes=data, path=re.split(r"[/\\]", name)[-1] or "image")
+        if isinstance(ref, str) and isinstance(data, FileBytes) and data.file == self._among_others(ref, folder):
+            if len(self._loaded) == MOST_KNOWN:
+                self._loaded.clear()
+            self._loaded[folder, ref] = image
+        return image
+
+    def _again(self, ref: str, folder: Path) -> Image | None:
+        """What was loaded by this path before, if its file is as it was."""
+        image = self._loaded.get((folder, ref))
+        if image is not None and isinstance(held := image.bytes, FileBytes):
+            with suppress(OSError):
+                if _state(os.lstat(held.file)) == held.state:
+                    return image
+        return None
 
     def _checked(self, data: bytes, name: str) -> bytes:
         """The picture, or what stands for its file, once it is known to be one."""
@@ -185,7 +209,8 @@ class ImageLoader:
             pixels = check_image(data, name)
             if len(self._good) == MOST_KNOWN:
                 self._good.clear()
-            self._good[known] = FileBytes.of(self._file, data, pixels) if self._file and self.by_name else None
+            named = self._state if self.by_name else None
+            self._good[known] = FileBytes.of(self._file, named, data, pixels) if named else None
         held = self._good[known]
         return data if held is None else held
 

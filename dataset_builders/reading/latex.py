@@ -42,8 +42,9 @@ _IN_FORMULAS = {
     "n": frozenset("u e eg ot i mid parallel sim cong".split()),
 }
 """The same where it could be a word or a symbol."""
-_SUSPECT = re.compile(r"[\a\b\v\f\t\r\n](?:(?<!\n)(?=[A-Za-z])|(?<=\n)(?:" + "|".join(_SURE["n"]) + r")(?![A-Za-z]))")
-"""Without one of these nothing is damaged; most texts have none."""
+_SUSPECTS = "\a\b\v\f\t\r"
+_SUSPECT_BREAK = re.compile(r"\n(?:" + "|".join(_SURE["n"]) + r")(?![A-Za-z])")
+"""Without one of either nothing is damaged; most texts have none."""
 
 
 def restore(text: str) -> str:
@@ -60,7 +61,7 @@ def restore_commands(text: str) -> str:
     ("an", "to", a line that begins with u) counts only inside a formula, where no tab belongs, and for the others in a
     text that is damaged for sure.
     """
-    if not _SUSPECT.search(text):
+    if not (any(suspect in text for suspect in _SUSPECTS) or _SUSPECT_BREAK.search(text)):
         return text
     damaged = any(map(_is_sure, _DAMAGED.finditer(text)))
     masked = mask_formulas(text)
@@ -87,7 +88,7 @@ def restore_newlines(text: str) -> str:
     A relation has a right side, so `\ne)` and `\ni.` are the labels e) and i. of a new line. A double
     backslash is TeX's own line break and does not start a command.
     """
-    if "\\" not in text:
+    if "\\n" not in text:
         return text
 
     def replace(match: re.Match[str]) -> str:

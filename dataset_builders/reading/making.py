@@ -68,8 +68,19 @@ class Pack(Protocol):
 
 
 P = TypeVar("P", bound=Pack)
-Packing = Callable[[Sequence[Question]], list[P]]
-"""Packs questions; can be pickled."""
+
+
+class Packing(Protocol[P]):
+    """Packs questions; can be pickled.
+
+    Attributes:
+        compares: whether near-duplicates are still looked for among them.
+    """
+
+    compares: bool
+
+    def __call__(self, questions: Sequence[Question]) -> list[P]:
+        """The questions, packed."""
 
 
 class Head(NamedTuple):
@@ -96,10 +107,12 @@ class PickledRows(NamedTuple):
     Attributes:
         pickled: one after the other.
         rows: how many there are.
+        compares: see `Packing`, when they were sent.
     """
 
     pickled: bytes
     rows: int
+    compares: bool = True
 
     def unpickled(self) -> Iterator[SourceRow]:
         """The rows."""
@@ -245,7 +258,7 @@ def _chunks(
     if first is None:
         return
     with Workers(make_chunk, (make, pack), min(cores(), MOST_WORKERS)) as workers:
-        for (befores, pickled), (heads, pieces) in workers.answers(_pickled(first, rows)):
+        for (befores, pickled), (heads, pieces) in workers.answers(_pickled(first, rows, pack)):
             yield befores, pickled, (heads, chain.from_iterable(map(pickle.loads, pieces)))
 
 
@@ -270,7 +283,9 @@ def _made_here(
 
 
 def _pickled(
-    first: tuple[Log | None, SourceRow | None], rows: Iterator[tuple[Log | None, SourceRow | None]]
+    first: tuple[Log | None, SourceRow | None],
+    rows: Iterator[tuple[Log | None, SourceRow | None]],
+    pack: Packing[Any] | None,
 ) -> Iterator[tuple[tuple[list[Before], PickledRows], PickledRows]]:
     """Some rows at a time, pickled; with what was logged before each, and whether there is one."""
     befores, chunk, count = list[Before](), io.BytesIO(), 0
@@ -284,7 +299,7 @@ def _pickled(
             count += 1
         item = next(rows, None)
         if len(befores) == CHUNK_ROWS or chunk.tell() > CHUNK_BYTES or item is None:
-            packed = PickledRows(chunk.getvalue(), count)
+            packed = PickledRows(chunk.getvalue(), count, pack is None or pack.compares)
             yield (befores, packed), packed
             befores, chunk, count = [], io.BytesIO(), 0
             pickler = pickle.Pickler(chunk, pickle.HIGHEST_PROTOCOL)
@@ -302,6 +317,8 @@ def make_chunk(
     """
     make, pack = given
     make.loader.by_name = True
+    if pack is not None:
+        pack.compares = rows.compares
     before = make.loader.taken
     heads, pieces, made, size = list[Head](), list[bytes](), list[Question](), 0
     for place, row in enumerate(rows.unpickled()):
@@ -382,4 +399,7 @@ def _sound(question: Question) -> Question:
 def _row_id(row: SourceRow) -> str | None:
     """The id to show: none where it is no text, and nothing but the place of a row without id or index."""
     own = row.data.get("id") or row.data.get("index")
-    return row.id if isinstance(own, str | int) and isinstance(row.data.get("id") or "", str | int) else None
+    try:
+        return row.id if isinstance(own, str | int) else None
+    except BadRow:
+        return None

@@ -28,7 +28,7 @@ _BETWEEN = "\x1e"
 
 def named_pictures(text: str) -> tuple[list[int], int]:
     """The numbers of pictures that a text names, each once in its order, and how many it names without a number."""
-    if "[" not in text and "<" not in text:
+    if _has_marks_only(text):
         return [], 0
     found = [match[1] for match in _NAMED.finditer(text) if match[0] != IMAGE_MARK]
     return list(dict.fromkeys(int(number) for number in found if number)), sum(number is None for number in found)
@@ -40,7 +40,7 @@ def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:
     A picture is written in Markdown or HTML, or named: by its number among `refs`, or as the next of them. A name that
     comes again stays, its first place too. What `refs` do not have stays as it is written; those left over come last.
     """
-    if "[" not in text and "<" not in text:
+    if _has_marks_only(text):
         return text, list(refs)
     numbers, _ = named_pictures(text)
     wanted = sorted(numbers) if len(numbers) == len(refs) else range(1, len(refs) + 1)
@@ -63,6 +63,11 @@ def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:
         pieces += [text[done : match.start()], mark]
         done = match.end()
     return "".join([*pieces, text[done:]]), [*ordered, *numbered.values(), *waiting]
+
+
+def _has_marks_only(text: str) -> bool:
+    """Whether no picture is written into a text or named in it: whatever could be one is a mark."""
+    return "[" not in text and ("<" not in text or text.count("<") == text.count(IMAGE_MARK))
 
 
 def _comes_again(text: str, match: re.Match[str]) -> bool:

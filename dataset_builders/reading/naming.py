@@ -84,7 +84,7 @@ class Naming:
         data = dict(row.data)
         named = {ours: value for theirs, ours in self.given.names.items() if (value := _take(data, theirs)) is not None}
         if not self.keys:
-            return replace(row, data={**data, **named}, found=row.as_found)
+            return row.holding({**data, **named})
         if row.context:
             said = {key: value for key, value in row.context.items() if key not in data and self._said_of_all(key)}
             placeless = (key for key, value in row.context.items() if _holds_text(value) and self.place(key) is None)
@@ -98,7 +98,7 @@ class Naming:
             named["passage"] = _joined("passage", head, named.get("passage"))
         self._place_source(named, log)
         _add_pictures_beside(row, named)
-        return replace(row, data=named, found=row.as_found)
+        return row.holding(named)
 
     def _plan(self, data: Mapping[str, Any]) -> _Plan:
         """Where the keys of a row go; found out once for all rows of the same keys."""
@@ -133,7 +133,7 @@ def headed(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
     file: Path | None = None
     said = ""
     for row in rows:
-        if row.file != file:
+        if row.file is not file and row.file != file:
             file, said = row.file, ""
         if HEADS[0] not in row.data and HEADS[1] not in row.data:
             yield _under(row, said)

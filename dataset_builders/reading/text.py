@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from livek12.core.records import Option
 from livek12.core.text import CIRCLED
 
 _DELIMITER = re.compile(r"[\\$](?:(?<=\\).|(?<=\$)\$?)", re.DOTALL)
+_DOLLARS = re.compile(r"\$\$?")
 _CLOSING = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$"}
 _LETTERS, _CIRCLED = "ABCDEFGHIJ", CIRCLED[:10]
 _JAMO, _SYLLABLES, _RINGED = "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊ", "가나다라마바사아자차", "㉠㉡㉢㉣㉤㉥㉦㉧㉨㉩"
@@ -90,8 +91,9 @@ def split_options(text: str, chosen: Collection[str] = ()) -> tuple[str, list[Op
         The text before the options, and the options; or the text as it was and no options.
     """
     for pattern, labels in _OPTION_LABELS:
-        run = _labels(text, pattern, labels)
-        if len(run) < 2 or len(_labels(text, pattern, labels, run[0][1])) >= len(run):
+        marks = _marks(text, pattern, labels)
+        run = _run(marks, labels)
+        if len(run) < 2 or len(_run([mark for mark in marks if mark[1] < run[0][1]], labels)) >= len(run):
             continue
         names = [name for name, _, _ in run]
         options = [Option(label=name, text=piece) for name, piece in zip(names, _pieces(text, run), strict=True)]
@@ -138,7 +140,7 @@ def unlabelled(entries: Sequence[str]) -> list[str]:
 
 def plain_width(text: str) -> str:
     """The text with its full-width digits and letters as plain ones; as long as it was."""
-    return text.translate(_FULL_WIDTH)
+    return text if text.isascii() else text.translate(_FULL_WIDTH)
 
 
 def trim_part(part: str) -> str:
@@ -245,16 +247,19 @@ def _parse_python(text: str) -> object:
     return ast.literal_eval(text) if len(text) <= _PARSE_LIMIT else None
 
 
-def _labels(
-    text: str, pattern: re.Pattern[str], labels: Sequence[str], end: int | None = None
-) -> list[tuple[str, int, int]]:
-    """The longest run of consecutive labels from the first on (before `end`), the last such run of several as long."""
+def _labels(text: str, pattern: re.Pattern[str], labels: Sequence[str]) -> list[tuple[str, int, int]]:
+    """The longest run of consecutive labels from the first on, the last such run of several as long."""
+    return _run(_marks(text, pattern, labels), labels)
+
+
+def _marks(text: str, pattern: re.Pattern[str], labels: Sequence[str]) -> list[tuple[str, int, int]]:
+    """All that is written like a label, with its place; nothing where the first label is not there."""
     if labels[0] not in text and _WIDE.get(labels[0], labels[0]) not in text:
         return []
-    masked = mask_formulas(text)
-    marks = [
-        (plain_width(m[1]), m.start(), m.end()) for m in pattern.finditer(masked) if end is None or m.start() < end
-    ]
+    return [(plain_width(m[1]), m.start(), m.end()) for m in pattern.finditer(mask_formulas(text))]
+
+
+def _run(marks: Sequence[tuple[str, int, int]], labels: Sequence[str]) -> list[tuple[str, int, int]]:
     best: list[tuple[str, int, int]] = []
     if len(marks) > _MAX_LABELS:
         return best
@@ -292,8 +297,15 @@ def _goes_on(options: Sequence[Option], labels: Sequence[str]) -> bool:
     later = labels[len(options) :]
     if later and later[0] in options[-1].text and re.search(rf"\d{re.escape(later[0])}[.．、]", options[-1].text):
         return True
-    lines = [plain_width(match[1]) for option in options for match in _LETTERED_LINE.finditer(option.text)]
+    lines = [plain_width(match[1]) for option in options for match in _lettered_lines(option.text)]
     return bool(lines) and not {form for label in later for form in (label, label.lower())}.isdisjoint(lines)
+
+
+def _lettered_lines(text: str) -> Iterable[re.Match[str]]:
+    if "\n" in text:
+        return _LETTERED_LINE.finditer(text)
+    match = _LETTERED_LINE.match(text)
+    return (match,) if match else ()
 
 
 def _is_closed(piece: str) -> bool:
@@ -315,9 +327,10 @@ def _asks(piece: str) -> bool:
 @lru_cache(maxsize=4)  # one text is looked through for several kinds of labels
 def mask_formulas(text: str) -> str:
     """The text with every closed formula blanked out, all else where it was. One pass, whatever the text."""
-    if "$" not in text and "\\" not in text:
+    escaped = "\\(" in text or "\\[" in text or "\\$" in text
+    if not escaped and "$" not in text:
         return text
-    tokens = [(m[0], m.start(), m.end()) for m in _DELIMITER.finditer(text)]
+    tokens = [(m[0], m.start(), m.end()) for m in (_DELIMITER if escaped else _DOLLARS).finditer(text)]
     last = {token: start for token, start, _ in tokens}
     pieces, done = [], 0
     closing, begin = "", 0

@@ -49,9 +49,8 @@ def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
         buffers.append(_bits(values))
     elif pa.types.is_string(kind):
         texts = [value or "" for value in values] if known else values
-        joined = "".join(texts)
-        coded = texts if joined.isascii() else list(map(str.encode, texts))
-        buffers += [_offsets(coded), pa.py_buffer(joined.encode())]
+        coded = list(map(str.encode, texts))
+        buffers += [_offsets(coded), pa.py_buffer(b"".join(coded))]
     elif pa.types.is_binary(kind):
         pieces = [value or b"" for value in values] if known else values
         buffers += [_offsets(pieces), _joined(pieces)]

@@ -57,15 +57,15 @@ class PartCounts:
     compared: list[Compared] = field(default_factory=list)
 
     @classmethod
-    def of(cls, questions: Sequence[Question], tables: Sequence[str]) -> PartCounts:
-        """Counts some questions that are stored in these tables."""
+    def of(cls, questions: Sequence[Question], tables: Sequence[str], *, compares: bool = True) -> PartCounts:
+        """Counts some questions that are stored in these tables; near-duplicates may be looked for among them."""
         looks = [list(map(look_of, question.images)) for question in questions]
         counted = cls(
             contents=array("Q", map(content_of, questions, looks)),
             added=Counter((one.benchmark, one.release or NOT_STATED, one.language) for one in questions),
             withdrawn={n: (one.benchmark, one.removed_in, one.id) for n, one in enumerate(questions) if one.removed_in},
             pages=Counter(key for one in questions if IMAGE_ONLY in tables for key in page_keys(one)),
-            compared=list(map(compared_of, questions)),
+            compared=list(map(compared_of, questions)) if compares else [],
         )
         counted.block.add(questions, looks)
         return counted
@@ -77,7 +77,8 @@ class PartCounts:
             number: its place among those counted, from 0.
             id: the new one.
         """
-        self.compared[number] = self.compared[number]._replace(id=id)
+        if self.compared:
+            self.compared[number] = self.compared[number]._replace(id=id)
         if (withdrawn := self.withdrawn.get(number)) is not None:
             self.withdrawn[number] = (*withdrawn[:2], id)
 

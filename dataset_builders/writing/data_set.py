@@ -221,6 +221,7 @@ def _write(
                 unpaged[one.split] += len(one.not_on_pages)
                 for _ in one.places:
                     step()
+            packer.compares = statistics.compares
             for split, id, why in not_on_pages(record):
                 log.note(split, id, f"{why}: not in {IMAGE_ONLY}")
         counts = writers.counts

@@ -7,16 +7,15 @@ axis and no value in a distribution.
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
 from livek12.core.records import Image, Question
+from livek12.core.text import folded
 from livek12.dataset_builders.reading.images import look_of
 from livek12.dataset_builders.reading.pictures import Look
 
@@ -65,12 +64,10 @@ class Block:
     def add(self, questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> None:
         """Counts some questions, with what is measured of the figures of each."""
         self.questions += len(questions)
-        axes = list(map(_axes, questions))
-        for axis in axes[0] if axes else ():
-            self.by[axis].update(chain.from_iterable(one[axis] for one in axes))
-        measured = list(map(_measures, questions, looks))
-        for name in measured[0] if measured else ():
-            self.numbers[name].counts.update(chain.from_iterable(one[name] for one in measured))
+        for axis, values in _axes(questions).items():
+            self.by[axis].update(values)
+        for name, numbers in _measures(questions, looks).items():
+            self.numbers[name].counts.update(numbers)
 
     def merge(self, other: Block) -> None:
         """Takes in the questions of another block."""
@@ -89,22 +86,24 @@ class Block:
         }
 
 
-def _axes(question: Question) -> dict[str, list[str]]:
+def _axes(questions: Sequence[Question]) -> dict[str, list[str]]:
+    """The values of the questions on each axis, one after the other."""
+    licences = [question.source.licence or NOT_STATED for question in questions]
     return {
-        "benchmark": [question.benchmark],
-        "release": [question.release or NOT_STATED],
-        "language": [question.language],
-        "subject": [question.subject or NOT_STATED],
-        "question_type": [question.question_type],
-        "difficulty": [question.difficulty or NOT_STATED],
-        "modality": ["text_image" if question.images else "text_only"],
-        "subset": question.subsets or ["none"],
-        "year": [NOT_STATED if question.year is None else str(question.year)],
-        "licence": [question.source.licence or NOT_STATED],
-        "review": [question.review.state],
-        "withdrawn": [question.removed_in or "no"],
-        "attribution": [f"{_publisher(question)}: {question.source.licence or NOT_STATED}"],
-        "site": [_host(question.source.url)],
+        "benchmark": [question.benchmark for question in questions],
+        "release": [question.release or NOT_STATED for question in questions],
+        "language": [question.language for question in questions],
+        "subject": [question.subject or NOT_STATED for question in questions],
+        "question_type": [question.question_type for question in questions],
+        "difficulty": [question.difficulty or NOT_STATED for question in questions],
+        "modality": ["text_image" if question.images else "text_only" for question in questions],
+        "subset": [subset for question in questions for subset in question.subsets or ("none",)],
+        "year": [NOT_STATED if question.year is None else str(question.year) for question in questions],
+        "licence": licences,
+        "review": [question.review.state for question in questions],
+        "withdrawn": [question.removed_in or "no" for question in questions],
+        "attribution": [f"{_publisher(one)}: {licence}" for one, licence in zip(questions, licences, strict=True)],
+        "site": [_host(question.source.url) if question.source.url else NOT_STATED for question in questions],
     }
 
 
@@ -113,23 +112,25 @@ def _publisher(question: Question) -> str:
     return (question.review.by if question.review.state == "upstream" else None) or NOT_STATED
 
 
-def _measures(question: Question, looks: Sequence[Look]) -> dict[str, list[float]]:
-    sizes = [look.pixels for look in looks if look.pixels]
+def _measures(questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> dict[str, list[float]]:
+    """What is measured of the questions, one after the other."""
+    figures = [look for some in looks for look in some]
+    sizes = [look.pixels for look in figures if look.pixels]
     return {
-        "question_characters": [len(question.question)],
-        "solution_characters": [len(question.solution)] if question.solution else [],
-        "answer_characters": [len(answer) for answer in question.answer],
-        "options": [len(question.options)] if question.options else [],
-        "images": [len(question.images)],
-        "image_bytes": [look.size for look in looks],
+        "question_characters": [len(question.question) for question in questions],
+        "solution_characters": [len(question.solution) for question in questions if question.solution],
+        "answer_characters": [len(answer) for question in questions for answer in question.answer],
+        "options": [len(question.options) for question in questions if question.options],
+        "images": [len(question.images) for question in questions],
+        "image_bytes": [look.size for look in figures],
         "image_width": [width for width, _ in sizes],
         "image_height": [height for _, height in sizes],
-        "parts": [len(question.answer)] if question.answer else [],
-        "points": [] if question.points is None else [question.points],
-        "reasoning_flow_steps": [len(question.reasoning_flow)] if question.reasoning_flow else [],
-        "variables": [len(question.variables)] if question.variables else [],
-        "knowledge_points": [len(question.knowledge_points)] if question.knowledge_points else [],
-        "pages": [len(question.page_numbers)] if question.page_numbers else [],
+        "parts": [len(question.answer) for question in questions if question.answer],
+        "points": [question.points for question in questions if question.points is not None],
+        "reasoning_flow_steps": [len(question.reasoning_flow) for question in questions if question.reasoning_flow],
+        "variables": [len(question.variables) for question in questions if question.variables],
+        "knowledge_points": [len(question.knowledge_points) for question in questions if question.knowledge_points],
+        "pages": [len(question.page_numbers) for question in questions if question.page_numbers],
     }
 
 
@@ -153,7 +154,6 @@ def content_of(question: Question, looks: Sequence[Look]) -> int:
         looks: what is measured of its figures.
     """
     texts = [question.language, question.question, *(option.text for option in question.options)]
-    joined = "\0".join(texts)
-    plain = "".join((joined if joined.isascii() else unicodedata.normalize("NFKC", joined)).casefold().split())
+    plain = "".join(folded("\0".join(texts)).split())
     figures = [look.outline for look in looks]
     return int.from_bytes(blake2b("\0".join([plain, *figures]).encode(), digest_size=8).digest())

@@ -103,17 +103,19 @@ class PackedRun:
     figures: bool
 
 
-@dataclass(frozen=True)
+@dataclass
 class Packer:
     """Packs questions.
 
     Attributes:
         tables: the tables that a question goes into; a function of a module where processes pack.
         pages: the pages that the data set holds.
+        compares: whether near-duplicates are still looked for among the questions.
     """
 
     tables: Callable[[Question, Collection[PageKey]], Iterable[str]]
     pages: set[PageKey]
+    compares: bool = True
 
     def __call__(self, questions: Sequence[Question]) -> list[Packed]:
         """The questions, by the tables and the split that they go into."""
@@ -127,7 +129,7 @@ class Packer:
         ]
 
     def _packed(self, tables: tuple[str, ...], split: str, places: list[int], questions: list[Question]) -> Packed:
-        counted = PartCounts.of(questions, tables)
+        counted = PartCounts.of(questions, tables, compares=self.compares)
         may_be = self.pages and IMAGE_ONLY not in tables
         left = {
             number: not_from_pages(question, self.pages) if page_keys(question) else ""

@@ -93,6 +93,11 @@ class Statistics:
             self._compared = None
 
     @property
+    def compares(self) -> bool:
+        """Whether near-duplicates are looked for, as far as is known."""
+        return self._compared is not None
+
+    @property
     def questions(self) -> int:
         """Questions, each counted once."""
         return sum(counted.block.questions for counted in self._counted.values())

@@ -20,7 +20,8 @@ from livek12.core.regrades import RegradeCounts
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
-from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.scoring.columns import OutcomeColumns
+from livek12.core.scoring.outcomes import Slim, finding_of
 from livek12.core.scoring.report import score_outcomes
 from livek12.core.scoring.schema import STATES, Estimate, TaskReport
 from livek12.core.text import folded
@@ -60,20 +61,21 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
     """The record of a run; its answers go into pieces of their own."""
     folder = RunFolder(path)
     spec = folder.spec()
-    slim, outcomes, pieces = Slim(), list[Outcome](), _Pieces(store, slug)
+    slim, columns, pieces = Slim(), OutcomeColumns(), _Pieces(store, slug)
     cells: dict[str, dict[str, list[Any]]] = {}
     judged, spent, changes = Counter[str](), Counter[str](), RegradeCounts()
     for _, trials in groupby(read_rows(folder), key=_asked):
         rows = list(trials)
         task = rows[0].task
-        outcomes += map(slim, rows)
         anchor, is_hidden = anchor_of(task, rows[0].question.id), bool(hidden.why(rows[0].question))
         piece = -1 if is_hidden else pieces.add(anchor, answer_fragment(rows))
         cells.setdefault(task, {})[anchor] = [piece, *(cell(row, is_hidden) for row in rows)]
         for row in rows:
+            columns.add(slim(row))
             _count(row, spec, judged, spent)
             changes.add(row)
     pieces.end()
+    outcomes = columns.end()
     modalities = {task.name: task.modality for task in spec.tasks}
     scores = {
         profile: score_outcomes(outcomes, profile, modalities=modalities, limits=limits_of(spec))
@@ -139,12 +141,12 @@ class _Pieces:
 
 def cell(row: Row, is_hidden: bool) -> Cell:
     """What a site holds of an answer beside its fragment."""
-    outcome = Slim()(row)
+    found = finding_of(row)
     said = [visible(part.answer or "")[:LONGEST_SAID] for part in row.verdict.parts] if row.verdict else []
     tokens = row.response.completion_tokens if row.response else None
     return [
-        *outcome.share,
-        *outcome.correct,
+        *found.share,
+        *found.correct,
         STATES.index(row.state),
         _warnings(row),
         tokens,

@@ -46,7 +46,7 @@ def contamination(
     marks: dict[str, Scored] = {}
     asked: dict[QuestionKey, SlimQuestion] = {}
     for name, rows in runs.items():
-        marks[name], own = scored(list(map(slim, rows)), metric, profile)
+        marks[name], own = scored(map(slim, rows), metric, profile)
         asked |= own
     if not any(question.on("release") or question.on("year") for question in asked.values()):
         raise UserError("no question of these runs says of which release or year its exam is: there is nothing to part")

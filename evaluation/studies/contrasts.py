@@ -8,14 +8,14 @@ part, for all runs at once, and gives the larger p of the two; where the undecid
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.intervals import difference_reach, mean_interval
 from livek12.core.scoring import Profile
-from livek12.core.scoring.answers import tabulate
+from livek12.core.scoring.answers import question_sums, tabulate
 from livek12.core.scoring.outcomes import Outcome, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.scoring.terms import task_terms
@@ -65,7 +65,7 @@ class Contrast:
     unit: str
 
 
-def scored(rows: Sequence[Outcome], metric: str, profile: Profile) -> tuple[Scored, dict[QuestionKey, SlimQuestion]]:
+def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scored, dict[QuestionKey, SlimQuestion]]:
     """A metric on each question (its trials together), and the questions.
 
     Raises:
@@ -75,14 +75,8 @@ def scored(rows: Sequence[Outcome], metric: str, profile: Profile) -> tuple[Scor
     term = task_terms(table, profile, parameters_of(profile)).get(metric, "there is no such metric in these runs")
     if isinstance(term, str):
         raise UserError(f"{metric}: {term}; choose another --metric")
-    sums: dict[QuestionKey, list[float]] = {}
-    asked: dict[QuestionKey, SlimQuestion] = {}
-    worst, best, weights = term.low.tolist(), term.high.tolist(), term.weight.tolist()
-    for row, low, high, weight in zip(table.rows, worst, best, weights, strict=True):
-        key = row.task, row.question.id
-        asked[key] = row.question
-        own = sums.setdefault(key, [0.0, 0.0, 0.0])
-        own[0], own[1], own[2] = own[0] + low, own[1] + high, own[2] + weight
+    sums = question_sums(table, term.low, term.high, term.weight)
+    asked = {(task, question.id): question for task, own in table.rows.by_task().items() for question in own.asked()}
     sums = {key: own for key, own in sums.items() if own[2] > 0}
     return (
         Scored(

@@ -9,13 +9,15 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile, Row
-from livek12.core.scoring.answers import tabulate
-from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
+from livek12.core.scoring.answers import question_sums, tabulate
+from livek12.core.scoring.columns import Outcomes
+from livek12.core.scoring.outcomes import Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.scoring.terms import task_terms
 from livek12.core.statistics import mean_std
@@ -24,7 +26,7 @@ from livek12.evaluation.studies.words import interval, number
 STABILITY_AXES = ("subject", "question_type", "difficulty")
 Metric = Literal["accuracy", "mark", "PES", "OES"]
 _Key = tuple[str, str]
-_Scores = Mapping[_Key, tuple[float, float]]
+_Scores = Mapping[_Key, tuple[float, ...]]
 """Numerator and weight of each question."""
 
 
@@ -48,8 +50,11 @@ def stability(
         UserError: fewer than two runs, or fewer than two shared questions.
     """
     slim = Slim()
-    answers = {name: list(map(slim, rows)) for name, rows in runs.items()}
-    questions = [{(row.task, row.question.id): row.question for row in rows} for rows in answers.values()]
+    answers = {name: Outcomes.of(map(slim, rows)) for name, rows in runs.items()}
+    questions = [
+        {(task, question.id): question for task, own in rows.by_task().items() for question in own.asked()}
+        for rows in answers.values()
+    ]
     shared = sorted(set.intersection(*map(set, questions))) if len(runs) > 1 else []
     if len(shared) < 2:
         raise UserError("a ranking needs two runs or more that asked the same questions, and two such questions")
@@ -64,7 +69,7 @@ def stability(
 
 
 def _study(
-    runs: Mapping[str, Sequence[Outcome]],
+    runs: Mapping[str, Outcomes],
     asked: Mapping[_Key, SlimQuestion],
     metric: Metric,
     profile: Profile,
@@ -118,23 +123,23 @@ def _halves(keys: list[_Key], count: int, seed: int) -> list[tuple[list[_Key], l
 
 
 def _scores(
-    rows: Sequence[Outcome], asked: Mapping[_Key, SlimQuestion], metric: Metric, profile: Profile, bound: str
+    rows: Outcomes, asked: Mapping[_Key, SlimQuestion], metric: Metric, profile: Profile, bound: str
 ) -> _Scores:
     """The metric's numerator and weight, summed over the trials of each question.
 
     Raises:
         UserError: the run has no such metric.
     """
-    table = tabulate(row for row in rows if (row.task, row.question.id) in asked)
+    by_task = rows.by_task()
+    table = tabulate(Outcomes.joined([by_task[task].where(partial(_among, asked, task)) for task in by_task]))
     term = task_terms(table, profile, parameters_of(profile))[metric]
     if isinstance(term, str):
         raise UserError(f"{metric}: {term}; choose another --metric")
-    sums: defaultdict[_Key, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
-    earned = term.low if bound == "low" else term.high
-    for row, value, weight in zip(table.rows, earned.tolist(), term.weight.tolist(), strict=True):
-        before = sums[row.task, row.question.id]
-        sums[row.task, row.question.id] = before[0] + value, before[1] + weight
-    return sums
+    return question_sums(table, term.low if bound == "low" else term.high, term.weight)
+
+
+def _among(asked: Mapping[_Key, SlimQuestion], task: str, question: SlimQuestion) -> bool:
+    return (task, question.id) in asked
 
 
 def _means(scores: Mapping[str, _Scores], keys: Sequence[_Key]) -> list[float]:

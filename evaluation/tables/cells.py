@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile
 from livek12.core.scoring.answers import Table as Answers
-from livek12.core.scoring.answers import tabulate
+from livek12.core.scoring.answers import answers_of, ranked, tabulate
+from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.estimates import Units, draw, estimates, group_difference
 from livek12.core.scoring.formulas import Terms
-from livek12.core.scoring.groups import answers_of
-from livek12.core.scoring.outcomes import Outcome
+from livek12.core.scoring.outcomes import Outcome, SlimQuestion
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
 from livek12.core.scoring.terms import task_terms
 from livek12.evaluation.tables.shapes import BY_LANGUAGE, ERRORS, QUESTIONS, STANDARD, ColumnBlock, Slice, TableShape
@@ -61,7 +61,7 @@ class FoundTables:
 
 
 def article_tables(
-    runs: Mapping[str, Sequence[Outcome]], shapes: Iterable[TableShape], profile: Profile = "article"
+    runs: Mapping[str, Iterable[Outcome]], shapes: Iterable[TableShape], profile: Profile = "article"
 ) -> FoundTables:
     """Makes tables.
 
@@ -98,7 +98,7 @@ def _lacks(shape: TableShape, sitters: Sequence[_Sitter], made: ArticleTable) ->
 class _Pool:
     """The answers of one run that were asked in one way."""
 
-    def __init__(self, rows: Sequence[Outcome], profile: Profile, parameters: Parameters) -> None:
+    def __init__(self, rows: Outcomes, profile: Profile, parameters: Parameters) -> None:
         self.rows, self._profile, self.parameters = rows, profile, parameters
         self._having: dict[str, dict[str, list[int]]] = {}
 
@@ -156,11 +156,14 @@ class _Pool:
 
     def _errors(self, place: int, picked: Indices) -> Estimate:
         """In how many answers critics saw an error of a type."""
-        seen = [row.presence[place] for index in picked if (row := self.table.rows[index]).presence]
-        if not seen:
+        found, of = self.table.rows.findings, self.table.rows.finding[picked]
+        audited = of[found.audited[of]]
+        if found.presence is None or not len(audited):
             return absent("no critics: nobody has audited the reasoning", len(picked))
-        note = None if len(seen) == len(picked) else f"{len(picked) - len(seen)} of {len(picked)} answers not audited"
-        return _count(sum(one >= self.parameters.error_threshold for one in seen), len(seen), note)
+        missing = len(picked) - len(audited)
+        note = f"{missing} of {len(picked)} answers not audited" if missing else None
+        seen = int((found.presence[0, audited, place] >= self.parameters.error_threshold).sum())
+        return _count(seen, len(audited), note)
 
 
 class _Sitter:
@@ -210,9 +213,9 @@ class _Sitter:
         if base is None:
             return None
         chosen = {base.table.questions[index].id for index in base.picked(minus)}
-        rows = [row for row in base.rows if row.question.id in chosen]
+        rows = base.rows.where(lambda question: question.id in chosen)
         variant = self.ways[part.way]
-        found = delta("variant", variant.rows, "base", rows, "", self._profile, base.parameters) if rows else None
+        found = delta("variant", variant.rows, "base", rows, "", self._profile, base.parameters) if len(rows) else None
         return None if found is None else {name: pair["difference"] for name, pair in found["metrics"].items()}
 
 
@@ -221,25 +224,43 @@ def _as_paired(metric: str) -> str:
     return "mark" if metric == "OCS" else metric
 
 
-def _sitters(runs: Mapping[str, Sequence[Outcome]], profile: Profile) -> Iterator[_Sitter]:
+def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterator[_Sitter]:
     """The runs, each benchmark and language of its own."""
     parameters = parameters_of(profile)
     for name, outcomes in runs.items():
-        pools: defaultdict[tuple[str, str], defaultdict[str, dict[tuple[str, int], Outcome]]]
-        pools = defaultdict(lambda: defaultdict(dict))
-        for outcome in outcomes:
-            task, question = find_task(outcome.task), outcome.question
+        pools: defaultdict[tuple[str, str], defaultdict[str, list[Outcomes]]] = defaultdict(lambda: defaultdict(list))
+        for named, of_task in Outcomes.of(outcomes).by_task().items():
+            task = find_task(named)
             if task is None or task.budget is not None or task.derive is not None:
                 continue
-            language = next(iter(question.on("language")), "") if question.benchmark in BY_LANGUAGE else ""
-            pools[question.benchmark, language][task.differs].setdefault((question.id, outcome.trial), outcome)
+            for group in dict.fromkeys(map(_group, of_task.asked())):
+                pools[group][task.differs].append(of_task.where(partial(_is_in, group)))
         spoken = defaultdict[str, set[str]](set)
         for benchmark, language in pools:
             spoken[benchmark].add(language)
         for (benchmark, language), ways in sorted(pools.items()):
             label = f"{name} ({language})" if len(spoken[benchmark]) > 1 else name
-            made = {way: _Pool(list(rows.values()), profile, parameters) for way, rows in ways.items()}
+            made = {way: _Pool(_once(Outcomes.joined(rows)), profile, parameters) for way, rows in ways.items()}
             yield _Sitter(label, benchmark, made, profile)
+
+
+def _group(question: SlimQuestion) -> tuple[str, str]:
+    """Benchmark, and the language where languages are apart."""
+    language = next(iter(question.on("language")), "") if question.benchmark in BY_LANGUAGE else ""
+    return question.benchmark, language
+
+
+def _is_in(group: tuple[str, str], question: SlimQuestion) -> bool:
+    return _group(question) == group
+
+
+def _once(rows: Outcomes) -> Outcomes:
+    """Of several answers to one question with one trial number the first."""
+    import numpy as np
+
+    question = ranked([one.id for one in rows.questions], rows.question)
+    first = np.unique(np.stack([question, rows.trial]), axis=1, return_index=True)[1]
+    return rows if len(first) == len(rows) else rows.take(np.sort(first))
 
 
 def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:

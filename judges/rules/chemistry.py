@@ -9,18 +9,21 @@ The rules:
    multiples, other substances, a reversible arrow for a plain one.
 3. States, ↑, ↓ and conditions count where the key prints them (without them: undecided), and are free otherwise.
 4. Electron configurations are equal as sets of occupied subshells, a noble-gas core written out.
-5. Lists of formulas are sets; they are rejected only when they share none.
+5. A heat of reaction behind an equation (ΔH = …) is compared as a quantity, and counts only with the equation.
+6. Lists of formulas are sets; they are rejected only when they share none.
 Names are for a reader.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules.formulas import MAX_CHARS, FormulaTerm, plain_formula, read_terms
 from livek12.judges.rules.notation import bare
+from livek12.judges.rules.numeric import Number, compare_quantities, read_number
 from livek12.judges.rules.reactions import Reaction, read_reaction
 
 NAME = "chemistry"
@@ -41,6 +44,9 @@ class ChemistryStage:
         shells = _configuration(gold), _configuration(answer)
         if shells[0] and shells[1]:
             return _compare_shells(shells[0], shells[1])
+        heats = _with_heat(gold), _with_heat(answer)
+        if heats[0] and heats[1]:
+            return _compare_heats(heats[0], heats[1])
         key = _key_reactions(gold)
         if key:
             return _compare_reactions(key, _reactions(answer))
@@ -94,6 +100,29 @@ def _print_doubt(gold: Reaction, answer: Reaction) -> str:
     if gold.condition and gold.condition != answer.condition:
         return "other conditions than the key's"
     return ""
+
+
+_HEAT = late(
+    r"(?P<equation>.+?)[\s,，;；]*(?:\\Delta|\\triangle|[\u0394\u2206△])\s*\{?\s*H\s*\}?(?:_\{?\d\}?)?"
+    r"\s*=\s*(?P<heat>[^=]+)",
+    re.DOTALL,
+)
+
+
+def _with_heat(text: str) -> tuple[str, Number] | None:
+    """A thermochemical equation: its equation, and the heat of reaction with its unit; None for anything else."""
+    match = _HEAT.fullmatch(bare(text)) if len(text) <= MAX_CHARS else None
+    heat = read_number(match["heat"]) if match else None
+    return (match["equation"], heat) if match and heat is not None and _key_reactions(match["equation"]) else None
+
+
+def _compare_heats(gold: tuple[str, Number], answer: tuple[str, Number]) -> Decision:
+    """Right where equation and heat are; wrong where the equation is the key's and the heat is another."""
+    said = _compare_reactions(_key_reactions(gold[0]), _reactions(answer[0]))
+    outcome, reason = compare_quantities(gold[1], answer[1], None)
+    if said.decision != "accept" or outcome == "accept":
+        return said
+    return reject(NAME, f"the heat: {reason}") if outcome == "reject" else undecided(NAME, f"the heat: {reason}")
 
 
 # --- formulas -----------------------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ _STATEMENTS = late(r"[①-⑩㉠-㉧](?:[\s,，、;；和与及→-]*[①-⑩㉠
 _JAMO = late(r"[ㄱ-ㅎ](?:[\s,，、;；·와과]*[ㄱ-ㅎ])*")
 _DIGIT_LIST = late(r"[1-9](?:(?:\s*[,，、;；和与及]\s*|\s+)[1-9])*|(?:[(（][1-9][)）][\s,，、]*)+")
 """Numbers of statements in digits; a pair in brackets is a point."""
+_RIGHT = late(r"(?<=[①-⑩㉠-㉧])\s?(?:(?:是|都|均)?(?:正确|对)的?)$")
 _STEPS = late(r"[A-H](?:[\s,，、→-]*[A-H]){2,7}")
 _ARROWS = late(r"\\(?:to|(?:long)?rightarrow)(?![a-zA-Z])|[-=]{0,3}>|→")
 
@@ -64,7 +65,7 @@ def _statements(comparison: AnswerComparison) -> Decision:
     """
     if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
         return undecided(NAME)
-    gold, answer = (_ARROWS.sub("、", bare(text)) for text in (comparison.gold, comparison.answer))
+    gold, answer = (_ARROWS.sub("、", _RIGHT.sub("", bare(text))) for text in (comparison.gold, comparison.answer))
     if _names_the_letter(gold, comparison.answer):
         return accept(NAME, f"chose {gold}")
     signs = next((signs for signs in (_STATEMENTS, _JAMO, _STEPS) if signs.fullmatch(gold)), None)

@@ -44,7 +44,7 @@ class Species:
 
 @dataclass(frozen=True)
 class FormulaTerm:
-    """A formula with its coefficient and what is printed behind it: "s", "l", "g", "aq", "↑", "↓" or nothing."""
+    """A formula with its coefficient and what is printed behind it: s, l, g, aq, 浓, 稀, ↑, ↓ or nothing."""
 
     coefficient: Fraction
     species: Species
@@ -101,7 +101,8 @@ _NUCLIDE = late(
     r"(?:\^\{?(?P<mass>\d+)\}?\s*_\{?(?P<number>-?\d+)\}?|_\{?(?P<number2>-?\d+)\}?\s*\^\{?(?P<mass2>\d+)\}?"
     r"|\^\{?(?P<mass3>\d+)\}?)\s*(?P<symbol>[A-Z][a-z]?|[nep])(?![a-z])"
 )
-_STATE = late(r"\s?(?:[(（]\s*(s|l|g|aq)\s*[)）]|([↑↓]))")
+_STATE = late(r"\s?(?:[(（]\s*(s|l|g|aq|浓|稀|conc\.?|dil\.?|dilute|concentrated)\s*[)）]|([↑↓]))")
+_STRENGTH = {"conc": "浓", "concentrated": "浓", "dil": "稀", "dilute": "稀"}
 _BOND = late(r"\s?[-=#]\s?(?=[A-Z([])")
 _ELECTRON = late(r"e\s?(?:\^\s?\{?\s*-\s*\}?|-)")
 _DOT = late(r"\s?·\s?(\d*)\s?")
@@ -126,7 +127,8 @@ class _Reader:
         for species, end in self.species(factor.end()):
             state = _STATE.match(self.text, end)
             after = state.end() if state else end
-            term = FormulaTerm(sign * value, species, (state[1] or state[2]) if state else "")
+            said = (state[1] or state[2]).rstrip(".") if state else ""
+            term = FormulaTerm(sign * value, species, _STRENGTH.get(said, said))
             rest = self.text[after:].lstrip()
             if not rest:
                 yield (term,)

@@ -20,6 +20,7 @@ from livek12.core.patterns import late
 from livek12.judges.rules.cursor import CLOSING, OPENING
 from livek12.judges.rules.nodes import Node, holds_symbol, symbols
 from livek12.judges.rules.notation import NOT_A_NAME, bare, without_labels
+from livek12.judges.rules.quantities import upright
 from livek12.judges.rules.reader import ExpressionReader
 from livek12.judges.rules.tokens import EMPTY_SET, MAX_CHARS, REALS, Token, Unparsable, tokenize
 from livek12.judges.rules.trees import NOT_SCALAR
@@ -42,13 +43,17 @@ _WORD_NAME = late(
 )
 
 
-def parse(text: str) -> Node:
+def parse(text: str, letters: bool = False) -> Node:
     """The tree of an answer.
+
+    Args:
+        text: as it was written.
+        letters: whether a single letter behind a value may be its unit (see `quantities.upright`).
 
     Raises:
         Unparsable: it is not mathematics of the kinds above, or beyond the bounds.
     """
-    text = without_labels(bare(text))
+    text = upright(without_labels(bare(text)), letters)
     name = _WORD_NAME.match(text)
     if name and not NOT_A_NAME.search(name["name"]):
         text = text[name.end() :]

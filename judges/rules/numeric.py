@@ -38,6 +38,7 @@ from livek12.judges.rules.numerals import (
     read_native_korean,
     read_numeral,
 )
+from livek12.judges.rules.quantities import compound
 from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, SUBUNITS, Unit, conversion, currency, read_unit
 
 NAME = "number"
@@ -217,13 +218,18 @@ def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
         return ""
     if any(words) and (gold.unit.symbol or answer.unit.symbol):
         return f"a unit beside {' or '.join(filter(None, words))}"
-    if gold.unit.symbol and not answer.unit.symbol and not gold.unit.may_be_left_out:
+    if gold.unit.symbol and not answer.unit.symbol and not (gold.unit.may_be_left_out or _is_a_year(gold)):
         return f"the key has the unit {gold.unit.symbol}, the answer none"
     if answer.unit.symbol and not gold.unit.symbol and not answer.unit.may_be_added:
         return f"the answer has the unit {answer.unit.symbol}, the key none"
     if all(words) and words[0] != words[1]:
         return "different words behind the number"
     return ""
+
+
+def _is_a_year(number: Number) -> bool:
+    """Whether a number is the year of an event (1919年, 1919년), which many write without the word."""
+    return number.unit.symbol == "y^1" and number.value.denominator == 1 and 1000 <= number.value <= 2100
 
 
 _STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64")]
@@ -272,6 +278,7 @@ _TIMES = {"每秒": "s", "每分钟": "min", "每小时": "h", "时速": "h", "�
 _PER = late(rf"^(?P<time>{'|'.join(_TIMES)})\s*(?P<rest>\d[\d.,]*\s*(?:k?m|千?米|公里|킬로미터|미터))$")
 _NEGATIVE = late(r"^(?:(?:负|마이너스)\s*|(?i:minus|negative)\s+)(?=[\d.\\])")
 _MINUS_WORD = late(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
+_IN_BRACKETS = late(r"(?<=[\d}])(?:\s+\(|\s*（)\s*([^\d()（）]{1,20})\s*[)）]$")
 _PAREN = late(r"\(\s*([^(),]*)\s*\)")
 
 
@@ -280,7 +287,8 @@ def read_number(text: str) -> Number | None:
     """The number that a text is, with its unit; None when the text is anything else."""
     if len(text) > MAX_CHARS:
         return None
-    plain = _SPACING.sub(" ", to_latex(_LEAD.sub(lambda match: match[1], bare(text))).replace("\\dfrac", "\\frac"))
+    text = _IN_BRACKETS.sub(lambda unit: f" {unit[1]}" if read_unit(unit[1]) else unit[0], bare(text))
+    plain = _SPACING.sub(" ", to_latex(_LEAD.sub(lambda match: match[1], text)).replace("\\dfrac", "\\frac"))
     plain = " ".join(re.sub(r"\\[tc]frac(?![a-z])", r"\\frac", plain).split())
     plain, name, marked = _drop_name(plain)
     if inner := _PAREN.fullmatch(plain):
@@ -312,7 +320,8 @@ def read_number(text: str) -> Number | None:
         value, quantum, rest = value / 100, quantum / 100 if quantum is not None else None, rest[percent.end() :]
     unit = read_unit(rest)
     if unit is None:
-        return None
+        several = None if percent or marked else compound(plain)
+        return several and Number(several.value, several.quantum, several.digits, unit=several.unit, name=name)
     if money and unit == NO_UNIT:
         unit = currency(money["sign"])
     if marked and quantum is None and value.denominator == 1:

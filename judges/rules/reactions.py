@@ -81,7 +81,11 @@ _PLAIN = late(
     r"(?P<both>\\(?:rightleftharpoons|leftrightharpoons|rightleftarrows|leftrightarrow)(?![a-zA-Z])|[⇌⇋⇄↔])"
     r"|\\(?:long)?rightarrow(?![a-zA-Z])|\\to(?![a-zA-Z])|[→⟶⟹]"
 )
-_ON_IT = r"(?:[\u4e00-\u9fff△]|\\triangle\s?|\\Delta\s?){1,10}"
+_ON_IT = (
+    r"(?:(?:[\u4e00-\u9fff△]|\\triangle\s?|\\Delta\s?){1,10}"
+    r"|(?:MnO_?\{?2\}?|V_?\{?2\}?O_?\{?5\}?|Al_?\{?2\}?O_?\{?3\}?|Pt|Ni|Fe|Cu)(?![A-Za-z\d]))"
+)
+"""Conditions and the usual catalysts."""
 _WRITTEN = late(rf"[=-]+\s*[(（]?({_ON_IT}(?:[,，、/]{_ON_IT})?)[)）]?\s*[=-]+>?")
 
 

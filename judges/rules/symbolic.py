@@ -39,7 +39,7 @@ class SymbolicStage:
         if comparison.is_choice or _are_numbers(key, comparison.answer):
             return undecided(NAME)
         try:
-            gold, answer = parse(key), parse(comparison.answer)
+            gold, answer, guessed = _trees(key, comparison.answer)
         except Unparsable as error:
             return self._read_again(key, comparison) or undecided(NAME, str(error))
         if _comma_may_be_a_point(key, comparison.answer):
@@ -49,6 +49,8 @@ class SymbolicStage:
         if is_chemical(comparison.gold) and is_chemical(comparison.answer):
             return undecided(NAME, "chemistry, not algebra")
         said = self._asked(gold, answer, comparison)
+        if guessed and said.decision == "reject":
+            return undecided(NAME, "a letter that may be a unit")
         if compare_times(key, comparison.answer) is not None:
             return undecided(NAME, "times of day, or equal ratios")
         if (
@@ -95,6 +97,24 @@ class SymbolicStage:
         except Unparsable:
             return False
         return self._asked(gold, answer, comparison).decision == "accept"
+
+
+def _trees(gold: str, answer: str) -> tuple[Node, Node, bool]:
+    """Both texts as trees, and whether a letter behind a value was taken for its unit.
+
+    It may be one where only one of them has a unit, or is read otherwise.
+
+    Raises:
+        Unparsable: one of them is no mathematics.
+    """
+    try:
+        plain = parse(gold), parse(answer)
+        if (plain[0][0] == "unit") == (plain[1][0] == "unit"):
+            return *plain, False
+    except Unparsable:
+        plain = None
+    guessed = parse(gold, letters=True), parse(answer, letters=True)
+    return *guessed, guessed != plain
 
 
 _GROUPED = late(r"[+-]?\d{1,3}(?:,\d{3})+")

@@ -69,8 +69,8 @@ mmHg: 毫米汞柱
 hPa: 百帕 헥토파스칼
 ha: hectare hectares 公顷 헥타르
 K: kelvin kelvins 开 开尔文 켈빈
-degC: ^\\circC \\circC ℃ °C 摄氏度 섭씨 celsius
-degF: ^\\circF \\circF ℉ °F 华氏度 화씨 fahrenheit
+degC: ^\\circC \\circC ℃ °C 摄氏度 섭씨 celsius degree_celsius degrees_celsius degree_C degrees_C deg_C
+degF: ^\\circF \\circF ℉ °F 华氏度 화씨 fahrenheit degree_fahrenheit degrees_fahrenheit degree_F degrees_F deg_F
 rad: radian radians 弧度 라디안
 deg: ^\\circ \\circ ° degree degrees 度 도
 lb: lbs pound pounds 磅
@@ -82,7 +82,7 @@ oz: ounce ounces
 mph:
 u: amu
 ly: 光年
-nmi: nautical_mile
+nmi: nautical_mile nautical_miles
 slug: slugs
 au: AU 天文单位
 knot: knots kn
@@ -115,7 +115,7 @@ def _names() -> dict[str, str]:
             found.update(dict.fromkeys(spelled, short + symbol))
     for line in _NAMES.strip().splitlines():
         symbol, _, words = line.partition(":")
-        found.update(dict.fromkeys([symbol, *words.split()], symbol))
+        found.update(dict.fromkeys([symbol, *(word.replace("_", " ") for word in words.split())], symbol))
     return found
 
 
@@ -137,6 +137,8 @@ _STYLE = late(
     r"\\(?:text|textbf|textrm|textnormal|mathrm|mathbf|mbox|rm|operatorname|unit|left|right)(?![a-zA-Z])"
     r"|\\[,;:! ]|[~{}$]"
 )
+_CAPITALISED = late(r"(?<![A-Za-z\\])[A-Z][a-z]{2,}(?![A-Za-z])")
+"""What may be the name of a unit with a capital: "5 Newtons", "20 Degrees Celsius"; symbols have shorter ones."""
 _BETWEEN = late(r"\s*(?P<sign>\\cdot|\\times|\*|\.|-|/|每|per(?![a-z]))?\s*(?P<open>\()?\s*")
 _MONEY = {
     **dict.fromkeys(("dollar", "dollars", "\\$", "美元", "달러", "USD"), "dollar"),
@@ -215,6 +217,7 @@ def currency(sign: str) -> Unit:
 def read_unit(text: str) -> Unit | None:
     """The unit that is the whole of `text`; None when it is something else."""
     plain = " ".join(_STYLE.sub(" ", text).replace("^ ", "^").split()).rstrip(".")
+    plain = _CAPITALISED.sub(_small, plain)
     plain = plain.replace("\\mu ", "\\mu").replace("\\circ ", "\\circ")
     plain = re.sub(r"(?<![A-Za-z])([kMGm]) \\Omega", r"\1\\Omega", plain)
     if not plain:
@@ -233,6 +236,13 @@ def read_unit(text: str) -> Unit | None:
     if _COUNTED.fullmatch(plain) and not _QUANTIFIED.search(plain.lower()):
         return Unit("", plain.lower())
     return None
+
+
+def _small(word: re.Match[str]) -> str:
+    """A word in small letters where only so it is the name of a unit, or stands beside one."""
+    small = word[0].lower()
+    known = small in _CANONICAL or small in {"per", "square", "cubic"}
+    return small if known and word[0] not in _CANONICAL else word[0]
 
 
 def _powers(text: str) -> tuple[dict[str, int], bool] | None:

@@ -14,6 +14,7 @@ from functools import cache
 from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules.clock import compare_ordinals, compare_times
+from livek12.judges.rules.dates import compare_dates, compare_places
 from livek12.judges.rules.notation import bare, to_latex
 
 NAME = "words"
@@ -173,7 +174,7 @@ def _plain(text: str) -> str:
 
 _BEFORE = late(
     r"^(?:(?:it|they|he|she|there|this|which)\s+)?(?:(?:is|are|was|were|will be)\s+)?(?:(?:on|in|to|at|towards?)\s+)?"
-    r"(?:(?:an?|the)\s+)?|^(?:是|为|在|呈|属于|向着?|朝着?)",
+    r"(?:(?:an?|the)\s+)?|^(?:是|为|选|在|呈|属于|向着?|朝着?)",
     re.IGNORECASE,
 )
 _BEHIND = late(
@@ -207,6 +208,12 @@ def _in_classes(text: str) -> dict[int, int]:
     return {**short, **whole}
 
 
+_COMPARED = (
+    (compare_times, "time of day"),
+    (compare_ordinals, "place"),
+    (compare_dates, "date"),
+    (compare_places, "place on the globe"),
+)
 _SAID = {"accept": "the same", "reject": "another", "undecided": "perhaps another"}
 
 
@@ -219,7 +226,7 @@ class WordStage:
         """Accept, reject, or undecided where one of them is no member, or classes disagree."""
         if comparison.is_choice or max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
             return undecided(NAME)
-        for compare, what in ((compare_times, "time of day"), (compare_ordinals, "place")):
+        for compare, what in _COMPARED:
             outcome = compare(comparison.gold, comparison.answer)
             if outcome is not None:
                 return Decision(outcome, {"accept": 1.0, "reject": 0.0}.get(outcome), NAME, f"{_SAID[outcome]} {what}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -84,7 +83,7 @@ def show(scored: Scored, as_json: bool, brief: bool = False) -> bool:
     from livek12.report.terminal import print_summary
 
     if as_json:
-        typer.echo(json.dumps(scored.scores, ensure_ascii=False, indent=1))
+        typer.echo(scored.text)
     else:
         print_summary(scored.scores, brief=brief, run_name=str(scored.folder.path))
     if problem := scored.write():

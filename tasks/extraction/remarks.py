@@ -167,6 +167,8 @@ def supposed(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _CLAUSE) : start]
     if _EXAMPLE.match(_SENTENCE_END.split(before)[-1]) or _SUPPOSED_AT_ONCE.search(before):
         return True
+    if _SHOWN_FORM.match(text, end, end + _CLAUSE):
+        return True
     if not _SUPPOSED.match(text, end, end + _CLAUSE):
         return False
     return _HYPOTHETICAL.search(_CLAUSE_END.split(TURN.split(before)[-1])[-1]) is not None
@@ -176,10 +178,14 @@ _EXAMPLE = late(r"\s*(?:例如|比如|譬如|举例|for example|for instance|e\.
 _SUPPOSED_AT_ONCE = late(
     r"(?:\b(?:if|suppose|assume|assuming|were)(?: that)?(?: the)?(?: \w{2,12})?"
     r"|\b(?:such as|for example,?|for instance,?|e\.g\.,?)|例如|比如|形如|예를 들어|예:"
-    r"|若|如果|假如|假设|倘若|만약|만일)\s?[$〘〖]*\Z",
+    r"|\bone (?:would|could|might) (?:write|answer|put)(?: down)?"
+    r"|(?:\bin the form(?:at)?(?: of)?|(?:示例|样例|例子|格式|形式|模板)[^。\n，,]{0,6}?(?:是|为|写作|[:：]))"
+    r"(?=\s?[\"“「『'‘])"
+    r"|若|如果|假如|假设|倘若|만약|만일)\s?[\"“「『'‘$〘〖]*(?:(?:the|my) (?:final )?)?\Z",
     re.IGNORECASE,
 )
 """Right before the words that state an answer, or before a box."""
+_SHOWN_FORM = late(r"[\s)）}$〙〗]{0,4}(?:와|과)\s?같(?:이|은)\s?(?:쓰|적|표|답|형)")
 
 
 _CLAUSE = 60

@@ -55,6 +55,8 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
     found = _marked(text, count, blank_count(question) if count == 1 else 0)
     if not found[0] and names:
         found = named_values(tail(text), names), "named"
+        if "" in found[0] and (labelled := labelled_values(tail(text), count)):
+            found = labelled, "labelled"
     if not found[0]:
         found = stated_values(text, count, truncated=truncated)
     if not found[0] and (tabled := tabled_values(tail(text), count)):

@@ -16,7 +16,7 @@ import pytest
 
 from livek12.core import claims as claiming
 from livek12.core import leases
-from livek12.core.claims import Claims, at_work, with_its_trials
+from livek12.core.claims import Claims, at_work, unsure, with_its_trials
 from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter, read_journal
@@ -26,6 +26,10 @@ from livek12.core.records import Failure, Key, Response
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import alone, settling, take_part
 from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.dataset_builders import build
+from tests.endpoint import oracle_at
+
+AT_ONCE = 4
 
 
 @pytest.fixture(autouse=True)
@@ -264,6 +268,26 @@ def test_a_run_is_made_gone_on_with_and_read(tmp_path: Path, spec: RunSpec) -> N
     assert {name: (folder / name).read_bytes() for name in journals} == journals
 
 
+@pytest.mark.usefixtures("_short")
+def test_whether_another_lives_is_unsure_until_it_beats_or_was_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = OtherMachine(tmp_path, monkeypatch)
+    assert other.claims.take("a")
+    with JournalWriter(tmp_path, "r") as writer:
+        claims = Claims(writer.path, "r", set)
+        assert not claims.take("a") and claims.refused == {other.writer.path.name}
+        now = time.monotonic()
+        assert unsure(tmp_path, claims.refused, now)
+        other.beat(monkeypatch)
+        assert not unsure(tmp_path, claims.refused, now)
+        time.sleep(0.3)
+        assert unsure(tmp_path, claims.refused, now), "it was silent for longer than between two beats"
+        time.sleep(0.3)
+        assert not unsure(tmp_path, claims.refused, now) and at_work(tmp_path, "r") == [writer.path.name]
+        assert claims.take("a")
+
+
 # --- two machines that see each other's files late --------------------------------------------------------------------
 
 
@@ -322,8 +346,62 @@ def test_two_machines_that_see_late_mark_each_answer_once_though_one_is_killed(
     assert len(found) == len(list(RunFolder(folder / "run").responses())) and set(found.values()) == {1}
 
 
+@pytest.mark.release
+@pytest.mark.parametrize("task", ["mdk12", "mdk12_kpref"])
+def test_two_machines_that_see_late_ask_each_question_once_though_both_are_killed(
+    task: str, two_mounts: tuple[Path, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As above; each is killed, in turn, and at last one of the two ends the run alone."""
+    folder, *mounts = two_mounts
+    rows = [
+        {"id": f"item_{n}", "question": f"Item {n}: which letter?", "options": ["one", "two"], "answer": "B",
+         "subject": "physics", "question_type": "single_choice", "knowledge_points": [f"point {n}"]} for n in range(200)
+    ]  # fmt: skip
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    build("mdk12", str(tmp_path / "rows.jsonl"), tmp_path / "data")
+    (tmp_path / "log").touch()
+    monkeypatch.setenv("LIVEK12_LEASE_SECONDS", "15")
+    with oracle_at(tmp_path / "log") as address:
+        line = [
+            "unshare",
+            "-pf",
+            "--mount-proc",
+            "--kill-child",
+            sys.executable,
+            "-m",
+            "livek12.scripts.cli",
+            "generate",
+        ]
+        line += ["--task", task, "--trials", "3", "--data", str(tmp_path / "data"), "--model", "oracle", "--engine"]
+        line += ["openai", "--engine-args", f"base_url={address},concurrency={AT_ONCE}", "-q", "--out"]
+
+        def start(mount: Path) -> subprocess.Popen[bytes]:
+            return subprocess.Popen([*line, str(mount / "run")], stderr=subprocess.DEVNULL)
+
+        both = [start(mount) for mount in mounts]
+        for turn, goal in enumerate([150, 300, 450]):
+            while sum(1 for _ in _lines(folder / "run", "responses")) < goal:
+                assert any(process.poll() is None for process in both), "they ended before they were killed"
+                time.sleep(0.1)
+            both[turn % 2].kill()
+            both[turn % 2].wait()
+            if turn < 2:
+                both[turn % 2] = start(mounts[turn % 2])
+        assert [process.wait() for process in both] == [-9, 0]
+    found = Counter(_lines(folder / "run", "responses"))
+    assert len(found) == 600 and set(found.values()) == {1}
+    asked = Counter((tmp_path / "log").read_text().split())
+    wanted = 600 * (2 if task == "mdk12_kpref" else 1)
+    # A kill leaves what was sent and not stored: what was in flight, and what was answered and on its way.
+    assert len(asked) <= wanted and wanted <= sum(asked.values()) <= wanted + 3 * 2 * AT_ONCE
+
+
 def _verdicts(run: Path) -> Iterator[str]:
-    for file in run.glob("verdicts-*.jsonl"):
+    return _lines(run, "verdicts")
+
+
+def _lines(run: Path, stem: str) -> Iterator[str]:
+    for file in run.glob(f"{stem}-*.jsonl"):
         for line in file.read_bytes().splitlines(keepends=True):
             if line.endswith(b"\n"):
                 yield json.dumps(json.loads(line)["key"])

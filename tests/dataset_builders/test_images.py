@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import pickle
 from pathlib import Path
 
 import pytest
 
 from livek12.dataset_builders.base import BadRow
-from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.images import FileBytes, ImageLoader, look_of, read_again
 from livek12.dataset_builders.reading.pictures import check_image
 from tests.dataset_builders.pictures import BAD, picture
 
@@ -110,3 +111,31 @@ def test_snapshot_of_the_hub_cache(tmp_path: Path) -> None:
     assert loader.load("a.png", snapshot).bytes == PNG
     with pytest.raises(BadRow, match="outside"):
         loader.load("b.png", snapshot)
+
+
+def test_a_picture_is_known_by_its_path_while_its_file_is_the_same(root: Path) -> None:
+    loader = ImageLoader(root)
+    loader.by_name = True
+    first = loader.load("a.png", root)
+    assert loader.load("a.png", root) is first
+    (root / "a.png").write_bytes(picture(3))
+    assert read_again(str(root / "a.png"), look_of(loader.load("a.png", root)).size) == picture(3)
+    (root / "a.png").write_bytes(b"<html>")
+    with pytest.raises(BadRow, match="HTML page"):
+        loader.load("a.png", root)
+    (root / "a.png").unlink()
+    with pytest.raises(BadRow, match=r"a\.png is missing"):
+        loader.load("a.png", root)
+    (root / "a.png").symlink_to(root.parent / "secret.png")
+    with pytest.raises(BadRow, match="outside"):
+        loader.load("a.png", root)
+
+
+def test_what_a_loader_knows_does_not_travel_as_bytes(root: Path) -> None:
+    loader = ImageLoader(root)
+    loader.by_name = True
+    loader.load("a.png", root)
+    (root / "a.png").write_bytes(picture(3))  # reading it for what was known would fail
+    other = pickle.loads(pickle.dumps(loader))
+    assert isinstance(other.load("a.png", root).bytes, FileBytes)
+    assert isinstance(other.load("a.png", root).bytes, FileBytes)

@@ -20,6 +20,9 @@ from livek12.dataset_builders import build
 from livek12.dataset_builders.reading import making
 from livek12.dataset_builders.reading.images import FileBytes
 from livek12.dataset_builders.reading.workers import Workers
+from livek12.dataset_builders.writing import statistics
+from livek12.dataset_builders.writing.counting import PartCounts
+from livek12.dataset_builders.writing.statistics import Statistics
 from tests.dataset_builders.pictures import picture
 from tests.engines.helpers import children, gone, wait_until
 
@@ -106,6 +109,27 @@ def test_the_same_as_row_by_row(source: Path, tmp_path: Path, in_processes: Call
     assert "1 images were taken from files beside the rows" in said
 
 
+def test_nothing_is_compared_once_a_set_is_too_large_for_it(
+    source: Path, tmp_path: Path, in_processes: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[int] = []
+    take = Statistics.take
+
+    def taking(self: Statistics, counted: PartCounts, tables: tuple[str, ...], split: str) -> None:
+        compared.append(len(counted.compared))
+        take(self, counted, tables, split)
+
+    monkeypatch.setattr(Statistics, "take", taking)
+    monkeypatch.setattr(statistics, "NEAR_LIMIT", 20)
+    alone = build("livek12", str(source), tmp_path / "out")
+    files = _files(tmp_path / "out")
+    compared.clear()
+    in_processes(10)
+    assert build("livek12", str(source), tmp_path / "out") == alone
+    assert _files(tmp_path / "out") == files
+    assert compared[0] > 0 == compared[-1]
+
+
 @pytest.mark.slow
 def test_the_same_on_real_rows(shared_data: Path, tmp_path: Path, in_processes: Callable[[int], None]) -> None:
     for benchmark, place in (("cfe", "cfe_bench"), ("livek12", "gaokao_mm/Data"), ("kmmmu", "click_korean")):
@@ -171,7 +195,7 @@ def test_answers_come_in_order_and_errors_come_back() -> None:
 
 def test_pictures_travel_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(picture())
-    sent = pickle.dumps(FileBytes.of(str(tmp_path / "a.png"), picture()))
+    sent = pickle.dumps(FileBytes.of(str(tmp_path / "a.png"), (0, 0, 0, 0), picture()))
     assert len(sent) < 200
     assert pickle.loads(sent) == picture()
     (tmp_path / "a.png").write_bytes(b"other")
@@ -180,3 +204,12 @@ def test_pictures_travel_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.png").unlink()
     with pytest.raises(UserError, match=r"a\.png: cannot be read: No such file"):
         pickle.loads(sent)
+
+
+@pytest.mark.parametrize("row", [{"id": [], "index": 5}, {"id": 0.0, "index": "b"}, {"id": ["a"]}, {"id": None}])
+def test_a_row_whose_id_is_none_is_left_out_and_not_the_build(tmp_path: Path, row: dict[str, object]) -> None:
+    (tmp_path / "zh_2603.jsonl").write_text(
+        "\n".join(json.dumps(one) for one in ({"id": "a", "question": "1 + 1 = ?"}, {**row, "points": "never"}))
+    )
+    report = build("livek12", str(tmp_path / "zh_2603.jsonl"), tmp_path / "out")
+    assert report.written == len(report.skipped) == 1

@@ -55,6 +55,13 @@ DECIDED: list[tuple[Json, str]] = [
     ({"question_type": "single_choice", "gold": "B", "response": "B"}, "accept"),
     ({"question_type": "single_choice", "gold": "B", "response": "C"}, "reject"),
     ({"question_type": "short_answer", "gold": "Paris", "response": "paris"}, "accept"),
+    # options without labels: numbered like the key
+    ({"gold": "③", "response": "정답은 3번입니다.", "options": ["가", "나", "다"]}, "accept"),
+    ({"gold": "3", "response": "정답은 ②번입니다.", "options": ["가", "나", "다"]}, "reject"),
+    ({"gold": "2번", "response": "다라", "options": ["1. 가나", "2. 다라", "3. 마바"]}, "accept"),
+    ({"gold": "B", "response": "The answer is B.", "options": ["A.5 cm", "B. 6 cm"]}, "accept"),
+    # which option a bare 2 is may depend on where counting begins
+    ({"question_type": "single_choice", "gold": "2", "response": "B", "options": ["x", "y", "z"]}, "undecided"),
     # a whole response
     ({"question_type": "fill_in_blank", "gold": ["1", "2"], "response": r"So \boxed{1} and \boxed{2}."}, "accept"),
     ({"question_type": "fill_in_blank", "gold": ["1", "2"], "response": r"So \boxed{1} and \boxed{3}."}, "reject"),

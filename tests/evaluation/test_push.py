@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,11 +167,17 @@ def test_a_file_that_grows_while_it_is_read_is_told(run: Path, bucket: str, monk
         fetch(f"{bucket}/qwen3")
 
 
-def test_addresses_that_hold_no_run_end_in_a_line(run: Path, bucket: str, tmp_path: Path) -> None:
+def test_addresses_that_hold_no_run_end_in_a_line(
+    run: Path, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push(run, f"{bucket}/qwen3", PLAIN)
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
     for address, why in {
         f"{bucket}/nothing": "not a run folder",
+        f"{bucket}/qwen3/run.json": "not a run folder",
+        "gs://place/run": r"gs:// needs another library: pip install gcsfs \(",
         f"file://{tmp_path}/nothing": "not a run folder",
-        "nosuch://place/run": "Protocol not known|needs another library",
+        "nosuch://place/run": "Protocol not known",
     }.items():
         with pytest.raises(UserError, match=why):
             fetch(address)

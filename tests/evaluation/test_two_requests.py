@@ -131,6 +131,22 @@ def test_a_model_that_explains_nothing_fails_these_questions_and_is_asked_again(
     assert len(sitter.texts) == before + 4 == 2 * ITEMS + 2
 
 
+def test_both_kinds_flow_and_enough_is_kept_for_the_end(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("livek12.evaluation.two_requests.KEPT", 6)
+    sitter = Sitter()
+    with serving(sitter) as address:
+        args = ["--task", "mdk12_kpref", "--data", data, "--model", "m", "--engine", "openai", "--engine-args"]
+        args += [f"base_url={address},concurrency=2,max_retries=0", "--out", tmp_path / "run", "-q"]
+        assert livek12_here("generate", *args).code == 0
+    first = ["Explain each of the following knowledge points" in text for text in sitter.texts]
+    assert first.count(True) == first.count(False) == ITEMS
+    last = max(place for place, one in enumerate(first) if one)
+    assert not all(first[:ITEMS]), "second ones do not wait for all first ones"
+    assert first[last:].count(False) >= 6, "what fills the places while the last first ones are answered"
+
+
 def test_a_response_of_one_request_is_written_as_before() -> None:
     one = Response.model_validate(
         {"key": {"task": "t", "question_id": "q"}, "text": "x", "engine": "openai", "model": "m"}

@@ -524,6 +524,12 @@ ORDERS = [
 ]
 
 
+def test_a_key_of_one_line_may_number_its_blanks() -> None:
+    assert mark(question("fill_in_blank", answer=["(1) 2 (2) 3"]), "2；3").correct is True
+    assert mark(question("fill_in_blank", answer=["(1) 2 (2) 3"]), "2；4").correct is False
+    assert mark(question("fill_in_blank", answer=["(1, 2)"]), "(1,2)").correct is True
+
+
 @pytest.mark.parametrize(("gold", "answer", "right"), ORDERS)
 def test_alternatives_and_named_values_have_no_order(gold: str, answer: str, right: bool | None) -> None:
     assert mark(question("fill_in_blank", answer=[gold]), answer).correct is right

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from livek12.report.markup import MAX_CHARACTERS, clean, render, render_answer
+from livek12.report.markup import MAX_CHARACTERS, clean, excerpt, render, render_answer
 from livek12.report.spans import find_spans
 
 ELEMENTS = {"p", "br", "span", "strong", "ol", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"}
@@ -210,3 +210,24 @@ def test_deep_nesting_is_shown_flat_and_whole() -> None:
 def test_clean_shows_what_would_hide() -> None:
     assert clean("a\u200f\u2069\x1b[31m") == "a[U+200F][U+2069][U+001B][31m"
     assert clean("a\r\nb\rc") == "a\nb\nc"
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "expected"),
+    [
+        ("plain words", 20, "plain words"),
+        ("plain words that go on and on", 11, "plain words …"),
+        (r"so long is $x = \frac{1}{2}$, and more", 20, "so long is …"),
+        (r"得 $\frac{1}{2}+\frac{3}{4}$。以上", 10, r"得 $\frac{1}{2}+\frac{3}{4}$ …"),
+        (r"\frac{a}{b}+\sqrt{c}", 12, r"\frac{a}{b}+\sqrt{c} …"),
+        ("$" + "x+" * 300 + "y$ more", 20, "$" + "x+" * 9 + "x …"),
+    ],
+)
+def test_excerpts_end_beside_formulas(text: str, most: int, expected: str) -> None:
+    assert excerpt(text, most) == expected
+
+
+@given(st.text(alphabet="ab$\\{}frac ", max_size=200), st.integers(1, 40))
+def test_excerpts_are_beginnings_and_bounded(text: str, most: int) -> None:
+    shown = excerpt(text, most).removesuffix(" …")
+    assert text.startswith(shown) and (shown == text or len(shown) <= 4 * most)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from livek12.core.scoring import Row
-from livek12.report import sections, shown
+from livek12.report import pdf, sections, shown
 from livek12.report.html import further_pages, run_name
 from livek12.report.paper import anchor_of
 from tests.report.test_report_html import TASK, in_class, question, row, write
@@ -150,3 +150,25 @@ def test_metrics_stand_beside_the_mark_with_the_answers_that_tell_them_apart(tmp
 def test_axes_of_very_many_groups_are_cut_with_a_word(tmp_path: Path) -> None:
     html = write(tmp_path, [row(question(f"q{n}", subject=f"s{n}")) for n in range(203)])
     assert "3 more stand in report.json." in html and len(re.findall(r'<th scope="row">s\d+', html)) == 200
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_a_pdf_leads_to_the_other_pdfs_and_says_nothing_of_the_machine(tmp_path: Path) -> None:
+    pdfium = pytest.importorskip("pypdfium2")
+    if pdf.find_browser() is None:
+        pytest.skip("no chromium on this machine")
+    folder = tmp_path / "odd (name) é"
+    folder.mkdir()
+    write(folder, rows())
+    index, page = folder / "report.html", further_pages(folder / "report.html")[1]
+    found = []
+    for one in (index, page):
+        pdf.write_pdf(one, one.with_suffix(".pdf"))
+        printed = one.with_suffix(".pdf").read_bytes()
+        assert b"file:" not in printed and tmp_path.name.encode() not in printed
+        found.append({*re.findall(rb"/URI \((.*?)\)", printed)})
+        assert len(pdfium.PdfDocument(printed)) >= 1
+    names = [b"1-%s-%d.pdf" % (TASK.encode(), n) for n in (1, 2, 3)]
+    assert found[0] >= {b"report/" + name for name in names}
+    assert found[1] == {b"../report.pdf", names[0], names[2]}

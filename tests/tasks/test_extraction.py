@@ -227,6 +227,7 @@ def test_variables_by_boxes_or_by_name() -> None:
     named = "Results:\n- $v_0$ = 3 m/s\n- theta(t): \\omega t\n"
     assert answers(named, asked) == ["$v_0$ = 3 m/s", r"theta(t): \omega t"]
     assert answers("v_0 = 3 m/s", asked) == ["v_0 = 3 m/s", ""]
+    assert answers("(a) $v_0 = 3$ (b) $\\omega t$", asked) == ["$v_0 = 3$", r"$\omega t$"]
 
 
 def test_the_key_is_never_read() -> None:

@@ -32,6 +32,12 @@ LEADS = [
     ("Half the answer is 8.", False),
     (r"Don't write \boxed{8}!", False), (r"The answer is not \boxed{8}.", False), (r"不要写\boxed{8}！", False),
     (r"I would say \boxed{8}, but I would be wrong.", False), (r"\boxed{8}라고 쓰면 안 된다.", False),
+    (r"\boxed{8} Please disregard the box above; the result is 9.", False), (r"\boxed{8} 请忽略上面的答案。", False),
+    (r"\boxed{8} 위의 답은 무시하세요.", False), (r"As in the example, one would write \boxed{8}.", False),
+    ('You asked me to answer in the form "The answer is 8".', False), ("题目的示例写的是“答案是8”。", False),
+    ('문제에 따르면 "최종 답을 \\boxed{8}와 같이 쓰시오."', False),
+    (r"We put it in the form \boxed{8}.", True), (r"최종 답은 \boxed{8}와 같습니다.", True),
+    ("In the form requested, the answer is 8.", True), (r"So you would write \boxed{8}", True),
     (r"I would say \boxed{8}.", True), (r"Since x is not negative, x = \boxed{8}", True), ("My answer is 8.", True),
     ("The exact answer is 8.", True), (r"It isn't hard: \boxed{8}.", True), (r"x 不为负，所以 x=\boxed{8}", True),
 ]  # fmt: skip

@@ -57,7 +57,7 @@ def _question(row: SourceRow, provenance: Provenance, loader: ImageLoader, log: 
     if not text and not refs:
         raise BadRow("it has no question")
     solution, solution_refs = _body(data, "answer")
-    folder = row.file.parent
+    folder = row.folder
     text, _, images, change = place_marks(text, [], [loader.load(ref, folder) for ref in refs])
     solution_images = [loader.load(ref, folder) for ref in solution_refs]
     solution, _, solution_images, solution_change = place_marks(solution, [], solution_images)

@@ -89,7 +89,7 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
     parts = [restore(text_of(data, key)) for key in ("passage", "question")]
     whole = "\n\n".join(part for part in parts if part)
     text, listed, refs = take_all_inline(whole, listed, parse_list(data.get("images")))
-    images = [loader.load(ref, row.file.parent) for ref in refs]
+    images = [loader.load(ref, row.folder) for ref in refs]
     if not (text or images):
         raise BadRow("it has no question")
     raw_type = joined_of(data, "question_type", by=", ") or None

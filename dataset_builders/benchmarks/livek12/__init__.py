@@ -7,9 +7,10 @@ question, with a wrong type or with a bad image is left out with one line.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -87,7 +88,7 @@ KEYS = frozenset(
 """What is read of a row, by our names."""
 _CHINESE = frozenset("题型 分值 题目 答案 解答 图像 考点 学科".split())
 """Keys of older local files, which are Chinese whatever else they are in."""
-_CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-j](?:[\s,，、;；.()（）\[\]]*[A-Ja-j])*[\s.。)）\]]*")
+_CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-jＡ-Ｊａ-ｊ](?:[\s,，、;；.()（）\[\]]*[A-Ja-jＡ-Ｊａ-ｊ])*[\s.。)）\]]*")
 _LONGEST_NAME = 32
 
 
@@ -141,7 +142,7 @@ def _question(
     listed, are_bare = options_of(data.get("options"), letters=language != "ko")
     parts = [restore(text) for name in ("passage", "question") if (text := _text(data, name))]
     text, options, refs = take_all_inline("\n\n".join(parts), listed, parse_list(data.get("images")))
-    images = [loader.load(ref, row.file.parent) for ref in refs]
+    images = [loader.load(ref, row.folder) for ref in refs]
     page_numbers, number = numbers_of(data, "page_numbers"), text_of(data, "number")
     if not (text or images):
         _check_on_pages(text_of(data, "paper_id"), page_numbers, number, pages)
@@ -172,42 +173,58 @@ def _question(
     for what in filter(None, (change, solution_change and f"solution: {solution_change}")):
         log.note(row.where, id, what)
     knowledge, path = knowledge_of(data)
+    subject = _subject(data, row)
+    further = {name: read(data) for keys, name, read in _FURTHER if not keys.isdisjoint(data)}
     return Question(
         id=id,
         benchmark="livek12",
         release=release,
         language=language,
-        subject=_subject(data, row),
+        subject=subject,
         question_type=question_type,
         question_type_raw=raw_type,
         question=text,
         options=options,
         images=images,
         page_numbers=page_numbers,
-        boxes=boxes_of(data),
         number=number or None,
         answer=answer,
         part_points=part_points,
-        part_units=units_of(data),
         solution=solution or None,
         solution_images=solution_images,
         points=points,
         knowledge_points=knowledge,
-        taxonomy=texts_of(data, "taxonomy") or path,
-        difficulty=text_of(data, "difficulty") or None,
-        year=whole_of(data, "year"),
-        subsets=[SUBSETS.get(name, name) for name in pieces_of(data, "subsets")],
-        attributes=Attributes(
-            topic=joined_of(data, "topic", by="; ") or None,
-            visual_modality=joined_of(data, "visual_modality", by="; ") or None,
-        ),
-        exam=joined_of(data, "exam", by="; ") or None,
-        paper_id=text_of(data, "paper_id") or None,
-        translation_of=text_of(data, "translation_of") or None,
-        removed_in=text_of(data, "removed_in") or None,
+        taxonomy=further.pop("taxonomy", None) or path,
+        **further,
         review=review_of(data, origin.published_by),
         source=source_of(data, origin.licence, PUBLISHERS[row.form].url if row.form in PUBLISHERS else None),
     )
+
+
+def _attributes(data: Data) -> Attributes:
+    return Attributes(**{name: joined_of(data, name, by="; ") or None for name in ("topic", "visual_modality")})
+
+
+def _subsets(data: Data) -> list[str]:
+    return [SUBSETS.get(name, name) for name in pieces_of(data, "subsets")]
+
+
+def _name_of(data: Data, name: str) -> str | None:
+    return text_of(data, name) or None
+
+
+_FURTHER: tuple[tuple[frozenset[str], str, Callable[[Data], Any]], ...] = (
+    (frozenset({"boxes"}), "boxes", boxes_of),
+    (frozenset({"part_units"}), "part_units", units_of),
+    (frozenset({"taxonomy"}), "taxonomy", lambda data: texts_of(data, "taxonomy")),
+    (frozenset({"difficulty"}), "difficulty", partial(_name_of, name="difficulty")),
+    (frozenset({"year"}), "year", lambda data: whole_of(data, "year")),
+    (frozenset({"subsets"}), "subsets", _subsets),
+    (frozenset({"topic", "visual_modality"}), "attributes", _attributes),
+    (frozenset({"exam"}), "exam", lambda data: joined_of(data, "exam", by="; ") or None),
+    *((frozenset({name}), name, partial(_name_of, name=name)) for name in ("paper_id", "translation_of", "removed_in")),
+)
+"""Fields that most rows do not state, with the keys that they are read from."""
 
 
 def _by_label(answer: list[str], options: list[Option], are_bare: bool) -> list[str]:
@@ -222,7 +239,7 @@ def _solution(data: Data, row: SourceRow, loader: ImageLoader) -> tuple[str, lis
     refs = parse_list(data.get("solution_images"))
     text = "\n\n".join(filter(None, parts))
     text, refs = take_inline(text, refs) if refs else (text, refs)
-    text, _, images, change = place_marks(text, [], [loader.load(ref, row.file.parent) for ref in refs])
+    text, _, images, change = place_marks(text, [], [loader.load(ref, row.folder) for ref in refs])
     return text, images, change if refs else None
 
 
@@ -291,8 +308,7 @@ def _subject(data: Data, row: SourceRow) -> str:
 
 def _letters(entry: str) -> str:
     """The letters of an entry of a choice key, however it is written ("ACD", "A, C", "(b)"); else nothing."""
-    entry = plain_width(entry)
-    return "".join(re.findall(r"[A-Za-z]", entry)).upper() if _CHOICE_KEY.fullmatch(entry) else ""
+    return "".join(re.findall(r"[A-Za-z]", plain_width(entry))).upper() if _CHOICE_KEY.fullmatch(entry) else ""
 
 
 def _one_set(kind: str, letters: list[str]) -> bool:

@@ -116,7 +116,7 @@ def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
     parts = [restore(text_of(data, name)) for name in ("passage", "question")]
     options = _columns(data) or options_of(data.get("options"), letters=True)[0]
     text, options, refs = take_all_inline("\n\n".join(filter(None, parts)), options, given)
-    images = [loader.load(ref, row.file.parent) for ref in refs]
+    images = [loader.load(ref, row.folder) for ref in refs]
     if not (text or images):
         raise BadRow("it has no question")
     if name and name["modality"].lower() == "multi" and not images:

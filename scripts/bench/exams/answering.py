@@ -44,6 +44,13 @@ def sheet_code(layout: PaperLayout, asked: Sequence[AskedItem]) -> str:
     return f"#align(center, text(14pt, {code(say.SHEET[layout.language])}))\n\n{grid}"
 
 
+def empty_grid(layout: PaperLayout, numbers: Sequence[int]) -> str:
+    """A table for the answers of some questions, not filled in."""
+    number, answer, _points = say.KEY_HEADS[layout.language]
+    cells = [code(number), *(f'"{one}"' for one in numbers), code(answer), *['""'] * len(numbers)]
+    return f"#table(columns: {len(numbers) + 1}, stroke: .5pt, {', '.join(cells)})"
+
+
 def _rows(asked: Sequence[AskedItem], size: int) -> list[Sequence[AskedItem]]:
     return [asked[start : start + size] for start in range(0, len(asked), size)]
 
@@ -100,6 +107,31 @@ def _two_forms(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Ran
     return f"#table(columns: 3, stroke: .5pt, {', '.join(cells)})"
 
 
+def _spans(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) -> str:
+    """A table with 1-5 above ABCDA, then the blanks one a line."""
+    number, answer, _points = say.KEY_HEADS[layout.language]
+    rows = _rows([one for one in asked if one.item.kind == "choice"], 5)
+    spans = [f"{row[0].number}-{row[-1].number}" if len(row) > 1 else row[0].number for row in rows]
+    letters = ["".join(one.answer for one in row) for row in rows]
+    cells = ", ".join(code(cell) for cell in (number, *spans, answer, *letters))
+    table = f"#table(columns: {len(rows) + 1}, stroke: .5pt, {cells})"
+    return "\n\n".join(
+        [table, *(f"#{code(f'{one.number}. {one.answer}')}" for one in asked if one.item.kind != "choice")]
+    )
+
+
+def _items(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Random) -> str:
+    """A row a question: number, type, key, points, what is tested."""
+    cells = [f"strong({code(head)})" for head in ("Item", "Type", "Key", "Points", "Standard")]
+    for one in asked:
+        kind = {"choice": "MC", "blank": "SA", "free": "CR"}[one.item.kind]
+        standard = f"{draw.randint(5, 8)}.{draw.choice(('EE', 'NS', 'PS', 'LS'))}.{draw.randint(1, 9)}"
+        cells += [f'"{one.number}"', f'"{kind}"', code(one.answer), f'"{one.points:g}"' if one.points else '""']
+        cells.append(f'"{standard}"')
+    return f"#table(columns: 5, stroke: .5pt, {', '.join(cells)})"
+
+
 _FORMS = {
-    "table": _table, "points": _points, "list": _list, "ranges": _ranges, "blocks": _blocks, "forms": _two_forms
+    "table": _table, "points": _points, "list": _list, "ranges": _ranges, "blocks": _blocks, "forms": _two_forms,
+    "spans": _spans, "items": _items,
 }  # fmt: skip

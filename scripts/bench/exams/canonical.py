@@ -12,7 +12,8 @@ from typing import Final
 
 _FORMULA: Final = re.compile(r"\$([^$]+)\$")
 _STRUCTURED: Final = re.compile(r"[\\^_]")
-_BLANK: Final = re.compile(r"_{2,}|\\underline\s*\{[^{}]*\}")
+_BLANK: Final = re.compile(r"_{2,}|\\underline\s*\{[^{}]*\}|[（(]\s*[）)]")
+"""Places for answers: lines, and empty brackets."""
 _FIGURE: Final = re.compile(r"!?\[(?:image|figure|图|그림)[ _]?\d*\](?:\([^()]*\))?|<image[ _]?\d*>", re.IGNORECASE)
 _MARKS: Final = re.compile(
     r"(?<!sqrt)\[(?:Total:\s*)?\d+(?:\s*(?:marks?|points?))?\]|[（(]\s*(?:本小?题)?(?:满分)?\s*\d+\s*分\s*[）)]|\[\s*\d+\s*점\s*\]"
@@ -23,8 +24,8 @@ _TABLE: Final = re.compile(
 )
 _TOKEN: Final = re.compile(r"\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
 _DROPPED: Final = frozenset(
-    "left right mathrm mathbf mathit mathsf text textbf textit operatorname rm displaystyle textstyle limits quad qquad"
-    " big Big bigl bigr boldsymbol bm".split()
+    "left right mathrm mathbf mathbb mathit mathsf text textbf textit operatorname rm displaystyle textstyle limits"
+    " quad qquad big Big bigl bigr boldsymbol bm".split()
 )
 _SIGNS: Final = {
     "times": "×", "cdot": "·", "div": "÷", "pm": "±", "le": "≤", "leq": "≤", "leqslant": "≤", "ge": "≥", "geq": "≥",
@@ -32,7 +33,8 @@ _SIGNS: Final = {
     "omega": "ω", "Omega": "Ω", "mu": "μ", "Delta": "Δ", "triangle": "△", "angle": "∠", "perp": "⊥", "parallel": "∥",
     "infty": "∞", "in": "∈", "cap": "∩", "cup": "∪", "to": "→", "rightarrow": "→", "longrightarrow": "→", "circ": "°",
     "degree": "°", "ldots": "…", "cdots": "…", "dots": "…", "lbrace": "{", "rbrace": "}", "mid": "|", "vert": "|",
-    "lvert": "|", "rvert": "|", "int": "∫", "sum": "∑",
+    "lvert": "|", "rvert": "|",
+    "int": "∫", "sum": "∑", "complement": "∁", "subseteq": "⊆",
 }  # fmt: skip
 _LETTERS: Final = str.maketrans("−–—⋅∙•∆～“”’，。：；？！（）、．", '---···Δ~""\',.:;?!(),.', "\u200b")
 _UP: Final = {letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"⁻": "-", "ⁿ": "n"}
@@ -50,7 +52,7 @@ def canonical(text: str) -> str:
     """A text in one spelling, without spaces, blanks, points, rules of tables and places of figures."""
     for pattern in (_TABLE, _BLANK, _FIGURE, _MARKS):
         text = pattern.sub("", text)
-    tokens = _TOKEN.findall(_scripts(text).replace("$", ""))
+    tokens = _TOKEN.findall(_scripts(text).replace("$", "").replace("//", "∥"))
     said, at = _sequence(tokens, 0, "", 0)
     while at < len(tokens):  # a brace too many
         more, at = _sequence(tokens, at + 1, "", 0)
@@ -124,6 +126,9 @@ def _command(name: str, tokens: list[str], at: int, depth: int) -> tuple[str, in
     if name in ("overrightarrow", "vec"):
         inner, at = _argument(tokens, at, depth)
         return f"⃗({inner})", at
+    if name in ("overline", "bar"):
+        inner, at = _argument(tokens, at, depth)
+        return f"¯({inner})", at
     if name in _DROPPED:
         return "", at
     if name in _SIGNS:

@@ -64,10 +64,11 @@ class PaperItem:
 
 @dataclass(frozen=True)
 class Passage:
-    """A text that several questions share."""
+    """A text that several questions share; `table` where it is one, rows of cells, which the text says too."""
 
     text: str
     items: tuple[PaperItem, ...] = field(default=())
+    table: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass

@@ -227,7 +227,7 @@ def parabola(draw: random.Random, language: Language) -> PaperItem:
     """A parabola: zeros, vertex, area."""
     p, q = sorted(draw.sample(range(1, 9), 2))
     said: Said = {
-        "en": "The curve $C$ has the equation $y=x^{2}-<s>x+<t>$. ItemPart of it is shown in the figure.",
+        "en": "The curve $C$ has the equation $y=x^{2}-<s>x+<t>$. Part of it is shown in the figure.",
         "zh": "已知抛物线 $C$：$y=x^{2}-<s>x+<t>$，其部分图象如图所示．",
         "ko": "그림과 같이 곡선 $C$의 방정식이 $y=x^{2}-<s>x+<t>$이다.",
     }

@@ -11,10 +11,13 @@ from typing import Literal
 
 from livek12.scripts.bench.exams.content import Language
 
-Numbers = Literal["dot", "fullwidth", "comma", "paren", "bare", "question", "boxed", "inverse", "math", "cell"]
-Labels = Literal["A.", "A．", "A)", "(A)", "a.", "A", "①"]
-Arranged = Literal["list", "two", "row", "auto"]
-Key = Literal["", "table", "points", "list", "ranges", "marked", "blocks", "forms"]
+Numbers = Literal[
+    "dot", "fullwidth", "comma", "paren", "bare", "question", "boxed", "inverse", "math", "cell", "margin", "bracket",
+    "zero",
+]  # fmt: skip
+Labels = Literal["A.", "A．", "A)", "(A)", "a.", "A", "①", "(1)"]
+Arranged = Literal["list", "two", "row", "auto", "cells"]
+Key = Literal["", "table", "points", "list", "ranges", "marked", "blocks", "forms", "spans", "items"]
 Subject = Literal["mathematics", "sciences", "both"]
 
 
@@ -23,12 +26,12 @@ class PaperSection:
     """Questions of one kind.
 
     Attributes:
-        kind: choice, blank, free, or reading (a passage with choices).
+        kind: choice, blank, free, reading (a passage with choices) or data (a table with choices).
         count: how many questions.
         points: of each; 0 where parts carry them, or nothing is said.
     """
 
-    kind: Literal["choice", "blank", "free", "reading"]
+    kind: Literal["choice", "blank", "free", "reading", "data"]
     count: int
     points: int = 0
 
@@ -39,21 +42,29 @@ class PaperLayout:
 
     Attributes:
         about: in words, for the card.
-        number: how a question's number is printed.
+        number: how a question's number is printed: "margin" left of the text, "bracket" behind a bracket for the
+            answer, "zero" with a leading zero.
         labels: how options are labelled.
-        arranged: options below each other, two in a line, in a row, or as their length allows.
+        arranged: options below each other, two in a line, in a row, as their length allows, or in a ruled table.
         options: how many options a choice has.
         paper, flipped, columns: the sheet.
         marks: where the points stand with each question ("end": at the right of its last line, "start": behind its
-            number, "korean": [3점]); "" where only the section says them.
+            number, "each": so with every question, "korean": [3점]); "" where only the section says them.
         titled: sections have titles.
         counts: titles say how many questions and points there are.
         restart: numbers begin anew with each section.
-        key: its form; "" without one. "marked": below each question; "blocks": 【第1题】【答案】; "forms": of two.
+        key: its form; "" without one. "marked": below each question; "blocks": 【第1题】【答案】; "forms": of two;
+            "spans": 1-5 above ABCDA; "items": number, type, key, points and what is tested, a row a question.
         apart: the key is a PDF of its own.
         instructions, head, sheet, lines, hidden: a numbered list of instructions, running heads and feet, an answer
             sheet, dotted lines to write on, text that is not visible.
         parts: how parts are labelled.
+        framed: passages stand in a box.
+        bilingual: titles say their kind in English too.
+        page_of: the foot says the number of the page and of all pages.
+        answer_grid: an empty table for the answers below the title of choices.
+        sealed: a line of turned text at the left edge.
+        divider: a line between the columns.
         split: widths of two columns within each section, whose title stands across both; the left one has more of the
             questions, the wider it is.
     """
@@ -70,7 +81,7 @@ class PaperLayout:
     paper: str = "a4"
     flipped: bool = False
     columns: int = 1
-    marks: Literal["", "end", "start", "korean"] = ""
+    marks: Literal["", "end", "start", "each", "korean"] = ""
     titled: bool = True
     counts: bool = True
     restart: bool = False
@@ -82,6 +93,12 @@ class PaperLayout:
     lines: bool = False
     hidden: bool = False
     parts: Literal["(a)", "(a)(i)", "（1）", "(1)"] = "(a)"
+    framed: bool = False
+    bilingual: bool = False
+    page_of: bool = False
+    answer_grid: bool = False
+    sealed: bool = False
+    divider: bool = False
     split: tuple[int, int] | None = None
 
 

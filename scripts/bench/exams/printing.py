@@ -152,12 +152,12 @@ def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
     """Whether the paper prints the points of a question: with it, in its section's title, or in the key."""
     if asked.points is None:
         return False
-    if layout.number == "cell" or layout.marks in ("end", "korean"):
+    if layout.number == "cell" or layout.marks in ("end", "each", "korean"):
         return True
     if layout.marks == "start" and asked.item.kind == "free":
         return True
     in_title = layout.titled and layout.counts and bool(asked.points) and asked.item.kind != "free"
-    return in_title or (layout.key == "points" and bool(asked.answer))
+    return in_title or (layout.key in ("points", "items") and bool(asked.answer))
 
 
 def _joined(

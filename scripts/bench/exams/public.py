@@ -15,6 +15,8 @@ from typing import Any, Final
 from livek12.dataset_builders.ingest.blocks import Box
 from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, LabelledOption
 
+_DRAWN: Final = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
+"""A figure that the transcription draws anew."""
 _OPTION: Final = re.compile(r"(?:^|\n|　)\s*([A-D])[.．]\s*")
 _WIDTH, _HEIGHT = 1684, 2382
 """Of the pictures that the Korean boxes were drawn in."""
@@ -39,7 +41,7 @@ def _paper(name: str, language: str, pages: int, questions: list[GoldQuestion]) 
 
 
 def _reviewed(row: dict[str, Any]) -> GoldQuestion:
-    content = re.sub(r"\\[()\[\]]", "$", row["question"]["content"])
+    content = re.sub(r"\\[()\[\]]", "$", _DRAWN.sub("", row["question"]["content"]))
     content = re.sub(rf"^{row['question_number']}\.\s*", "", content)
     places = list(_OPTION.finditer(content)) if "choice" in row["question_type"] else []
     ends = [*(place.start() for place in places[1:]), len(content)]

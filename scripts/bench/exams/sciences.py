@@ -321,3 +321,33 @@ def reading(draw: random.Random, language: Language, count: int) -> Passage:
     for stem, right, wrong in asked[language][:count]:
         items.append(choice(draw, filled(stem, values), filled(right, values), [filled(one, values) for one in wrong]))
     return Passage(filled(text[language], values), tuple(items))
+
+
+def data(draw: random.Random, language: Language, count: int) -> Passage:
+    """A table with questions that share it."""
+    names = draw.sample(_NAMES[language], 4)
+    values = draw.sample(range(11, 60), 4)
+    head: dict[Language, tuple[str, str]] = {
+        "en": ("Student", "Seedlings planted"), "zh": ("学生", "栽种的树苗/棵"), "ko": ("학생", "심은 묘목(그루)"),
+    }  # fmt: skip
+    most, least = names[values.index(max(values))], names[values.index(min(values))]
+    asked: dict[Language, tuple[str, str, str]] = {
+        "en": (
+            "Who planted the most seedlings?", "Who planted the fewest seedlings?", "How many did <a> and <b> plant?",
+        ),
+        "zh": ("栽种树苗最多的学生是", "栽种树苗最少的学生是", "<a>和<b>一共栽种了多少棵？"),
+        "ko": (
+            "묘목을 가장 많이 심은 학생은?", "묘목을 가장 적게 심은 학생은?",
+            "<a>와 <b>가 심은 묘목은 모두 몇 그루인가?",
+        ),
+    }  # fmt: skip
+    other = next(name for name in _NAMES[language] if name not in names)
+    total = values[0] + values[1]
+    stem = filled(asked[language][2], {"a": names[0], "b": names[1]})
+    items = (
+        choice(draw, asked[language][0], most, [*(one for one in names if one != most), other]),
+        choice(draw, asked[language][1], least, [*(one for one in names if one != least), other]),
+        choice(draw, stem, total, [total + 2, total - 3, total + 5, total + 10]),
+    )
+    rows = ((head[language][0], *names), (head[language][1], *map(str, values)))
+    return Passage("\n".join(" ".join(row) for row in rows), items[:count], rows)

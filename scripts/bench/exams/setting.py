@@ -13,12 +13,12 @@ from typing import Final
 
 from livek12.scripts.bench.exams import mathematics, sciences
 from livek12.scripts.bench.exams import words as say
-from livek12.scripts.bench.exams.answering import key_code, marked_code, sheet_code
+from livek12.scripts.bench.exams.answering import empty_grid, key_code, marked_code, sheet_code
 from livek12.scripts.bench.exams.content import AskedItem, PaperItem, Passage
 from livek12.scripts.bench.exams.drawings import DRAWINGS
 from livek12.scripts.bench.exams.mathematics import Template
 from livek12.scripts.bench.exams.paper_layout import Labels, PaperLayout, PaperSection
-from livek12.scripts.bench.exams.tex import code
+from livek12.scripts.bench.exams.tex import code, quoted
 
 _FONTS: Final = {
     "en": ("Libertinus Serif", "New Computer Modern", "Liberation Sans", "Liberation Serif"),
@@ -75,14 +75,29 @@ def _setup(layout: PaperLayout, draw: random.Random) -> str:
         "zh": '[#align(center, context [第 #counter(page).display() 页（共 #counter(page).final().first() 页）])]',
         "ko": f"[#align(center, context counter(page).display()) #h(1fr) {say.FEET['ko']}]",
     }[layout.language]  # fmt: skip
+    if layout.page_of:
+        foot = "[#align(center, context [Page #counter(page).display() of #counter(page).final().first()])]"
     sheet = f'paper: "{layout.paper}", flipped: {str(layout.flipped).lower()}, columns: {layout.columns}'
     return (
-        f"#set page({sheet}, margin: {margin}cm, header: {head}, footer: {foot})\n"
+        f"#set page({sheet}, margin: {margin}cm, header: {head}, footer: {foot}{_ground(layout)})\n"
         f'#set text(font: ({fonts},), size: {size}pt, lang: "{layout.language}", '
         f'top-edge: "ascender", bottom-edge: "descender")\n'
         f"#set par(leading: {leading}em, spacing: {leading + 0.3}em)\n"
-        f"#set columns(gutter: {draw.choice((14, 20, 26))}pt)\n{DRAWINGS}"
+        f"#set columns(gutter: {34 if layout.number == 'margin' else draw.choice((14, 20, 26))}pt)\n{DRAWINGS}"
     )
+
+
+def _ground(layout: PaperLayout) -> str:
+    """What is printed on every page beside its text: a line between the columns, turned text at the edge."""
+    made = []
+    if layout.divider:
+        made.append(
+            "context { let top = if here().page() == 1 { 15% } else { 7% }; "
+            "place(dx: 50%, dy: top, line(length: 92% - top, angle: 90deg, stroke: .5pt)) }"
+        )
+    if layout.sealed:
+        made.append(f"place(dx: .5cm, dy: 4cm, rotate(-90deg, reflow: true, text(8pt, {quoted(say.SEALED)})))")
+    return f", background: {{ {'; '.join(made)} }}" if made else ""
 
 
 class _Writer:
@@ -114,12 +129,16 @@ class _Writer:
         for index, section in enumerate(layout.sections):
             number = 0 if layout.restart else number
             total = section.count * section.points
-            name = say.section_title(language, index, section.kind, section.count, section.points, total, layout.counts)
+            name = say.section_title(
+                language, index, section.kind, section.count, section.points, total, layout.counts, layout.bilingual
+            )
             if layout.titled:
                 yield f"#strong({code(name)})"
                 self.titles.append(name)
             else:
                 self.titles.append("")
+            if layout.answer_grid and section.kind == "choice":
+                yield empty_grid(layout, range(number + 1, number + section.count + 1))
             yield from self._section(section, number)
             number += section.count
 
@@ -145,8 +164,9 @@ class _Writer:
 
     def _items(self, section: PaperSection, number: int) -> Iterator[tuple[PaperItem, str]]:
         """The items of a section, each with its passage; the code of a passage before them (it starts with #)."""
-        if section.kind == "reading":
-            passage = sciences.reading(self.draw, self.layout.language, section.count)
+        if section.kind in ("reading", "data"):
+            shared = sciences.reading if section.kind == "reading" else sciences.data
+            passage = shared(self.draw, self.layout.language, section.count)
             direction, code_ = self._passage_code(passage, number + 1)
             yield PaperItem(""), code_
             for item in passage.items:
@@ -164,7 +184,14 @@ class _Writer:
             "ko": f"[{first}～{last}] 다음 글을 읽고 물음에 답하시오.",
         }[self.layout.language]
         self._passages += 1
-        return said, f'#emph({code(said)})\n\n#piece("p{self._passages}", "passage", {code(passage.text)})\n'
+        body = code(passage.text)
+        if passage.table:
+            said = said.replace("passage", "table").replace("文字", "表格").replace("글", "표")
+            rows = ", ".join("(" + ", ".join(code(cell) for cell in row) + ",)" for row in passage.table)
+            body = f"align(center, cells(({rows},)))"
+        if self.layout.framed:
+            body = f"block(stroke: .6pt, inset: 6pt, width: 100%, {body})"
+        return said, f'#emph({code(said)})\n\n#piece("p{self._passages}", "passage", {body})\n'
 
     def _drawn(self, kind: str) -> PaperItem:
         """An item that the paper does not have yet."""
@@ -246,8 +273,9 @@ class _Writer:
     def _stem(self, asked: AskedItem) -> str:
         layout, n = self.layout, asked.number
         body = code(asked.item.stem)
-        if asked.points and layout.marks == "start" and asked.item.kind == "free":
-            body = f'{{ "（{asked.points:g}分）"; {body} }}'
+        if asked.points and (layout.marks == "each" or (layout.marks == "start" and asked.item.kind == "free")):
+            said = f"({asked.points:g} points) " if layout.language == "en" else f"（{asked.points:g}分）"
+            body = f'{{ "{said}"; {body} }}'
         if asked.points and layout.marks == "korean" and not asked.item.parts:
             body = f'{{ {body}; " [{asked.points:g}점]" }}'
         if asked.points and layout.marks == "end" and not asked.item.parts and layout.number != "cell":
@@ -261,6 +289,12 @@ class _Writer:
                 return f'hanging(strong("{n}"), 2em, {body})'
             case "boxed":
                 return f'hanging(boxed("{n}"), 2.4em, {body})'
+            case "margin":
+                return f'{{ place(dx: -2em, strong("{n}")); {body} }}'
+            case "zero":
+                return f'hanging(strong("{n:0>2}"), 2.4em, {body})'
+            case "bracket":
+                return f'{{ "(      ) {n}. "; {body} }}'
             case "inverse":
                 return f'hanging(inverse("{n}"), 2.4em, {body})'
             case "math":
@@ -275,6 +309,8 @@ class _Writer:
         for index, text in enumerate(asked.item.options):
             label = _printed_label(self.layout.labels, index)
             made.append(f"{{ {label}; {code(text)} }}")
+        if self.layout.arranged == "cells":
+            return f"align(center, table(columns: (6cm,) * 2, stroke: .5pt, inset: 5pt, {', '.join(made)}))"
         columns = self._across(asked.item.options)
         gutters = "row-gutter: .7em, column-gutter: .6em"
         return f"block(inset: (left: 1em), grid(columns: (1fr,) * {columns}, {gutters}, {', '.join(made)}))"
@@ -284,12 +320,14 @@ class _Writer:
         longest = max(_width(text) for text in options)
         room = 80 // (2 if self.layout.split else self.layout.columns) * (2 if self.layout.paper == "a3" else 1)
         fits = next((n for n in (len(options), 2) if n * (longest + 5) <= room), 1)
-        return {"list": 1, "two": min(2, fits), "row": fits, "auto": fits}[self.layout.arranged]
+        return {"list": 1, "two": min(2, fits), "row": fits, "auto": fits, "cells": 2}[self.layout.arranged]
 
 
 def _bare_label(style: Labels, index: int) -> str:
     if style == "①":
         return _CIRCLED[index]
+    if style == "(1)":
+        return str(index + 1)
     return _LETTERS[index].lower() if style == "a." else _LETTERS[index]
 
 
@@ -298,6 +336,8 @@ def _printed_label(style: Labels, index: int) -> str:
     letter = _bare_label(style, index)
     if style == "①":
         return f'"{letter} "'
+    if style == "(1)":
+        return f'"({letter}) "'
     if style == "A":
         return f'strong("{letter}"); h(.8em)'
     return f'"{style.replace("A", letter).replace("a", letter)}{"" if "．" in style else " "}"'

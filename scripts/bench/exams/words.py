@@ -39,9 +39,15 @@ INSTRUCTIONS_TITLE: Final[dict[Language, str]] = {"en": "INSTRUCTIONS", "zh": "�
 HEADS: Final[dict[Language, str]] = {"en": "Unit Test", "zh": "质量检测试卷", "ko": "모의평가"}
 FEET: Final[dict[Language, str]] = {"en": "Turn over", "zh": "请继续答题", "ko": "다음 쪽으로 넘어가시오"}
 KINDS: Final[dict[Language, dict[str, str]]] = {
-    "en": {"choice": "Multiple Choice", "blank": "Short Answer", "free": "Free Response", "reading": "Reading"},
-    "zh": {"choice": "选择题", "blank": "填空题", "free": "解答题", "reading": "阅读理解"},
-    "ko": {"choice": "선택형", "blank": "단답형", "free": "서술형", "reading": "독해"},
+    "en": {
+        "choice": "Multiple Choice",
+        "blank": "Short Answer",
+        "free": "Free Response",
+        "reading": "Reading",
+        "data": "Data",
+    },
+    "zh": {"choice": "选择题", "blank": "填空题", "free": "解答题", "reading": "阅读理解", "data": "材料题"},
+    "ko": {"choice": "선택형", "blank": "단답형", "free": "서술형", "reading": "독해", "data": "자료 해석"},
 }
 KEY_TITLES: Final[dict[Language, str]] = {"en": "Answer Key", "zh": "参考答案", "ko": "정답표"}
 KEY_HEADS: Final[dict[Language, tuple[str, str, str]]] = {
@@ -55,6 +61,7 @@ FORMS: Final[dict[Language, tuple[str, str]]] = {
     "ko": ("홀수형", "짝수형"),
 }
 SHEET: Final[dict[Language, str]] = {"en": "Answer Sheet", "zh": "答题卡", "ko": "답안지"}
+SEALED: Final = "学校：____  班级：____  姓名：____  ………密………封………线………内………不………要………答………题………"
 HIDDEN: Final[dict[Language, tuple[str, ...]]] = {
     "en": ("draft seven of the editors", "91. Placeholder that nobody sees"),
     "zh": ("编辑用的第七稿", "91．读者看不到的占位文字"),
@@ -63,7 +70,16 @@ HIDDEN: Final[dict[Language, tuple[str, ...]]] = {
 _CHINESE_NUMBERS: Final = "一二三四五六七八"
 
 
-def section_title(language: Language, index: int, kind: str, count: int, points: int, total: int, counts: bool) -> str:
+def section_title(
+    language: Language,
+    index: int,
+    kind: str,
+    count: int,
+    points: int,
+    total: int,
+    counts: bool,
+    bilingual: bool = False,
+) -> str:
     """The title of a section, with what it says of its questions.
 
     Args:
@@ -74,8 +90,9 @@ def section_title(language: Language, index: int, kind: str, count: int, points:
         points: of each of them; 0: they differ.
         total: of all of them; 0 where the paper gives no points.
         counts: whether the title says them.
+        bilingual: whether the kind is said in English too.
     """
-    name = KINDS[language][kind]
+    name = KINDS[language][kind] + (f" {KINDS['en'][kind]}" if bilingual else "")
     if language == "en":
         said = f"Section {'I' * (index + 1)}: {name}"
         each = f", {points} mark{'s' if points > 1 else ''} each, {total} in total" if points else ""

@@ -31,5 +31,5 @@ def command(
     chosen, formulas = one_of("--metric", metric, METRICS), profile_named(profile)
     found = folders(runs)
     when = dates(released or [], list(found))
-    rows = {name: folder.rows() for name, folder in found.items()}
+    rows = {name: folder.rows(texts=False) for name, folder in found.items()}
     tell("contamination", contamination(rows, chosen, formulas, when), sentences, as_json)

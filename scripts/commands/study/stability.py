@@ -26,5 +26,5 @@ def command(
     from livek12.evaluation.studies.stability import Metric, sentences, stability
 
     chosen = one_of("--metric", metric, get_args(Metric))
-    rows = {name: folder.rows() for name, folder in folders(runs).items()}
+    rows = {name: folder.rows(texts=False) for name, folder in folders(runs).items()}
     tell("stability", stability(rows, chosen, profile_named(profile)), sentences, as_json)

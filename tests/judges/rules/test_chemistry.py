@@ -83,6 +83,8 @@ COBALT = (
     r"$3\text{Co}^{2+}+{\text{MnO}}_4^-+7\text{H}_2\text{O}=3\text{Co}(\text{OH})_3\downarrow "
     r"+\text{MnO}_2\downarrow +5\text{H}^+$"
 )
+COPPER = "Cu+2H2SO4(浓)=CuSO4+SO2↑+2H2O"
+COAL = "C(s)+O2(g)=CO2(g)  ΔH=-393.5kJ/mol"
 EQUATIONS = [
     (WATER, "O2 + 2H2 → 2H2O", "accept"),
     (WATER, r"2\text{H}_2+\text{O}_2=\!=\!=2\text{H}_2\text{O}", "accept"),
@@ -113,6 +115,14 @@ EQUATIONS = [
     ("CH_2=CH_2+Br_2→CH_2BrCH_2Br", "CH2=CH2 + Br2 → CH2BrCH2Br", "accept"),
     ("^{235}_{92}U+^1_0n→^{141}_{56}Ba+^{92}_{36}Kr+3^1_0n", "^{235}U + ^1_0n → ^{141}Ba + ^{92}Kr + 3^1_0n", "accept"),
     (WATER, "氢气在氧气中燃烧", "undecided"),
+    (COPPER, "Cu + 2H₂SO₄(浓) == △ == CuSO₄ + SO₂↑ + 2H₂O", "accept"),
+    (COPPER, "Cu + 2H2SO4 (conc.) = CuSO4 + SO2↑ + 2H2O", "accept"),
+    (COPPER, "Cu+2H2SO4(稀)=CuSO4+SO2↑+2H2O", "undecided"),
+    (COPPER, "Cu+H2SO4(浓)=CuSO4+SO2↑+2H2O", "reject"),
+    ("2KClO_3=2KCl+3O_2", "2KClO3 =MnO2,△= 2KCl + 3O2↑", "accept"),
+    (COAL, r"O_2(g)+C(s)=CO_2(g) \Delta H=-393.5 kJ·mol^{-1}", "accept"),
+    (COAL, "C(s)+O2(g)=CO2(g)；△H = +393.5 kJ/mol", "reject"),
+    (COAL, "C(s)+O2(g)=CO2(g)", "undecided"),
 ]
 
 

@@ -130,6 +130,9 @@ def test_statement_numbers_in_a_blank_are_a_set() -> None:
     assert outcome("②③", "③②", "fill_in_blank") == "accept"
     assert outcome("②③", "2, 3", "fill_in_blank") == "accept"
     assert outcome("②③", "①②", "fill_in_blank") == "reject"
+    assert outcome("②③", "②③正确", "fill_in_blank") == "accept"
+    assert outcome("②③", "①③是正确的", "fill_in_blank") == "reject"
+    assert outcome("②③", "②③错误", "fill_in_blank") == "undecided"
     assert outcome("23", "②③", "fill_in_blank") == "undecided"
 
 
