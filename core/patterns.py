@@ -6,8 +6,12 @@ import re
 from typing import Any, cast
 
 
-class _Late:
-    """Stands for a pattern until it is used; then it has the pattern's own methods."""
+class _Compiled:
+    """Has the methods of a pattern as attributes of its own."""
+
+
+class _Late(_Compiled):
+    """Stands for a pattern until it is used; then it is a plain `_Compiled`, whose attributes are found quicker."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern, self._flags = pattern, flags
@@ -17,6 +21,7 @@ class _Late:
             raise AttributeError(name)
         compiled = re.compile(self.pattern, self._flags)
         self.__dict__ |= {known: getattr(compiled, known) for known in dir(compiled) if not known.startswith("_")}
+        self.__class__ = _Compiled  # type: ignore[assignment]
         return getattr(compiled, name)
 
 

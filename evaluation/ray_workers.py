@@ -51,10 +51,17 @@ class RayMarkPool(MarkPool):
         self._started = connect(address, workers or 0)
         import ray
 
-        free = workers or int(ray.available_resources().get("CPU", 1))
-        super().__init__(run, scorer, options, number, max(1, min(free, -(-waiting // WORTH_A_PROCESS))))
+        self._room = int(ray.available_resources().get("CPU", 1))
+        size = max(1, min(workers or self._room, -(-waiting // WORTH_A_PROCESS)))
+        super().__init__(run, scorer, options, number, size)
         files = ray.put({name: (run.path / name).read_bytes() for name in ("run.json", QUESTIONS)})
-        self._start = partial(FarProcess, files, mark_responses, options, number, LINE_SECONDS)
+        self._far = partial(FarProcess, files, mark_responses, options, number, LINE_SECONDS)
+        self._start = self._begin
+
+    def _begin(self) -> FarProcess:
+        """One more process, with a core of its own while there is one: that of a lost node is not waited for."""
+        self._room -= 1
+        return self._far(cpus=int(self._room >= 0))
 
     def close(self) -> None:
         """Ends all processes, and Ray if it was started for them."""
@@ -73,14 +80,15 @@ class FarProcess(ChildProcess):
         files: of the run folder that the process reads, by name, in Ray's store.
         work: called there as `work(link, folder, *given)`, the folder holding these files.
         given: pickled.
+        cpus: that Ray keeps for it.
     """
 
-    def __init__(self, files: Any, work: Callable[..., None], *given: object) -> None:
+    def __init__(self, files: Any, work: Callable[..., None], *given: object, cpus: int) -> None:
         import ray
 
         self.pid, self.ready = 0, False
         self._gone = False
-        self._actor = ray.remote(num_cpus=1, max_restarts=0)(_Node).remote()
+        self._actor = ray.remote(num_cpus=cpus, max_restarts=0, scheduling_strategy="SPREAD")(_Node).remote()
         self._call = self._actor.begin.remote(rules_digest(), files, work, given)
 
     def send(self, message: bytes, seconds: float | None = None) -> None:

@@ -5,8 +5,9 @@
 A run of real responses (`scripts/bench/extraction.py` and `labelled.py` say which sets) is marked by `livek12 judge
 --workers N`, with nothing remembered. Of each is told the time of a processor, of all processes and of the one that
 hands out the responses: by it the speed on more cores than this machine has is reckoned (Amdahl's law: with N workers a
-response costs what the caller spends on it, or an Nth of what a worker does, whichever is more). Beside it
-math-verify on every sixth response, in one process, apart for choices, in which it looks for a letter alone.
+response costs what the caller spends on it and an Nth of what a worker does). One answer alone says what a start
+takes. Beside it math-verify on every sixth response, in one process, apart for choices, in which it looks for a letter
+alone.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def model(small: dict[str, Any], large: dict[str, Any]) -> dict[str, float]:
     count = large["answers"] - small["answers"]
     caller = 1000 * (large["caller"] - small["caller"]) / count
     workers = 1000 * (large["processor"] - small["processor"]) / count - caller
-    speed_up = {f"on {cores} cores": (caller + workers) / max(caller, workers / cores) for cores in CORES}
+    speed_up = {f"on {cores} cores": (caller + workers) / (caller + workers / cores) for cores in CORES}
     return {"caller ms": caller, "worker ms": workers, **speed_up}
 
 
@@ -129,9 +130,12 @@ def main() -> None:
     runs = [marked(rows, int(workers)) for workers in arguments.workers.split(",")]
     for run in runs:
         print({name: round(value, 3) for name, value in run.items()}, f"{run['answers'] / run['processor']:.0f}/s")
+    start = marked(rows[:1], 1)
+    print(f"one answer: {start['processor']:.2f} processor seconds")
     small = marked(rows[:: max(2, len(rows) // 400)], runs[-1]["workers"])
     figures: dict[str, Any] = {
         "machine": machine(),
+        "start": start,
         "runs": runs,
         "model": model(small, runs[-1]),
         "math-verify": math_verify(rows),

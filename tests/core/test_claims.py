@@ -35,6 +35,23 @@ def test_a_dead_owners_claim_is_void_unless_the_work_is_stored(tmp_path: Path) -
         assert living.take("lost")
 
 
+def test_many_keys_are_claimed_in_one_turn_as_one_by_one(tmp_path: Path) -> None:
+    keys = ["t/a/0", "t/a/1", "t/b/0", "t/c/0", "t/done/0"]
+    with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two, JournalWriter(tmp_path, "r") as gone:
+        first, second, dead = (
+            Claims(each.path, "r", lambda: {"t/done/0"}, with_its_trials) for each in (one, two, gone)
+        )
+        assert second.take("t/b/0") and dead.take("t/c/0")
+        gone.close()
+        assert first.take_all(keys) == ["t/a/0", "t/a/1", "t/c/0"] and first.refused
+        assert first.take_all(keys) == ["t/a/0", "t/a/1", "t/c/0"], "its own claims stand"
+        assert second.take_all(reversed(keys)) == ["t/b/0"]
+        with Path(first._path).open("ab") as torn:
+            torn.write(b'["t/to')
+        assert first.take_all(["t/d/0", "t/e/0"]) == ["t/d/0", "t/e/0"]
+        assert second.take_all(["t/e/0", "t/d/0", "t/f/0"]) == ["t/f/0"]
+
+
 def test_what_is_stored_is_never_taken(tmp_path: Path) -> None:
     with JournalWriter(tmp_path, "r") as writer:
         claims = Claims(writer.path, "r", lambda: {"a"})
