@@ -189,7 +189,7 @@ def test_killed_at_five_moments_nothing_is_asked_twice(data: Path, tmp_path: Pat
             command.wait(30)
         assert subprocess.run([*map(str, line)], timeout=120, check=False, capture_output=True).returncode == 0
     asked = Counter(log.read_text().splitlines())
-    # the one request in hand at a kill had no reply yet that could have been stored
-    assert len(asked) == 2 * ITEMS and sum(asked.values()) - len(asked) <= 5
+    # at a kill one request is in hand, and one more may have been answered and not be stored yet
+    assert len(asked) == 2 * ITEMS and sum(asked.values()) - len(asked) <= 2 * 5
     stored = list(RunFolder.open(tmp_path / "run").responses())
     assert len(stored) == ITEMS and all(response.earlier for response in stored)

@@ -36,6 +36,9 @@ CARRIERS = (
 PUT = ("{0}", "```\n{0}\n```", "| a |\n| - |\n| {0} |", "**{0}**")
 HOSTILE = [put.format(carrier.format("window.pwned=1")) for carrier, put in itertools.product(CARRIERS, PUT)]
 assert len(HOSTILE) == 100
+SCROLLED = """() => [...document.querySelectorAll("svg.plot")].map((plot) => plot.parentElement)
+  .filter((box) => box.scrollWidth > box.clientWidth).length"""
+"""Plots that are wider than their place."""
 VIEWS = (
     "board", "board?task={t}&axis=subject", "heat", "heat?by=subject&order=right", "papers", "paper?task={t}&paper={p}",
     *(f"plots?kind={kind}" for kind in ("tokens", "cost", "budgets", "dates", "subjects", "ranks")),
@@ -137,6 +140,7 @@ def test_every_page_of_hostile_answers_is_quiet_fits_and_can_be_read(tab: Tab, s
         tab.assert_quiet()
         wide, window = tab.page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
         assert wide <= window, view
+        assert tab.page.evaluate(SCROLLED) == 0, view
         assert tab.page.evaluate(CONTRAST) == [], view
         assert tab.page.locator("h1").count() == 1
 

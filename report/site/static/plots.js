@@ -3,7 +3,7 @@
 "use strict";
 (() => {
   const { h, t, number, many, middle, change, select } = livek12;
-  const W = 760, H = 380, LEFT = 56, BOTTOM = 52, TOP = 14, RIGHT = 20;
+  const H = 380, LEFT = 56, BOTTOM = 52, TOP = 14, RIGHT = 20;
   const INKS = 8, MOST_NAMES = 16;
 
   const ticks = (low, high, log) => {
@@ -28,28 +28,29 @@
     const f = scale.log ? Math.log10 : (x) => x;
     return from + (f(value) - f(scale.low)) / (f(scale.high) - f(scale.low)) * (to - from);
   };
-  const frame = (title, x, y, xName, yName, draw, height = H) => {
-    const px = along(x, LEFT, W - RIGHT), py = along(y, height - BOTTOM, TOP);
-    return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, h("svg", { class: "plot", viewBox: `0 0 ${W} ${height}`, role: "img", "aria-label": title },
-      ticks(y.low, y.high, y.log).map((value) => [h("line", { class: "rule", x1: LEFT, x2: W - RIGHT, y1: py(value), y2: py(value) }), h("text", { class: "tick end", x: LEFT - 8, y: py(value) + 4 }, number(value))]),
-      ticks(x.low, x.high, x.log).map((value) => h("text", { class: "tick", x: px(value), y: height - BOTTOM + 20 }, Math.abs(value) >= 1e4 ? many(value) : number(value, 4))),
-      h("text", { class: "tick", x: (LEFT + W) / 2, y: height - 10 }, xName), h("text", { class: "tick", x: 14, y: height / 2 - 20, transform: `rotate(-90 14 ${height / 2 - 20})` }, yName), draw(px, py)));
-  };
-  // A plot with a row a name; on a phone names are shorter and it is as wide as the screen.
-  const byRow = () => window.innerWidth < 600 ? { wide: 430, left: 138, longest: 19, kind: "plot narrow" } : { wide: W, left: 230, longest: 30, kind: "plot" };
+  // On a phone a plot is as wide as the screen, and its names are shorter.
+  const size = () => window.innerWidth < 600 ? { wide: 430, left: 138, longest: 19, kind: "plot narrow" } : { wide: 760, left: 230, longest: 30, kind: "plot" };
   const short = (name, longest) => name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
+  const frame = (title, x, y, xName, yName, draw, height = H) => {
+    const { wide, kind } = size(), px = along(x, LEFT, wide - RIGHT), py = along(y, height - BOTTOM, TOP);
+    return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, h("svg", { class: kind, viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": title },
+      ticks(y.low, y.high, y.log).map((value) => [h("line", { class: "rule", x1: LEFT, x2: wide - RIGHT, y1: py(value), y2: py(value) }), h("text", { class: "tick end", x: LEFT - 8, y: py(value) + 4 }, number(value))]),
+      ticks(x.low, x.high, x.log).map((value) => h("text", { class: "tick", x: px(value), y: height - BOTTOM + 20 }, Math.abs(value) >= 1e4 ? many(value) : number(value, 4))),
+      h("text", { class: "tick", x: (LEFT + wide) / 2, y: height - 10 }, xName), h("text", { class: "tick", x: 14, y: height / 2 - 20, transform: `rotate(-90 14 ${height / 2 - 20})` }, yName), draw(px, py)));
+  };
   const table = (heads, rows) => h("details", { class: "fold" }, h("summary", {}, t("numbers")), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("numbers") }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, n) => n ? h("td", { class: "right nowrap" }, cell) : h("th", { scope: "row" }, cell))))))));
   const whisker = (px, py, x, found) => [found[2] !== null && h("line", { class: "whisker", x1: px(x), x2: px(x), y1: py(found[2]), y2: py(found[3]) }), found[0] !== found[1] && h("line", { class: "spread", x1: px(x), x2: px(x), y1: py(found[0]), y2: py(found[1]) })];
   const named = (points, px, py) => {
     // A name stands right of its point, or left of it near the edge, and moves up or down where another one stands.
+    const { wide: right, longest } = size();
     const taken = points.map((point) => ({ x: px(point.x) - 5, y: py(point.y), wide: 10 }));
     return [...points].sort((a, b) => b.y - a.y).map((point) => {
-      const x = px(point.x), wide = point.name.length * 7, left = x + wide > W - RIGHT, from = left ? x - wide - 8 : x + 8;
+      const x = px(point.x), name = short(point.name, longest), wide = name.length * 7, left = x + wide > right - RIGHT, from = left ? x - wide - 8 : x + 8;
       const free = (y) => !taken.some((other) => Math.abs(other.y - y) < 12 && from < other.x + other.wide && other.x < from + wide);
       const y = [0, -13, 13, -26, 26, -39, 39, -52, 52, 65, 78, 91].map((by) => py(point.y) + by).find((place) => free(place) && place > TOP && place < H - BOTTOM);
       if (y === undefined) return null;
       taken.push({ x: from, y, wide });
-      return [Math.abs(y - py(point.y)) > 1 && h("line", { class: "lead", x1: x, y1: py(point.y), x2: left ? x - 7 : x + 7, y2: y }), h("text", { class: left ? "name end" : "name", x: left ? x - 9 : x + 9, y: y + 4 }, point.name)];
+      return [Math.abs(y - py(point.y)) > 1 && h("line", { class: "lead", x1: x, y1: py(point.y), x2: left ? x - 7 : x + 7, y2: y }), h("text", { class: left ? "name end" : "name", x: left ? x - 9 : x + 9, y: y + 4 }, name)];
     });
   };
 
@@ -83,7 +84,7 @@
       const all = curves.flatMap((one) => one.curve);
       return [frame(t("budget_plot"), axis(all.map((one) => one.x), false, true), { low: 0, high: 100 }, t("tokens"), t("accuracy"), (px, py) => curves.map((one, n) => {
         const last = one.curve[one.curve.length - 1];
-        return [h("polyline", { class: `series ink-${n % INKS}`, points: one.curve.map((point) => `${px(point.x)},${py(100 * middle(point.mark))}`).join(" ") }), one.curve.map((point) => h("circle", { class: `ink-${n % INKS} ${point.true ? "" : "hollow"}`, cx: px(point.x), cy: py(100 * middle(point.mark)), r: 3.5 })), h("text", { class: "name end", x: px(last.x) - 4, y: py(100 * middle(last.mark)) - 8 - 13 * (n % 3) }, one.name)];
+        return [h("polyline", { class: `series ink-${n % INKS}`, points: one.curve.map((point) => `${px(point.x)},${py(100 * middle(point.mark))}`).join(" ") }), one.curve.map((point) => h("circle", { class: `ink-${n % INKS} ${point.true ? "" : "hollow"}`, cx: px(point.x), cy: py(100 * middle(point.mark)), r: 3.5 })), h("text", { class: "name end", x: px(last.x) - 4, y: py(100 * middle(last.mark)) - 8 - 13 * (n % 3) }, short(one.name, size().longest))];
       })), table([t("model"), ...curves[0].curve.map((point) => many(point.x))], curves.map((one) => [one.name, ...one.curve.map((point) => livek12.written(point.mark, "accuracy"))]))];
     },
     dates: async (list, labels, task) => {
@@ -108,7 +109,7 @@
       const found = list.map(([slug, run]) => ({ name: labels.get(slug), range: run.tasks[task].ranks.mark, drawn: run.tasks[task].stability.mark })).filter((one) => one.range);
       if (!found.length) return h("p", {}, t("no_ranks"));
       const high = 34 + found.length * 26 + BOTTOM, most = Math.max(...found.map((one) => one.range[1]));
-      const { wide, left, longest, kind } = byRow(), px = along({ low: 0.5, high: most + 0.5 }, left, wide - RIGHT);
+      const { wide, left, longest, kind } = size(), px = along({ low: 0.5, high: most + 0.5 }, left, wide - RIGHT);
       return [h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("rank_plot") }, h("svg", { class: kind, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": t("rank_plot") },
         Array.from({ length: most }, (_, n) => n + 1).filter((value) => (value - 1) % Math.ceil(most / 12) === 0).map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: TOP, y2: high - BOTTOM }), h("text", { class: "tick", x: px(value), y: high - BOTTOM + 18 }, String(value))]),
         found.map((one, n) => { const y = 30 + n * 26; return [h("text", { class: "name end", x: left - 10, y: y + 4 }, short(one.name, longest)), h("line", { class: "range-line", x1: px(one.range[0] - 0.3), x2: px(one.range[1] + 0.3), y1: y - 3, y2: y - 3 }), one.drawn && [h("line", { class: "drawn-line", x1: px(one.drawn[0] - 0.15), x2: px(one.drawn[2] + 0.15), y1: y + 5, y2: y + 5 }), h("circle", { class: "drawn-dot", cx: px(one.drawn[1]), cy: y + 5, r: 3.5 })]]; }),
@@ -120,7 +121,7 @@
 
   const dots = (title, of, rows) => {
     if (!rows.length) return null;
-    const { wide, left, longest, kind } = byRow(), px = along({ low: 0, high: 100 }, left, wide - RIGHT - 10), high = 40 + rows.length * 20 + 24;
+    const { wide, left, longest, kind } = size(), px = along({ low: 0, high: 100 }, left, wide - RIGHT - 10), high = 40 + rows.length * 20 + 24;
     return [h("h2", {}, `${title} `, h("span", { class: "soft small" }, `n = ${Math.max(...rows.map((row) => row.n || 0))}`)), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, h("svg", { class: kind, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": title },
       [0, 25, 50, 75, 100].map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: 8, y2: high - 28 }), h("text", { class: "tick", x: px(value), y: high - 10 }, String(value))]),
       rows.map((row, n) => { const y = 22 + n * 20, [low, most, start, end] = row.mark; return [h("text", { class: "name end", x: left - 10, y: y + 4 }, short(row.name, longest)), start !== null && h("line", { class: "whisker", x1: px(start), x2: px(end), y1: y, y2: y }), low !== most && h("line", { class: "spread", x1: px(low), x2: px(most), y1: y, y2: y }), h("circle", { class: "dot", cx: px((low + most) / 2), cy: y, r: 4.5 }, h("title", {}, `${row.name}: ${livek12.written(row.mark, "mark")} (${livek12.ends(row.mark, "mark")})`))]; }))),
