@@ -254,7 +254,6 @@ def test_turned_text_at_the_edge_is_a_head(tmp_path: Path) -> None:
 
 FORMS = {
     "bracket": lambda n: f"(#h(2em)) {n}. ",
-    "line": lambda n: f"#box(width: 2em, stroke: (bottom: .5pt)) {n}. ",
     "zero": lambda n: f"{n:0>2}#h(1em)",
 }
 
