@@ -55,6 +55,8 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
 _LEVEL = 0.012
 """How far numbers of one column begin from each other at most, of the page's width."""
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
+_OPTION = re.compile(r"(?:^|\s)[(（]?(?:[A-H][.．、)）]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s")
+"""A line of options is no sentence."""
 _WRAPPED, _FULL = 0.3, 0.2
 """What is left of the weight of a number that may be part of a sentence; share of a paragraph's width that its full
 lines may lack."""
@@ -129,8 +131,10 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
 
 def _wrapped(items: Sequence[Item], place: int) -> bool:
     """Whether a line may go on with the sentence of the one before: that ends none, and fills its paragraph."""
-    last, item = items[place - 1] if place else None, items[place]
-    if last is None or last.line is None or last.block is not item.block or _ENDED.search(last.text):
+    if not place:
+        return False
+    last, item = items[place - 1], items[place]
+    if last.line is None or last.block is not item.block or _ENDED.search(last.text) or _OPTION.search(last.text):
         return False
     width = item.block.box.right - item.block.box.left
     return width > _COLUMN and last.box.right > item.block.box.right - _FULL * width
