@@ -16,8 +16,8 @@ from livek12.dataset_builders.ingest.stream import Item
 MAX_CANDIDATES = 2500
 """Looked at, a style; the search is quadratic in them."""
 MAX_NUMBER = 200
-_FOR_ANSWER = r"\s*(?:(?:[(（]\s*[)）]|[_＿]{2,})\s*)?"
-"""What may stand before a number: a bracket or a line for the answer."""
+_FOR_ANSWER = r"\s*(?:[(（]\s*[)）]\s*)?"
+"""What may stand before a number: a bracket for the answer."""
 _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
@@ -55,9 +55,13 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
 _LEVEL = 0.012
 """How far numbers of one column begin from each other at most, of the page's width."""
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
+_OPTION = re.compile(r"(?:^|\s)[(（]?(?:[A-H][.．、)）]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s")
+"""A line of options is no sentence."""
 _WRAPPED, _FULL = 0.3, 0.2
 """What is left of the weight of a number that may be part of a sentence; share of a paragraph's width that its full
 lines may lack."""
+_COLUMN = 0.25
+"""Of the page's width: narrower paragraphs are short lines, as keys have them, not full ones."""
 _SURE = 1.0
 """What a number weighs at least that is hardly anything but a question's."""
 _RESTART = 4.5
@@ -127,10 +131,13 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
 
 def _wrapped(items: Sequence[Item], place: int) -> bool:
     """Whether a line may go on with the sentence of the one before: that ends none, and fills its paragraph."""
-    last, item = items[place - 1] if place else None, items[place]
-    if last is None or last.line is None or last.block is not item.block or _ENDED.search(last.text):
+    if not place:
         return False
-    return last.box.right > item.block.box.right - _FULL * (item.block.box.right - item.block.box.left)
+    last, item = items[place - 1], items[place]
+    if last.line is None or last.block is not item.block or _ENDED.search(last.text) or _OPTION.search(last.text):
+        return False
+    width = item.block.box.right - item.block.box.left
+    return width > _COLUMN and last.box.right > item.block.box.right - _FULL * width
 
 
 def _margins(items: Sequence[Item], found: Sequence[_Candidate]) -> dict[tuple[int, int], float]:

@@ -11,6 +11,7 @@ from livek12.dataset_builders.ingest.blocks import Block
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keytables import Entry
 from livek12.dataset_builders.ingest.matching import keyed
+from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
 
@@ -228,3 +229,113 @@ def test_lines_that_had_no_room_for_the_next_word_go_on(above: str, below: str, 
     draft = read(wide.model_copy(update={"blocks": blocks})).drafts[1]
     whole = "\n".join([draft.question, *(option.text for option in draft.options)])
     assert ("\n" not in whole) == joined
+
+
+def test_a_row_of_a_grid_goes_on_over_a_page_and_a_short_grid_below_is_one(tmp_path: Path) -> None:
+    columns = "columns: (1.2cm, 1fr, 1.4cm)"
+    body = (
+        f"#v(20cm)\n#table({columns}, [1], [How long is the thread now, and by how much did it grow since?], [3],"
+        " [2], [What is measured here, and with what? #parbreak() (a) State it. #v(2cm) (b) Explain it. #v(1cm)"
+        f" (c) Show it.], [6])\nSection II\n\n#table({columns}, [3], [$x=$ ?], [2])"
+    )
+    paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP))
+    assert [(draft.number, draft.points) for draft in paper.drafts] == [("1", 3), ("2", 6), ("3", 2)]
+    assert paper.drafts[1].question.endswith("(a) State it.\n(b) Explain it.\n(c) Show it.")
+    assert paper.drafts[1].page_numbers == [1, 2]
+
+
+def test_turned_text_at_the_edge_is_a_head(tmp_path: Path) -> None:
+    sealed = '#set page(background: place(dx: .4cm, dy: 2cm, rotate(-90deg, reflow: true)["School Class Name seal"]))\n'
+    body = "\n".join(map(question, range(1, 9)))
+    paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP + sealed))
+    assert texts(paper.drafts) == asked(range(1, 9))
+    assert any("School" in line for line in paper.account[0].left)
+
+
+FORMS = {
+    "bracket": lambda n: f"(#h(2em)) {n}. ",
+    "zero": lambda n: f"{n:0>2}#h(1em)",
+}
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+def test_numbers_of_other_forms(tmp_path: Path, form: str) -> None:
+    body = "\n\n".join(
+        f"{FORMS[form](n)}길이가 {n}인 끈은 몇 개인가? \\\n① 갑 ② 을 ③ 병 ④ 정 ⑤ 무" for n in range(1, 12)
+    )
+    paper = paper_of(typeset(body, tmp_path / "p.pdf", language="ko", setup=SETUP))
+    assert [draft.number for draft in paper.drafts] == [str(n) for n in range(1, 12)]
+    assert all(len(draft.options) == 5 for draft in paper.drafts)
+
+
+def test_options_in_brackets_with_numbers_and_parts_that_are_none(tmp_path: Path) -> None:
+    body = (
+        "1. Which is it?\n\n(1) two #h(2em) (2) three #h(2em) (3) four #h(2em) (4) five\n\n"
+        "2. A thread is cut.\n\n(1) Find it.\n\n(2) Show why.\n\n(3) State when.\n\n(4) Explain.\n\n"
+        "3. Fill in.\n\n(1) \\_\\_\\_\\_\n\n(2) \\_\\_\\_\\_\n\n(3) \\_\\_\\_\\_\n\n(4) \\_\\_\\_\\_"
+    )
+    found = by_number(paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP)))
+    assert [(option.label, option.text) for option in found["1"].options] == [
+        ("1", "two"), ("2", "three"), ("3", "four"), ("4", "five"),
+    ]  # fmt: skip
+    assert not found["2"].options and not found["3"].options
+
+
+def test_options_in_the_cells_of_a_table(tmp_path: Path) -> None:
+    cells = ", ".join(
+        f"[*{label}* #h(.8em) {text}]" for label, text in zip("ABCD", "plum pear fig date".split(), strict=True)
+    )
+    body = f"1. Which?\n\n#table(columns: (4cm, 4cm), {cells})\n\n2. Read.\n\n#table(columns: 2, [A], [1], [B], [2])"
+    paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP))
+    assert [option.text for option in paper.drafts[0].options] == ["plum", "pear", "fig", "date"]
+    assert "| A | 1 |" in paper.drafts[1].question
+
+
+def test_a_sentence_that_breaks_before_a_number_begins_no_question(tmp_path: Path) -> None:
+    first = "\n".join(question(n) for n in (1, 2))
+    body = (
+        f"{first}\n3. The height of the triangle and of the other one below it is \\\n4. Find its area.\n\n"
+        + question(4)
+    )
+    paper = paper_of(typeset(f"#box(width: 9cm)[{body}]", tmp_path / "p.pdf", setup=SETUP))
+    assert [draft.number for draft in paper.drafts] == ["1", "2", "3", "4"]
+    assert paper.drafts[2].question.endswith("is 4. Find its area.")
+
+
+def test_a_line_between_columns_begins_below_their_first_lines(tmp_path: Path) -> None:
+    ground = "#set page(columns: 2, background: place(dx: 50%, dy: 12%, line(length: 80%, angle: 90deg)))\n"
+    body = "\n".join(map(question, range(1, 15)))
+    paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP + ground))
+    assert texts(paper.drafts) == asked(range(1, 15))
+
+
+def test_a_key_of_its_own_with_spans_in_a_table_and_values_below(tmp_path: Path) -> None:
+    cells = "[题号], [1-5], [6-8], [答案], [ABCDA], [BCD]"
+    pdf = typeset(
+        f"参考答案\n\n#table(columns: 3, {cells})\n\n9. 12\n\n10. 4", tmp_path / "k.pdf", language="zh", setup=SETUP
+    )
+    found = {entry.number: entry.answer for entry in AnswerKey.read(pdf).entries}
+    assert found == dict(enumerate([*"ABCDABCD", "12", "4"], 1))
+
+
+@pytest.mark.parametrize("layout", ["en_state_columns", "zh_answer_grid", "ko_passages"])
+def test_papers_of_the_bench_are_read_whole(tmp_path: Path, layout: str) -> None:
+    from livek12.scripts.bench.exams.layouts import LAYOUTS
+    from livek12.scripts.bench.exams.printing import printed
+
+    pdf, _, gold = printed(LAYOUTS[layout], 7)
+    (tmp_path / "p.pdf").write_bytes(pdf)
+    paper = paper_of(tmp_path / "p.pdf")
+    assert [draft.number for draft in paper.drafts] == [one.number for one in gold.questions]
+    assert [draft.points for draft in paper.drafts] == [one.points for one in gold.questions]
+
+
+def test_formulas_of_lines_that_nearly_touch_keep_apart(tmp_path: Path) -> None:
+    from livek12.scripts.bench.exams.layouts import LAYOUTS
+    from livek12.scripts.bench.exams.printing import printed
+
+    pdf, _, _ = printed(LAYOUTS["en_forms"], 84)
+    (tmp_path / "p.pdf").write_bytes(pdf)
+    found = by_number(paper_of(tmp_path / "p.pdf"))
+    assert "\\frac{(x^5)^2}{x^5}" in found["10"].question
+    assert found["9"].options[1].text.count("\\frac{1}{4}") == 1
