@@ -17,15 +17,15 @@ from livek12.core.journal import Index, journal_files
 from livek12.core.light import LightResponse, without_key
 from livek12.core.markings import counts_over
 from livek12.core.packed import PackedLines, packed_path
-from livek12.core.packed_columns import Asked, OnlyRows, Responses, Verdicts
+from livek12.core.packed_columns import OnlyRows, QuestionTable, Responses, Verdicts
 from livek12.core.records import UNMARKED, Failure, Key, Question, Record, Response, Verdict
 from livek12.core.regrades import RegradeCounts, read_regrades, regraded
 from livek12.core.rows import Row
-from livek12.core.run_answers import Origin, RunAnswers, answered, marked
+from livek12.core.run_answers import AnswerOrigin, ScoredAnswers, answered, marked
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_rows import row_of
 from livek12.core.scoring.columns import Findings, Outcomes
-from livek12.core.scoring.outcomes import ENDINGS, Finding, Slim, finding_of
+from livek12.core.scoring.outcomes import ENDINGS, AnswerFinding, Slim, finding_of
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Bools, Codes, Indices
@@ -62,7 +62,7 @@ def packed_answers(
         return None
 
 
-class Said(NamedTuple):
+class AskedAlike(NamedTuple):
     """Answers to one question of which judges would be asked the same.
 
     Attributes:
@@ -95,7 +95,7 @@ class PackedAnswers:
         self._run, self._versions = run, versions
         spec = run.spec()
         self._known = spec.known_judges
-        self._asked = Asked(run, slim, takes)
+        self._asked = QuestionTable(run, slim, takes)
         expected = Expected(run.path, spec.model, self._asked, spec.trials, run.on_problem)
         lines = PackedLines(packed_path(run.path, "responses"), light=True)
         self._responses = Responses(lines, self._asked, expected, spec.model, versions)
@@ -106,7 +106,7 @@ class PackedAnswers:
             self._verdicts = Verdicts(lines, self._asked, partial(counts_over, known=self._known))
         count = len(self._asked)
         self._shape: Codes = np.repeat(np.array(self._asked.shape, dtype=np.int32), spec.trials)
-        self._findings = _Numbers[Finding]()
+        self._findings = _Numbers[AnswerFinding]()
         self._finding: Codes = np.full(count, -1, dtype=np.int32)
         self._marks = _Numbers[tuple[str | None, str | None]]()
         self._mark: Codes = np.zeros(count, dtype=np.int32)
@@ -222,7 +222,7 @@ class PackedAnswers:
 
     # --- what is read of it ----------------------------------------------------------------------------------------
 
-    def answers(self) -> RunAnswers:
+    def answers(self) -> ScoredAnswers:
         """All of them that are asked for."""
         import numpy as np
 
@@ -248,23 +248,23 @@ class PackedAnswers:
         if not all(asked.taken):
             taken: Bools = np.repeat(np.array(asked.taken, dtype=np.bool_), trials)
             outcomes, origin = outcomes.take(np.flatnonzero(taken)), origin[taken]
-        return RunAnswers(outcomes, self._origins(origin), frozenset(self._judges), self._changes)
+        return ScoredAnswers(outcomes, self._origins(origin), frozenset(self._judges), self._changes)
 
-    def _origins(self, codes: Indices) -> dict[Origin, int]:
+    def _origins(self, codes: Indices) -> dict[AnswerOrigin, int]:
         import numpy as np
 
         marks = list(self._marks)
         model = self._run.spec().model
         responses = [(None, None), *(_answered(model, *said) for said in self._responses.origins)]
-        found: dict[Origin, int] = {}
+        found: dict[AnswerOrigin, int] = {}
         names, first, counts = np.unique(codes, return_index=True, return_counts=True)
         for number in np.argsort(first).tolist():
             mark, response = divmod(int(names[number]), len(responses))
-            origin = Origin(*marks[mark], *responses[response])
+            origin = AnswerOrigin(*marks[mark], *responses[response])
             found[origin] = found.get(origin, 0) + int(counts[number])
         return found
 
-    def said(self) -> Iterator[tuple[str, Question, list[Said]]]:
+    def said(self) -> Iterator[tuple[str, Question, list[AskedAlike]]]:
         """Of each question the marked answers that have a text; of no task that models were asked about."""
         import numpy as np
 
@@ -280,10 +280,10 @@ class PackedAnswers:
             places // trials * kinds + 2 * self._open[places] + cut, return_inverse=True, return_counts=True
         )
         tokens = np.bincount(kind, size[places, 0] + size[places, 1] / 4)
-        by_question: dict[int, list[Said]] = {}
+        by_question: dict[int, list[AskedAlike]] = {}
         for code, answers, total in zip(found.tolist(), counts.tolist(), tokens.tolist(), strict=True):
             number, kind_of = divmod(code, kinds)
-            said = Said(self._as_open[kind_of // 2], bool(kind_of % 2), answers, total)
+            said = AskedAlike(self._as_open[kind_of // 2], bool(kind_of % 2), answers, total)
             by_question.setdefault(number, []).append(said)
         for number, (task, question) in enumerate(self._run.each_question()):
             if number in by_question and task not in done:

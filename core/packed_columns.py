@@ -32,7 +32,7 @@ class OnlyRows(Exception):
     """What is packed cannot be read by columns."""
 
 
-class Asked(Container[tuple[str, str]]):
+class QuestionTable(Container[tuple[str, str]]):
     """The questions of a run.
 
     Attributes:
@@ -110,7 +110,9 @@ class Responses:
         origin: index into `origins`.
     """
 
-    def __init__(self, lines: PackedLines, asked: Asked, expected: Expected, model: str, versions: bool) -> None:
+    def __init__(
+        self, lines: PackedLines, asked: QuestionTable, expected: Expected, model: str, versions: bool
+    ) -> None:
         import numpy as np
 
         count = len(asked)
@@ -256,7 +258,9 @@ class Verdicts:
         row: number of the row of the one that counts, -1 where there is none.
     """
 
-    def __init__(self, lines: PackedLines, asked: Asked, counts_over: Callable[[Verdict, Verdict], bool]) -> None:
+    def __init__(
+        self, lines: PackedLines, asked: QuestionTable, counts_over: Callable[[Verdict, Verdict], bool]
+    ) -> None:
         import numpy as np
 
         self.lines = lines

@@ -7,7 +7,7 @@ file, which stays open as long as an index lives. Any number of threads may look
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import BinaryIO
 
 from livek12.core.errors import UserError, why
@@ -28,8 +28,10 @@ class QuestionIndex(Mapping[str, Question]):
     """
 
     def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int]) -> None:
-        self._task, self._file, self._places = task, file, places
-        self._known = lru_cache(HELD)(self._read)
+        self._task, self._places = task, places
+        self._known = lru_cache(HELD)(
+            partial(_read, file)
+        )  # no method: the file is to be closed with the last reference
 
     def __getitem__(self, id: str) -> Question:
         """The question; the same object for answers that follow each other, as rules remember what it says.
@@ -38,20 +40,20 @@ class QuestionIndex(Mapping[str, Question]):
             KeyError: there is none of this id.
             UserError: its line cannot be read.
         """
-        return self._known(id)
-
-    def _read(self, id: str) -> Question:
-        line = line_at(self._file.fileno(), self._places[self._task, id])
-        try:
-            return RunQuestion.model_validate_json(line).question
-        except ValueError as error:
-            raise UserError(f"{self._file.name}: {id!r:.80} cannot be read: {why(error)}; start a new run") from error
+        return self._known(id, self._places[self._task, id])
 
     def __iter__(self) -> Iterator[str]:
         return (id for task, id in self._places if task == self._task)
 
     def __len__(self) -> int:
         return sum(task == self._task for task, _ in self._places)
+
+
+def _read(file: BinaryIO, id: str, place: int) -> Question:
+    try:
+        return RunQuestion.model_validate_json(line_at(file.fileno(), place)).question
+    except ValueError as error:
+        raise UserError(f"{file.name}: {id!r:.80} cannot be read: {why(error)}; start a new run") from error
 
 
 def question_indexes(run: RunFolder) -> dict[str, QuestionIndex]:

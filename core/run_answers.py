@@ -13,7 +13,7 @@ from livek12.core.scoring.columns import OutcomeColumns, Outcomes
 from livek12.core.scoring.outcomes import Slim
 
 
-class Origin(NamedTuple):
+class AnswerOrigin(NamedTuple):
     """Who marked an answer and who gave it, with which versions; None where there is no verdict, or no response."""
 
     judge: str | None
@@ -23,7 +23,7 @@ class Origin(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RunAnswers:
+class ScoredAnswers:
     """The answers of a run.
 
     Attributes:
@@ -34,37 +34,37 @@ class RunAnswers:
     """
 
     outcomes: Outcomes
-    origins: Mapping[Origin, int]
+    origins: Mapping[AnswerOrigin, int]
     judges: frozenset[str]
     changes: RegradeCounts
 
 
-def answers_of(rows: Iterable[Row], slim: Slim) -> RunAnswers:
+def answers_of(rows: Iterable[Row], slim: Slim) -> ScoredAnswers:
     """Of rows, each looked at as it passes by.
 
     Raises:
         UserError: as `Slim`.
     """
     outcomes, changes = OutcomeColumns(), RegradeCounts()
-    origins: dict[Origin, int] = {}
+    origins: dict[AnswerOrigin, int] = {}
     judges = set[str]()
     for row in rows:
         outcomes.add(slim(row))
         changes.add(row)
         judged = row.judged or row.verdict
         judges.add(judged.judge if judged else UNMARKED)
-        origin = Origin(*marked(row.verdict), *answered(row.response))
+        origin = AnswerOrigin(*marked(row.verdict), *answered(row.response))
         origins[origin] = origins.get(origin, 0) + 1
-    return RunAnswers(outcomes.end(), origins, frozenset(judges), changes)
+    return ScoredAnswers(outcomes.end(), origins, frozenset(judges), changes)
 
 
 def marked(verdict: Verdict | None) -> tuple[str | None, str | None]:
-    """Of an `Origin` what a verdict says."""
+    """Of an `AnswerOrigin` what a verdict says."""
     return (verdict.judge, in_a_line(verdict.versions)) if verdict else (None, None)
 
 
 def answered(response: Response | None) -> tuple[str | None, str | None]:
-    """Of an `Origin` what a response says."""
+    """Of an `AnswerOrigin` what a response says."""
     if response is None:
         return None, None
     revision = f" @ {response.model_revision}" if response.model_revision else ""

@@ -26,7 +26,7 @@ _SHOWN = 5
 
 
 @dataclass
-class Outcomes:
+class OutcomeSplit:
     """The questions of one task of a run, by how the model fared; ids in the order they were asked."""
 
     failed: list[str]
@@ -94,7 +94,7 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
     return Chosen({name: frozenset(splits[base].failed) for name, base in asked.items()}, noted)
 
 
-def split_by_outcome(rows: Iterable[Row]) -> dict[str, Outcomes]:
+def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
     """The questions of each task by how they went (see the module)."""
     right: defaultdict[str, dict[str, Counter[str]]] = defaultdict(dict)
     for row in rows:
@@ -103,7 +103,7 @@ def split_by_outcome(rows: Iterable[Row]) -> dict[str, Outcomes]:
         right[row.task].setdefault(row.question.id, Counter())[word] += 1
     found = {}
     for task, questions in right.items():
-        split = found[task] = Outcomes([], [], [])
+        split = found[task] = OutcomeSplit([], [], [])
         for id, trials in questions.items():
             total = trials.total()
             kept = (
@@ -158,7 +158,7 @@ def _bases(task: Task) -> Iterator[str]:
         yield from _bases(base)
 
 
-def _named(split: Outcomes) -> str:
+def _named(split: OutcomeSplit) -> str:
     names = ", ".join(split.undecided[:_SHOWN])
     more = f" and {len(split.undecided) - _SHOWN} more, all in run.json" if len(split.undecided) > _SHOWN else ""
     return f" ({names}{more})"

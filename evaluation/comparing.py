@@ -12,7 +12,7 @@ from livek12.core.packed_answers import packed_answers
 from livek12.core.progress import Progress, warn, watched
 from livek12.core.records import UNMARKED
 from livek12.core.regrades import RegradeCounts
-from livek12.core.run_answers import RunAnswers, answers_of
+from livek12.core.run_answers import ScoredAnswers, answers_of
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Comparison, Profile
@@ -140,7 +140,7 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCoun
     return found
 
 
-def _answers(run: RunFolder, slim: Slim, where: Where) -> RunAnswers:
+def _answers(run: RunFolder, slim: Slim, where: Where) -> ScoredAnswers:
     """The answers of one run to the questions that `where` takes, by columns where they are packed."""
     packed = packed_answers(run, slim, where.takes)
     if packed is not None:

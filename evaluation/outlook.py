@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.lengths import tokens_in
 from livek12.core.light import size_of
-from livek12.core.packed_answers import Said
+from livek12.core.packed_answers import AskedAlike
 from livek12.core.records import Question, Verdict
 from livek12.core.scoring import Row
 from livek12.judges.llm.prompts import Fenced, Values, load_prompt
@@ -97,9 +97,9 @@ class Outlook:
         if verdict is not None and response is not None:
             wide, narrow = size_of(response)
             cut_short, answers = response.finish_reason == "length", int(wide + narrow > 0)
-            self.add_answers(row.task, row.question, Said(verdict, cut_short, answers, wide + narrow / 4))
+            self.add_answers(row.task, row.question, AskedAlike(verdict, cut_short, answers, wide + narrow / 4))
 
-    def add_answers(self, name: str, question: Question, said: Said) -> None:
+    def add_answers(self, name: str, question: Question, said: AskedAlike) -> None:
         """The same of answers to a question of a task; those to one question follow each other."""
         task, verdict = self.tasks.get(name), said.verdict
         if task is None:

@@ -15,7 +15,7 @@ from livek12.core.journal import write_atomically
 from livek12.core.packed_answers import packed_answers
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question
-from livek12.core.run_answers import RunAnswers, answers_of
+from livek12.core.run_answers import ScoredAnswers, answers_of
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
@@ -177,7 +177,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}, read.outcomes
 
 
-def _read(run: RunFolder, outlook: Outlook, shown: Shown | None) -> RunAnswers:
+def _read(run: RunFolder, outlook: Outlook, shown: Shown | None) -> ScoredAnswers:
     """The answers of a run, by columns where they are packed; `outlook` then has what judges would add."""
     packed = packed_answers(run, Slim(), versions=shown is not None)
     if packed is None:
@@ -192,7 +192,7 @@ def _read(run: RunFolder, outlook: Outlook, shown: Shown | None) -> RunAnswers:
 
 def _read_rows(
     run: RunFolder, outlook: Outlook, shown: Shown | None, harness: HarnessMarks | None = None
-) -> RunAnswers:
+) -> ScoredAnswers:
     """The same by rows."""
     rows = read_rows(run, texts=harness is not None or shown is not None)
     if shown is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from livek12.core.questions import paper_order
 from livek12.core.records import Question
-from livek12.core.run_answers import Origin
+from livek12.core.run_answers import AnswerOrigin
 from livek12.core.scoring import Row
 
 PAGE_QUESTIONS = 500
@@ -78,7 +78,7 @@ class Shown:
                 self.rows.append(row)
             yield row
 
-    def count(self, origins: Mapping[Origin, int]) -> None:
+    def count(self, origins: Mapping[AnswerOrigin, int]) -> None:
         """Takes in how the answers were made."""
         for origin, answers in origins.items():
             for made, said in zip(self.made.values(), origin, strict=True):

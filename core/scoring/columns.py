@@ -1,7 +1,7 @@
 """Outcomes as columns, so that a million answers take as much room as their numbers.
 
 Contract: `Outcomes` is a sequence of `Outcome`, which is made only when one is looked at. What many answers have in
-common (the mark, the audit, who decided) stands once, as a `Finding`; a column has the number of each answer's.
+common (the mark, the audit, who decided) stands once, as a `AnswerFinding`; a column has the number of each answer's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from livek12.core.scoring.formulas import presence_bounds, step_bounds
-from livek12.core.scoring.outcomes import ENDINGS, Bounds, Finding, Outcome, SlimQuestion, Used
+from livek12.core.scoring.outcomes import ENDINGS, AnswerFinding, Bounds, Outcome, SlimQuestion, Used
 from livek12.core.scoring.schema import STATES
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MOST_TOKENS = 1 << 40
 class Findings:
     """Different findings, and what the formulas need of each as arrays of their length."""
 
-    def __init__(self, found: Sequence[Finding]) -> None:
+    def __init__(self, found: Sequence[AnswerFinding]) -> None:
         self.found = found
 
     def __len__(self) -> int:
@@ -231,7 +231,7 @@ class Outcomes(Sequence[Outcome]):
         known = self.came & ((tokens > 0) | ((tokens == 0) & (self.states == STATES.index("no_answer"))))
         return np.where(known, tokens, np.nan)
 
-    def numbers(self) -> Iterator[tuple[Finding, int]]:
+    def numbers(self) -> Iterator[tuple[AnswerFinding, int]]:
         """The different findings, and how many answers have each."""
         import numpy as np
 
@@ -261,7 +261,7 @@ class OutcomeColumns:
         self._tasks: dict[str, int] = {}
         self._questions: dict[int, int] = {}  # by identity: to compare them takes long
         self._asked: list[SlimQuestion] = []
-        self._found: dict[Finding, int] = {}
+        self._found: dict[AnswerFinding, int] = {}
         self._codes = array("q")
         self._used, self._spent = array("q"), array("q")
         self._differs = False
@@ -273,7 +273,7 @@ class OutcomeColumns:
             number = self._questions[id(outcome.question)] = len(self._asked)
             self._asked.append(outcome.question)
         used, spent = outcome.tokens, outcome.spent or outcome.tokens
-        found = Finding(*(getattr(outcome, name) for name in Finding._fields))
+        found = AnswerFinding(*(getattr(outcome, name) for name in AnswerFinding._fields))
         self._codes.extend(
             (
                 self._tasks.setdefault(outcome.task, len(self._tasks)),

@@ -148,7 +148,7 @@ class Outcome:
     spent: Used | None = None
 
 
-class Finding(NamedTuple):
+class AnswerFinding(NamedTuple):
     """What was found of an answer, which many have in common; the fields are those of `Outcome`."""
 
     state: State
@@ -161,7 +161,7 @@ class Finding(NamedTuple):
     stages: tuple[str, ...]
 
 
-def finding_of(row: Row) -> Finding:
+def finding_of(row: Row) -> AnswerFinding:
     """What was found of the answer in a row; of its response it tells nothing, and of its question what parts it has.
 
     Raises:
@@ -169,7 +169,7 @@ def finding_of(row: Row) -> Finding:
     """
     share, correct = outcome_bounds(row)
     process, parts = (row.verdict.process, row.verdict.parts) if row.verdict else (None, [])
-    return Finding(
+    return AnswerFinding(
         state=row.state,
         share=share,
         correct=correct,

@@ -18,7 +18,7 @@ from livek12.core.light import light_line, without_key
 from livek12.core.packed import packed_path
 from livek12.core.packed_answers import PackedAnswers, packed_answers
 from livek12.core.records import Failure, Key, Question, Response, Verdict
-from livek12.core.run_answers import RunAnswers, answers_of
+from livek12.core.run_answers import ScoredAnswers, answers_of
 from livek12.core.run_folder import RunFolder
 from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.outcomes import Slim
@@ -32,11 +32,11 @@ def by_column(folder: Path, told: Callable[[str], None] | None = None, **options
     return found
 
 
-def by_row(folder: Path, told: Callable[[str], None] | None = None) -> RunAnswers:
+def by_row(folder: Path, told: Callable[[str], None] | None = None) -> ScoredAnswers:
     return answers_of(RunFolder(folder, told).rows(), Slim())
 
 
-def same(one: RunAnswers, other: RunAnswers) -> bool:
+def same(one: ScoredAnswers, other: ScoredAnswers) -> bool:
     assert list(one.outcomes) == list(other.outcomes)
     assert list(one.origins.items()) == list(other.origins.items())
     return one.judges == other.judges and one.changes == other.changes
