@@ -31,6 +31,12 @@ OWNED = ("data", "images", "assets")
 """Folders that a build clears of what it no longer needs."""
 
 
+def _quoted(value: Any) -> bytes:
+    """JSON as the inside of a string of a script in single quotes."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("'", "\\u0027").replace("\\", "\\\\").encode("utf-8", "replace")
+
+
 class SiteStore:
     """Writes below one folder.
 
@@ -57,9 +63,7 @@ class SiteStore:
         Raises:
             UserError: it is larger than a file may be, or the disk does not take it.
         """
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        quoted = text.replace("'", "\\u0027").replace("\\", "\\\\")
-        content = f"livek12.data(\"{name}\",'{quoted}');\n".encode("utf-8", "replace")
+        content = b"livek12.data(\"%s\",'%s');\n" % (name.encode(), _quoted(value))
         if len(content) > LARGEST:
             raise UserError(f"{name}: {len(content):,} bytes are more than a file of a site may have ({LARGEST:,})")
         self.file(f"data/{name}.js", content)
@@ -68,12 +72,12 @@ class SiteStore:
         """Writes items under as many names as their size takes: NAME-0, NAME-1, …; the names."""
         names, part, size = list[str](), dict[str, Any](), 0
         for key, value in items:
-            length = len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+            length = len(_quoted({key: value}))
             if part and size + length > LARGEST - 1000:
                 names.append(self._piece(name, len(names), part))
                 part, size = {}, 0
             part[key] = value
-            size += length + len(key) + 4
+            size += length
         return [*names, self._piece(name, len(names), part)] if part else names
 
     def _piece(self, name: str, number: int, part: dict[str, Any]) -> str:

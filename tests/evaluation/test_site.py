@@ -367,9 +367,10 @@ def test_a_changed_question_is_drawn_again(tmp_path: Path) -> None:
 def test_no_data_file_is_too_large_to_be_loaded_at_once(tmp_path: Path) -> None:
     store = SiteStore(tmp_path)
     names = store.pieces("front", ((f"run{n}", "x" * 100_000) for n in range(120)))
-    assert len(names) > 2
+    names += store.pieces("tex", ((f"q{n}", "\\frac'\"" * 10_000) for n in range(60)))  # longer where it is written
+    assert len(names) > 4
     assert max(file.stat().st_size for file in (tmp_path / "data").glob("*.js")) <= LARGEST
-    assert sum(len(store.read(name)) for name in names) == 120
+    assert sum(len(store.read(name)) for name in names) == 180
     with pytest.raises(UserError, match="more than a file of a site may have"):
         store.data("big", "x" * (LARGEST + 1))
 
