@@ -7,8 +7,10 @@ one line, and an answer that does not fit its question is kept with a doubt.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count, takewhile
 
 from livek12.core.records import CHOICE_TYPES
 from livek12.core.text import squeezed
@@ -70,10 +72,26 @@ def match(
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
             matched.append(keyed(draft, entry, entry.source or source))
-    for index, entry in enumerate(entries):
-        if index not in used:
+    left = [entry for index, entry in enumerate(entries) if index not in used]
+    lost = _behind_the_last(matched, left)
+    for entry in left:
+        if entry.number in lost:
+            lines.append(f"question {entry.number}, whose key stands in {entry.where}, was not found")
+        else:
             lines.append(f"key {entry.number} ({entry.where}): no question has this number")
     return matched, lines
+
+
+def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]:
+    """Numbers of keys that go on where the questions of a paper of one part end; most of them must have their key."""
+    numbers = [draft.number for draft in drafts]
+    others = Counter(entry.number for entry in left)
+    if any(draft.elective for draft in drafts) or len(set(numbers)) < len(numbers) or any(e.elective for e in left):
+        return set()
+    if 2 * sum(bool(draft.answer or draft.solution) for draft in drafts) < len(drafts):
+        return set()
+    last = max((int(number) for number in numbers if number.isdigit()), default=0)
+    return set(takewhile(lambda number: others[number] == 1, count(last + 1))) if last else set()
 
 
 def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: str) -> list[Entry]:

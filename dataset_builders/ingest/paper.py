@@ -213,12 +213,20 @@ def read_paper(
         year=int(year[1]) if year else None,
         exam=title or None,
         drafts=[_settled(draft) for draft in drafts],
-        errors=[*missing, *tally.without_text(body, found.drafts), *tally.differences(stream, body, drafts)],
+        errors=[
+            *missing,
+            *filter(_LOST.search, lines),
+            *tally.without_text(body, found.drafts),
+            *tally.differences(stream, body, drafts),
+        ],
         unmatched=[*missing, *_doubled(drafts), *lines],
         notes=notes,
         account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
     )
     return paper, found.pictures
+
+
+_LOST = re.compile(r"\Aquestion \d+, whose key .* was not found\Z")
 
 
 @dataclass

@@ -171,3 +171,15 @@ def test_a_matched_key_says_where_it_is_from(tmp_path: Path) -> None:
     drafts, lines = matching.match(read(page(*QUESTIONS)).drafts, [keys.Entry(1, "A")], "k.csv", "")
     assert drafts[0].answer_from == "k.csv" and drafts[1].answer_from == ""
     assert len(lines) == 3
+
+
+def test_keys_behind_the_last_question_tell_of_questions_that_were_not_found(tmp_path: Path) -> None:
+    whole = csv(tmp_path, "number,answer\n1,A\n2,B\n3,7\n4,C\n5,D\n")
+    paper = read(page(*QUESTIONS), key=whole)
+    number = len(paper.drafts)
+    assert number == 4
+    assert [line for line in paper.errors if "not found" in line] == [
+        "question 5, whose key stands in key.csv:6, was not found"
+    ]
+    apart = csv(tmp_path, "number,answer\n1,A\n2,B\n3,7\n4,C\n9,D\n")  # nothing between: perhaps another's
+    assert not [line for line in read(page(*QUESTIONS), key=apart).errors if "not found" in line]
