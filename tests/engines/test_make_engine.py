@@ -12,7 +12,7 @@ import pytest
 
 from livek12 import engines
 from livek12.core.errors import UserError
-from livek12.engines import choose_engine, make_engine, vllm_runs_here
+from livek12.engines import choose_engine, make_engine, replicas, vllm_runs_here
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def _no_address(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_replicas_of_a_pool_are_bare_engines(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And can travel: one that was built again within a replica would fail what the others can do."""
     made: list[tuple[object, ...]] = []
-    monkeypatch.setattr(engines, "pooled", lambda *given: made.append(pickle.loads(pickle.dumps(given))))
+    monkeypatch.setattr(replicas, "pooled", lambda *given: made.append(pickle.loads(pickle.dumps(given))))
     args = {"replicas": "2", "ray": "auto", "revision": "v1"}
     make_engine(name, "org/model", args)
     ((_, build, placing, others),) = made
@@ -50,7 +50,7 @@ def test_an_engine_that_is_given_several_gpus_spreads_over_them(
     name: str, args: dict[str, str], spread: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[object, ...]] = []
-    monkeypatch.setattr(engines, "pooled", lambda *given: made.append(given))
+    monkeypatch.setattr(replicas, "pooled", lambda *given: made.append(given))
     make_engine(name, "org/model", args)
     ((_, build, _, values),) = made
     assert isinstance(build, partial)

@@ -180,3 +180,21 @@ def test_what_hides_or_reorders_is_shown(server: Server, folder: Path, browser: 
         assert shown in read
     assert opened.page.locator("[data-field=question]").input_value() == "q\u2066", "what is edited is not changed"
     opened.context.close()
+
+
+def test_a_rejection_while_another_question_is_opened_is_kept(server: Server, folder: Path, browser: Any) -> None:
+    opened = Opened(browser, server.url)
+    page = opened.page
+    page.locator("[data-act=accept]").click()
+    opened.counts("1 accepted")
+    page.evaluate(
+        "() => { const real = window.fetch; window.fetch = (...given) => String(given[0]).includes('question/')"
+        " ? new Promise(go => setTimeout(go, 1500)).then(() => real(...given)) : real(...given); }"
+    )
+    page.locator("[data-act=undo]").click()  # opens the first one again
+    opened.counts("0 accepted")
+    page.locator("[data-act=reject]").click()
+    page.locator(".reasons button").first.click()
+    opened.counts("1 rejected")
+    opened.stored()
+    assert opened.errors == []

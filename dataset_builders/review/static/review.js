@@ -488,21 +488,27 @@ function act(kind, said = {}, on) {
   });
 }
 
+/* What a dialog decided is of the question it was opened on, though another is being opened meanwhile. */
+function settle(kind, asked, said, on) {
+  if (asked === id && !opening) act(kind, said, on);
+  else send(kind, asked, said);
+}
+
 const accept = () => act("accept", {}, true);
 function undo(kind) { group = ""; send(kind, "", {}, async said => { await reload(); await open(queue.some(row => row.id === said.draft) ? said.draft : queue.some(row => row.id === id) ? id : following(), true); toast(kind === "undo" ? "taken back" : "done again"); }); }
 
 function reject() {
   if (!q) return;
   const box = h("input", { placeholder: "why? (a word is enough)", maxlength: 500 });
-  const go = text => { if (!text.trim()) return box.focus(); close(); act("reject", { text }, true); };
+  const asked = id, go = text => { if (!text.trim()) return box.focus(); close(); settle("reject", asked, { text }, true); };
   box.addEventListener("keydown", event => { if (event.key === "Enter" && !event.isComposing) { event.preventDefault(); go(box.value); } else if (!box.value && REASONS[event.key - 1]) { event.preventDefault(); go(REASONS[event.key - 1]); } });
   show([h("h3", {}, `Reject ${q.form.number || id}`), h("div", { class: "reasons" }, REASONS.map((reason, i) => h("button", { onclick: () => go(reason) }, h("kbd", {}, String(i + 1)), reason))), box], box);
 }
 
 function comment() {
   if (!q) return;
-  const box = h("input", { placeholder: "for whoever reads this question next", maxlength: 2000 });
-  box.addEventListener("keydown", event => { if (event.key === "Enter" && !event.isComposing && box.value.trim()) { event.preventDefault(); close(); act("comment", { text: box.value }); } });
+  const asked = id, box = h("input", { placeholder: "for whoever reads this question next", maxlength: 2000 });
+  box.addEventListener("keydown", event => { if (event.key === "Enter" && !event.isComposing && box.value.trim()) { event.preventDefault(); close(); settle("comment", asked, { text: box.value }); } });
   show([h("h3", {}, "Comment"), box], box);
 }
 
