@@ -53,7 +53,7 @@ def text_of(draw: random.Random, language: Language, length: int) -> str:
 
 def changed(draw: random.Random, text: str, language: Language) -> str:
     """The text with a few changes, of all the kinds that there are rules for."""
-    letters = list(text)
+    letters = list(text) or [""]
     for _ in range(draw.choice((0, 1, 3, 9))):
         letters[draw.randrange(len(letters))] = draw.choice((*WORDS[language][0], "7", "", "，"))
     before, behind = draw.choice(("", "12. ", "[3점] ")), draw.choice(("", "", "其余不变，求另一个量的值？" * 3))
@@ -181,7 +181,7 @@ def test_nothing_comes_of_nothing() -> None:
 
 def test_what_is_misread_is_a_variant_in_wording_where_that_is_wanted() -> None:
     text = text_of(random.Random(8), "zh", 80)
-    letters = list(text)
+    letters = list(text) or [""]
     for place in range(4, 70, 9):
         letters[place] = "〇甲乙丙"[place % 4]
     stems = [made("a", "zh", text), made("b", "zh", "".join(letters)), made("c", "zh", "".join(letters) + " 17")]
