@@ -179,6 +179,8 @@ class _Told(_Book):
 
     def _write(self) -> None:
         """Writes what was put in this turn."""
+        if not self._new:
+            return
         lines, self._new = "".join(self._new).encode(), []
         torn = os.fstat(self._fd).st_size > self._offset  # a kill can leave half a line: it must not spoil these
         _append(self._fd, b"\n" * torn + lines)

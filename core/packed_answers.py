@@ -24,14 +24,13 @@ from livek12.core.rows import Row
 from livek12.core.run_answers import AnswerOrigin, ScoredAnswers, answered, marked
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_rows import row_of
-from livek12.core.scoring.columns import Findings, Outcomes
+from livek12.core.scoring.columns import Findings, Numbers, Outcomes
 from livek12.core.scoring.outcomes import ENDINGS, AnswerFinding, Slim, finding_of
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Bools, Codes, Indices
 
 K = TypeVar("K", bound=Record)
-T = TypeVar("T")
 _REMEMBERED = 4096
 """Verdicts that are held for those that say the same."""
 
@@ -78,12 +77,9 @@ class AskedAlike(NamedTuple):
     tokens: float
 
 
-class _Numbers(dict[T, int]):
-    """A number for each value, in the order in which they come."""
-
-    def __missing__(self, value: T) -> int:
-        self[value] = number = len(self)
-        return number
+def left_open(verdict: Verdict) -> tuple[bool, ...]:
+    """What a verdict leaves to judges: whether no answer was found, and of each part whether it has no score."""
+    return verdict.state == "no_answer", *(part.score is None for part in verdict.parts)
 
 
 class PackedAnswers:
@@ -106,11 +102,11 @@ class PackedAnswers:
             self._verdicts = Verdicts(lines, self._asked, partial(counts_over, known=self._known))
         count = len(self._asked)
         self._shape: Codes = np.repeat(np.array(self._asked.shape, dtype=np.int32), spec.trials)
-        self._findings = _Numbers[AnswerFinding]()
+        self._findings = Numbers[AnswerFinding]()
         self._finding: Codes = np.full(count, -1, dtype=np.int32)
-        self._marks = _Numbers[tuple[str | None, str | None]]()
+        self._marks = Numbers[tuple[str | None, str | None]]()
         self._mark: Codes = np.zeros(count, dtype=np.int32)
-        self._opens = _Numbers[tuple[bool, ...]]()
+        self._opens = Numbers[tuple[bool, ...]]()
         self._open: Codes = np.full(count, -1, dtype=np.int32)
         self._as_open: list[Verdict] = []
         self._put_verdicts()
@@ -170,7 +166,7 @@ class PackedAnswers:
         if verdict.judge == UNMARKED:
             return -1
         asked = bool(verdict.calls) or verdict.process is not None
-        number = self._opens[asked, verdict.state == "no_answer", *(part.score is None for part in verdict.parts)]
+        number = self._opens[asked, *left_open(verdict)]
         if number == len(self._as_open):
             self._as_open.append(verdict)
         return number

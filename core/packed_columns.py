@@ -14,7 +14,7 @@ from livek12.core.packed import KEYS, LIGHT, VERSIONS, PackedLines, values_of
 from livek12.core.progress import watched
 from livek12.core.records import Key, Question, Verdict
 from livek12.core.run_folder import RunFolder
-from livek12.core.scoring.columns import MOST_TOKENS, UNTOLD
+from livek12.core.scoring.columns import MOST_TOKENS, UNTOLD, Numbers
 from livek12.core.scoring.outcomes import ENDINGS, Slim, SlimQuestion, ending_of
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Responses:
         self.sha256: NDArray[np.bytes_] = np.zeros(count, dtype="S64")
         self.size: Codes = np.zeros((count, 2), dtype=np.int32)
         self.origin: Codes = np.zeros(count, dtype=np.int32)
-        self._origins: dict[tuple[str, str | None, str], int] = {}
+        self._origins = Numbers[tuple[str, str | None, str]]()
         self._earlier: list[tuple[Indices, Indices]] = []
         columns = [*KEYS, "model", LIGHT, *([VERSIONS] * versions)]
         if not {*columns} <= lines.columns:
@@ -181,9 +181,8 @@ class Responses:
         if versions:
             if table[VERSIONS].null_count:
                 raise OnlyRows
-            known = self._origins
             found = zip(*(values_of(column) for column in _origin(said, table)), strict=True)
-            self.origin[places] = [known.setdefault(origin, len(known)) for origin in found]
+            self.origin[places] = [self._origins[origin] for origin in found]
 
 
 def _picked(table: Table, rows: Indices) -> Table:

@@ -29,9 +29,8 @@ class QuestionIndex(Mapping[str, Question]):
 
     def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int]) -> None:
         self._task, self._places = task, places
-        self._known = lru_cache(HELD)(
-            partial(_read, file)
-        )  # no method: the file is to be closed with the last reference
+        # Of no method of ours: a file in a ring of references would stay open until that is collected.
+        self._known = lru_cache(HELD)(partial(_read, file))
 
     def __getitem__(self, id: str) -> Question:
         """The question; the same object for answers that follow each other, as rules remember what it says.

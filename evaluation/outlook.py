@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.lengths import tokens_in
 from livek12.core.light import size_of
-from livek12.core.packed_answers import AskedAlike
+from livek12.core.packed_answers import AskedAlike, left_open
 from livek12.core.records import Question, Verdict
 from livek12.core.scoring import Row
 from livek12.judges.llm.prompts import Fenced, Values, load_prompt
@@ -89,7 +89,7 @@ class Outlook:
     _found: dict[str, _Expected] = field(default_factory=dict)
     _question: Question | None = None
     _audit: _Prompts = field(default_factory=_Prompts)
-    _open: dict[tuple[bool, bool, tuple[bool, ...]], _Prompts] = field(default_factory=dict)
+    _open: dict[tuple[bool, ...], _Prompts] = field(default_factory=dict)
 
     def add(self, row: Row) -> None:
         """Counts what would be asked about the answer of a row."""
@@ -111,7 +111,7 @@ class Outlook:
         if self._question is not question:
             self._question, self._open = question, {}
             self._audit = _audit(question) if task.judge.audit else _Prompts()
-        kind = said.cut_short, verdict.state == "no_answer", tuple(part.score is None for part in verdict.parts)
+        kind = said.cut_short, *left_open(verdict)
         if kind not in self._open:
             self._open[kind] = _about_open(task, question, verdict, said.cut_short)
         for asked in (self._open[kind], self._audit):

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from livek12.core.scoring.formulas import presence_bounds, step_bounds
 from livek12.core.scoring.outcomes import ENDINGS, AnswerFinding, Bounds, Outcome, SlimQuestion, Used
@@ -19,6 +19,7 @@ from livek12.core.scoring.schema import STATES
 if TYPE_CHECKING:
     from livek12.core.statistics import Bools, Codes, Floats, Indices
 
+T = TypeVar("T")
 UNTOLD = -(1 << 62)
 """In a column of tokens: not stated."""
 MOST_TOKENS = 1 << 40
@@ -254,14 +255,22 @@ def stated(tokens: int | None) -> int:
     return UNTOLD if tokens is None or abs(tokens) > MOST_TOKENS else tokens
 
 
+class Numbers(dict[T, int]):
+    """A number for each value, in the order in which they come."""
+
+    def __missing__(self, value: T) -> int:
+        self[value] = number = len(self)
+        return number
+
+
 class OutcomeColumns:
     """Takes outcomes one after the other."""
 
     def __init__(self) -> None:
-        self._tasks: dict[str, int] = {}
+        self._tasks = Numbers[str]()
         self._questions: dict[int, int] = {}  # by identity: to compare them takes long
         self._asked: list[SlimQuestion] = []
-        self._found: dict[AnswerFinding, int] = {}
+        self._found = Numbers[AnswerFinding]()
         self._codes = array("q")
         self._used, self._spent = array("q"), array("q")
         self._differs = False
@@ -276,10 +285,10 @@ class OutcomeColumns:
         found = AnswerFinding(*(getattr(outcome, name) for name in AnswerFinding._fields))
         self._codes.extend(
             (
-                self._tasks.setdefault(outcome.task, len(self._tasks)),
+                self._tasks[outcome.task],
                 number,
                 outcome.trial,
-                self._found.setdefault(found, len(self._found)),
+                self._found[found],
                 ENDINGS.index(outcome.ending),
                 used is not None,
             )

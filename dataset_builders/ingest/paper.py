@@ -27,7 +27,7 @@ from livek12.dataset_builders.ingest.electives import TOP
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.keytables import Entry
-from livek12.dataset_builders.ingest.segment import Body, missing_numbers, segment
+from livek12.dataset_builders.ingest.segment import MISSING, Body, missing_numbers, segment
 from livek12.dataset_builders.ingest.stream import Stream, flatten
 from livek12.dataset_builders.ingest.subjects import subject_of
 from livek12.dataset_builders.ingest.templates import Template, load_template
@@ -215,7 +215,7 @@ def read_paper(
         drafts=[_settled(draft) for draft in drafts],
         errors=[
             *missing,
-            *filter(_LOST.search, lines),
+            *filter(MISSING.match, lines),
             *tally.without_text(body, found.drafts),
             *tally.differences(stream, body, drafts),
         ],
@@ -224,9 +224,6 @@ def read_paper(
         account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
     )
     return paper, found.pictures
-
-
-_LOST = re.compile(r"\Aquestion \d+, whose key .* was not found\Z")
 
 
 @dataclass

@@ -17,13 +17,13 @@ from markupsafe import Markup
 
 from livek12.core.journal import write_atomically
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.segment import MISSING
 from livek12.dataset_builders.reading.pictures import find_pages
 from livek12.report.html import csp_hash, environment, read_template
 from livek12.report.markup import clean, render, render_answer
 
 UNSURE = 0.5
 """Questions less certain than this are called uncertain."""
-_MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
 _NAME = re.compile(r"[\w.-]{1,200}")
 
 
@@ -68,7 +68,7 @@ def counts(paper: IngestedPaper) -> dict[str, int]:
 
 def _missing(line: str) -> int:
     """How many numbers a line says were not found."""
-    found = _MISSING.match(line)
+    found = MISSING.match(line)
     return int(found[2] or found[1]) - int(found[1]) + 1 if found else 0
 
 

@@ -248,6 +248,10 @@ def _mark_repeated(segments: Sequence[Segment]) -> None:
         seen.add((found.elective, found.number))
 
 
+MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
+"""A line that tells of numbers that were not found: the first and the last of them."""
+
+
 def missing_numbers(segments: Sequence[Segment]) -> list[str]:
     """One line for each run of numbers that no question has, in each part of the paper."""
     lines = []

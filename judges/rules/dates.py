@@ -61,7 +61,8 @@ def _month(name: str) -> int:
 
 def compare_dates(gold: str, answer: str) -> Outcome | None:
     """Whether two texts are one date; None where they are not both dates, or both a plain year, which is a number."""
-    one, other = read_date(gold), read_date(answer)
+    one = read_date(gold)
+    other = read_date(answer) if one else None
     if one is None or other is None or (_is_plain_year(one) and _is_plain_year(other)):
         return None
     if one == other:
@@ -98,7 +99,8 @@ def read_place(text: str) -> dict[str, Fraction] | None:
 
 def compare_places(gold: str, answer: str) -> Outcome | None:
     """Whether two texts are one latitude, longitude or place; None where they are not both such."""
-    one, other = read_place(gold), read_place(answer)
+    one = read_place(gold)
+    other = read_place(answer) if one else None
     if one is None or other is None:
         return None
     if one == other:
