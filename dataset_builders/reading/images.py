@@ -43,18 +43,21 @@ class FileBytes(bytes):
         size: bytes that it holds.
         look: what `look_at` finds in them.
         state: of the file when it was read.
+        picture: as it travels.
     """
 
     file: str
     size: int
     look: Look
     state: FileState
+    picture: PictureFile
 
     @classmethod
     def of(cls, file: str, state: FileState, data: bytes, pixels: tuple[int, int] | None = None) -> FileBytes:
         """What stands for a file that holds these bytes, a picture of these pixels where that is known."""
         held = cls()
         held.file, held.size, held.look, held.state = file, len(data), look_at(data, pixels), state
+        held.picture = PictureFile(file, len(data))
         return held
 
     def __reduce__(self) -> tuple[Callable[[str, int], bytes], tuple[str, int]]:
@@ -109,7 +112,7 @@ Picture = PictureFile | bytes | None
 
 def picture_of(image: Image) -> Picture:
     """The picture as it travels."""
-    return PictureFile(image.bytes.file, image.bytes.size) if isinstance(image.bytes, FileBytes) else image.bytes
+    return image.bytes.picture if isinstance(image.bytes, FileBytes) else image.bytes
 
 
 def opened(picture: Picture) -> bytes | None:

@@ -61,7 +61,7 @@ def restore_commands(text: str) -> str:
     ("an", "to", a line that begins with u) counts only inside a formula, where no tab belongs, and for the others in a
     text that is damaged for sure.
     """
-    if not (any(suspect in text for suspect in _SUSPECTS) or _SUSPECT_BREAK.search(text)):
+    if not _may_be_damaged(text):
         return text
     damaged = any(map(_is_sure, _DAMAGED.finditer(text)))
     masked = mask_formulas(text)
@@ -74,6 +74,13 @@ def restore_commands(text: str) -> str:
         return match[0]
 
     return _DAMAGED.sub(replace, text)
+
+
+def _may_be_damaged(text: str) -> bool:
+    for suspect in _SUSPECTS:  # in half the time of `any`
+        if suspect in text:
+            return True
+    return _SUSPECT_BREAK.search(text) is not None
 
 
 def _is_sure(match: re.Match[str]) -> bool:

@@ -22,19 +22,17 @@ from livek12.dataset_builders.base import BadRow, Log, UniqueIds
 from livek12.dataset_builders.reading.absences import absences
 from livek12.dataset_builders.reading.images import FileBytes, ImageLoader
 from livek12.dataset_builders.reading.rows import SourceRow, read_rows
-from livek12.dataset_builders.reading.soundness import problems
+from livek12.dataset_builders.reading.soundness import sound
 from livek12.dataset_builders.reading.workers import Workers
 
 FEWEST_ROWS = 2_000
-"""So many rows are made before processes are started for the others: it takes half a second to start them."""
+"""Of fewer rows than these all are made here: it takes half a second to start processes."""
 FEWEST_CORES = 2
 """With one there is nobody to work beside this process. With two, a process beside makes rows while this one counts and
 writes them: a third less of its time, for a seventh more in all."""
 MOST_WORKERS = 4
 CHUNK_ROWS, CHUNK_BYTES = 256, 4 << 20
 """What a process is given at once, and the size of a piece of what it gives back."""
-_LARGEST = 99_999
-_LONGEST_ID, _LONGEST_TEXT = 200, 1_000_000
 UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -182,19 +180,18 @@ def to_packs(
     ids = UniqueIds()
     make.loader.by_name = True
     for befores, rows, (heads, packs) in _chunks(make, pack, _read(source, other_files, forms)):
-        refused = [_refused(head, make) for head in heads]
+        refused = [_refused(head, make) if head.taken else None for head in heads]
         made = list(packs)
         if any(refused):
             _, pieces = make_chunk((make, pack), rows, [place for place, reason in enumerate(refused) if reason])
             made = [one for piece in pieces for one in pickle.loads(piece)]
-        places = {place: (one, number) for one in made for number, place in enumerate(one.places)}
         place = 0
         for head, reason in zip(_told(befores, heads, log), refused, strict=True):
             if _is_said(head, reason, log) and head.id is not None:
                 unique = _claimed(head, ids, log)
                 if unique != head.id:
-                    one, number = places[place]
-                    one.rename(number, unique)
+                    one = next(one for one in made if place in one.places)
+                    one.rename(one.places.index(place), unique)
                 place += 1
         yield made
     make.loader.report(log, source.name)
@@ -251,58 +248,73 @@ def _chunks(
     make: Maker, pack: Packing[Any] | None, rows: Iterator[tuple[Log | None, SourceRow | None]]
 ) -> Iterator[tuple[list[Before], PickledRows, Chunk]]:
     """What was logged before some rows, these rows where another process made them, and what came of them."""
-    several = cores() >= FEWEST_CORES
-    for befores, chunk in _made_here(make, pack, islice(rows, FEWEST_ROWS) if several else rows):
-        yield befores, PickledRows(b"", 0), chunk
-    first = next(rows, None)
-    if first is None:
+    if cores() < FEWEST_CORES:
+        yield from _made_here(make, pack, rows)
+        return
+    if pack is None:  # whoever wants a few questions does not wait for other processes
+        yield from _made_here(make, pack, islice(rows, FEWEST_ROWS))
+    chunks = _pickled(rows, pack)
+    ahead, count, fewest = list[tuple[list[Before], PickledRows]](), 0, FEWEST_ROWS if pack else 1
+    while count < fewest and (chunk := next(chunks, None)):
+        ahead.append(chunk)
+        count += chunk[1].rows
+    if count < fewest:
+        yield from _made_here(make, pack, _unpickled(ahead))
         return
     with Workers(make_chunk, (make, pack), min(cores(), MOST_WORKERS)) as workers:
-        for (befores, pickled), (heads, pieces) in workers.answers(_pickled(first, rows, pack)):
+        pieces_of = (((befores, rows), rows) for befores, rows in chain(ahead, chunks))
+        for (befores, pickled), (heads, pieces) in workers.answers(pieces_of):
             yield befores, pickled, (heads, chain.from_iterable(map(pickle.loads, pieces)))
 
 
 def _made_here(
     make: Maker, pack: Packing[Any] | None, rows: Iterable[tuple[Log | None, SourceRow | None]]
-) -> Iterator[tuple[list[Before], Chunk]]:
+) -> Iterator[tuple[list[Before], PickledRows, Chunk]]:
     """What comes of rows in this process: one at a time, or some where they are packed."""
     befores, heads, questions, size = list[Before](), list[Head](), list[Question](), 0
+    log = Log()
     for before, row in rows:
         befores.append((before, row is not None))
         if row is not None:
-            head, question = _made(make, row)
+            head, question = _made(make, row, log)
+            log = log if head.log is None else Log()
             heads.append(head)
             if question is not None:
                 questions.append(question)
                 size += sum(map(_size, question.images))
         if pack is None or len(befores) == CHUNK_ROWS or size > CHUNK_BYTES:
-            yield befores, (heads, pack(questions) if pack else questions)
+            yield befores, PickledRows(b"", 0), (heads, pack(questions) if pack else questions)
             befores, heads, questions, size = [], [], [], 0
     if befores:
-        yield befores, (heads, pack(questions) if pack else questions)
+        yield befores, PickledRows(b"", 0), (heads, pack(questions) if pack else questions)
 
 
 def _pickled(
-    first: tuple[Log | None, SourceRow | None],
-    rows: Iterator[tuple[Log | None, SourceRow | None]],
-    pack: Packing[Any] | None,
-) -> Iterator[tuple[tuple[list[Before], PickledRows], PickledRows]]:
+    rows: Iterable[tuple[Log | None, SourceRow | None]], pack: Packing[Any] | None
+) -> Iterator[tuple[list[Before], PickledRows]]:
     """Some rows at a time, pickled; with what was logged before each, and whether there is one."""
     befores, chunk, count = list[Before](), io.BytesIO(), 0
     pickler = pickle.Pickler(chunk, pickle.HIGHEST_PROTOCOL)  # what rows have in common is told once
-    item: tuple[Log | None, SourceRow | None] | None = first
-    while item is not None:
-        before, row = item
+    for before, row in rows:
         befores.append((before, row is not None))
         if row is not None:
             pickler.dump(row)
             count += 1
-        item = next(rows, None)
-        if len(befores) == CHUNK_ROWS or chunk.tell() > CHUNK_BYTES or item is None:
-            packed = PickledRows(chunk.getvalue(), count, pack is None or pack.compares)
-            yield (befores, packed), packed
+        if len(befores) == CHUNK_ROWS or chunk.tell() > CHUNK_BYTES:
+            yield befores, PickledRows(chunk.getvalue(), count, pack is None or pack.compares)
             befores, chunk, count = [], io.BytesIO(), 0
             pickler = pickle.Pickler(chunk, pickle.HIGHEST_PROTOCOL)
+    if befores:
+        yield befores, PickledRows(chunk.getvalue(), count, pack is None or pack.compares)
+
+
+def _unpickled(
+    chunks: Iterable[tuple[list[Before], PickledRows]],
+) -> Iterator[tuple[Log | None, SourceRow | None]]:
+    """The rows again, each with what was logged before it."""
+    for befores, pickled in chunks:
+        rows = pickled.unpickled()
+        yield from ((before, next(rows) if has_row else None) for before, has_row in befores)
 
 
 def make_chunk(
@@ -321,11 +333,13 @@ def make_chunk(
         pack.compares = rows.compares
     before = make.loader.taken
     heads, pieces, made, size = list[Head](), list[bytes](), list[Question](), 0
+    log = Log()
     for place, row in enumerate(rows.unpickled()):
         if place in left_out:
             continue
         make.loader.taken = {}
-        head, question = _made(make, row, make.loader.taken)
+        head, question = _made(make, row, log, make.loader.taken)
+        log = log if head.log is None else Log()
         heads.append(head)
         if question is not None:
             made.append(question)
@@ -342,13 +356,19 @@ def _size(image: Image) -> int:
     return image.bytes.size if isinstance(image.bytes, FileBytes) else len(image.bytes or b"")
 
 
-def _made(make: Maker, row: SourceRow, taken: dict[str, str] | None = None) -> tuple[Head, Question | None]:
-    """What comes of a row by itself."""
-    log = Log()
+def _made(make: Maker, row: SourceRow, log: Log, taken: dict[str, str] | None = None) -> tuple[Head, Question | None]:
+    """What comes of a row by itself.
+
+    Args:
+        make: makes its question.
+        row: the row.
+        log: an empty one, which the head has if anything is said of the row.
+        taken: the files that are taken for addresses, as they come.
+    """
     question = None
     try:
         if (made := make(row, log)) is not None:
-            question = _sound(_agreeing(_checked(made), row, log))
+            question = sound(made, row.where, log)
             for absence in absences(question):
                 log.note(row.where, question.id, absence)
     except ValidationError as error:
@@ -361,39 +381,6 @@ def _made(make: Maker, row: SourceRow, taken: dict[str, str] | None = None) -> t
     said = log if log.says_anything else None
     shown = _row_id(row) if taken else None
     return Head(row.where, question.id if question else None, shown, said, taken or {}), question
-
-
-def _checked(question: Question) -> Question:
-    """Refuses what can only be a mistake, long before it fits no column, no file name or no prompt."""
-    if not question.id.isprintable() or len(question.id) > _LONGEST_ID:
-        raise BadRow(f"its id is longer than {_LONGEST_ID} characters, or holds some that cannot be printed")
-    if abs(question.year or 0) > _LARGEST or not all(0 < page <= _LARGEST for page in question.page_numbers):
-        raise BadRow("year or page_numbers is out of range")
-    if not all(0 <= points <= _LARGEST for points in question.part_points):  # neither is nan
-        raise BadRow("part_points holds what is not a number of points")
-    if sum(map(len, [question.question, question.solution or "", *(o.text for o in question.options)])) > _LONGEST_TEXT:
-        raise BadRow(f"its text has more than {_LONGEST_TEXT} characters")
-    return question
-
-
-def _agreeing(question: Question, row: SourceRow, log: Log) -> Question:
-    """The question without points and units of parts that are not as many as its answers."""
-    answers = len(question.answer)
-    astray = {
-        name: len(parts)
-        for name, parts in (("part_points", question.part_points), ("part_units", question.part_units))
-        if parts and answers and len(parts) != answers
-    }
-    for name, count in astray.items():
-        log.note(row.where, question.id, f"{name} has {count} entries for {answers} answers: left empty")
-    return question.model_copy(update={name: [] for name in astray}) if astray else question
-
-
-def _sound(question: Question) -> Question:
-    """Refuses what `validate` would find wrong in the data set, so that one bad row does not spoil it."""
-    if problem := next(problems(question), None):
-        raise BadRow(problem)
-    return question
 
 
 def _row_id(row: SourceRow) -> str | None:

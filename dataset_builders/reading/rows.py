@@ -24,6 +24,7 @@ SUFFIXES = (".json", ".jsonl", ".ndjson", ".parquet", ".csv", ".tsv")
 PARQUET_BATCH = 64
 PARQUET_BUFFER = 1 << 20
 """With buffering ahead (`pre_buffer`) a whole row group would be held instead."""
+JSONL_BUFFER = 1 << 18
 _FETCHED = (*SUFFIXES, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".md", ".txt")
 _ABOUT = re.compile(
     r"readme|licen[cs]e|copying|notice|citation|changelog|authors|data_licen[cs]e|.*\.md$", re.IGNORECASE
@@ -55,6 +56,10 @@ class SourceRow:
     alone: bool = False
     found: Mapping[str, Any] | None = None
     form: str = ""
+
+    def __reduce__(self) -> tuple[type[SourceRow], tuple[Any, ...]]:
+        """Travels in half the time of a dataclass."""
+        return SourceRow, tuple(vars(self).values())
 
     def holding(self, data: dict[str, Any]) -> SourceRow:
         """The row with other data. A copy by `dataclasses.replace` takes four times as long."""
@@ -181,7 +186,7 @@ def _is_data(file: Path, root: Path, other_files: Collection[str]) -> bool:
 
 
 def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
-    with file.open("rb") as stream:
+    with file.open("rb", buffering=JSONL_BUFFER) as stream:
         for number, raw in read_lines(stream):
             where = f"{name}:{number}"
             if not raw.strip():

@@ -8,6 +8,48 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Question
+from livek12.dataset_builders.base import BadRow, Log
+
+_LARGEST = 99_999
+_LONGEST_ID, _LONGEST_TEXT = 200, 1_000_000
+
+
+def sound(question: Question, where: str, log: Log) -> Question:
+    """The question as it is kept: what `problems` finds wrong would spoil the data set.
+
+    Args:
+        question: as it was read.
+        where: it stands, as file:line.
+        log: takes what is left empty: points and units of parts that are not as many as the answers.
+
+    Raises:
+        BadRow: it cannot be kept.
+    """
+    _check_bounds(question)
+    answers = len(question.answer)
+    for name, parts in (("part_points", question.part_points), ("part_units", question.part_units)):
+        if parts and answers and len(parts) != answers:
+            log.note(where, question.id, f"{name} has {len(parts)} entries for {answers} answers: left empty")
+            question = question.model_copy(update={name: []})
+    if problem := next(problems(question), None):
+        raise BadRow(problem)
+    return question
+
+
+def _check_bounds(question: Question) -> None:
+    """Refuses what can only be a mistake, long before it fits no column, no file name or no prompt.
+
+    Raises:
+        BadRow: it is one.
+    """
+    if not question.id.isprintable() or len(question.id) > _LONGEST_ID:
+        raise BadRow(f"its id is longer than {_LONGEST_ID} characters, or holds some that cannot be printed")
+    if abs(question.year or 0) > _LARGEST or not all(0 < page <= _LARGEST for page in question.page_numbers):
+        raise BadRow("year or page_numbers is out of range")
+    if not all(0 <= points <= _LARGEST for points in question.part_points):  # neither is nan
+        raise BadRow("part_points holds what is not a number of points")
+    if sum(map(len, [question.question, question.solution or "", *(o.text for o in question.options)])) > _LONGEST_TEXT:
+        raise BadRow(f"its text has more than {_LONGEST_TEXT} characters")
 
 
 def problems(question: Question, image_only: bool = False) -> Iterator[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def to_batch(rows: Sequence[Mapping[str, Any]], columns: pa.Schema) -> pa.RecordBatch:
-    """The rows as a record batch."""
+    """The rows as a record batch; records in them are laid out as the rows they are."""
     import pyarrow as pa
 
     arrays = [column_of(list(map(itemgetter(field.name), rows)), field.type) for field in columns]
@@ -30,9 +30,11 @@ def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
     """Values of one of the types that `core.features` knows, laid out as Arrow has them; None is null."""
     import pyarrow as pa
 
+    if pa.types.is_struct(kind):
+        values = [value if value is None or type(value) is dict else vars(value) for value in values]
     known = None
-    if None in values:
-        if not any(value is not None for value in values):
+    if missing := values.count(None):
+        if missing == len(values):
             return pa.nulls(len(values), kind)
         known = _bits([value is not None for value in values])
     buffers, children = [known], list[pa.Array]()
@@ -106,6 +108,7 @@ def size_of(row: Mapping[str, Any]) -> int:
 
 
 def _item_size(item: Any) -> int:
-    if type(item) is dict:
-        return sum(len(part) for part in item.values() if type(part) is str or type(part) is bytes)
-    return len(item) if type(item) is str else 8
+    if type(item) is str:
+        return len(item)
+    parts = item if type(item) is dict else getattr(item, "__dict__", None)
+    return 8 if parts is None else sum(len(p) for p in parts.values() if type(p) is str or type(p) is bytes)

@@ -21,6 +21,8 @@ from livek12.dataset_builders.reading.pictures import Look
 
 NOT_STATED = "not stated"
 QUANTILES = (5, 25, 50, 75, 95)
+_SPACES, _RARE_SPACES = b" \t\n\v\f\r\x1c\x1d\x1e\x1f", "\x85\u1680\u2028\u2029"
+"""All white space of a text in normal form NFKC, in which wide and narrow ones are plain spaces."""
 
 
 @dataclass
@@ -154,6 +156,9 @@ def content_of(question: Question, looks: Sequence[Look]) -> int:
         looks: what is measured of its figures.
     """
     texts = [question.language, question.question, *(option.text for option in question.options)]
-    plain = "".join(folded("\0".join(texts)).split())
-    figures = [look.outline for look in looks]
-    return int.from_bytes(blake2b("\0".join([plain, *figures]).encode(), digest_size=8).digest())
+    plain = folded("\0".join(texts))
+    for space in _RARE_SPACES:
+        plain = plain.replace(space, "")
+    squeezed = plain.encode().translate(None, _SPACES)
+    figures = "".join([f"\0{look.outline}" for look in looks])
+    return int.from_bytes(blake2b(squeezed + figures.encode(), digest_size=8).digest())

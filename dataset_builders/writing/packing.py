@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.features import schema, to_row
+from livek12.core.features import schema
 from livek12.core.records import Question
 from livek12.dataset_builders.base import IMAGE_ONLY, PageKey, not_from_pages, page_keys
 from livek12.dataset_builders.reading.images import Picture, PictureFile, picture_of
@@ -179,7 +179,7 @@ def unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
 
 
 def _rows(questions: Sequence[Question]) -> PackedRows:
-    rows = [to_row(question) for question in questions]
+    rows = list(map(vars, questions))
     pictures = {
         name: [[(image.path, picture_of(image)) for image in getattr(question, name)] for question in questions]
         for name in PICTURES

@@ -11,6 +11,7 @@ while the next rows are read; an error there is raised by a later `write`, or at
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -31,6 +32,8 @@ GROUP_BYTES = 32 << 20
 GROUP_ROWS = 1_000
 SHARD_BYTES = 500 << 20
 BUFFER_BYTES = 128 << 20
+WAITING = 1
+"""Row groups that wait while another is written; their pictures are read only then, where these are files."""
 
 Counts = dict[str, dict[str, int]]
 Rows = list[Mapping[str, Any]] | list[PackedRun]
@@ -48,7 +51,7 @@ class TableWriters:
         self._writers: dict[tuple[str, str], _ShardWriter] = {}
         self._buffered = 0
         self._thread = ThreadPoolExecutor(1)
-        self._writing: Future[None] | None = None
+        self._writing: deque[Future[None]] = deque()
 
     def write(self, table: str, split: str, record: Record) -> None:
         """Adds one row to a split of a table."""
@@ -92,15 +95,15 @@ class TableWriters:
         return counts
 
     def _flush(self, writer: _ShardWriter) -> None:
-        """Hands what a writer has buffered to the thread, once the thread is done with what it had."""
-        self._wait()
+        """Hands what a writer has buffered to the thread, once little is left of what the thread had."""
+        self._wait(WAITING)
         rows, size = writer.take()
         self._buffered -= size
-        self._writing = self._thread.submit(writer.write, rows, size)
+        self._writing.append(self._thread.submit(writer.write, rows, size))
 
-    def _wait(self) -> None:
-        if self._writing is not None:
-            self._writing.result()
+    def _wait(self, left: int = 0) -> None:
+        while len(self._writing) > left:
+            self._writing.popleft().result()
 
     def __enter__(self) -> TableWriters:
         return self

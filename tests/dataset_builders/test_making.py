@@ -86,6 +86,13 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
+def test_few_rows_start_no_process(source: Path, tmp_path: Path, in_processes: Callable[[int], None]) -> None:
+    others, started = set(children(os.getpid())), set[int]()
+    in_processes(201)
+    build("livek12", str(source), tmp_path / "out", step=lambda: started.update({*children(os.getpid())} - others))
+    assert not started
+
+
 @pytest.mark.parametrize("after", [0, 10, 120])
 def test_the_same_as_row_by_row(source: Path, tmp_path: Path, in_processes: Callable[[int], None], after: int) -> None:
     alone = build("livek12", str(source), tmp_path / "out")

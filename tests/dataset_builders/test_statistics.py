@@ -14,14 +14,27 @@ from hypothesis import strategies as st
 
 from livek12.core.questions import load_pages, load_questions
 from livek12.core.records import Image, Question
+from livek12.core.text import folded
 from livek12.dataset_builders import build, sample, validate
-from livek12.dataset_builders.writing.measures import Distribution, image_size
+from livek12.dataset_builders.writing.measures import Distribution, content_of, image_size
 from livek12.dataset_builders.writing.statistics import Statistics, differences, read_statistics, recount
 from tests.dataset_builders.pictures import picture
 
 
 def everything() -> list[Question]:
     return [question for group in sample.PAPERS for question in sample.load(group)]
+
+
+_SPACED = st.text(st.sampled_from("".join(map(chr, filter(lambda c: chr(c).isspace(), range(0x110000)))) + "aAａ一ﬁ"))
+
+
+@given(_SPACED, _SPACED)
+@settings(max_examples=300, deadline=None)
+def test_the_same_to_the_letter_are_texts_without_spaces_case_and_width(one: str, other: str) -> None:
+    question = sample.load("cfe")[0]
+    contents = [content_of(question.model_copy(update={"question": text}), []) for text in (one, other)]
+    same = "".join(folded(one).split()) == "".join(folded(other).split())
+    assert (contents[0] == contents[1]) is same
 
 
 def test_figures_of_the_cfe_paper(shared_data: Path, tmp_path: Path) -> None:
