@@ -116,7 +116,13 @@ def release(llm: Any) -> None:
 
 
 def _settle_on_cpu(args: Json) -> None:
-    """What makes a CPU run start in seconds: no compilation, no process of its own, a small cache."""
+    """What makes a CPU run start in seconds: no compilation, no process of its own, a small cache.
+
+    And no prompt is read in pieces, unless the size of a step is named: after a piece, vLLM 0.32 sets back the
+    generator of a drawn request, which a CPU's does not take ("CPU Generator does not use offset"), and stops.
+    """
     args.setdefault("enforce_eager", True)
+    if "max_num_batched_tokens" not in args:
+        args.setdefault("enable_chunked_prefill", False)
     os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")

@@ -220,6 +220,18 @@ class TestSteps:
         assert max(sequences for sequences, _ in bare) == 64
 
 
+def test_drawn_answers_to_more_than_a_step_can_read(tiny_text: Path) -> None:
+    """On a CPU vLLM stops over a drawn request whose prompt it has read in pieces."""
+    engine = bare_vllm(tiny_text)
+    try:
+        asked = [ask(str(n), f"{n} " + "word " * 200, max_tokens=2, temperature=0.7) for n in range(40)]
+        first, second = (by_question(list(engine.generate(asked))) for _ in range(2))
+        assert sum(response(one).prompt_tokens or 0 for one in first.values()) > 4096
+        assert [response(first[name]).text for name in first] == [response(second[name]).text for name in first]
+    finally:
+        engine.close()
+
+
 def test_a_context_that_memory_has_no_room_for_is_as_large_as_there_is_room(
     tiny_text: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
