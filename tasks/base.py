@@ -125,7 +125,7 @@ class Task:
         place = "{pages}" if self.modality == "image_only" else "{question}"
         for file in files.values():
             if (count := file.text.count(place)) != 1:
-                raise UserError(f"prompt {file.name}: holds {place} {count} times; write it once, where that is to stand")
+                raise UserError(f"prompt {file.name}: holds {place} {count} times; write it once, where it is to be")
         return {language: file.text for language, file in files.items()}
 
     @property

