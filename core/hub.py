@@ -39,7 +39,7 @@ def fetch(name: str, revision: str | None = None, patterns: list[str] | None = N
 
 def _bars() -> Any:
     """The Hub's bars, on a terminal alone and while they move: a call of ours fetches config after config."""
-    from huggingface_hub.utils import tqdm
+    from huggingface_hub.utils.tqdm import tqdm
 
     class Bars(tqdm):
         def __init__(self, *args: Any, **settings: Any) -> None:
