@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from livek12.core import progress
 from livek12.core.text import one_line, public
 
 _NETWORK = ("httpx", "httpcore", "requests", "urllib3", "aiohttp")
@@ -27,9 +29,24 @@ def fetch(name: str, revision: str | None = None, patterns: list[str] | None = N
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(name, repo_type="dataset", revision=revision, allow_patterns=patterns))
+        folder = snapshot_download(
+            name, repo_type="dataset", revision=revision, allow_patterns=patterns, tqdm_class=_bars()
+        )
+        return Path(folder)
     except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
         raise NotFetched(reason(error)) from None
+
+
+def _bars() -> Any:
+    """The Hub's bars, on a terminal alone and while they move: a call of ours fetches config after config."""
+    from huggingface_hub.utils.tqdm import tqdm
+
+    class Bars(tqdm):
+        def __init__(self, *args: Any, **settings: Any) -> None:
+            shown = {"disable": True if progress.quiet else None, "leave": False}
+            super().__init__(*args, **{**settings, **shown})  # type: ignore[no-untyped-call]
+
+    return Bars
 
 
 def reason(error: BaseException) -> str:

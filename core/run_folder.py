@@ -176,7 +176,8 @@ class RunFolder:
         try:
             found = read_spec(self.path, file.read_bytes())
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise UserError(f"{self.path}: not a run folder (no run.json); make one with `livek12 run`") from error
+            what = "a data set, not a run folder" if (self.path / "statistics.json").is_file() else "not a run folder"
+            raise UserError(f"{self.path}: {what} (no run.json); make one with `livek12 run`") from error
         except (OSError, ValidationError, ValueError) as error:
             raise UserError(f"{file}: cannot be read: {why(error)}") from error
         if self._own is not None and (different := differences(self._own, found)):

@@ -110,13 +110,17 @@ class _Maker:
     question: Callable[[SourceRow, Beside, Log], Question | None]
     beside: Beside
     naming: Naming
+    benchmark: str = ""
 
     @property
     def loader(self) -> ImageLoader:
         return self.beside.images
 
     def __call__(self, row: SourceRow, log: Log) -> Question | None:
-        return self.question(self.naming(row, log), self.beside, log)
+        question = self.question(self.naming(row, log), self.beside, log)
+        if question and self.benchmark and question.benchmark != self.benchmark:
+            raise BadRow(f"its builder makes it a question of benchmark {question.benchmark!r}, not {self.benchmark!r}")
+        return question
 
 
 def _one_a_question(rows: Iterable[SourceRow], builder: Builder) -> Iterator[SourceRow]:
@@ -128,12 +132,19 @@ def _one_a_question(rows: Iterable[SourceRow], builder: Builder) -> Iterator[Sou
             yield row
 
 
-def read(builder: Builder, source: Path, log: Log, hosts: Collection[str] = (), given: Given = NOTHING) -> Records:
+def read(
+    builder: Builder,
+    source: Path,
+    log: Log,
+    hosts: Collection[str] = (),
+    given: Given = NOTHING,
+    benchmark: str = "",
+) -> Records:
     """The pages, then the questions of a source: a file of rows (see `rows.SUFFIXES`), or a folder of them.
 
     See `read_packed` for the arguments.
     """
-    make, pages = _made_of(builder, source, log, hosts, given)
+    make, pages = _made_of(builder, source, log, hosts, given, benchmark)
     yield from pages
     forms = partial(_one_a_question, builder=builder)
     used: set[str] = set()
@@ -149,6 +160,7 @@ def read_packed(
     log: Log,
     hosts: Collection[str] = (),
     given: Given = NOTHING,
+    benchmark: str = "",
     *,
     pack: Packing[P],
 ) -> Iterator[Page | list[P]]:
@@ -161,11 +173,12 @@ def read_packed(
         log: takes a line for each row that is left out.
         hosts: the only hosts that images may be fetched from, as HOST or HOST:PORT.
         given: what whoever builds says of the source's keys.
+        benchmark: the builder's name: a row that it makes a question of another one is left out; "" lets all pass.
 
     Raises:
         UserError: the source is not there or holds no rows.
     """
-    make, pages = _made_of(builder, source, log, hosts, given)
+    make, pages = _made_of(builder, source, log, hosts, given, benchmark)
     yield from pages
     forms = partial(_one_a_question, builder=builder)
     used: set[str] = set()
@@ -177,7 +190,7 @@ def read_packed(
 
 
 def _made_of(
-    builder: Builder, source: Path, log: Log, hosts: Collection[str], given: Given
+    builder: Builder, source: Path, log: Log, hosts: Collection[str], given: Given, benchmark: str
 ) -> tuple[_Maker, Iterator[Page]]:
     """What makes the questions of a source, and its pages."""
     naming = Naming(builder.keys, given)
@@ -185,7 +198,7 @@ def _made_of(
     root = source_root(source)
     loader, pages = ImageLoader(root, hosts), find_pages(root) if builder.pages else {}
     known = builder.beside(root, log) if builder.beside else None
-    make = _Maker(builder.question, Beside(loader, frozenset(pages), stated_licence(root), known), naming)
+    make = _Maker(builder.question, Beside(loader, frozenset(pages), stated_licence(root), known), naming, benchmark)
     return make, builder.pages(source, pages, loader, log) if builder.pages else iter(())
 
 

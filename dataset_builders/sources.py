@@ -48,7 +48,7 @@ def tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Iterab
 
 def read_source(name: str, source: Path, log: Log, hosts: Collection[str], given: Given = NOTHING) -> Records:
     """The records of a benchmark's source, or the sample; see `builder.read`."""
-    return sample.read(log) if name == SAMPLE else builder.read(builder_of(name), source, log, hosts, given)
+    return sample.read(log) if name == SAMPLE else builder.read(builder_of(name), source, log, hosts, given, name)
 
 
 def read_packed(
@@ -58,7 +58,7 @@ def read_packed(
     if name == SAMPLE:
         yield from sample.read(log)
     else:
-        yield from builder.read_packed(builder_of(name), source, log, hosts, given, pack=pack)
+        yield from builder.read_packed(builder_of(name), source, log, hosts, given, name, pack=pack)
 
 
 def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, Path]:

@@ -224,7 +224,7 @@ def _printed(value: float) -> str:
 def _text(row: Json, name: str) -> str:
     value = row.get(name)
     if not isinstance(value, str | None):
-        raise BadPair(f"{name} is no text")
+        raise BadPair(f"has a {name} that is no text")
     return value or ""
 
 
@@ -233,7 +233,7 @@ def _list(row: Json, name: str, *kinds: type) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(entry, kinds) for entry in value):
-        raise BadPair(f"{name} is no list of {' or '.join(kind.__name__ for kind in kinds)}")
+        raise BadPair(f"has {name} that are no list of {' or '.join(kind.__name__ for kind in kinds)}")
     return value
 
 
@@ -241,7 +241,7 @@ def _points(row: Json) -> list[Any]:
     points = _list(row, "part_points", int, float)
     sound = all(0 <= entry <= MOST_POINTS and not isinstance(entry, bool) for entry in points)
     if points and not (sound and any(points)):
-        raise BadPair("part_points are no numbers from 0, one of them above")
+        raise BadPair("has part_points that are no numbers from 0, one of them above")
     return points
 
 
@@ -255,7 +255,7 @@ def _options(said: Any, golds: Sequence[str], language: Language) -> list[Option
     if isinstance(said, dict):
         said = [{"label": label, "text": text} for label, text in said.items()]
     if not isinstance(said, list):
-        raise BadPair("options are neither a list nor a mapping")
+        raise BadPair("has options that are neither a list nor a mapping of labels to texts")
     found = []
     numbered = _is_number_of(golds, said, language)
     for place, entry in enumerate(said):
@@ -320,7 +320,7 @@ def _units(row: Json, golds: Sequence[str]) -> list[str]:
         return [unit] * len(golds) if unit.strip() else []
     if isinstance(unit, list) and len(unit) == len(golds) and all(isinstance(one, str | None) for one in unit):
         return [one or "" for one in unit]
-    raise BadPair("unit is neither a text nor a list with one text a part")
+    raise BadPair("has a unit that is neither a text nor a list with one text a part")
 
 
 def _images(said: Any, folder: Path | None) -> list[Image]:
@@ -328,26 +328,26 @@ def _images(said: Any, folder: Path | None) -> list[Image]:
     if said in (None, []):
         return []
     if not isinstance(said, list):
-        raise BadPair("images is no list")
+        raise BadPair("has images that are no list")
     return [_image(entry, folder) for entry in said]
 
 
 def _image(entry: Any, folder: Path | None) -> Image:
     text = entry.get("bytes") or entry.get("path") if isinstance(entry, dict) else entry
     if not isinstance(text, str) or not text:
-        raise BadPair("an image is neither a data URL, base64, nor the name of a file")
+        raise BadPair("has an image that is neither a data URL, base64, nor the name of a file")
     data = re.match(r"data:image/[\w.+-]+;base64,", text)
     is_file = not data and not (isinstance(entry, dict) and entry.get("bytes")) and len(text) < 1024
     if is_file:
         path = (folder / text).resolve() if folder else None
         inside = path and folder and path.is_relative_to(folder.resolve())
         if not path or not inside or not path.is_file() or path.stat().st_size > MAX_IMAGE_BYTES:
-            raise BadPair(f"image {one_line(text, 80)!r} is no file beside the input")
+            raise BadPair(f"has an image {one_line(text, 80)!r} that is no file beside the input")
         return Image(bytes=path.read_bytes(), path=path.name)
     try:
         return Image(bytes=base64.b64decode(text[data.end() :] if data else text, validate=True))
     except (binascii.Error, ValueError):
-        raise BadPair("an image is no base64") from None
+        raise BadPair("has an image that is no base64") from None
 
 
 # --- verdicts as lines ----------------------------------------------------------------------------------------------

@@ -187,7 +187,10 @@ def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequen
 
 def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float) -> dict[str, Any]:
     """What OpenRLHF takes."""
-    import torch
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise UserError("OpenRLHF's rewards are tensors: install torch, or call livek12.Verifier") from None
 
     rewards = torch.tensor(rewards_of(judgements, undecided), dtype=torch.float32)
     is_open = torch.tensor([float(judgement.score is None) for judgement in judgements])

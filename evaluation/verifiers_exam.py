@@ -95,7 +95,11 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
         if out := len(exam.documents) - len(left):
             _log.warning("%s: %d questions are left out: held back, without a key, or with pictures", exam.data, out)
         if not left:
-            raise UserError(f"{exam.data}: no question of {self.config.exam} may be trained on; see `held`")
+            told = f"held: {', '.join(sorted(held))}" if held else "without a key, or with pictures"
+            raise UserError(
+                f"{exam.data}: no question of {self.config.exam} is left to train on ({told}); --taskset.exam NAME asks"
+                " another task, --taskset.held '[\"none\"]' the newest release too"
+            )
         for one in left:
             yield ExamTask(_data(one), self.config.task)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from livek12.core.journal import write_atomically
 
@@ -73,6 +73,10 @@ class Chart:
     across: tuple[float, float] | None = None
 
 
+LONG: Final = 32
+"""Characters of a cell that still stands on one line."""
+
+
 @dataclass(frozen=True)
 class TableShown:
     """A table in words."""
@@ -80,6 +84,11 @@ class TableShown:
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+    @property
+    def long(self) -> set[int]:
+        """The columns of texts, which are to be broken into lines."""
+        return {place for row in self.rows for place, cell in enumerate(row) if len(cell) > LONG}
 
 
 def drawn(chart: Chart) -> dict[str, Any]:

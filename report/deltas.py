@@ -36,12 +36,15 @@ class ShownDelta:
 
 def shown_deltas(deltas: Sequence[Mapping[str, Any]]) -> list[ShownDelta]:
     """Every Δ as it is shown."""
-    return [
-        ShownDelta(
-            f"{delta['task']} minus {delta['base']}: {delta['differs']}", list(_sentences(delta)), _tables(delta)
-        )
-        for delta in deltas
-    ]
+    return [ShownDelta(_title(delta), list(_sentences(delta)), _tables(delta)) for delta in deltas]
+
+
+def _title(delta: Mapping[str, Any]) -> str:
+    run, _, task = delta["task"].rpartition("/")
+    other, _, asked = delta["base"].rpartition("/")
+    if task == asked:
+        return f"{task}, part by part: {run} minus {other}"
+    return f"{delta['task']} minus {delta['base']}: {delta['differs']}"
 
 
 def _sentences(delta: Mapping[str, Any]) -> Iterator[str]:

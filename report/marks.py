@@ -214,7 +214,7 @@ def outlook_sentence(expected: Mapping[str, Any]) -> str:
     asked, most = expected["requests"], expected["requests"] * expected["max_reply_tokens"]
     return (
         f"a panel of {expected['judges']} would {what}: {asked:,} requests, about {expected['prompt_tokens']:,} tokens"
-        f" of text read, pictures not counted, and at most {most:,} written; this asks it, in vLLM here:"
+        f" of text read, pictures not counted, and at most {most:,} written; this asks it, where vLLM is installed:"
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 
 def place(text: str) -> Path | str:
@@ -128,9 +129,9 @@ _PLACE, _PLACES = "A run folder, or its address (hf://, s3://).", "Run folders, 
 _READ: dict[str, Any] = {"parser": place, "callback": run_folder}
 _SCORED: dict[str, Any] = {"parser": place, "callback": scored_folder}
 Run = Annotated[Path, typer.Argument(help=_PLACE, metavar="RUN", **_READ)]
-Runs = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN...", **_READ)]
+Runs = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN", **_READ)]
 ScoredRun = Annotated[Path, typer.Argument(help=_PLACE, metavar="RUN", **_SCORED)]
-ScoredRuns = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN...", **_SCORED)]
+ScoredRuns = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN", **_SCORED)]
 BaseRun = Annotated[
     Path | None,
     typer.Option("--base", help="The run of whole questions; default: that of --questions.", metavar="RUN", **_READ),
@@ -138,9 +139,17 @@ BaseRun = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 
 
+class _WholeHelp(TyperGroup):
+    """Lists its commands with what each does, not cut off at the end of a line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, (one.help or "").partition("\n\n")[0]) for name, one in self.commands.items()])
+
+
 def command() -> typer.Typer:
     """The app of one subcommand: plain help, no shell completion of its own."""
-    return typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    return typer.Typer(cls=_WholeHelp, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
 def example(line: str) -> str:

@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
 unset PYTHONPATH
-root=$PWD/.venv-harness
+clone=$PWD root=$PWD/.venv-harness
 declare -A titles=(
     [lm-eval]=lm-evaluation-harness [lmms-eval]=lmms-eval [inspect]=Inspect [lighteval]=lighteval [vlmevalkit]=VLMEvalKit
 )
@@ -26,6 +26,11 @@ into() {
     [ -x "$folder/bin/python" ] || "${PYTHON:-python3}" -m venv "$folder"
     with_uv "$folder" pip install --python "$folder/bin/python" --reinstall-package livek12 "${cpu[@]}" "${@:2}" ||
         "$folder/bin/python" -m pip install "${cpu[@]}" "${@:2}"
+}
+
+# bench WORDS…: Python with what lies in scripts/bench, which no installed livek12 has.
+bench() {
+    PYTHONPATH=$clone/src${PYTHONPATH:+:$PYTHONPATH} python "$@"
 }
 
 # section NAME: what the page says of a harness; "how" of all.
@@ -47,7 +52,7 @@ for line in sys.stdin:
         livek12 import-responses "$run-texts.jsonl" --task "$task" --data data --out "$run-texts"
         run=$run-texts
     fi
-    python -m livek12.scripts.bench.harness_marks "$name" "$out" "$run" "$task"
+    bench -m livek12.scripts.bench.harness_marks "$name" "$out" "$run" "$task"
 }
 
 try_lm-eval() {
@@ -87,7 +92,7 @@ try_inspect() {
 
 try_lighteval() {
     # This environment's transformers reads the models that it wrote itself.
-    python - <<'PY'
+    bench - <<'PY'
 import json, subprocess
 from pathlib import Path
 from livek12.scripts.bench.models import make_model
@@ -142,6 +147,7 @@ one() {
 serve() {
     into models '.[demo,transformers]' torchvision gguf
     rm -rf "$models" && mkdir -p "$models"
+    export PYTHONPATH=$clone/src
     exec "$root/models/venv/bin/python" - "$models" <<'PY'
 import signal, sys
 from pathlib import Path

@@ -19,7 +19,7 @@ from livek12.core.errors import UserError
 from livek12.core.prompts import PromptFile
 from livek12.core.records import BenchmarkName, Language, Question, Sampling
 from livek12.judges.base import NamedJudge, PartialCredit
-from livek12.tasks.prompt_files import prompt_files
+from livek12.tasks.prompt_files import prompt_files, prompt_name
 from livek12.tasks.selection import Selection
 
 Derive = Callable[[Question], list[Question]]
@@ -114,8 +114,19 @@ class Task:
 
     @cached_property
     def prompts(self) -> dict[str, str]:
-        """The prompt template of each language."""
-        return {language: file.text for language, file in self.prompt_files.items()}
+        """The prompt template of each language.
+
+        Raises:
+            UserError: there is none, or one does not hold the place of what is asked exactly once.
+        """
+        files = self.prompt_files
+        if not files:
+            raise UserError(f"task {self.name} has no prompt: write prompts/{prompt_name('LANGUAGE', self.style)}")
+        place = "{pages}" if self.modality == "image_only" else "{question}"
+        for file in files.values():
+            if (count := file.text.count(place)) != 1:
+                raise UserError(f"prompt {file.name}: holds {place} {count} times; write it once, where it is to be")
+        return {language: file.text for language, file in files.items()}
 
     @property
     def first_prompt_files(self) -> dict[str, PromptFile]:
@@ -137,7 +148,10 @@ class Task:
         try:
             return prompts[language]
         except KeyError:
-            raise UserError(f"task {self.name} has no prompt in {language!r}; it has: {', '.join(prompts)}") from None
+            missing = prompt_name(language, self.first_style if first else self.style)
+            raise UserError(
+                f"task {self.name} has no prompt in {language!r}: write prompts/{missing}; it has: {', '.join(prompts)}"
+            ) from None
 
     @cached_property
     def prompt_sha256(self) -> str:

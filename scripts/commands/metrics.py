@@ -15,7 +15,7 @@ app = options.command()
 
 @app.command(epilog=options.example("livek12 metrics livek12_exam --out spaces"))
 def metrics(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="A module; default: all of them.")] = "",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A module; default: all of them.")] = "",
     out: Annotated[
         Path | None, typer.Option("--out", help="Write each as a folder OUT/NAME that is ready for a Space.")
     ] = None,

@@ -25,7 +25,8 @@ def site(
     ] = None,
     ask_hub: Annotated[bool, typer.Option("--ask-hub", help="Ask the Hub for models that --models lacks.")] = False,
     hold: Annotated[
-        list[str] | None, typer.Option("--hold", help="A release that is held back: marks only; repeatable.")
+        list[str] | None,
+        typer.Option("--hold", metavar="RELEASE", help="A release that is held back: marks only; repeatable."),
     ] = None,
     rights: Annotated[
         Path | None, typer.Option("--rights", help="Permissions for questions without a licence (docs/publish.md).")

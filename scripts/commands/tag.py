@@ -39,7 +39,8 @@ def tag(
     ] = "auto",
     how: Annotated[str, typer.Option("--with", hidden=True, help="The older name for who tags.")] = "",
     labels: Annotated[
-        list[Path] | None, typer.Option("--labels", help="Labelled data to learn from; may be given more than once.")
+        list[Path] | None,
+        typer.Option("--labels", metavar="FILE", help="Labelled data to learn from; may be given more than once."),
     ] = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Only measure on --labels: a fifth is held out, near-duplicates together.")

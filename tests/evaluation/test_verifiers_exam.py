@@ -84,7 +84,7 @@ def test_the_newest_release_is_left_out_unless_it_is_said_otherwise(exam: Any, s
         left = [one.data.id for one in tasks(exam, sample_data)]
         assert left == [one.id for one in asked if one.question.release != max(releases)]
     else:
-        with pytest.raises(UserError, match="no question of livek12_text_only may be trained on; see `held`"):
+        with pytest.raises(UserError, match="no question of livek12_text_only is left to train on"):
             tasks(exam, sample_data)
 
 
@@ -99,7 +99,7 @@ def test_what_the_data_set_holds_back_is_never_in_it(exam: Any, sample_data: str
     if left:
         assert len(tasks(exam, str(copy), held=["none"])) == len(left)
     else:
-        with pytest.raises(UserError, match="may be trained on"):
+        with pytest.raises(UserError, match="is left to train on"):
             tasks(exam, str(copy), held=["none"])
 
 

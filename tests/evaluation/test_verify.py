@@ -165,7 +165,7 @@ class Broken:
         ({"gold": 10**5000, "response": "25"}, "has no gold"),
         (Hostile(gold="1", response="1"), "is no JSON object"),
         *(
-            ({"gold": ["1", "2"], "response": "1; 2", "part_points": points}, "part_points are no numbers from 0")
+            ({"gold": ["1", "2"], "response": "1; 2", "part_points": points}, "part_points that are no numbers from 0")
             for points in ([float("nan"), 1], [float("inf"), 1], [1e308, 1e308], [0, 0], [-1, 2], [True, 1])
         ),
     ],

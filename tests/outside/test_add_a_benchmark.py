@@ -49,6 +49,37 @@ def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert tomllib.loads(package)["project"]["entry-points"] == {benchmarks.GROUP: {"quiz": "quiz"}}
 
 
+MISTAKES = {
+    "the place in the prompt": ("prompts/en.txt", "{question}", "{questoin}", "quiz/en.txt: holds {question} 0 times"),
+    "the prompt's language": ("prompts/en.txt", None, "prompts/fr.text", "task quiz has no prompt: write prompts/"),
+    "the benchmark": ("builder.py", 'benchmark="quiz"', 'benchmark="quizz"', "of benchmark 'quizz', not 'quiz'"),
+    "the type": ("builder.py", '"short_answer"', '"short"', "question_type: Input should be"),
+    "a key": ("builder.py", 'row.data["ask"]', 'row.data["aks"]', "KeyError: 'aks'"),
+    "an export": ("tasks.py", "TASKS =", "TASK =", "tasks.py has no TASKS = TaskSet(...)"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_in_one_line(mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, shown())
+    name, right, wrong, said = MISTAKES[mistake]
+    file = tmp_path / "quiz" / name
+    if right is None:
+        file.rename(tmp_path / "quiz" / wrong)
+    else:
+        assert right in file.read_text()
+        file.write_text(file.read_text().replace(right, wrong))
+    Path("answers.jsonl").write_text('{"id": "q1", "response": "42"}\n')
+    here = ("--include", "quiz")
+    ended = livek12("build", "quiz", *here, "--source", "quiz.jsonl", "--out", "data")
+    if ended.code == 0:
+        ended = livek12("run", *here, "--task", "quiz", "--data", "data", "--model", "answers.jsonl", "--out", "run")
+        assert not Path("run").exists()
+    assert ended.code == 2
+    assert said in ended.errors[-1] and "Traceback" not in ended.err
+
+
 def test_inside_it_takes_new_files_alone(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     rooms = [link.name for link in (ROOT / "src" / "livek12").iterdir() if link.is_symlink()]

@@ -8,6 +8,7 @@ import re
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -327,6 +328,15 @@ def test_questions_stand_by_paper_and_number_in_whatever_order_they_were_asked(t
     assert in_class(html, "number") == ["7", "1", "2", "3", "5", "10", "11", "8", "1"]
     assert in_class(html, "id") == ["other", "t1", "f2", "t3", "f5", "f10", "t11", "loose", "t1"]
     assert re.findall(r'class="cell"[^>]*>([^<]+)<', html) == ["7", "1", "2", "3", "5", "10", "11", "8", "1"]
+
+
+@pytest.mark.parametrize("paper", [None, "p1"])
+@pytest.mark.parametrize("tasks", [(TASK,), (TASK, "kmmmu")])
+def test_no_level_of_headings_is_left_out(tmp_path: Path, tasks: tuple[str, ...], paper: str | None) -> None:
+    html = write(tmp_path, [row(question("a", paper_id=paper, number="1"), task=task) for task in tasks])
+    levels = [int(level) for level in re.findall(r"<h([1-6])", html)]
+    assert levels[0] == 1 and 3 in levels
+    assert all(after - before <= 1 for before, after in pairwise(levels)), levels
 
 
 def test_questions_beyond_the_limit_are_counted_and_said(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.run_folder import RunFolder
 from livek12.engines.small_model import fetch_small_model
+from livek12.scripts.cli import STOPPED
 from livek12.scripts.commands.demo import MAX_TOKENS
 from tests.scripts.command import COMMAND, Ended, livek12, livek12_here
 from tests.scripts.watched import Watched, can_watch, watched
@@ -46,8 +49,9 @@ def test_the_report_is_a_link_on_a_terminal_and_a_path_elsewhere(data: Path, tmp
     assert f"report: {page}\n" in livek12("report", run, COLUMNS="20").out
 
 
-@pytest.mark.slow
-def test_the_demo_asks_what_it_can_see_and_ends_briefly(tmp_path: Path) -> None:
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """A cache of its own, in which the model lies."""
     pytest.importorskip("xllamacpp")
     cache = tmp_path / "home" / ".cache"
     models = cache / "livek12"
@@ -58,6 +62,26 @@ def test_the_demo_asks_what_it_can_see_and_ends_briefly(tmp_path: Path) -> None:
     except UserError as error:
         pytest.skip(str(error))
     (models / model.name).symlink_to(model)
+    return cache
+
+
+@pytest.mark.slow
+def test_the_small_model_alone_is_served_until_it_is_stopped(cache: Path) -> None:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    command = [*COMMAND, "demo", "--serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as it:
+        assert it.stdout is not None
+        address = it.stdout.readline().strip()
+        with urllib.request.urlopen(f"{address}/models", timeout=30) as reply:
+            assert json.load(reply)["data"]
+        it.terminate()
+        assert it.wait(timeout=30) == STOPPED
+    with pytest.raises(OSError):
+        urllib.request.urlopen(f"{address}/models", timeout=5)
+
+
+@pytest.mark.slow
+def test_the_demo_asks_what_it_can_see_and_ends_briefly(cache: Path, tmp_path: Path) -> None:
     ended = livek12("demo", "--limit", 1, cwd=tmp_path, XDG_CACHE_HOME=str(cache), PATH="/nowhere")
     assert ended.code == 0, ended.err
     rows = {row.task: row for row in RunFolder.open(tmp_path / "demo" / "run").rows()}

@@ -50,7 +50,7 @@ def test_text_is_one_part_and_braces_stay() -> None:
 def test_the_prompt_is_in_the_language_of_the_question() -> None:
     assert "请解答" in shape(build("livek12_text_only", question(language="zh")))[0]
     assert "Answer the exam question" in shape(build("livek12_text_only", question(language="en")))[0]
-    with pytest.raises(UserError, match=r"cfe_text has no prompt in 'zh'; it has: en"):
+    with pytest.raises(UserError, match=r"cfe_text has no prompt in 'zh': write prompts/zh.txt; it has: en"):
         build("cfe_text", question(language="zh"))
 
 

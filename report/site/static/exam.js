@@ -59,7 +59,8 @@
     const run = livek12.runs().get(said.run);
     if (!run) return [h("h1", {}, t("graded")), h("p", {}, t("missing"))];
     const task = livek12.taskOf(said, run), exam = await livek12.exam(task), record = await livek12.load(`runs/${said.run}`);
-    const anchors = [...exam.questions.keys()].filter((anchor) => record.cells[task][anchor]), anchor = anchors.includes(said.q) ? said.q : anchors[0];
+    const anchors = [...exam.questions.keys()].filter((anchor) => record.cells[task][anchor]), anchor = said.q || anchors[0];
+    if (!anchors.includes(anchor)) return [h("h1", {}, t("graded")), h("p", {}, t("missing"))];
     const question = exam.questions.get(anchor), piece = await pieceOf(question, anchor), answer = await answerOf(said.run, task, anchor);
     const to = (other) => link("graded", { run: said.run, task, q: other });
     return [h("p", { class: "kicker" }, h("a", { href: link("model", { run: said.run }) }, livek12.labels().get(said.run)), ` · ${task}`), h("h1", {}, `${t("graded")}: ${nameOf(question)}`), facts(question), neighbours({ questions: new Map(anchors.map((one) => [one, 1])) }, anchor, to),

@@ -16,7 +16,7 @@ EPILOG = options.example(
 
 
 def command(
-    files: Annotated[list[Path], typer.Argument(help="Files of labelled solutions (MR-Ben).")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of labelled solutions (MR-Ben).")],
     judge: Annotated[
         str, typer.Option("--judge", help="The judges that look for errors; written as for `livek12 judge`.")
     ] = "",

@@ -16,7 +16,8 @@ EPILOG = options.example("livek12 study reliability runs/qwen3 runs/gemma3 --lab
 def command(
     runs: Runs,
     labels: Annotated[
-        list[Path] | None, typer.Option("--labels", help="Labels of people: JSONL or CSV; may be given again.")
+        list[Path] | None,
+        typer.Option("--labels", metavar="FILE", help="Labels of people: JSONL or CSV; may be given again."),
     ] = None,
     metric: Annotated[str, typer.Option("--metric", help="What ranks: accuracy, mark, PES or OES.")] = "PES",
     profile: options.Profile = "article",

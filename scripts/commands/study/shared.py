@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 Runs = options.Runs
 
-Labels = Annotated[list[Path], typer.Option("--labels", help="Labels of people: JSONL or CSV; may be given again.")]
+Labels = Annotated[
+    list[Path], typer.Option("--labels", metavar="FILE", help="Labels of people: JSONL or CSV; may be given again.")
+]
 
 
 Page = Annotated[Path | None, typer.Option("--html", help="Also write a page with figures and tables.")]

@@ -17,7 +17,8 @@ FORMATS = ("md", "latex", "csv", "html", "json")
 def command(
     runs: Runs,
     table: Annotated[
-        list[str] | None, typer.Option("--table", help="Only this table, e.g. livek12-3; may be given again.")
+        list[str] | None,
+        typer.Option("--table", metavar="NAME", help="Only this table, e.g. livek12-3; may be given again."),
     ] = None,
     format: Annotated[str, typer.Option("--format", help="md, latex, csv, html or json.")] = "md",
     intervals: Annotated[bool, typer.Option("--intervals", help="With 95 % intervals in md and latex.")] = False,

@@ -109,6 +109,15 @@ def test_an_unchanged_paper_is_not_done_again(tmp_path: Path) -> None:
     assert [paper.subject for paper in Folder(tmp_path / "out").papers()] == ["physics"]
 
 
+def test_a_licence_that_is_said_stands_on_each_row(tmp_path: Path) -> None:
+    pdf = PAPERS / "mdk12.pdf"
+    ingest([pdf], tmp_path / "out", Options())
+    found = ingest([pdf], tmp_path / "out", Options(licence="CC-BY-4.0"))
+    assert not found.unchanged
+    written = (tmp_path / "out/questions.jsonl").read_text(encoding="utf-8").splitlines()
+    assert written and {json.loads(line)["licence"] for line in written} == {"CC-BY-4.0"}
+
+
 def test_two_papers_of_one_name_are_two(tmp_path: Path) -> None:
     for name in ("mdk12", "cfe"):
         (tmp_path / name).mkdir()
