@@ -38,7 +38,7 @@ _OTHER = late(
     r"|more|fewer|less|than|least|most|over|under|above|below|between|about|around|approximately|roughly|nearly|almost"
     r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|or|but|not|no|never|if|when|unless|whether|where|while|because|since|as"
     r"|although|however|maybe|perhaps|probably|possibly|may|might|could|would|should|can(?:not)?|says?|said|thinks?"
-    r"|claims?|guess|wrong|incorrect|false|let|assume|suppose|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
+    r"|claims?|guess|wrong|incorrect|false|errors?|mistakes?|trap|pitfall|distractor|let|assume|suppose|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
     r"|multiples|factors?|divisible|divisors?|prime|angles|digits?|options?|parts?|page|chapter|question|questions|figure"
     r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example|out)\b|n['’]t\b"
     r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设错可]|各|分别|个位|第|步|种情况|题|年$"
@@ -51,6 +51,7 @@ _CJK = late(r"[\u4e00-\u9fff\uac00-\ud7a3]")
 _UNIT_CJK = late(
     r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
 )
+_UNIT = late(r"\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![\w/^])")
 _CHANGES = late(r"\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)")
 _NOUN = late(
     r"\s(?!(?:is|are|was|were|remains?|left"
@@ -81,7 +82,7 @@ def sentence_value(text: str) -> str | None:
         return None
     if not (_says_cjk(before) if _CJK.search(sentence) else _says_en(sentence, before)):
         return None
-    noun = _UNIT_CJK.match(behind) or _NOUN.match(behind)
+    noun = _UNIT_CJK.match(behind) or _UNIT.match(behind) or _NOUN.match(behind)
     return numbers[0]["value"] + (noun[0] if noun else "")
 
 
