@@ -165,6 +165,7 @@ _AMONG = late(
     r"\s?(?:选项|项)?(?:以外|之外|除外)|\s?번?\s?(?:이외|외에)|\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))"
 )
 _ASKED = late(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
+_UNDER_CONDITION = late(r"(?:若|如果|假如|要是|倘若)[^。；;\n]{1,24}[,，]\s?(?:则|那么?|就)\s?(?:应该?)?.?\Z")
 _OR_ANOTHER = late(
     r"[\s,，;；(（*]{0,4}(?:(?i:or|alternatively|else|otherwise|possibly|maybe|perhaps)\b|或者?|也可能是?|또는|혹은)[:：]?\s?"
     r"(?:选项|(?i:option)\s)?[(（]?[A-J](?![A-Za-z])"
@@ -199,13 +200,19 @@ def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels 
         return None
     if not wrong_one and (called_wrong(cleaned, match.end()) or false_lead(cleaned, start)):
         return NO_LABELS
-    if counterfactual(cleaned, match.start(), start) or _OR_ANOTHER.match(cleaned, match.end()):
+    if _qualified(cleaned, match) or counterfactual(cleaned, match.start(), start):
         return NO_LABELS
     if _OPTIONS.match(cleaned, start):
         return NO_LABELS if _COMMITS.search(cleaned[match.start() : start]) else None
     if asked.wrong and not wrong_one and of_truth(cleaned, match):
         return NO_LABELS
     return NO_LABELS if match["or"] else read_labels(_LIST_SIGN.sub(", ", match["run"]))
+
+
+def _qualified(cleaned: str, match: re.Match[str]) -> bool:
+    """Whether another option is offered right behind what a form claims, or a condition stands beside it."""
+    before = cleaned[max(0, match.start() - _REFUSAL_CHARS) : match.start() + 1]
+    return _OR_ANOTHER.match(cleaned, match.end()) is not None or _UNDER_CONDITION.search(before) is not None
 
 
 def of_truth(cleaned: str, match: re.Match[str]) -> bool:

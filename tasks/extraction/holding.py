@@ -39,6 +39,10 @@ def holding(cleaned: str, listed: list[Claim], asked: Asked) -> Claim | None:
             best = new
     if best is None or not best.labels:
         return best
+    if best.strength <= CONCLUDED and asked.wrong is False and not asked.several:
+        said = (verdict for verdict in label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
+        if any(not verdict.labels <= best.labels for verdict in said):
+            return replace(best, labels=NO_LABELS, said=quoted(cleaned))
     last = _LAST_LABEL.search(cleaned, max(0, best.end - 2))
     if last and last[1] not in best.labels:
         return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start :]))

@@ -31,7 +31,7 @@ _ANSWER = (
 _COMMITMENT = late(rf"(?:{_STATEMENT}|{_ANSWER})\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}", re.IGNORECASE)
 _CORRECTED = late(rf"(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}", re.IGNORECASE)
 _ALTERNATIVE = late(
-    rf"\s*(?:或者?|还是|or\b|and\b|和|또는|[/、,，])?\s*(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})",
+    rf"\s*(?:或者?|还是|是(?=不|错)|or\b|and\b|和|또는|[/、,，])?\s*(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})",
     re.IGNORECASE,
 )
 _SENTENCE = late(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
