@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from livek12.core.patterns import late
+from livek12.judges.rules.notation import bare
 from livek12.tasks.extraction.regions import tail, unbolded
 
 _CHARS = 120
@@ -99,3 +100,20 @@ def _says_en(sentence: str, before: str) -> bool:
     said = said[lead.end() :] if lead else said
     lowered = said[:1].lower() + said[1:]
     return (_SUBJECT.match(said) or _SUBJECT.match(lowered)) is not None and _VERB.search(said) is not None
+
+
+def ends_otherwise(behind: str, value: str) -> bool:
+    """Whether the last line of what follows a value is another one, alone or behind "so"."""
+    last = _LAST_VALUE.fullmatch(behind.rstrip().rpartition("\n")[2].strip()) if "\n" in behind.strip(" ") else None
+    if last is None:
+        return False
+    other = bare(last["led"] or last["value"])
+    return other not in value and bare(value) not in other
+
+
+_LAST_VALUE = late(
+    r"(?P<so>(?:therefore|thus|hence|so|final(?:ly)?|因此|所以|故|따라서)\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
+    r"(?:(?P<value>\$[^$\n]{1,100}\$|\([^()\n]{1,40}\)|[-−]?\d[\d.,/]{0,30}\s?[^\W\d_]{0,4}(?:/[a-z]{1,3})?)"
+    r"|(?(so)(?P<led>[^\s.]{1,40})|(?!)))[.。]?",
+    re.IGNORECASE,
+)

@@ -15,6 +15,7 @@ from livek12.tasks.extraction.denials import Named, quoted, taken_back, value_de
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded, without_stars
 from livek12.tasks.extraction.remarks import TURN, counterfactual, denied, false_lead, is_remark, settled
+from livek12.tasks.extraction.sentence import ends_otherwise
 
 Found = tuple[list[str], str]
 NOTHING: Found = ([], "none")
@@ -38,7 +39,8 @@ _SAID = late(
 )
 _CONCLUSION = late(
     r"(?:(?:^|[。.!,，;；\n])\s*(?:综上(?:所述)?|因此|所以|故|于是|从而|∴|\$?\\therefore|总之|따라서|그러므로)"
-    r"|(?:^|[.!\n])\s*(?:therefore|thus|hence|so|in conclusion|consequently))[，,:： ]",
+    r"|(?:^|[.!\n])\s*(?:therefore|thus|hence|so|in conclusion|consequently))"
+    r"(?:[，,:： ]|(?<=[以此故])(?=[A-Za-z$\\]))",
     re.IGNORECASE,
 )
 _EQUATION = late(r"\s*(?P<value>[A-Za-z]\w{0,3} ?= ?[^\s，,。；;=]{1,40}?)[。.]?\s*")
@@ -47,18 +49,20 @@ _MATH = late(
     re.DOTALL,
 )
 _STATED = late(
-    r"(?:为|是|等于|得|即|\bis|\bit's|\bare|\bequals?|\b(?:in|de)creases? by)\s*[:：]?\s*"
+    r"(?:为|是|等于|得|即|\bis|\bit's|\bare|\bequals?|\b(?:we|i)\s(?:get|obtain|find)|\bgives|\byields"
+    r"|\b(?:in|de)creases? by)\s*[:：]?\s*"
     r"(?P<value>\$[^$\n]{1,300}\$|\\\((?:(?!\\\)).){1,300}\\\)"
     r"|-?\d(?:[\d,.]{0,30}\d)?(?:/\d{1,9})?(?P<unit>\s?(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?))?)\s*[.。]?\s*$"
 )
 _COUNTED = late(
-    r"(?:\bthere (?:are|is|were)|[一总]?共(?:计)?有?)\s*(?:a total of|exactly|only)?"
+    r"(?:\bthere (?:are|is|were)|[一总]?共(?:计)?有?|모두|총)\s*(?:a total of|exactly|only)?"
     r"\s*(?P<value>\d[\d,]{0,12})(?![\d.])",
     re.IGNORECASE,
 )
 _BARE_NUMBER = late(r"-?\d[\d,.]*(?:/\d+)?\s?(?P<unit>(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?)?)")
 _POLITE = late(
     r"\n\s*\**(?:(?:let(?:['’]s| me| us) )?(?:verify|check)(?:ing)?\b|verification\b|验证|验算|检验|검산)[^\n]{0,120}\Z"
+    r"|[,，]\s?(?:经检验[,，]?)?[均都]?(?:符合题意|满足(?:题意|条件)|成立)[。.]?\s*$"
     r"|\s*(?:\bI hope (?:it|this|that)[^.\n]{0,40}|希望[^。\n]{0,30}(?:帮助|满意)"
     r"|\bLet me know[^.\n]{0,80})[.!。！]?\s*$",
     re.IGNORECASE,
@@ -96,27 +100,10 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
             said_wrong = said_wrong or counterfactual(ending, match.start(), match.end())
             if said_wrong or (denial := denied_until(ending, end, value)):
                 return [quoted(ending[max(0, match.start() - _BEFORE_CHARS) : denial])], "phrase"
-            if _other_at_the_end(ending[end:], value):
+            if ends_otherwise(ending[end:], value):
                 return [quoted(ending[match.start() :][-_AFTER_CHARS:])], "phrase"
             return [value], "phrase"
     return NOTHING
-
-
-def _other_at_the_end(behind: str, value: str) -> bool:
-    """Whether the last line of what follows a value is another one, alone or behind "so"."""
-    last = _LAST_VALUE.fullmatch(behind.rstrip().rpartition("\n")[2].strip()) if "\n" in behind.strip(" ") else None
-    if last is None:
-        return False
-    other = bare(last["led"] or last["value"])
-    return other not in value and bare(value) not in other
-
-
-_LAST_VALUE = late(
-    r"(?P<so>(?:therefore|thus|hence|so|final(?:ly)?|因此|所以|故|따라서)\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
-    r"(?:(?P<value>\$[^$\n]{1,100}\$|\([^()\n]{1,40}\)|[-−]?\d[\d.,/]{0,30}\s?[^\W\d_]{0,4}(?:/[a-z]{1,3})?)"
-    r"|(?(so)(?P<led>[^\s.]{1,40})|(?!)))[.。]?",
-    re.IGNORECASE,
-)
 
 
 def standing_value(text: str, found: Found) -> Found:
@@ -141,7 +128,7 @@ def standing_value(text: str, found: Found) -> Found:
 _LINE_CHARS = 100
 _MISLABELLED = late(
     r"\W{0,4}(?:(?:오답|wrong|incorrect|false|错误|误)\w{0,12}\W{0,3}[:：]"
-    r"|(?:let|given|suppose|assume|start|compare|we\sare\sgiven)\b|[设令]\b|已知|假设|만약)",
+    r"|(?:let|given|suppose|assume|start|compare|we\sare\sgiven)\b|[设令]\b|已知|假设|만약)|[^\d，。]{0,12}增根",
     re.IGNORECASE,
 )
 """How a line begins that calls its value wrong, or gives it as known."""
@@ -259,7 +246,10 @@ def unmarked_value(text: str) -> Found:
         only = lines[0] if "，" in lines[0] else lines[0].rstrip("。 ")
         if len(lines) == 1 and len(only) <= 100 and not re.search(r"[。！？?]|[.!] \w", only):
             named = _IS_ANSWER.search(only)
-            return [_counted(only) or (named and named["value"]) or _stated_value(only) or only], "whole"
+            led = [only[match.end() :] for match in _CONCLUSION.finditer(only) if match.start()][-1:]
+            solved = _EQUATION.fullmatch(led[0]) if led else None
+            stands = solved or named
+            return [stands["value"] if stands else _counted(only) or _stated_value(only) or only], "whole"
     last_lines = "\n".join(lines[-3:])
     for conclusion in list(_CONCLUSION.finditer(last_lines))[-1:]:
         rest = last_lines[conclusion.end() :]
@@ -351,8 +341,18 @@ _QUALIFIED = late(
 )
 
 
+_GROUNDS = late(
+    r"\d[^.\n]{0,60}(?:\b(?:because|since|while|whereas|where|when|as)\s|因为|由于)"
+    r"(?!.*(?:\b(?:therefore|thus|hence|so)\b|所以|因此))",
+    re.IGNORECASE,
+)
+"""Words behind a number that begin what it follows from: the value behind them is another."""
+
+
 def _qualified(text: str, start: int) -> bool:
     """Whether the words before a value deny it, or say "at least": then they belong to what is said."""
+    if _GROUNDS.search(text, max(0, start - SENTENCE_CHARS // 4), start):
+        return True
     return denied(text, start, start) or _QUALIFIED.search(text, max(0, start - 8), start) is not None
 
 

@@ -148,3 +148,21 @@ def test_a_statement_that_is_not_the_case_is_not_true() -> None:
 def test_several_blanks_as_a_list_in_json() -> None:
     assert verdict(question(answer=["3", "5"]), '["3", "5"]') is True
     assert verdict(question(answer=["3", "5"]), '["5", "3"]') is not True
+
+
+def test_blanks_with_numbers_and_names_go_to_their_names() -> None:
+    asked = question(question="(1) a=____; (2) b=____", answer=["3", "5"])
+    assert verdict(asked, "b=5, a=3") is True
+    assert verdict(asked, "b=3, a=5") is False
+
+
+CLOSINGS = [
+    ("解：由题意，2x=24，所以x=12。", True), ("由方程解得 x=12，经检验符合题意。", True), ("x=10或x=12，又x>11，故x=12。", True),
+    ("즉, 12이다.", True), ("모두 12개이다.", True), ("原方程的增根为x=12", False),
+    ("The distance is 15 because the height is 12.", False), ("检查前的答案：12。检查后发现有误，应为15。", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "accepted"), CLOSINGS)
+def test_what_one_line_comes_to(response: str, accepted: bool) -> None:
+    assert (verdict(question(answer=["12"]), response) is True) is accepted
