@@ -34,6 +34,7 @@ class AnswerComparison:
         open_ends: the question asks where a function rises or falls, so that an interval may be open or closed.
         ends_count: the question is known and does not ask that, so that the brackets of an interval count.
         all_asked: the question asks for all values.
+        solutions: it asks for the solutions of a differential equation, with constants of any name.
         asked_form: the kinds of form that the question demands (see `judges.rules.demands`), "" for none.
         asked_expression: the expression that the question asks about, as it prints it; "" where that is not plain.
         question_id: for reasons and logs; comparisons that differ in nothing else are equal.
@@ -51,6 +52,7 @@ class AnswerComparison:
     open_ends: bool = False
     ends_count: bool = False
     all_asked: bool = False
+    solutions: bool = False
     asked_form: str = ""
     asked_expression: str = ""
     question_id: str = field(default="", compare=False)

@@ -29,7 +29,13 @@ from livek12.judges.parts import (
 )
 from livek12.judges.rules import second_reader
 from livek12.judges.rules.demands import Demand, demand
-from livek12.judges.rules.expected_form import asked_unit, asks_for_all, asks_for_monotony, shows_unit
+from livek12.judges.rules.expected_form import (
+    asked_unit,
+    asks_for_all,
+    asks_for_monotony,
+    asks_for_solutions,
+    shows_unit,
+)
 from livek12.judges.rules.labels import label_sequence
 from livek12.judges.rules.names import place_of, placed, unnamed
 from livek12.judges.rules.notation import split_values
@@ -229,6 +235,7 @@ def _comparison(
         open_ends=(free := asks_for_monotony(question.question)),
         ends_count=not free and question.question.strip() != "",
         all_asked=asks_for_all(question.question),
+        solutions=asks_for_solutions(question.question),
         asked_form=asked.form,
         asked_expression=asked.expression,
         variable_type=part.type,

@@ -156,7 +156,7 @@ def blank_names(question: Question) -> list[str]:
     """What the question prints before the equals sign of each blank ("x=____"); "" where it prints no name."""
     text = question.question
     names = (_BEFORE_BLANK.search(text[max(0, match.start() - 60) : match.start()]) for match in _BLANK.finditer(text))
-    return [_symbols(name[1]) if name else "" for name in names]
+    return [_symbols(_NUMBER.sub("", name[1])) if name else "" for name in names]
 
 
 def answer_name(answer: str) -> str:
@@ -165,6 +165,8 @@ def answer_name(answer: str) -> str:
     return _symbols(name) if sign else ""
 
 
+_NUMBER = late(r"^\s*(?:[(（]\d{1,2}[)）]|[①-⑩]|\d{1,2}[.．、])")
+"""The number of a blank before what it is called: "(1) a=____"."""
 _BEFORE_BLANK = late(r"([^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=\s*(?:\\[()]|\$)*\s*$")
 _NO_SYMBOL = late(r"\\(?:left|right|q?quad)(?![a-zA-Z])|\\[()\[\],;:! ]|[\s$]")
 

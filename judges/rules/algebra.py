@@ -16,6 +16,7 @@ from __future__ import annotations
 import sympy
 
 from livek12.judges.base import Outcome
+from livek12.judges.rules.constants import same_solutions
 from livek12.judges.rules.equations import (
     as_equation,
     compare_congruences,
@@ -190,6 +191,9 @@ class Comparer(ListComparer):
         renamed = all(len(mine) == 1 and str(next(iter(mine))) in WHOLE_NAMES for mine in only)
         if renamed:
             answer = answer.renamed(next(iter(only[1])), next(iter(only[0])))
+        said = same_solutions(gold.expr, answer.expr)
+        if said is not None and self.solutions:
+            return said
         if self.integrated(gold, answer):
             return "accept", "equal but for the constant"
         outcome, reason = equal(gold, answer, self.bound)
@@ -201,6 +205,9 @@ class Comparer(ListComparer):
             outcome, reason = shifted(gold.expr, answer.expr, parameter)
             if outcome == "accept" and not (self.family and shifts):
                 return "undecided", "a shifted family"
+        alike = gold.expr.free_symbols == answer.expr.free_symbols
+        if outcome == "reject" and alike and said is not None and said[0] == "accept":
+            return "undecided", "equal but for the constants, if they are arbitrary"
         return outcome, reason
 
     @staticmethod
@@ -256,8 +263,8 @@ class Comparer(ListComparer):
                 else said
             )
         heads = {bound[1] is None and answer[1], bound[0] is None and gold[1]} - {False}
-        argument = next((one[1] for one in bound if one), "")
-        if heads == {"y"} and argument and argument != "y":
+        function, argument = next((one for one in bound if one), ("", ""))
+        if heads in ({"y"}, {function}) and argument and argument not in heads:
             said = self._compare(gold[3], answer[3])
             if said[0] == "accept" and str(argument) in map(str, value_of(gold[3]).expr.free_symbols):
                 return said

@@ -191,7 +191,7 @@ def _identity(term: FormulaTerm) -> tuple[object, int]:
 _ORDER = "1s2 2s2 2p6 3s2 3p6 4s2 3d10 4p6 5s2 4d10 5p6 6s2 4f14 5d10 6p6".split()
 _CORES = {"He": 1, "Ne": 3, "Ar": 5, "Kr": 8, "Xe": 11, "Rn": 15}
 _CORE = late(r"\[\s?(He|Ne|Ar|Kr|Xe|Rn)\s?\]\s?")
-_SHELL = late(r"([1-7])\s?([spdf])\s?(?:\^\s?\{\s?(\d{1,2})\s?\}|\^\s?(\d))\s?")
+_SHELL = late(r"([1-7])\s?([spdf])\s?(?:\^\s?\{\s?(\d{1,2})\s?\}|\^\s?(\d)|(\d{1,2})(?=\s|[1-7][spdf]|\Z))\s?")
 _ROOM = {"s": 2, "p": 6, "d": 10, "f": 14}
 
 
@@ -202,7 +202,7 @@ def _configuration(text: str) -> dict[str, int]:
     shells = {name[:2]: int(name[2:]) for name in _ORDER[: _CORES[core[1]]]} if core else {}
     at = core.end() if core else 0
     while shell := _SHELL.match(plain, at):
-        name, count = shell[1] + shell[2], int(shell[3] or shell[4])
+        name, count = shell[1] + shell[2], int(shell[3] or shell[4] or shell[5])
         if name in shells or not 0 < count <= _ROOM[shell[2]]:
             return {}
         shells[name], at = count, shell.end()

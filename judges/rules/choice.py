@@ -54,7 +54,7 @@ _DIGIT_LIST = late(r"[1-9](?:(?:\s*[,，、;；和与及]\s*|\s+)[1-9])*|(?:[(�
 """Numbers of statements in digits; a pair in brackets is a point."""
 _RIGHT = late(r"(?<=[①-⑩㉠-㉧])\s?(?:(?:是|都|均)?(?:正确|对)的?)$")
 _STEPS = late(r"[A-H](?:[\s,，、→-]*[A-H]){2,7}")
-_ARROWS = late(r"\\(?:to|(?:long)?rightarrow)(?![a-zA-Z])|[-=]{0,3}>|→")
+_ARROWS = late(r"(?<=[A-H①-⑩])\s?[-–]\s?(?=[A-H①-⑩])|\\(?:to|(?:long)?rightarrow)(?![a-zA-Z])|[-=]{0,3}>|→")
 
 
 def _statements(comparison: AnswerComparison) -> Decision:
@@ -71,6 +71,8 @@ def _statements(comparison: AnswerComparison) -> Decision:
     signs = next((signs for signs in (_STATEMENTS, _JAMO, _STEPS) if signs.fullmatch(gold)), None)
     if signs is None:
         return undecided(NAME)
+    if signs is _STATEMENTS and _DIGITS.fullmatch(answer) and len(answer) > 2:
+        answer = ",".join(answer)
     wanted = label_sequence(gold)
     given = label_sequence(answer) if signs.fullmatch(answer) or _DIGIT_LIST.fullmatch(answer) else []
     if not given or len(set(given)) < len(given) or len(set(wanted)) < len(wanted):

@@ -15,12 +15,12 @@ from livek12.judges.rules.notation import bare
 MAX_CHARS = 160
 _ENGLISH = late(
     r"(?:(?:so|thus|hence|therefore),?\s+)?"
-    r"(?:it['’]s|(?P<subject>(?:it|he|she|they|this|that|the|its|his|her|their|our)\b[^.,;:=?!\n]{0,80}?)"
-    r"\s(?:is|are|was|were|equals?|becomes?)(?:\s(?:equal to|called|given by))?:?)\s+(?P<value>\S.*)",
+    r"(?:it['’]s|(?:i|we)\s(?:get|got|obtain|find)|(?P<subject>(?:it|he|she|they|this|that|the|its|his|her|their|our)\b[^.,;:=?!\n]{0,80}?)"
+    r"\s(?:is|are|was|were|equals?|becomes?|gives?|yields?)(?:\s(?:equal to|called|given by))?:?)\s+(?P<value>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _CHINESE = late(
-    r"(?:所以|因此|故|综上)?[,，]?\s?(?:[^，,。；;：:=？?！!\n]{1,30}?(?:\s?[:：]\s?|是|为|叫做?|称为|等于)|[解可求]得\s?[:：]?)"
+    r"(?:所以|因此|故|综上)?[,，]?\s?(?:[^，,。；;：:=？?！!\n]{0,30}?(?:\s?[:：]\s?|是|为|叫做?|称为|等于)|(?:我们)?(?:可以)?(?:[解可求算]得|得[到出])\s?[:：]?)"
     r"(?P<value>.+?)(?:[,，]\s?经检验[^。]{0,40})?",
     re.DOTALL,
 )
@@ -34,12 +34,14 @@ _OTHERWISE = late(
     r"|probably|possibly|might|may|could|would|should|guess\w*|wrong|incorrect|false|mistake\w*|other|another|first|second"
     r"|third|last|next|one|each|either|both|half|twice|previous|original|initial|what|which|why|how|than|opposite|inverse"
     r"|reciprocal|negative|square|given|assum\w+|suppos\w+|say|says|said|claim\w*|think\w*|friend|student)\b|n['’]t\b"
-    r"|不(?!等[式号]|变|饱和|规则|可逆|连续)|[没非未无否若如假设错误可或另其余哪谁吗呢倍半]|至[少多]|第[一二三]|[大小多少高低]于|超过|相反|倒数"
+    r"|[疑恐]|增根|不(?!等[式号]|变|饱和|规则|可逆|连续)"
+    r"|[没非未无否若如假设错误可或另其余哪谁吗呢倍半]|至[少多]|第[一二三]|[大小多少高低]于|超过|相反|倒数"
     r"|아니|않|없|못|만약|라면|아마|틀[리린렸]|잘못|오답|모르|또는|다른|첫|두 번째|역수|절반|보다",
     re.IGNORECASE,
 )
 _ENDED = late(r"[.。!！?？;；\n](?=\s*\S)(?!\d)")
 _COPULA_AGAIN = late(r"\b(?:is|are|was|were)\b|[是为]|(?:은|는)\s", re.IGNORECASE)
+_TEXT = late(r"\\text\s?\{([^{}]*)\}")
 _CJK = late(r"[\u4e00-\u9fff]")
 _HANGUL = late(r"[\uac00-\ud7a3]")
 _LATIN = late(r"[A-Za-z]")
@@ -54,7 +56,7 @@ def complement(text: str) -> str | None:
     """
     if not 4 <= len(text) <= MAX_CHARS:
         return None
-    plain = bare(text)
+    plain = _TEXT.sub(r"\1", bare(text))
     pattern = _KOREAN if _HANGUL.search(plain) else _CHINESE if _CJK.search(plain) else _ENGLISH
     said = pattern.fullmatch(text.strip(" .。*\n") if pattern is _KOREAN else plain)
     if said is None or plain.endswith("!") or _ENDED.search(plain) or _OTHERWISE.search(plain):

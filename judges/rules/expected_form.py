@@ -78,3 +78,15 @@ _ALL = late(
 def asks_for_all(question: str) -> bool:
     """Whether a question plainly asks for all values, so that one of several is wrong."""
     return _ALL.search(question[:MAX_CHARS]) is not None
+
+
+_SOLUTIONS = late(
+    r"general\s+solution|differential\s+equation|\bODEs?\b|通解|微分方程|일반해|미분\s?방정식"
+    r"|(?<![A-Za-z])[yuxw]\s?(?:'{1,4}|\^\{\\prime|\^\{\(\d\)\})|\\(?:ddot|dot)\s?\{?[a-z]|\\d?frac\s?\{\s?(?:\\mathrm\s?\{?)?d\}?\^?\{?\d?\}?\s?[yuxw]\s?\}"
+)
+
+
+@lru_cache(maxsize=4096)
+def asks_for_solutions(question: str) -> bool:
+    """Whether a question is about a differential equation, in whose solutions constants may have any name."""
+    return _SOLUTIONS.search(question[:MAX_CHARS]) is not None

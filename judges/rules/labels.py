@@ -39,6 +39,7 @@ _SAYS_MORE = late(
 )
 """A label with a particle, another label or a question mark is no option quoted ("③이 아니다", "③?④?"), nor are all."""
 _LABELLED = late(r"\(?\s*(?:(?P<letter>[A-J])\s*[).、:]|(?P<circled>[①-⑩]))\s*(?P<text>\S.*)", re.DOTALL)
+_LABEL_BEHIND = late(r"(?P<text>[^\s()（）][^()（）]*?)\s*[(（]\s*(?i:option|choice|选项)\s*(?P<letter>[A-J])\s*[)）]")
 _NUMBERED = late(r"[1-9][).]\s?[1-9]\d*")
 """A numbered option that is a number ("3) 5")."""
 MAX_CHARS = 120
@@ -85,7 +86,10 @@ def _labels_of(match: re.Match[str]) -> list[str]:
 
 def labelled_option(text: str) -> tuple[str, str] | None:
     """Label and text of "B. 12 cm" or "④ 12"; None when the text is anything else, or says more of the label."""
-    match = _LABELLED.fullmatch(narrow(bare(text)))
+    plain = narrow(bare(text))
+    match = _LABELLED.fullmatch(plain)
+    if behind := None if match else _LABEL_BEHIND.fullmatch(plain):
+        return behind["letter"], behind["text"]
     if match is None or label_sequence(text) or _SAYS_MORE.match(match[0]):
         return None
     return match["letter"] or _CIRCLED[match["circled"]], match["text"].strip()

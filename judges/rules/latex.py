@@ -70,6 +70,7 @@ def parse(text: str, letters: bool = False) -> Node:
     text = _FACTORIAL.sub(r"\1! =", _POINT.sub("", text))
     text = _BASE.sub(lambda base: f"{base['digits']}_{{{_BASES.get(base['base'].lower(), base['base'])}}}", text)
     text = _BARE_BUILDER.sub(r"\\{\1|\2\\}", f"{{{text}}}" if _OPEN_BUILDER.fullmatch(text) else text)
+    text = _RATIO.sub(r"\1:\2", _of_family(text))
     remark = _INTEGER.search(text)
     if remark:
         text = text[: remark.start()]
@@ -104,6 +105,17 @@ _BASE = late(
 _BARE_BUILDER = late(r"(?<!\\)\{\s*([a-z])\s*[|∣｜]([^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*)\}")
 _OPEN_BUILDER = late(r"[a-z]\s*[|∣｜][^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*")
 _ABOUT = late(r"(?:≈|≒|\\approx(?![a-z])|约(?:等于|为|是)?)\s*")
+_RATIO = late(r"^(\d{1,9})\s*[比대]\s*(\d{1,9})$")
+_FAMILY = late(r"^\\?\{\s*([a-z]|\\[a-z]+)\s*(?:[|∣｜:：]|\\mid(?![a-z]))\s*(?=\1\s*=)")
+
+
+def _of_family(text: str) -> str:
+    """A set of the values of one letter as what is said of that letter: {x | x = kπ, k ∈ Z}."""
+    set_of = _FAMILY.match(text) if text.endswith("}") else None
+    said = text[set_of.end() : -1].removesuffix("\\") if set_of else ""
+    return said if _INTEGER.search(said) else text
+
+
 _INTEGER = late(
     r"(?:\\[ ,;:!]|\\q?quad(?![a-z])|[\s~,，;；])*(?:\\text\s*\{\s*(?:for|where)?\s*\}|其中)?\s*"
     r"[(（]?\s*(?P<name>[klmnN])\s*(?:\\in|∈)\s*(?:\\math(?:bb|bf|rm)\s*\{?\s*[ZN]\s*\}?|\{?[ZNℤℕ]\}?)(?:\^?\{?[*+]\}?)?\s*[)）]?\s*$"

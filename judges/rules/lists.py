@@ -22,17 +22,21 @@ _ONE_KIND = frozenset({"tuple", "interval", "matrix"})
 class ListComparer(ABC):
     """Compares the entries of two lists, each by `compare`."""
 
-    def __init__(self, open_ends: bool = False, ends_count: bool = False, all_asked: bool = False) -> None:
+    def __init__(
+        self, open_ends: bool = False, ends_count: bool = False, all_asked: bool = False, solutions: bool = False
+    ) -> None:
         """What the question says.
 
         Args:
             open_ends: an interval may be open or closed at its ends.
             ends_count: it may not: the question is known, and does not ask where a function rises or falls.
             all_asked: it asks for all values.
+            solutions: it asks for those of a differential equation.
         """
         self.open_ends = open_ends
         self.ends_count = ends_count
         self.all_asked = all_asked
+        self.solutions = solutions
         self.family = False
         self.intervals = False
         self.bound: frozenset[str] = frozenset()

@@ -11,8 +11,17 @@ import unicodedata
 from livek12.core.patterns import late
 from livek12.core.text import of_short
 
-_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
-_SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋", "0123456789+-", strict=True))
+_RAISED = [*range(0xB2, 0xBA), *range(0x2B0, 0x2B9), *range(0x1D2C, 0x1D6B), *range(0x2070, 0x209D), 0x2C7C]
+"""Where Unicode has small raised and lowered signs."""
+
+
+def _small(kind: str) -> dict[str, str]:
+    """The raised ("super") or lowered ("sub") signs and what they are."""
+    found = (char for char in map(chr, _RAISED) if unicodedata.decomposition(char).startswith(f"<{kind}>"))
+    return {char: unicodedata.normalize("NFKC", char).replace("−", "-") for char in found}
+
+
+_SUPERSCRIPTS, _SUBSCRIPTS = _small("super"), _small("sub")
 _GREEK = dict(
     zip(
         "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϕϵ",
@@ -86,7 +95,7 @@ _SYMBOLS = {
     "ħ": "\\hbar ",
 }
 _SYMBOL_OF = str.maketrans(_SYMBOLS)
-_COLOURS = late(r"\\(?:textcolor|colorbox|color)\s*\{[a-zA-Z]+\}")
+_COLOURS = late(r"\\(?:textcolor|colorbox|color)\s*\{(?!white\b|transparent\b)[a-zA-Z]+\}")
 _REPEATING = late(
     r"(?<![\d.])(?P<whole>\d{1,12})\.(?P<fixed>\d{0,12})(?:\\(?:overline|bar)\s*(?:\{(?P<line>\d{1,12})\}|(?P<one>\d))"
     r"|\\dot\s*\{?(?P<first>\d)\}?(?:(?P<inner>\d{0,12})\\dot\s*\{?(?P<last>\d)\}?)?)(?!\d)"
@@ -170,14 +179,18 @@ _WRAPPER = late(
 
 
 NOT_A_NAME = late(
-    r"[不非没无或误错勿倍]|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않"
+    r"[不非没无或误错勿倍若猜]|可能|也许|如果|增根|认为|以为|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않"
     r"|倒数|相反数|一半|平方|立方|오답|역수|절반|제곱|[두세네] ?배"
 )
 """In words before a value: they say more of it than its name does (至少为5, 它的倒数是9)."""
 MAX_SPACING = 60
 _SPACED_END = late(r"(?:(?<!\\)\\(?:[,;:! ]|q?quad(?![a-zA-Z])|$)|~)+$")
 _COPULA = late(r"(?<=[\dA-Za-z)}\]%°])\s*(?:이다|입니다|이에요|예요)$")
-_THEREFORE = late(r"^(?:따라서|그러므로|그래서|결국)\s+(?=\S)")
+_THEREFORE = late(
+    r"^(?:(?:따라서|그러므로|그래서|결국)\s|즉,?\s|(?:therefore|thus|hence|so),|(?:因此|所以|故|综上)[,，]|[⇒⟹→✅✓✔]\ufe0f?|=>)\s*(?=\S)",
+    re.IGNORECASE,
+)
+_TICKED = late(r"(?<=\S)\s?[✓✔✅☑]\ufe0f?$")
 
 
 _GOES_ON = late(r"([,，、]\s{0,4})(?:\.{3,6}|…{1,2}|⋯{1,2}|。{3,6})(?=\s{0,4}[$)}\]]{0,3}\s{0,4}$)")
@@ -190,7 +203,7 @@ def bare(text: str) -> str:
     text = _DELIMITERS.sub("", visible(text).replace('\\"', '"')).strip(_EDGE)
     text = _GOES_ON.sub(lambda match: match[1] + "\\ldots", text)
     for _ in range(8):
-        plain = _THEREFORE.sub("", _without_end(text).lstrip(_EDGE + ":：=＝∴"))
+        plain = _THEREFORE.sub("", _TICKED.sub("", _without_end(text)).lstrip(_EDGE + ":：=＝∴"))
         plain = plain[:-MAX_SPACING] + _SPACED_END.sub("", plain[-MAX_SPACING:])
         stripped = _unwrap(_COPULA.sub("", plain).rstrip(_EDGE))
         if stripped == text:

@@ -224,3 +224,16 @@ def read_native_korean(text: str) -> int | None:
     ones = match["ones"] or match["before"]
     value = (_KO_TENS[tens] if tens else 0) + ({**_KO_ONES, **_KO_BEFORE}[ones] if ones else 0)
     return value or None
+
+
+def spelled(text: str) -> Fraction | None:
+    """A number in English or native Korean words, or a fraction in English ones."""
+    minus = _MINUS_WORD.match(text)
+    words = text[minus.end() :] if minus else text
+    for value in (read_english(words), read_native_korean(words), read_english_fraction(words)):
+        if value is not None:
+            return Fraction(-value if minus else value)
+    return None
+
+
+_MINUS_WORD = late(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)

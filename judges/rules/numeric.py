@@ -32,12 +32,7 @@ from livek12.core.patterns import late
 from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.rules.notation import NOT_A_NAME, bare, key_value, to_latex
-from livek12.judges.rules.numerals import (
-    read_english,
-    read_english_fraction,
-    read_native_korean,
-    read_numeral,
-)
+from livek12.judges.rules.numerals import read_numeral, spelled
 from livek12.judges.rules.quantities import compound
 from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, SUBUNITS, Unit, conversion, currency, read_unit
 
@@ -78,7 +73,7 @@ class NumberStage:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """Accept or reject by the rule of precision; undecided where units or marks leave a doubt."""
-        if comparison.is_choice:
+        if comparison.is_choice or (_FLAT.search(comparison.answer) and not _FLAT.search(comparison.gold)):
             return undecided(NAME)
         gold, answer = read_number(key_value(comparison.gold)), read_number(comparison.answer)
         if gold is None or answer is None:
@@ -127,6 +122,9 @@ def _money(gold: Number, answer: Number) -> Said | None:
     return None
 
 
+_TENS = frozenset(Fraction(10) ** power for power in range(-12, 13) if power)
+
+
 def compare(gold: Number, answer: Number) -> Said:
     """The rule of precision (see the module's text), without units."""
     if gold.value == answer.value:
@@ -147,6 +145,8 @@ def compare(gold: Number, answer: Number) -> Said:
         return "undecided", "a decimal of few digits for a key with more"
     if gold.quantum is None and answer.quantum is None:
         return "reject", "different exact values"
+    if answer.value and gold.value / answer.value in _TENS:
+        return "reject", "another power of ten"
     coarse = max(gold.quantum or 0, answer.quantum or 0)
     one_exact = gold.quantum is None or answer.quantum is None
     if apart <= NEAR * abs(gold.value) or apart <= (coarse / 2 if one_exact else coarse):
@@ -250,6 +250,8 @@ def _leading(value: Fraction) -> str:
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?: \d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 _POWER = r"(?:\\times|\\cdot|\*|[xX])\s*10\s*\^?\s*(?:\{\s*(?P<exp1>[+-]?\s*\d+)\s*\}|(?P<exp2>[+-]?\d+))"
+_FLAT = late(r"(?:×|\\times|\\cdot)\s*10\d")
+"""A power of ten that may have lost its raised exponent, as keys do that were read off a page; or a product."""
 _NUMBER = late(
     r"(?P<sign>[+-]?)\s*(?:"
     rf"(?P<whole>\d+)?\s*\\frac\s*(?:\{{\s*(?P<fsign>[+-]?)\s*(?P<top>{_DIGITS})\s*\}}|(?P<top1>\d))"
@@ -277,7 +279,6 @@ _LEAD = late(r"^\\(?:text|mathrm|mbox)\s*\{([\u4e00-\u9fff\uac00-\ud7a3:：=， 
 _TIMES = {"每秒": "s", "每分钟": "min", "每小时": "h", "时速": "h", "초속": "s", "분속": "min", "시속": "h"}
 _PER = late(rf"^(?P<time>{'|'.join(_TIMES)})\s*(?P<rest>\d[\d.,]*\s*(?:k?m|千?米|公里|킬로미터|미터))$")
 _NEGATIVE = late(r"^(?:(?:负|마이너스)\s*|(?i:minus|negative)\s+)(?=[\d.\\])")
-_MINUS_WORD = late(r"(?:minus|negative)\s+(?=[a-z])", re.IGNORECASE)
 _IN_BRACKETS = late(r"(?<=[\d}])(?:\s+\(|\s*（)\s*([^\d()（）]{1,20})\s*[)）]$")
 _PAREN = late(r"\(\s*([^(),]*)\s*\)")
 
@@ -287,7 +288,8 @@ def read_number(text: str) -> Number | None:
     """The number that a text is, with its unit; None when the text is anything else."""
     if len(text) > MAX_CHARS:
         return None
-    text = _IN_BRACKETS.sub(lambda unit: f" {unit[1]}" if read_unit(unit[1]) else unit[0], bare(text))
+    text = bare(_DOLLARS.sub(r"\1\$", text))
+    text = _IN_BRACKETS.sub(lambda unit: f" {unit[1]}" if read_unit(unit[1]) else unit[0], text)
     plain = _SPACING.sub(" ", to_latex(_LEAD.sub(lambda match: match[1], text)).replace("\\dfrac", "\\frac"))
     plain = " ".join(re.sub(r"\\[tc]frac(?![a-z])", r"\\frac", plain).split())
     plain, name, marked = _drop_name(plain)
@@ -301,8 +303,8 @@ def read_number(text: str) -> Number | None:
     if numeral := read_numeral(plain):
         counted = read_unit(numeral.rest) or NO_UNIT
         return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, counted, name)
-    if (spelled := _spelled(plain)) is not None:
-        return Number(spelled, marked=marked, name=name)
+    if (said := spelled(plain)) is not None:
+        return Number(said, marked=marked, name=name)
     match = _NUMBER.match(plain)
     number = _parsed(match) if match else None
     if number is None or (match and match["whole"] and _NEW_LINE.search(text.strip())):
@@ -329,17 +331,9 @@ def read_number(text: str) -> Number | None:
     return Number(value, quantum, digits, marked, percent is not None, unit, name, size)
 
 
-def _spelled(text: str) -> Fraction | None:
-    """A number in English or native Korean words, or a fraction in English ones."""
-    minus = _MINUS_WORD.match(text)
-    words = text[minus.end() :] if minus else text
-    for value in (read_english(words), read_native_korean(words), read_english_fraction(words)):
-        if value is not None:
-            return Fraction(-value if minus else value)
-    return None
-
-
 _MONEY = late(r"^(?P<minus>[+-]?)\s*(?P<sign>\\\$|[¥￥€£₩])\s*")
+_DOLLARS = late(r"\A(\s*[+-]?)\$(?=\d[^$]*\Z)")
+"""The sign of money: one that opens mathematics is closed again."""
 _NEW_LINE = late(r"\n")
 _IN_ENGLISH = {"thousand": "千", "million": "百万", "billion": "十亿", "trillion": "万亿"}
 _LARGE = late(rf"\s+({'|'.join(_IN_ENGLISH)})(?![a-z])")

@@ -134,7 +134,7 @@ def _arguments(text: str, at: int, most: int) -> tuple[int, list[str]]:
     return at, found
 
 
-_NOTHING = late(r"\\(?:text|mathrm|rm|ce|quad|qquad|phantom|hspace|mathop|[,;:! ])|[\s{}$~⟶=,，、/]")
+_NOTHING = late(r"\\(?:text|mathrm|rm|ce|quad|qquad|hspace|mathop|[,;:! ])|[\s{}$~⟶=,，、/]")
 _HEAT = late(r"\\(?:Delta|triangle)|[△Δ]|加热|heat")
 
 

@@ -49,8 +49,9 @@ class SymbolicStage:
         if is_chemical(comparison.gold) and is_chemical(comparison.answer):
             return undecided(NAME, "chemistry, not algebra")
         said = self._asked(gold, answer, comparison)
-        if guessed and said.decision == "reject":
-            return undecided(NAME, "a letter that may be a unit")
+        doubtful = _DOUBTFUL_END.search(comparison.answer) is not None and not _DOUBTFUL_END.search(key)
+        if (guessed or doubtful) and said.decision == "reject":
+            return undecided(NAME, "a letter that may be a unit, or an exclamation")
         if compare_times(key, comparison.answer) is not None:
             return undecided(NAME, "times of day, or equal ratios")
         if (
@@ -82,7 +83,7 @@ class SymbolicStage:
         return self._replied(request, comparison)
 
     def _replied(self, request: dict[str, Any], comparison: AnswerComparison) -> Decision:
-        told = {name: getattr(comparison, name) for name in ("open_ends", "ends_count", "all_asked")}
+        told = {name: getattr(comparison, name) for name in ("open_ends", "ends_count", "all_asked", "solutions")}
         reply = (self._pool or shared_pool()).compare({**request, **told})
         if reply["decision"] == "accept":
             return accept(NAME, reply["reason"])
@@ -117,6 +118,7 @@ def _trees(gold: str, answer: str) -> tuple[Node, Node, bool]:
     return *guessed, guessed != plain
 
 
+_DOUBTFUL_END = late(r"(?:[ΩΩ]|\\Omega|!)[\s}$)\\.]*\Z")
 _GROUPED = late(r"[+-]?\d{1,3}(?:,\d{3})+")
 
 

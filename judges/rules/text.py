@@ -39,7 +39,7 @@ class TextStage:
         """Accept or undecided."""
         if comparison.is_choice:
             return undecided(NAME)
-        gold, answer = normal_form(comparison.gold), normal_form(comparison.answer)
+        gold, answer = (_rebound(normal_form(text)) for text in (comparison.gold, comparison.answer))
         if gold and gold == answer:
             return accept(NAME, "same text")
         if _plainest(gold) and _plainest(gold) == _plainest(answer):
@@ -61,6 +61,16 @@ def normal_form(text: str) -> str:
     text = _SINGLE.sub(lambda match: match[1] + match[2], _INDEX.sub(_inside, _BLANK.sub(" ", text)))
     text = _SYMBOL_SPACE.sub(_inside, _CJK_SPACE.sub("", " ".join(text.split())))
     return _WORD.sub(_fold, text).rstrip(" .,;:")
+
+
+_BOUND = late(r"\\(?:sum|prod)_\{?([a-zA-Z])=")
+
+
+def _rebound(text: str) -> str:
+    """A normal form with one letter for the index of its sums, where that is one."""
+    names = set(_BOUND.findall(text))
+    name = names.pop() if len(names) == 1 else ""
+    return re.sub(rf"(?<![A-Za-z\\]){name}(?![A-Za-z])", "□", text) if name else text
 
 
 _CJK = "[\u4e00-\u9fff\uac00-\ud7a3]"

@@ -66,7 +66,7 @@ _SAME_DECORATION = {
 }
 _TRANSPARENT = frozenset(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle limits nolimits "
-    "boxed fbox boldsymbol bm mathbf mathit mathsf rm bf it underline ensuremath phantom".split()
+    "boxed fbox boldsymbol bm mathbf mathit mathsf rm bf it underline ensuremath".split()
 )
 _SAME_NAME = {**_ALIASES, **_SAME_LETTER, **_FRACTIONS, **_SAME_DECORATION}
 _AND = frozenset({"and", "和", "且", "与", "及", "以及", "및", "그리고"})
@@ -109,6 +109,10 @@ _TOKEN = late(
 )
 
 
+_UPRIGHT = late(r"\\(?:mathrm|rm|mathit)\s+([A-Za-z])")
+_BIG_O = late(r"\\math(?:cal|scr)\s*\{?\s*O\s*\}?(?=\s*(?:\\left\s*)?\()")
+
+
 def tokenize(text: str) -> tuple[list[Token], str]:
     """The tokens of a text and the text that their positions refer to.
 
@@ -119,6 +123,7 @@ def tokenize(text: str) -> tuple[list[Token], str]:
         raise Unparsable("too long")
     source = to_latex(text).replace("{:}", ":").replace("**", "^")
     source = _END_SYSTEM.sub(r"\\end{cases}", _SYSTEM.sub(r"\\begin{cases}", source))
+    source = _BIG_O.sub("O", _UPRIGHT.sub(r"\1", source))
     source = _ANGLED.sub(r"(\1)", source)
     if _DATE.search(source):
         raise Unparsable("a date")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from livek12.core.patterns import late
-from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
+from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.rules.clock import compare_ordinals, compare_times
 from livek12.judges.rules.dates import compare_dates, compare_places
 from livek12.judges.rules.notation import bare, to_latex
@@ -174,7 +174,7 @@ def _plain(text: str) -> str:
 
 _BEFORE = late(
     r"^(?:(?:it|they|he|she|there|this|which)\s+)?(?:(?:is|are|was|were|will be)\s+)?(?:(?:on|in|to|at|towards?)\s+)?"
-    r"(?:(?:an?|the)\s+)?|^(?:是|为|选|在|呈|属于|向着?|朝着?)",
+    r"(?:(?:an?|the)\s+)?|^(?:是|将?会|将|为|选|在|呈|属于|向着?|朝着?)",
     re.IGNORECASE,
 )
 _BEHIND = late(
@@ -208,7 +208,25 @@ def _in_classes(text: str) -> dict[int, int]:
     return {**short, **whole}
 
 
+_PAIRS = late(r"(?:([A-Za-z])(?i:\1))+")
+
+
+def _compare_genotypes(gold: str, answer: str) -> Outcome | None:
+    """Two genotypes of the same genes; None where one is none, or of other genes."""
+    plain = [bare(text) for text in (gold, answer)]
+    if not all(len(text) >= MIN_ALLELES and _PAIRS.fullmatch(text) for text in plain):
+        return None
+    pairs = [sorted("".join(sorted(text[at : at + 2])) for at in range(0, len(text), 2)) for text in plain]
+    genes = [{pair.lower() for pair in of_one} for of_one in pairs]
+    if genes[0] != genes[1] or any(len(found) < len(of_one) for found, of_one in zip(genes, pairs, strict=True)):
+        return None
+    return "accept" if pairs[0] == pairs[1] else "reject"
+
+
+MIN_ALLELES = 4
+"""Two letters may be a word, a segment or a product."""
 _COMPARED = (
+    (_compare_genotypes, "genotype"),
     (compare_times, "time of day"),
     (compare_ordinals, "place"),
     (compare_dates, "date"),

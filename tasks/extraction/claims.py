@@ -24,7 +24,7 @@ from livek12.tasks.extraction.choice_forms import (
 )
 from livek12.tasks.extraction.cleaned import without_markup
 from livek12.tasks.extraction.denials import quoted
-from livek12.tasks.extraction.remarks import called_wrong, false_lead, refused, supposed
+from livek12.tasks.extraction.remarks import called_wrong, counterfactual, false_lead, refused, supposed
 
 Labels = frozenset[str]
 NO_LABELS: Labels = frozenset()
@@ -165,6 +165,13 @@ _AMONG = late(
     r"\s?(?:选项|项)?(?:以外|之外|除外)|\s?번?\s?(?:이외|외에)|\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))"
 )
 _ASKED = late(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
+_UNDER_CONDITION = late(r"(?:若|如果|假如|要是|倘若)[^。；;\n]{1,24}[,，]\s?(?:则|那么?|就)\s?(?:应该?)?.?\Z")
+_OR_ANOTHER = late(
+    r"[\s,，;；(（*]{0,4}(?:(?i:or|alternatively|else|otherwise|possibly|maybe|perhaps)\b|或者?|也可能是?|또는|혹은)[:：]?\s?"
+    r"(?:选项|(?i:option)\s)?[(（]?[A-J](?![A-Za-z])"
+    r"|\s?(?:[(]for|when|unless|if|only\sif|with\sprobability|in\sthe\s(?:first|second|other|latter|former))\s"
+)
+"""Another option offered right behind one, or a condition on it."""
 _ARTICLE = late(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
 _OF_TRUTH = late(r"正确|错误|成立|说法|叙述|[^应]对$|\b(?:correct|right|true|statement)s?\b|옳|맞", re.IGNORECASE)
 _OF_ANSWER = late(
@@ -188,15 +195,24 @@ def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels 
         return None
     if _AMONG.match(cleaned, match.end()) or _ASKED.match(cleaned, match.end()):
         return None
-    if not wrong_one and (refused(cleaned, start) or supposed(cleaned, start, match.end())):
+    supposition = supposed(cleaned, start, match.end()) or supposed(cleaned, match.start(), match.end())
+    if not wrong_one and (supposition or refused(cleaned, start)):
         return None
     if not wrong_one and (called_wrong(cleaned, match.end()) or false_lead(cleaned, start)):
+        return NO_LABELS
+    if _qualified(cleaned, match) or counterfactual(cleaned, match.start(), start):
         return NO_LABELS
     if _OPTIONS.match(cleaned, start):
         return NO_LABELS if _COMMITS.search(cleaned[match.start() : start]) else None
     if asked.wrong and not wrong_one and of_truth(cleaned, match):
         return NO_LABELS
     return NO_LABELS if match["or"] else read_labels(_LIST_SIGN.sub(", ", match["run"]))
+
+
+def _qualified(cleaned: str, match: re.Match[str]) -> bool:
+    """Whether another option is offered right behind what a form claims, or a condition stands beside it."""
+    before = cleaned[max(0, match.start() - _REFUSAL_CHARS) : match.start() + 1]
+    return _OR_ANOTHER.match(cleaned, match.end()) is not None or _UNDER_CONDITION.search(before) is not None
 
 
 def of_truth(cleaned: str, match: re.Match[str]) -> bool:

@@ -18,7 +18,7 @@ _MARKUP = late(
     r"|\\[,;:! ()\[\]]|[{}$*`~\"“”「」]"
 )
 _JOINED = late(r"\b((?i:options?|choices?|answers?))(?:\\?_){1,3}([A-J](?![A-Za-z0-9]))_{0,3}")
-_BULLET = late(r"\n[^\S\n]{0,8}[-•+]\s(?=[(（]?[A-J](?![A-Za-z]))")
+_BULLET = late(r"(?:\n[^\S\n]{0,8}[-•+]\s|(?:\n|\A)[^\S\n]{0,8}[➡👉✅✔→⇒]\ufe0f?\s?)(?=[(（]?[A-J](?![A-Za-z]))")
 _QUOTED = late(r"['‘’]([A-J①-⑩](?:번)?|[1-9]번?)['‘’]")
 _NARROW = str.maketrans({chr(ord("Ａ") + index): chr(ord("A") + index) for index in range(26)})
 

@@ -22,7 +22,7 @@ _VERY_ZH = r"(?>是|也|却|并|显然|其实|可能|应该|肯定|都|中|里|�
 _WRONG_EN = (
     r"(?:(?:not|n['’]t)\s(?:\w{2,12}\s)?(?:correct|right|the|true|valid|possible(?!\sto)|it|an?|what)\b"
     r"|can(?:not|['’]t)\sbe(?:\s(?:right|correct|true|it|so|the|valid|possible)\b|(?=[.,!;\n]))"
-    r"|(?:\w{2,12}\s)?(?:wrong|incorrect|false|mistaken|impossible|invalid|inconsistent|an?\s(?:\w{2,12}\s)?(?:mistake|error|typo))\b)"
+    r"|(?:\w{2,12}\s)?(?:wrong|incorrect|false|mistaken|impossible|invalid|inconsistent|(?:an?|the)\s(?:\w{2,12}\s)?(?:mistake|error|typo|trap|distractor|decoy))\b)"
 )
 _IS_EN = (
     r"\s?(?:\b(?:is|was|are|were|seems?|looks?|must\sbe|would\sbe|would|has\sto\sbe|turns\sout\sto\sbe)\s|['’]s\s"
@@ -36,7 +36,7 @@ _NEXT = late(
     r"|하지만|그러나|그런데|아)[,，]?\s?)?"
     r"(?:"
     rf"(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:答案|选项|选择|结果|结论|项|值|说法|解|数)?{_VERY_ZH}{_WRONG_ZH}"
-    rf"|[(（【\[]\s?(?:this|that|it|which)?{_IS_EN}?(?:{_WRONG_EN}|not\b)|[✗✘❌]|wrong\s?[.!]"
+    rf"|[(（【\[]\s?(?:this|that|it|which)?{_IS_EN}?(?:{_WRONG_EN}|not\b)|[✗✘❌]|(?:wrong|false|incorrect)\s?[.!]"
     r"|(?:does\snot|doesn['’]t)\s(?:pass|satisfy|work|fit|hold|check)|fails\b|contradicts\b|is\s(?:an?\s)?extraneous"
     rf"|[(（【\[]\s?(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?{_VERY_ZH}(?:{_WRONG_ZH}|误|舍)|[(（【\[]\s?(?:틀|오답|×)"
     rf"|(?:this|that|it|which)(?:\s(?:answer|value|choice|option|result|one|number))?{_IS_EN}{_WRONG_EN}"
@@ -49,7 +49,7 @@ _REPLACED = late(
     _SIGNS + r"(?:(?:但是?|不过|然而|其实|but|however|아)[,，]?\s?)?"
     r"(?:不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)"
     r"|(?:应改|改)(?:为|成|选)"
-    r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b|nope\b|nah\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
+    r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b|or\s(?:is|was|maybe|perhaps)\b|nope\b|nah\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
     r"|it\s(?:should|must|ought)\b|아니[,，요.]|사실은|(?:잠깐|잠시만)"
     r")",
     re.IGNORECASE,
@@ -59,8 +59,8 @@ _INSTEAD = late(_SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其�
 """The same where they follow at once; later, they may speak of anything."""
 _RETRACTION = (
     r"(?:(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s|[哦啊呃额嗯唉哎][,，]?\s?)){0,2}"
-    r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\ssecond\sthoughts?|correction\b|scratch\sthat|oops\b|my\s(?:mistake|bad|apologies)"
-    r"|(?:i['’]m\s)?sorry[,.]\s(?:i|it|the|that|wrong|correct|my)|apologies\b|i\s(?:was|am|have\sbeen)\s(?:wrong|mistaken)"
+    r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\ssecond\sthoughts?|correction\b|scratch\sthat|oops\b|(?:just\s)?kidding\b|never\s?mind\b|my\s(?:mistake|bad|apologies)"
+    r"|(?:i['’]m\s)?sorry[,.]\s(?:i|it|the|that|wrong|correct|my)|apologies\b|i(?:\s(?:was|am|have\sbeen|may\sbe|might\sbe|could\sbe)|['’]m)\s(?:\w{2,12}\s)?(?:wrong|mistaken)"
     r"|i\s(?:have\s)?(?:made|miscalculat|misread|mistook|misappl)|let\sme\s(?:correct|fix|redo|reconsider|re-?(?:calculate|compute|think|evaluate|examine))"
     r"|that['’]s\s(?:not\sright|wrong|incorrect)|make\sthat\b|i\s(?:now\s)?(?:take\s(?:that|this|it)\sback|retract|withdraw)|(?:please\s)?(?:ignore|disregard|forget|discard|cross\sout)\s(?:that|this|it\b|(?:the|my|what)\s(?:\w{1,12}\s){0,3}?(?:above|previous|earlier|before|first|box|answer|wrote|said)\b)|i\smeant?\b|strike\sthat"
     r"|actually[,]?\s(?:no\b|i\b|it(?:['’]s|\sis|\sshould|\smust)|that(?:['’]s|\sis)|the\s(?:correct\s|right\s|final\s)?(?:answer|value|result)|(?:option\s)?\S{1,12}[.。]?\s?(?:\n|\Z))"
@@ -77,6 +77,7 @@ _AT_ONCE = late(_SIGNS + _RETRACTION, re.IGNORECASE)
 _ANSWER_WRONG = late(
     r"(?:这个?|该|此|上述|以上|上面的?|前面的?|前述|我的?|刚才的?|之前的?|原来的?|先前的?)(?:的)?"
     rf"(?:答案|选择|结果|推导|计算|推理|判断|解答|分析|过程){_VERY_ZH}{_WRONG_ZH}"
+    r"|(?:检查|验算|复查|核对|检验)(?:之?后|一下|时)?[,，]?\s?(?:发现)?(?:有误|错了|不对|有错)"
     r"|答案(?:是错|有误|错误|错了|不对|不正确|不成立|有问题|作废)"
     r"|\b(?:my|the|this|that)\s(?:(?:above|previous|first|initial|earlier|final|given|stated|original)\s)?"
     rf"(?:answer|result|choice|conclusion|calculation|solution|reasoning|value)(?:\s(?:above|given))?{_IS_EN}{_WRONG_EN}"
@@ -207,12 +208,14 @@ _REJECTION = late(
     r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked)\b"
     r"|\b(?:this|that|it|answer|option|choice|value|result)\b[^.\n]{0,40}\b(?:rejected|discarded|invalid)\b|\b(?:ignore|disregard)\s(?:that|this|it|the\sabove)"
     r"|\btake\s(?:that|this|it)\sback|\btry\sagain|\bchanged?\smy\smind|\banswer\sis\sdifferent"
+    r"|\b(?:reject|discard|exclude)s?\s(?:it|this|that)\b|\b(?:solution|root|value|answer|it|this|that)\sis\s(?:an?\s)?extraneous\b"
+    r"|\b(?:so|hence|thus|therefore)\b[^.\n]{0,20}\bno\s(?:real\s)?(?:solution|answer)"
     r"|n['’]t\s(?:look|seem|sound|be|feel)\s(?:right|correct)|\bcontradicts\b|\ba\scontradiction,?\sso\b"
     r"|무시(?:해\s?주|하세요|하십시오|바랍)|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|정정|착각|실수|모순이|만족하지\s?않|될\s?수\s?없",
     re.IGNORECASE,
 )
 _CALLED_WRONG = late(
-    r"错了|不对|不正确|不成立|有误|\b(?:wrong|incorrect|false|not\s(?:\w{2,12}\s)?(?:right|correct|valid))\b|틀[렸리린립]|옳지\s?않|맞지\s?않",
+    r"错了|不对|不正确|不成立|有误|\b(?:(?:the|a)\s(?:trap|distractor|decoy)|wrong|incorrect|false|not\s(?:\w{2,12}\s)?(?:right|correct|valid))\b|틀[렸리린립]|옳지\s?않|맞지\s?않",
     re.IGNORECASE,
 )
 _DISCARDED = late(

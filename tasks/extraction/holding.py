@@ -39,10 +39,24 @@ def holding(cleaned: str, listed: list[Claim], asked: Asked) -> Claim | None:
             best = new
     if best is None or not best.labels:
         return best
+    if best.strength <= CONCLUDED and asked.wrong is False and not asked.several:
+        said = (verdict for verdict in label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
+        if any(not verdict.labels <= best.labels for verdict in said):
+            return replace(best, labels=NO_LABELS, said=quoted(cleaned))
+    last = _LAST_LABEL.search(cleaned, max(0, best.end - 2))
+    if last and last[1] not in best.labels:
+        return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start :]))
     denial = denied_until(cleaned, replace(best, end=asked.printed_until(cleaned, best)), asked)
     if denial is None:
         return best
     return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start : denial]))
+
+
+_LAST_LABEL = late(
+    r"\n\W{0,4}(?i:therefore|thus|hence|so|final(?:ly)?|所以|因此|故|따라서)[,:：]?\s*(?:we\s(?:choose|pick|take)\s|选)?"
+    r"[(（]?([A-J])[)）]?[.。]?\s*\Z"
+)
+"""A last line that comes to an option."""
 
 
 def denied_until(cleaned: str, claim: Claim, asked: Asked) -> int | None:

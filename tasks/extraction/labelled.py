@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from livek12.core.patterns import late
 from livek12.judges.rules.names import is_named, place_of
+from livek12.judges.rules.notation import split_values
+from livek12.tasks.extraction.regions import without_stars
 
 _LABELS = (
     late(r"(?<![A-Za-z0-9_}])[(（]\s*(\d{1,2})\s*[)）]"),
@@ -67,22 +69,54 @@ def named_values(text: str, names: Sequence[str]) -> list[str]:
     """The last line "name = value" of each name, "" where there is none; empty when none has one.
 
     Lines beside them that bear other names are the values of what has none, if they are as many; else all go on, for
-    the judges to leave open.
+    the judges to leave open. So does a line that names, within it, what has none.
     """
     found: dict[int, str] = {}
     others: list[str] = []
-    for lines in _runs(text):
+    for run in _runs(_entries(text)):
+        lines = [piece for line in run for piece in _parted(line, names)]
         places = [place_of(line, names) for line in lines]
         if set(places) - {None}:
             others = [line for place, line in zip(places, lines, strict=True) if place is None]
             found |= {place: line for place, line in zip(places, lines, strict=True) if place is not None}
     if not found:
         return []
+    later = [place_of(piece, names) for line in found.values() for piece in _BETWEEN.split(line)[1:]]
+    if set(later) - {None, *found}:
+        return []
     missing = [place for place in range(len(names)) if place not in found]
     if missing and others and len(others) != len(missing):
         return [*found.values(), *others]
     found |= dict(zip(missing, others or [""] * len(missing), strict=False))
     return [found[place] for place in range(len(names))]
+
+
+def _entries(text: str) -> str:
+    """The text with each entry of an object in JSON as a line "name: value"."""
+    return _JSON_ENTRY.sub(lambda entry: f"\n{entry[1]}: {entry[2] or entry[3]}\n", text) if '":' in text else text
+
+
+_JSON_ENTRY = late(
+    r"[{,]\s{0,20}\"([^\"\n]{1,60})\"\s?:\s?(?:\"([^\"\n]{1,200})\"|([^\s,{}\[\]\"][^,{}\n]{0,80}))\s{0,20}}?"
+)
+
+
+def _parted(line: str, names: Sequence[str]) -> list[str]:
+    """The pieces of a line of which each names another variable ("v = 3, t = 2"); else the line."""
+    line = _LEAD.sub("", line)
+    for count in range(min(len(names), len(_SIGN.findall(line))), 1, -1):
+        pieces = split_values(line, count)
+        if len(pieces) == count == len({place_of(piece, names) for piece in pieces} - {None}):
+            return pieces
+    return [line]
+
+
+_LEAD = late(
+    r"\A(?:(?:so|thus|hence|therefore|finally)[,:]?\s|(?:因此|所以|故|综上|于是)[，,：:]?|(?:따라서|그러므로),?\s)\s*",
+    re.IGNORECASE,
+)
+_BETWEEN = late(r"[,，;；]|\band\b|[和且与]")
+_SIGN = late(r"[=≈:：]|\\approx")
 
 
 def _runs(text: str) -> Iterator[list[str]]:
@@ -99,7 +133,7 @@ def _runs(text: str) -> Iterator[list[str]]:
 
 def _named_line(line: str) -> str:
     """A line without list marks and bold type, if it has a name; else nothing."""
-    plain = _LIST_MARK.sub("", line).replace("**", "").strip()
+    plain = without_stars(_LIST_MARK.sub("", line)).strip()
     return plain if len(plain) <= MAX_LINE and is_named(plain) else ""
 
 

@@ -130,7 +130,17 @@ def _tail(text: str) -> str:
 
 def unbolded(text: str) -> str:
     """The text without the marks of bold type; a bold "Answer: …" that words follow on its line ends that line."""
-    return _BOLD_ANSWER.sub(r"\1\n", text).replace("**", "") if "**" in text else text
+    return without_stars(_BOLD_ANSWER.sub(r"\1\n", text)) if "**" in text else text
+
+
+def without_stars(text: str) -> str:
+    """The text without the marks of bold type; a power in code ("x**2") is none, and written with its caret."""
+    return _POWER.sub("^", text).replace("**", "")
+
+
+_POWER = late(
+    r"(?<![A-Za-z]{3})(?<!\*\*\w)(?<!\*\*\w\w)(?<!\*\*\w\w\w)(?<=[0-9A-Za-z)\]])\*\*(?=[-0-9A-Za-z(])(?![A-Za-z]{2})"
+)
 
 
 _BOLD_ANSWER = late(r"\*\*([^*\n]{1,80}[:：]\s?[^*\n:：]{1,200})\*\*[^\S\n]?(?=[^\W\d_])")
@@ -167,12 +177,12 @@ def part_of_formula(text: str, box: TextRegion) -> bool:
 
 _AROUND_CHARS = 40
 _GOES_ON = late(
-    r"[^\S\n]?(?:\\[,;!:]\s?)?(?:\\(?:cdot|times|div|pm|mp|[dt]?frac|sqrt|pi)(?![A-Za-z])|\^|[+*/−-]\s?(?:\d|\\[a-z])|[.]?\d|!\s?\$"
+    r"[^\S\n]?(?:\\[,;!:]\s?)?(?:\\(?:cdot|times|div|pm|mp|[dt]?frac|sqrt|pi)(?![A-Za-z])|\^|[+*/−-]\s?(?:\d|\\[a-z])|[.]?\d|!\s?\$|\$?\s?[?？]"
     r"|[xyznk]\s?(?:\$|\\\))|\\text\s?\{\s?(?:is|are|was|times|plus|minus)\b(?!\s(?:the|our|my)\s(?:final\s|correct\s)?answer)|\$?\s(?:is|was)\s(?:only\s|just\s)?"
     r"(?:half|twice|double|a\s(?:third|half|quarter|part)|one\s(?:third|half|quarter)|the\s(?:square|half|double|reciprocal))\b)"
 )
 _BEGAN_BEFORE = late(
-    r"(?:\\(?:cdot|times|div|sqrt(?:\[\d\])?\s?\{|[dt]?frac\s?\{(?:[^{}]{1,20}\}\s?\{)?)|(?:[=$]\s?|\A|\n)[-−](?!\s)|[\d)}]\s?[+/^−-])\s?\Z"
+    r"(?:\\(?:cdot|times|div|sqrt(?:\[\d\])?\s?\{|[dt]?frac\s?\{(?:[^{}]{1,20}\}\s?\{)?)|(?:[=$]\s?|\A|\n)[-−](?!\s)|[\d)}]\s?[+/^−-])\s?\Z|\d\Z"
 )
 
 

@@ -27,8 +27,17 @@ _MISTAKEN = (
     r"误[选认以区填写解答]|错[选填解认]|오답|실수"
     r"|\b(?:mistakenly|incorrectly|wrongly|tempting|distractor|trap|wrong answer|incorrect answer)\b"
 )
+_QUOTED_KEY = (
+    r"(?:参考|标准)答案(?!.*[,，])|(?:课本|教材|用户|老师|教师|网上)[^。，,；;\n]{0,6}(?:给出|说|认为|称|声称)"
+    r"|\b(?:reference|official|textbook|expected|gold(?:en)?|ground[- ]truth|published|printed)(?:['’]s)?"
+    r"\s(?:final\s)?(?:answer|solution)"
+    r"|\baccording\sto\s(?:the|your|this|that|an?|my)\s(?:\w{2,12}\s)?(?:key|answers?|textbook|book|user|student|author|teacher|source)\b"
+    r"|\b(?:users?|teachers?|friends?|(?:text)?books?|authors?|professors?|websites?|graders?)\s"
+    r"(?:claims?|says?|said|states?|thinks?|believes?|insists?|argues?|wants?|expects?)\b|참고\s?답안|모범\s?답안"
+)
+"""The answer of a key, a book or a user: it is told, and replaces none of one's own."""
 _BY_OTHERS = late(_OTHERS, re.IGNORECASE)
-_ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}", re.IGNORECASE)
+_ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
 _CONDITION_BEHIND = late(
     r"\s*(?:选项|项|option|choice)?\s*(?:是|就|则|的|会|显然|is|are|would be)?\s*(?:\w+\s+){0,4}?"
     r"(?:不对|不正确|不符|错误|错的|错了|有误|矛盾|only\s+if|only\s+when|is\s+wrong|would\s+be|오답|틀)",
@@ -96,12 +105,14 @@ def _aside(text: str, start: int, end: int, attributed: re.Pattern[str]) -> bool
 
 TURN = late(
     r"但(?!是?否)|然而|可是|不过|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
-    r"|\bbut\b|\bhowever\b|\bwhich is\b|\bit(?:'s| is)\b",
+    r"|\bbut\b|\bhowever\b|\bwhich is\b|[\d,;—–]\s?it(?:'s| is)\b",
     re.IGNORECASE,
 )
 _DENIED = late(
     r"[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|无法|难以|是否|并非|(?<!错)误(?!差)|错(?:解|写|得|填|选|认)|[勿别]|没有|避免|排除"
-    r"|\b(?:not|never|cannot|unable|none|neither|nor|whether)\b|n['’]t\b|\b(?:except|exclude)",
+    r"|\b(?:not|never|cannot|unable|none|neither|nor|whether)\b|n['’]t\b|\b(?:except|exclude)"
+    r"|\b(?:false|untrue|wrong|incorrect|impossible|doubtful|unlikely|myth|lie|misconception|mistake)\s(?:that|to)\b"
+    r"|\b(?:doubt|deny|denies|denied|disagree|refute|told)\b|\bno\s(?:way|longer)\b|否认|怀疑|假的|거짓|부정",
     re.IGNORECASE,
 )
 _SUPPOSED = late(
@@ -110,7 +121,7 @@ _SUPPOSED = late(
 )
 _WRONG_BEHIND = late(
     r"\s*(?:[)）$*]\s*)*[(（【]\s*(?:错|误|×|✗|不对|不正确|wrong|incorrect|false)"
-    r"|\s*(?:번)?\s*(?:이|은|는|가)?\s*(?:아니|아닌|틀|오답)|\s*(?:번)?\s*[을를]\s*제외",
+    r"|\s*(?:[)）$*]\s*)*is\swhat\s(?:you|one|we|most|many|people|students)\b|\s*번?\s*(?:으?로|이?라고)\s?(?:보이|생각|착각|오해)[^.\n]{0,10}(?:지만|으나)|\s*번?\s*이?었(?:으나|지만|는데)|\s*(?:번)?\s*(?:이|은|는|가)?\s*(?:아니|아닌|틀|오답)|\s*(?:번)?\s*[을를]\s*제외",
     re.IGNORECASE,
 )
 
@@ -153,6 +164,22 @@ _FALSE_LEAD = late(
     r"(?:写成?|填写?|答|选|得出?|认为|算成|写为|为)?"
     r"|(?:误|错)(?:写成?|填写?|答|选|得|认为|以为|算成|写为)"
     r"|(?:오답|(?:틀린|잘못된|틀리기\s쉬운|학생의|흔한)\s?(?:정?답|값|결과|선택))(?:은|는|이|:)?)\s?[:：]?[\s$〘〖(*]*\\?\(?\Z",
+    re.IGNORECASE,
+)
+
+
+def counterfactual(text: str, start: int, end: int) -> bool:
+    """Whether the words at `start` to `end` state an answer that would hold under what is not the case."""
+    clause = _SENTENCE_END.split(text[max(0, start - 2 * _CLAUSE) : start])[-1]
+    would = re.search(r"\bwould\b", text[start:end], re.IGNORECASE) is not None
+    return _CONTRARY.search(clause) is not None or (would and _CONDITION.search(clause) is not None)
+
+
+_CONDITION = late(r"\b(?:if|had|were|without|unless)\b", re.IGNORECASE)
+_CONTRARY = late(
+    r"(?:若|如果|假如|要是|倘若)[^。；;，,\n]{0,20}(?:不考虑|不计|没有?|忽略|忽视|忘|漏|误|错)[^。；;\n]{0,20}[,，]\s?(?:则|那么|那|就)?\Z"
+    r"|\b(?:if|had)\b[^.;\n]{0,40}\b(?:forg[eo]t\w*|neglect\w*|ignor\w*|omit\w*|overlook\w*|mis(?:read|takes?|took))\b[^.;\n]{0,60},\s(?:then\s)?(?:the\s)?\Z"
+    r"|(?:않|없|무시|잊)[^.\n]{0,10}(?:면|다면),?\s?\Z",
     re.IGNORECASE,
 )
 

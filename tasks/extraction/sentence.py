@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from livek12.core.patterns import late
+from livek12.judges.rules.notation import bare
 from livek12.tasks.extraction.regions import tail, unbolded
 
 _CHARS = 120
@@ -38,7 +39,7 @@ _OTHER = late(
     r"|more|fewer|less|than|least|most|over|under|above|below|between|about|around|approximately|roughly|nearly|almost"
     r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|or|but|not|no|never|if|when|unless|whether|where|while|because|since|as"
     r"|although|however|maybe|perhaps|probably|possibly|may|might|could|would|should|can(?:not)?|says?|said|thinks?"
-    r"|claims?|guess|wrong|incorrect|false|let|assume|suppose|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
+    r"|claims?|guess|wrong|incorrect|false|errors?|mistakes?|trap|pitfall|distractor|let|assume|suppose|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
     r"|multiples|factors?|divisible|divisors?|prime|angles|digits?|options?|parts?|page|chapter|question|questions|figure"
     r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example|out)\b|n['’]t\b"
     r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设错可]|各|分别|个位|第|步|种情况|题|年$"
@@ -51,6 +52,7 @@ _CJK = late(r"[\u4e00-\u9fff\uac00-\ud7a3]")
 _UNIT_CJK = late(
     r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
 )
+_UNIT = late(r"\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![\w/^])")
 _CHANGES = late(r"\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)")
 _NOUN = late(
     r"\s(?!(?:is|are|was|were|remains?|left"
@@ -81,7 +83,7 @@ def sentence_value(text: str) -> str | None:
         return None
     if not (_says_cjk(before) if _CJK.search(sentence) else _says_en(sentence, before)):
         return None
-    noun = _UNIT_CJK.match(behind) or _NOUN.match(behind)
+    noun = _UNIT_CJK.match(behind) or _UNIT.match(behind) or _NOUN.match(behind)
     return numbers[0]["value"] + (noun[0] if noun else "")
 
 
@@ -98,3 +100,20 @@ def _says_en(sentence: str, before: str) -> bool:
     said = said[lead.end() :] if lead else said
     lowered = said[:1].lower() + said[1:]
     return (_SUBJECT.match(said) or _SUBJECT.match(lowered)) is not None and _VERB.search(said) is not None
+
+
+def ends_otherwise(behind: str, value: str) -> bool:
+    """Whether the last line of what follows a value is another one, alone or behind "so"."""
+    last = _LAST_VALUE.fullmatch(behind.rstrip().rpartition("\n")[2].strip()) if "\n" in behind.strip(" ") else None
+    if last is None:
+        return False
+    other = bare(last["led"] or last["value"])
+    return other not in value and bare(value) not in other
+
+
+_LAST_VALUE = late(
+    r"(?P<so>(?:therefore|thus|hence|so|final(?:ly)?|因此|所以|故|따라서)\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
+    r"(?:(?P<value>\$[^$\n]{1,100}\$|\([^()\n]{1,40}\)|[-−]?\d[\d.,/]{0,30}\s?[^\W\d_]{0,4}(?:/[a-z]{1,3})?)"
+    r"|(?(so)(?P<led>[^\s.]{1,40})|(?!)))[.。]?",
+    re.IGNORECASE,
+)

@@ -13,8 +13,9 @@ from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction.denials import Named, quoted, taken_back, value_denied, written_value
 from livek12.tasks.extraction.labelled import labelled_parts
-from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded
-from livek12.tasks.extraction.remarks import TURN, denied, false_lead, is_remark, settled
+from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded, without_stars
+from livek12.tasks.extraction.remarks import TURN, counterfactual, denied, false_lead, is_remark, settled
+from livek12.tasks.extraction.sentence import ends_otherwise
 
 Found = tuple[list[str], str]
 NOTHING: Found = ([], "none")
@@ -26,8 +27,8 @@ _SAID = late(
     r"(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*[】\]]?\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+|【答案】|(?:故|所以|因此)填"
     r"|(?:故|所以|因此)?(?:答案)?应?填(?:写|入|的是)?\s*[:：]|(?:故|所以|因此)答案\s*(?:应)?(?:为|是)?"
     r"|[两二三四五2-5]个?空(?:依次|分别)?(?:应?填|为|是)\s*[:：]?"
-    r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|(?:would|must|should|has to|will) be|[:：=])+"
-    r"(?:\s*approximately)?"
+    r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|(?:would|must|should|has to|will) be"
+    r"|[:：=→⇒])+(?:\s*approximately)?"
     r"|(?<![a-z])ans(?:\.(?=\s)|\s?[:：=])"
     r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이(?![다며고라었])|[:：])+"
     r"|(?:^|\n)####\s?(?=-?[$\\\d(\[]|[a-z]\s?=)|(?<=\S) ?####\s(?=\S)"
@@ -38,7 +39,8 @@ _SAID = late(
 )
 _CONCLUSION = late(
     r"(?:(?:^|[。.!,，;；\n])\s*(?:综上(?:所述)?|因此|所以|故|于是|从而|∴|\$?\\therefore|总之|따라서|그러므로)"
-    r"|(?:^|[.!\n])\s*(?:therefore|thus|hence|so|in conclusion|consequently))[，,:： ]",
+    r"|(?:^|[.!\n])\s*(?:therefore|thus|hence|so|in conclusion|consequently))"
+    r"(?:[，,:： ]|(?<=[以此故])(?=[A-Za-z$\\]))",
     re.IGNORECASE,
 )
 _EQUATION = late(r"\s*(?P<value>[A-Za-z]\w{0,3} ?= ?[^\s，,。；;=]{1,40}?)[。.]?\s*")
@@ -47,18 +49,21 @@ _MATH = late(
     re.DOTALL,
 )
 _STATED = late(
-    r"(?:为|是|等于|得|即|\bis|\bit's|\bare|\bequals?|\b(?:in|de)creases? by)\s*[:：]?\s*"
+    r"(?:为|是|等于|得|即|\bis|\bit's|\bare|\bequals?|\b(?:we|i)\s(?:get|obtain|find)|\bgives|\byields"
+    r"|\b(?:in|de)creases? by)\s*[:：]?\s*"
     r"(?P<value>\$[^$\n]{1,300}\$|\\\((?:(?!\\\)).){1,300}\\\)"
     r"|-?\d(?:[\d,.]{0,30}\d)?(?:/\d{1,9})?(?P<unit>\s?(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?))?)\s*[.。]?\s*$"
 )
 _COUNTED = late(
-    r"(?:\bthere (?:are|is|were)|[一总]?共(?:计)?有?)\s*(?:a total of|exactly|only)?"
+    r"(?:\bthere (?:are|is|were)|[一总]?共(?:计)?有?|모두|총)\s*(?:a total of|exactly|only)?"
     r"\s*(?P<value>\d[\d,]{0,12})(?![\d.])",
     re.IGNORECASE,
 )
 _BARE_NUMBER = late(r"-?\d[\d,.]*(?:/\d+)?\s?(?P<unit>(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?)?)")
 _POLITE = late(
-    r"\s*(?:\bI hope (?:it|this|that)[^.\n]{0,40}|希望[^。\n]{0,30}(?:帮助|满意)"
+    r"\n\s*\**(?:(?:let(?:['’]s| me| us) )?(?:verify|check)(?:ing)?\b|verification\b|验证|验算|检验|검산)[^\n]{0,120}\Z"
+    r"|[,，]\s?(?:经检验[,，]?)?[均都]?(?:符合题意|满足(?:题意|条件)|成立)[。.]?\s*$"
+    r"|\s*(?:\bI hope (?:it|this|that)[^.\n]{0,40}|希望[^。\n]{0,30}(?:帮助|满意)"
     r"|\bLet me know[^.\n]{0,80})[.!。！]?\s*$",
     re.IGNORECASE,
 )
@@ -92,8 +97,11 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
             end = match.end() + stated
             denial: int | None = end
             said_wrong = denied(ending, match.start(), end) or false_lead(ending, match.end())
+            said_wrong = said_wrong or counterfactual(ending, match.start(), match.end())
             if said_wrong or (denial := denied_until(ending, end, value)):
                 return [quoted(ending[max(0, match.start() - _BEFORE_CHARS) : denial])], "phrase"
+            if ends_otherwise(ending[end:], value):
+                return [quoted(ending[match.start() :][-_AFTER_CHARS:])], "phrase"
             return [value], "phrase"
     return NOTHING
 
@@ -107,11 +115,23 @@ def standing_value(text: str, found: Found) -> Found:
     before, behind = (_MATH.sub("", words) for words in line.rsplit(value, 1))
     near = [*_CLAUSE.split(TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
     denial = denied_until(text, start + len(value), value)
-    if denial is None and not any(map(_NEGATIVE.search, near)) and not _ASKS.match(behind):
+    doubted = (
+        any(map(_NEGATIVE.search, near))
+        or _ASKS.match(behind)
+        or (len(line) <= _LINE_CHARS and _MISLABELLED.match(line))
+    )
+    if denial is None and not doubted:
         return found
     return [quoted(line if denial is None else text[start:denial])], found[1]
 
 
+_LINE_CHARS = 100
+_MISLABELLED = late(
+    r"\W{0,4}(?:(?:오답|wrong|incorrect|false|错误|误)\w{0,12}\W{0,3}[:：]"
+    r"|(?:let|given|suppose|assume|start|compare|we\sare\sgiven)\b|[设令]\b|已知|假设|만약)|[^\d，。]{0,12}增根",
+    re.IGNORECASE,
+)
+"""How a line begins that calls its value wrong, or gives it as known."""
 _CLAUSE = late(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
 _ASKS = late(r"[^。.!！\n]{0,40}[?？]")
 _NEGATIVE = late(
@@ -120,6 +140,7 @@ _NEGATIVE = late(
     r"|\b(?:not|never|cannot|unable|impossible|wrong|incorrect|false|excluded|rejected|fails?|guess(?:ed)?|sorry|none|nor"
     r"|neither|maybe|perhaps|might|possibly|whether|if|suppose)\b|n['’]t\b"
     r"|\bdiffers?\sfrom\b|\bcontradicts\b|\bextraneous\b|不同于|接近|增根|다르|모르|무연근"
+    r"|지\s?[마말]|\b(?:previous|told|doubt|may|used\sto|without|no\sway|says?)\b|\ban?\s(?:\w{2,12}\s)?(?:error|mistake|trap)\b(?!\s(?:in|of))|\b(?:out|disagree|claims?|except|opposite|inverse|reciprocal|half|twice|double|negative\sof)\b|倒数|相反数|오답|역수"
     r"|아니|아닌|없|틀[리린렸]|않|못|잘못|죄송|모순|아마|(?:이)?라면",
     re.IGNORECASE,
 )
@@ -172,6 +193,8 @@ def _sentence(text: str) -> str:
             continue
         if char == "$" or text.startswith(("\\(", "\\)", "\\[", "\\]"), index):
             inside = not inside
+        elif char == "!" and _MAY_BE_FACTORIAL.search(text[max(0, index - 2) : index]):
+            continue
         elif not inside and (
             char in "。．\n" or (char in ".!" and text[index + 1 : index + 2] in {"", " ", "\n", "."})
         ):
@@ -179,6 +202,7 @@ def _sentence(text: str) -> str:
     return text
 
 
+_MAY_BE_FACTORIAL = late(r"(?:\d|(?<![A-Za-z])[a-z]|[)}])\Z")
 _OPENS = late(r"[\s:：]*(?:```\w{0,10}\n\s*|(?<=\n)[-•+]\s+(?=\S))?")
 """What may stand between "the answer is" and the answer: a new line, a fence of code, a bullet."""
 
@@ -215,12 +239,17 @@ def unmarked_value(text: str) -> Found:
         words = _MATH.sub("", ending)
         if len(formulas) == 1 and not re.search(r"\d", words):
             said = ending[: next(_MATH.finditer(ending)).start()]
-            return ([formulas[0]] if not _qualified(said, len(said)) else [ending.strip()]), "whole"
+            plain = _LEADS.search(said) and not _qualified(said, len(said))
+            whole = quoted(ending) if _NEGATIVE.search(words) else ending.strip()
+            return [formulas[0] if plain else whole], "whole"
         lines[0] = _ANSWERED.sub("", lines[0]) or lines[0]
         only = lines[0] if "，" in lines[0] else lines[0].rstrip("。 ")
         if len(lines) == 1 and len(only) <= 100 and not re.search(r"[。！？?]|[.!] \w", only):
             named = _IS_ANSWER.search(only)
-            return [_counted(only) or (named and named["value"]) or _stated_value(only) or only], "whole"
+            led = [only[match.end() :] for match in _CONCLUSION.finditer(only) if match.start()][-1:]
+            solved = _EQUATION.fullmatch(led[0]) if led else None
+            stands = solved or named
+            return [stands["value"] if stands else _counted(only) or _stated_value(only) or only], "whole"
     last_lines = "\n".join(lines[-3:])
     for conclusion in list(_CONCLUSION.finditer(last_lines))[-1:]:
         rest = last_lines[conclusion.end() :]
@@ -246,6 +275,12 @@ def unmarked_value(text: str) -> Found:
     return ([bold[1].strip()], "line") if bold else NOTHING
 
 
+_LEADS = late(
+    r"(?:\b(?:is|are|was|be|equals?|equal\sto|gives?|yields?|gets?|obtain|find|have|has|becomes?|to|at|by|of|that|so|thus|hence|therefore|answer|result)|\b(?:it|that)['’]s"
+    r"|[=:：,，*→⇒为是得到出即有取于]|所以|因此|故|따라서|그러므로|[은는이가을를로]|[。.!！?？;；\n]|\A)\s*\Z",
+    re.IGNORECASE,
+)
+"""What stands before the one formula of a text where its words say it: a verb, a sign, or the end of a sentence."""
 _IS_ANSWER = late(
     r"(?<![\w$.,/^-])(?P<value>\$[^$\n]{1,100}\$|-?\d(?:[\d,.]{0,20}\d)?(?:/\d{1,9})?)\s?"
     r"(?:is\sthe\s(?:\w{2,12}\s)?answer|(?:就是|即为|即是|是)(?:本题的?|最终|正确)?的?答案|(?:이|가)\s?(?:최종\s?)?(?:정답|답)(?:이|입|임))",
@@ -258,7 +293,7 @@ def _is_number(line: str) -> bool:
     return number is not None and not (number["unit"] and _no_unit(number["unit"]))
 
 
-_ANSWERED = late(r"\**答[:：]\s*")
+_ANSWERED = late(r"\**(?:答|解|结果|(?:final )?(?:result|solution|value)|결과)\** ?[:：]\**\s*(?=\S)", re.IGNORECASE)
 
 
 def _without_politeness(text: str) -> str:
@@ -300,13 +335,24 @@ def _counted(text: str) -> str | None:
 
 _QUALIFIED = late(
     r"[至最](?:少|多)|不(?:超过|小于|大于|少于|多于|低于|高于)|[大小多少高低]于|超过|以[上下]"
-    r"|\b(?:at (?:least|most)|(?:more|less) than)\b",
+    r"|\b(?:at (?:least|most)|(?:more|less) than|(?:may|might|could) be|perhaps|maybe|probably)\b"
+    r"|可能|也许|或许|大概|아마",
     re.IGNORECASE,
 )
 
 
+_GROUNDS = late(
+    r"\d[^.\n]{0,60}(?:\b(?:because|since|while|whereas|where|when|as)\s|因为|由于)"
+    r"(?!.*(?:\b(?:therefore|thus|hence|so)\b|所以|因此))",
+    re.IGNORECASE,
+)
+"""Words behind a number that begin what it follows from: the value behind them is another."""
+
+
 def _qualified(text: str, start: int) -> bool:
     """Whether the words before a value deny it, or say "at least": then they belong to what is said."""
+    if _GROUNDS.search(text, max(0, start - SENTENCE_CHARS // 4), start):
+        return True
     return denied(text, start, start) or _QUALIFIED.search(text, max(0, start - 8), start) is not None
 
 
@@ -327,7 +373,7 @@ def _unit_behind(text: str, end: int) -> str:
 
 def labelled_values(text: str, count: int) -> list[str]:
     """One value a labelled part: its last box, what it says is the answer, or all of it."""
-    return [_piece(piece) for piece in labelled_parts(text.replace("**", ""), count)]
+    return [_piece(piece) for piece in labelled_parts(without_stars(text), count)]
 
 
 _ANSWER_WORD = late(r"(?:故|所以|因此)(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|(?:정답|답)은", re.IGNORECASE)

@@ -7,8 +7,8 @@ import re
 from livek12.core.patterns import late
 from livek12.judges.rules.true_false import read_truth
 from livek12.tasks.extraction.denials import Named, quoted, taken_back
-from livek12.tasks.extraction.regions import answer_tags, boxes, tail
-from livek12.tasks.extraction.remarks import RETRACTION
+from livek12.tasks.extraction.regions import answer_tags, boxes, tail, without_stars
+from livek12.tasks.extraction.remarks import RETRACTION, refused
 
 Found = tuple[list[str], str]
 SENTENCE_CHARS = 100
@@ -31,7 +31,7 @@ _ANSWER = (
 _COMMITMENT = late(rf"(?:{_STATEMENT}|{_ANSWER})\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}", re.IGNORECASE)
 _CORRECTED = late(rf"(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}", re.IGNORECASE)
 _ALTERNATIVE = late(
-    rf"\s*(?:或者?|还是|or\b|and\b|和|또는|[/、,，])?\s*(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})",
+    rf"\s*(?:或者?|还是|是(?=不|错)|or\b|and\b|和|또는|[/、,，])?\s*(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})",
     re.IGNORECASE,
 )
 _SENTENCE = late(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
@@ -46,7 +46,7 @@ def find_truth(text: str, truncated: bool) -> Found:
         if (value := read_truth(region.content, signs=True, reasoned=True)) is not None:
             denial = _denial(text, region.end, value)
             return [region.content if denial is None else quoted(text[region.start : denial])], method
-    ending = "".join(one for one in _SENTENCE.findall(tail(text).replace("**", "")) if one[-1] not in "?？")
+    ending = "".join(one for one in _SENTENCE.findall(without_stars(tail(text))) if one[-1] not in "?？")
     corrected = list(_CORRECTED.finditer(ending))
     if corrected:
         return [corrected[-1]["word"]], "phrase"
@@ -87,7 +87,7 @@ def _said(text: str, match: re.Match[str]) -> str:
         return sentence if read_truth(sentence, signs=True) is not None else quoted(sentence)
     value = read_truth(match["word"], signs=True)
     twice = _ALTERNATIVE.match(text, match.end()) or _NEGATED.search(text[match.start() : match.start("word")])
-    if twice or _denial(text, match.end(), value) is not None:
+    if twice or refused(text, match.start()) or _denial(text, match.end(), value) is not None:
         return quoted(text[match.start() :])
     return match["word"]
 

@@ -45,11 +45,15 @@ _NAME_BEFORE = late(r"(?:\\?[A-Za-z]{1,8}(?:_\w{1,4})?(?:\([^()=]{0,30}\))?=)?")
 _NOUN_BETWEEN = late(r"[\s$]*[A-Za-z]{3,15},? and[\s$]*")
 _BARE_LIST = late(r"[-+−\d.,，;；、/ $]{1,200}")
 _BOX_LABEL = late(r"[(（](\d)[)）]\s*\$*\s*$")
+_FENCED = late(r"```\w{0,10}\n([^`\n]{1,200})\n```")
+"""A response that is one line in a block of code."""
 _EMPTY = late(r"\\(?:boxed|fbox)\s?\{\s?\}|<answer>\s?</answer>")
 
 
 def find_values(text: str, question: Question, truncated: bool, committed_only: bool = False) -> Found:
     """One value a part, or nothing; fewer or more than parts only where the response commits to that many."""
+    if fenced := _FENCED.fullmatch(text.strip()):
+        text = fenced[1]
     count = part_count(question)
     names = [variable.name for variable in question.variables]
     found = _marked(text, count, blank_count(question) if count == 1 else 0)
@@ -63,8 +67,9 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
         found = tabled, "labelled"
     if not found[0] and count > 1:
         found = labelled_values(tail(text), count), "labelled"
-    if not found[0] and count > 1 and not truncated and _BARE_LIST.fullmatch(text.strip()):
-        values = blank_values(text.strip(), count)
+    listed = listed_in_json(text.strip()) or (text.strip() if _BARE_LIST.fullmatch(text.strip()) else "")
+    if not found[0] and count > 1 and not truncated and listed:
+        values = blank_values(listed, count)
         found = (values, "whole") if len(values) == count else NOTHING
     if not found[0] and not (truncated or committed_only):
         text = _EMPTY.sub("", text).strip()

@@ -27,10 +27,11 @@ class LabelVerdict:
 
 
 _RUN = (
-    r"(?P<run>[A-J](?:(?>[^\S\n]?(?:[,，、/和与及]|and\b)?[^\S\n]?)[A-J](?![a-z])){0,9}(?![A-Za-z0-9'′])"
+    r"(?P<run>[A-J](?:(?:(?>[^\S\n]?(?:[、/和与及]|and\b)?[^\S\n]?)[A-J](?![a-z])){0,9}"
+    r"|(?:(?>[^\S\n]?[,，][^\S\n]?(?:and\s)?)[A-J](?![a-z])){1,9})(?![A-Za-z0-9'′])"
     r"|[①-⑩](?:(?>[^\S\n]?[,，、와과]?[^\S\n]?)[①-⑩]){0,9}|[1-9](?=\s?번))"
 )
-_NAMED = rf"(?<![A-Za-z0-9\\]){_RUN}"
+_NAMED = rf"(?<![A-Za-z0-9\\、]){_RUN}"
 _OTHER_LABEL = r"[A-J①-⑩]\s?(?:[.．、:：)）]|is\b|are\b|选项|项|不|错|是)"
 _QUOTED = rf"(?:\s?[)）】\]〙〗]{{1,2}})?(?:\s?[.．、:：)）]\s?(?:(?!{_OTHER_LABEL})[^\n。;；]){{1,160}}?)?"
 """The printed text of an option, up to the words on it, without another label."""

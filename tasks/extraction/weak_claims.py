@@ -55,7 +55,7 @@ def _conclusion(text: str, match: re.Match[str], at: int, asked: Asked) -> Claim
 
 
 _NOT_THOUGHT = late(
-    r"(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z",
+    r"(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|\bdoubt\b|\bno\sway\b|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z",
     re.IGNORECASE,
 )
 _JUDGED_CHARS = 4_000
