@@ -13,6 +13,7 @@ _CHINESE = re.compile(
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
     r"|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
+_CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*、")
 _PART_TITLE = re.compile(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
 _TITLE_WORDS = re.compile(
     r"题|分[)）]|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"
@@ -36,7 +37,7 @@ _PASSAGES = (
     re.compile(rf".*?\bquestions?\s+{_RANGE}\b.*", re.IGNORECASE),
 )
 _ANSWERS = re.compile(
-    r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정답\s*(?:및|과|표)"
+    r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표)"
     r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|marking\s+scheme)"
     r".{0,40}$"
     r"|[^，。,.；;：:！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评分(?:标准|细则)|参考解答).{0,20}$",
@@ -70,6 +71,13 @@ def is_section(text: str) -> bool:
 def is_part_of_section(text: str) -> bool:
     """Whether a section's title is that of a part, （一）, of the section before it."""
     return bool(_PART_TITLE.match(text))
+
+
+def follows(text: str, last: str) -> bool:
+    """Whether the title of a section has the number behind that of another: 四、 behind 三、."""
+    one, other = (_CHINESE_NUMBER.match(said) for said in (last, text))
+    order = "一二三四五六七八九十"
+    return one is not None and other is not None and order.index(other[1]) == order.index(one[1]) + 1
 
 
 def short_title(text: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.records import Image, Language, canonical_json
+from livek12.core.records import CHOICE_TYPES, Image, Language, canonical_json
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import keys, matching, tally
@@ -287,7 +287,16 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
         lines += [line for line in said if not (line.startswith("key ") and line.split()[1] in known)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}
         found = [by_id[draft.id] for draft in found]
+    if not key.name and not any(draft.answer or draft.solution for draft in found) and not body.answers:
+        found = [_without_key(draft) for draft in found]
     return found, lines
+
+
+def _without_key(draft: Draft) -> Draft:
+    """A question of a paper in which no key was found: one that a key would answer is doubted."""
+    asks = draft.question_type in (*CHOICE_TYPES, "fill_in_blank", "true_false")
+    text = "no key was found: the paper has none that was read, and none was given (--answers)"
+    return matching.with_doubt(draft, "answer", text, 0.7) if asks else draft
 
 
 def _settled(draft: Draft) -> Draft:

@@ -16,6 +16,7 @@ from livek12.dataset_builders.ingest.electives import parts
 from livek12.dataset_builders.ingest.headings import (
     begins_answers,
     begins_rules,
+    follows,
     is_notice,
     is_part_of_section,
     is_section,
@@ -202,7 +203,11 @@ def _distribute(
             silent = column
         elif silent:
             continue
-        elif item.line and is_section(item.text) and not _within(items, place, chosen):
+        elif (
+            item.line
+            and is_section(item.text)
+            and (follows(item.text, sorter.section.title) or not _within(items, place, chosen))
+        ):
             sorter.title(item)
         elif item.line and (numbers := passage_range(item.text)) and _ahead(place, numbers, chosen):
             sorter.shared(item, numbers)
