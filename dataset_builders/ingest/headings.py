@@ -6,6 +6,8 @@ Contract: each function looks at a line alone and says what it is; who belongs t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 _LONGEST_TITLE = 160
 _CHINESE = re.compile(
@@ -47,6 +49,7 @@ _BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\
 _FIRST_ANSWER = re.compile(
     r"\s*(?:[一1１]\s*[、.．~～—–\-:：)）]|[(（第]\s*1|题\s*号|번\s*호|문항|No\b|Question)", re.IGNORECASE
 )
+_NUMBER_HEAD = re.compile(r"题\s*号|문항(?:\s*번호)?|번호|No\.?|Question|Number|Item", re.IGNORECASE)
 _NOTICE = re.compile(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
@@ -99,6 +102,16 @@ def begins_answers(text: str, below: str = "") -> bool:
     if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
         return True
     return len(text) <= 80 and bool(_ANSWERS.match(text))
+
+
+def is_key_table(rows: Sequence[str]) -> bool:
+    """Whether the rows of a table, cells between tabs, are numbers and the answers below them: a key needs no title."""
+    cells = [[cell.strip() for cell in row.split("\t")] for row in rows]
+    for numbers, answers in pairwise(cells):
+        if _NUMBER_HEAD.fullmatch(numbers[0]) and _BARE_ANSWERS.fullmatch(answers[0]):
+            many = sum(cell.isdigit() for cell in numbers[1:])
+            return many > 1 and 2 * sum(bool(cell) for cell in answers[1:]) > many
+    return False
 
 
 def begins_rules(text: str) -> bool:

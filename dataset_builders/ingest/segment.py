@@ -17,6 +17,7 @@ from livek12.dataset_builders.ingest.headings import (
     begins_answers,
     begins_rules,
     follows,
+    is_key_table,
     is_notice,
     is_part_of_section,
     is_section,
@@ -115,8 +116,11 @@ def segment(stream: Stream) -> Body:
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
-    """Where the key begins: its title in the second half of the paper, or at the top of a page."""
+    """Where the key begins: its title in the second half of the paper, or at the top of a page, or its table."""
     for place, item in enumerate(items):
+        late = place > len(items) // 2
+        if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
+            return place
         below = items[place + 1] if place + 1 < len(items) else item
         if item.line and place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text):
             return place
