@@ -115,6 +115,8 @@ def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> S
     reads = [read for read in reads if not any(layout.contains(box, *_middle(read)) for box in grids)]
     regions = layout.whole(scan.drawings(dark, [*(read.box for read in reads), *grids], letter))
     drawn = [box for box in regions if not _text_frame(box, reads)]
+    labelled = [layout.around([box, *(one.box for one in reads if _belongs(one, box, letter))]) for box in drawn]
+    drawn = layout.whole(labelled)  # parts of a figure may be joined by its labels alone
     rest = reads
     for box in drawn:
         inside = [read for read in rest if _belongs(read, box, letter)]
