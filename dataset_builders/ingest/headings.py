@@ -6,6 +6,8 @@ Contract: each function looks at a line alone and says what it is; who belongs t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 _LONGEST_TITLE = 160
 _CHINESE = re.compile(
@@ -13,6 +15,7 @@ _CHINESE = re.compile(
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
     r"|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
+_CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*、")
 _PART_TITLE = re.compile(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
 _TITLE_WORDS = re.compile(
     r"题|分[)）]|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"
@@ -36,7 +39,7 @@ _PASSAGES = (
     re.compile(rf".*?\bquestions?\s+{_RANGE}\b.*", re.IGNORECASE),
 )
 _ANSWERS = re.compile(
-    r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정답\s*(?:및|과|표)"
+    r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표)"
     r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|marking\s+scheme)"
     r".{0,40}$"
     r"|[^，。,.；;：:！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评分(?:标准|细则)|参考解答).{0,20}$",
@@ -46,6 +49,7 @@ _BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\
 _FIRST_ANSWER = re.compile(
     r"\s*(?:[一1１]\s*[、.．~～—–\-:：)）]|[(（第]\s*1|题\s*号|번\s*호|문항|No\b|Question)", re.IGNORECASE
 )
+_NUMBER_HEAD = re.compile(r"题\s*号|문항(?:\s*번호)?|번호|No\.?|Question|Number|Item", re.IGNORECASE)
 _NOTICE = re.compile(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
@@ -72,6 +76,13 @@ def is_part_of_section(text: str) -> bool:
     return bool(_PART_TITLE.match(text))
 
 
+def follows(text: str, last: str) -> bool:
+    """Whether the title of a section has the number behind that of another: 四、 behind 三、."""
+    one, other = (_CHINESE_NUMBER.match(said) for said in (last, text))
+    order = "一二三四五六七八九十"
+    return one is not None and other is not None and order.index(other[1]) == order.index(one[1]) + 1
+
+
 def short_title(text: str) -> str:
     """The name in a section's title: without its number, its points and its instructions."""
     bare = re.sub(r"^\s*[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，\s]*", "", text)
@@ -91,6 +102,16 @@ def begins_answers(text: str, below: str = "") -> bool:
     if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
         return True
     return len(text) <= 80 and bool(_ANSWERS.match(text))
+
+
+def is_key_table(rows: Sequence[str]) -> bool:
+    """Whether the rows of a table, cells between tabs, are numbers and the answers below them: a key needs no title."""
+    cells = [[cell.strip() for cell in row.split("\t")] for row in rows]
+    for numbers, answers in pairwise(cells):
+        if _NUMBER_HEAD.fullmatch(numbers[0]) and _BARE_ANSWERS.fullmatch(answers[0]):
+            many = sum(cell.isdigit() for cell in numbers[1:])
+            return many > 1 and 2 * sum(bool(cell) for cell in answers[1:]) > many
+    return False
 
 
 def begins_rules(text: str) -> bool:

@@ -42,7 +42,7 @@ _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|N
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
 ANSWER_HEAD = re.compile(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]］〗]"
-    r"|(?:答案|参考答案|正确答案|정답|Answer|Correct answer)\s*[:：])\s*",
+    r"|(?:答案|参考答案|正确答案|정답|Answer|Correct answer)\s*[:：]|Ans\s*[.:：])\s*",
     re.IGNORECASE,
 )
 SOLUTION_HEAD = re.compile(
@@ -56,6 +56,10 @@ _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 _WORTH = re.compile(r"^\s*[(（]\s*(?:满分|本题)?\s*\d{1,3}\s*分\s*[)）]\s*")
 _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?$")
 """What a key prints of the points, in front of an answer and behind it."""
+_WORTH_WITHIN = re.compile(
+    rf"(?P<answer>.{{1,{_LONGEST_ANSWER}}}?)\s*[(（]\s*(?:每空)?\s*\d{{1,2}}\s*分\s*[)）]\s*[。．.]?(?P<remark>\s*\S.*)"
+)
+"""An answer, its points, and a remark on how they are given."""
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
@@ -285,6 +289,9 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     if solution is not None or _SOLVES.match(text):
         return "", solution or text
     first, _, rest = text.partition("\n")
+    if said_worth := _WORTH_WITHIN.match(first):
+        remark = said_worth["remark"].strip()
+        return said_worth["answer"].strip().rstrip(" .．。"), "\n".join(filter(None, (remark, rest.strip()))) or None
     if len(first) <= _LONGEST_ANSWER:
         return _WORTH_EACH.sub("", first.strip()).rstrip(" .．。"), rest.strip() or None
     return "", text

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
+from livek12.dataset_builders.ingest.points import says_worth
 
 LOOK: Final = 2
 TOP: Final = 0.13
@@ -29,6 +30,8 @@ ASKED: Final = re.compile(
 _LISTED: Final = re.compile(r"\d{1,3}\s*(?:[)）]|[.．、]\s)\s*\d")
 """A numbered answer that is a number ("16. 2"), as the last line of a short key has it."""
 _PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
+_BRACKETED: Final = re.compile(r"[(（]\d{1,2}[)）]")
+"""The number of a page where others have one too, else the marks of a part."""
 _LEVEL: Final = 0.01
 """Of the page's height: what differs by less stands side by side."""
 _APART: Final = re.compile(r"\s{3,}|\t")
@@ -127,13 +130,14 @@ def _kind(line: Line, around: set[str], ends: float) -> str:
     """Header or footer, where a line is one; a bare number above the end of the text is no page's."""
     zone = _zone(line.box)
     text = line.text.strip()
-    if not zone or ASKED.fullmatch(text) or _LISTED.match(text):
+    if not zone or ASKED.fullmatch(text) or _LISTED.match(text) or says_worth(text):
         return ""
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
         return zone
-    if _NUMBER.match(text) and (zone == "header" or line.box.top > ends - _LEVEL):
-        return zone
     keys = _line_keys(line)
+    marks = bool(_BRACKETED.fullmatch(text)) and not any(_near(key) & around for key in keys)
+    if _NUMBER.match(text) and not marks and (zone == "header" or line.box.top > ends - _LEVEL):
+        return zone
     again = any(len(key.split(":", 2)[2]) > 1 for key in keys) and all(
         key.endswith(":#") or _near(key) & around for key in keys
     )

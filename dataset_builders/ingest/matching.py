@@ -256,4 +256,4 @@ def _labels(said: str) -> list[str]:
         return [plain_label(character) for character in plain if character in "①②③④⑤⑥⑦⑧⑨⑩"]
     if found := _LETTERS.fullmatch(plain.upper() if _SMALL_LABEL.fullmatch(plain) else plain):
         return re.findall(r"[A-J]", found[1])
-    return [plain] if re.fullmatch(r"[1-9]", plain) else []
+    return [number[1]] if (number := re.fullmatch(r"[(（]?([1-9])[)）]?", plain)) else []

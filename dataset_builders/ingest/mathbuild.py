@@ -105,6 +105,10 @@ def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
     return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
 
 
+_OVERHANG: Final = 0.3
+"""Letter sizes by which the line of a gap reaches beyond its number."""
+
+
 def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost.
 
@@ -146,13 +150,19 @@ def _read(finder: Finder, rule: Rule) -> bool:
 def _is_fraction(finder: Finder, rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
     """Whether a rule parts a numerator and a denominator, and does not underline words of a line."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
-    reach = 1.3 if words else 0.45
+    reach = 1.3 if words or _overhangs(rule, [*above, *below]) else 0.45
     if not _snug(rule, above, below) or any(_runs_on(finder, rule, part, reach) for part in (above, below)):
         return False
     size = max(atom.size for atom in (*above, *below))
     boxes = [around(part) for part in (above, below)]
     centred = all(abs(box[0] + box[2] - rule.left - rule.right) < 0.8 * size for box in boxes)
     return centred or not words
+
+
+def _overhangs(rule: Rule, atoms: list[Atom]) -> bool:
+    """Whether a rule is a good deal longer at one end than all that stands over and under it: a gap's line is."""
+    box = around(atoms)
+    return max(box[0] - rule.left, rule.right - box[2]) > _OVERHANG * max(atom.size for atom in atoms)
 
 
 def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:

@@ -49,6 +49,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*(0\d)(?:\s+|[.．]\s*)(?=[^\s\d])"), 0.8),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[가-힣]{2})"), 0.2),
     ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
+    ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
 )
 """Style, form, and how much a line of that form weighs."""
@@ -107,7 +108,7 @@ def anchors(
         sections: places of sections' titles: where the first number behind one is 1, it may begin anew.
     """
     best: tuple[float, list[_Candidate]] = (0.0, [])
-    for style in ("word", "dot", "paren"):
+    for style in ("word", "dot", "paren", "round"):
         found = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
         if found[0] > best[0]:
             best = found

@@ -1,4 +1,4 @@
-"""Text of a picture: rapidocr for Chinese and English, tesseract for Korean.
+"""Text of a picture: by rapidocr, and the syllables of Korean by tesseract.
 
 Contract: a `Reader` is made once a paper and gives pieces of text with their boxes in pixels and how sure it is of
 each. What is missing on this machine is said in one line that names the command to install it.
@@ -6,19 +6,21 @@ each. What is missing on this machine is said in one line that names the command
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest import hangul, ocrboxes, ocrparts, scan
 from livek12.dataset_builders.ingest.geometry import Bounds
+from livek12.dataset_builders.ingest.ocrread import Read
+from livek12.dataset_builders.ingest.ocrscripts import raised
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -31,19 +33,9 @@ _SECONDS: Final = 600
 _SCRIPTS: Final[dict[str, Language]] = {"Hangul": "ko", "Korean": "ko", "Han": "zh", "Japanese": "zh", "Latin": "en"}
 _CLEAR: Final = {"Han": 0.5, "Latin": 1.2}
 """Confidence above which tesseract's word for a script is believed."""
-_SURE, _HANGUL, _FEWEST_HANGUL = 0.8, 0.03, 5
-"""Confidence of a line, share of its letters and number of them from which a page is Korean."""
-Missed = Callable[[list[Bounds]], tuple[list[Bounds], list[Bounds]]]
-
-
-@dataclass(slots=True)
-class Read:
-    """A run of text on one line; `places` is x of the middle of each letter, empty where that is not known."""
-
-    text: str
-    box: Bounds
-    confidence: float
-    places: tuple[float, ...] = ()
+_SURE, _MOSTLY, _HANGUL, _FEWEST_HANGUL = 0.95, 0.5, 0.03, 5
+"""Confidence of a syllable, share of the syllables that have it (of other scripts read as Hangul few do), share of the
+letters and number of them from which a page is Korean."""
 
 
 class Reader:
@@ -56,28 +48,36 @@ class Reader:
             UserError: it is not installed.
         """
         self.language = language
-        self._rapid: _Rapid | None = None
         if language == "ko":
             _tesseract("kor")
-        else:
-            self._rapid = _Rapid()
+        self._rapid = _Rapid()
 
-    def read(self, picture: Picture, missed: Missed) -> list[Read]:
-        """All text of the picture.
+    def read(self, picture: Picture) -> list[Read]:
+        """All text of the picture, raised and lowered letters marked.
 
         Args:
             picture: a page, upright.
-            missed: from the boxes of lines that were found, bands that look like further ones, and boxes that are some.
         """
-        if self._rapid is None:
-            return _by_tesseract(picture, "kor")
+        page = scan.grey(picture)
+        dark = scan.ink(page)
+        boxes = self._boxes(picture, dark)
+
+        korean = self.language == "ko"
+
+        def lines(some: Sequence[Bounds]) -> list[Read]:
+            return [replace(one, text=raised(one, page)) for one in self._rapid.lines(picture, some, level=korean)]
+
+        return hangul.lines(dark, boxes, _letters(picture), lines) if korean else ocrparts.lines(dark, boxes, lines)
+
+    def _boxes(self, picture: Picture, dark: scan.Dark) -> list[Bounds]:
+        """Where lines and the parts of fractions stand; bands that look like lines are looked at a second time."""
         boxes = self._rapid.boxes(picture)
-        bands, sure = missed(boxes) if boxes else ([], [])
+        bands, sure = ocrboxes.missed(dark, boxes) if boxes else ([], [])
         if stack := _stacked(picture, bands):
             for home in map(stack.home, self._rapid.boxes(stack.picture)):
                 if home and not any(_covers(other, home) for other in boxes):
                     boxes.append(home)
-        return self._rapid.lines(picture, [*boxes, *sure])
+        return [*boxes, *sure]
 
 
 @dataclass(slots=True)
@@ -150,8 +150,8 @@ class _Rapid:
         corners = [([x for x, _ in box], [y for _, y in box]) for box in found.boxes.tolist()]
         return [(min(xs), min(ys), max(xs), max(ys)) for xs, ys in corners]
 
-    def lines(self, picture: Picture, boxes: Sequence[Bounds]) -> list[Read]:
-        """What stands in each box; texts that run upwards are turned. Empty ones are left out."""
+    def lines(self, picture: Picture, boxes: Sequence[Bounds], level: bool = False) -> list[Read]:
+        """What stands in each box, without empty ones; texts that run upwards are turned, unless all are `level`."""
         import numpy as np
 
         pixels, wide, tall = _pixels(picture), picture.width, picture.height
@@ -162,7 +162,7 @@ class _Rapid:
             crop = pixels[top : min(tall, round(box[3])), left : min(wide, round(box[2]))]
             if min(crop.shape[:2]) < 4:
                 continue
-            upright = crop.shape[0] < 1.5 * crop.shape[1]
+            upright = level or crop.shape[0] < 1.5 * crop.shape[1]
             crops.append(np.ascontiguousarray(crop if upright else np.rot90(crop, 3)))
             kept.append((box, upright))
         if not crops:
@@ -233,28 +233,10 @@ def _encoded(picture: Picture) -> bytes:
     return buffer.getvalue()
 
 
-def _by_tesseract(picture: Picture, language: str) -> list[Read]:
-    command = ["tesseract", "stdin", "stdout", "-l", language, "--psm", "3", "tsv"]
-    table = _run(command, _encoded(picture)).decode(errors="replace")
-    done: list[Read] = []
-    last: tuple[str, ...] = ()
-    for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
-        text = (row.get("text") or "").strip()
-        if row.get("level") != "5" or not text:
-            continue
-        left, top, width, height = (float(row[name]) for name in ("left", "top", "width", "height"))
-        box = (left, top, left + width, top + height)
-        line = (row["block_num"], row["par_num"], row["line_num"])
-        score = max(0.0, float(row["conf"]) / 100)
-        if done and line == last and left - done[-1].box[2] < 1.2 * max(height, done[-1].box[3] - done[-1].box[1]):
-            before = done[-1]
-            whole = (before.box[0], min(before.box[1], top), box[2], max(before.box[3], box[3]))
-            share = len(text) / (len(text) + len(before.text))
-            done[-1] = Read(f"{before.text} {text}", whole, before.confidence * (1 - share) + score * share)
-        else:
-            done.append(Read(text, box, score))
-        last = line
-    return done
+def _letters(picture: Picture) -> list[hangul.Letter]:
+    """The letters of a Korean page, by tesseract."""
+    command = ["tesseract", "stdin", "stdout", "-l", "kor", "--psm", "3", "-c", "hocr_char_boxes=1", "hocr"]
+    return hangul.letters_of(_run(command, _encoded(picture)).decode(errors="replace"))
 
 
 def orientation(picture: Picture) -> tuple[int | None, Language | None]:
@@ -286,7 +268,7 @@ def is_korean(picture: Picture) -> bool:
     if not shutil.which("tesseract") or "kor" not in _languages():
         return False
     middle = picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3))
-    reads = _by_tesseract(middle, "kor")
-    letters = sum(len(read.text) for read in reads)
-    hangul = sum("가" <= letter <= "힣" for read in reads if read.confidence > _SURE for letter in read.text)
-    return hangul > max(_FEWEST_HANGUL, _HANGUL * letters)
+    letters = _letters(middle)
+    syllables = [letter for letter in letters if letter.hangul]
+    sure = sum(letter.confidence > _SURE for letter in syllables)
+    return sure > max(_FEWEST_HANGUL, _HANGUL * len(letters), _MOSTLY * len(syllables))

@@ -56,10 +56,11 @@ def _formula(run: str) -> str:
     if not core or not known or not _TELLING.search(core):
         return run
     at = run.index(core)
-    return f"{run[:at]}${_latex(core)}${run[at + len(core) :]}"
+    return f"{run[:at]}${latex_of(core)}${run[at + len(core) :]}"
 
 
-def _latex(core: str) -> str:
+def latex_of(core: str) -> str:
+    """The LaTeX of a formula, without dollar signs."""
     core = _ROOT.sub(lambda root: f"\x00{root[2] or root[1]}\x01", core)
     pieces = []
     for piece in re.findall(r"[\x02\x03].|[A-Za-z]+|\s+|.", core):

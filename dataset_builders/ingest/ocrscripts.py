@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.geometry import Bounds
-from livek12.dataset_builders.ingest.ocr import Read
+from livek12.dataset_builders.ingest.ocrread import Read
 
 if TYPE_CHECKING:
     import numpy as np

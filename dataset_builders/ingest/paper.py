@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.records import Image, Language, canonical_json
+from livek12.core.records import CHOICE_TYPES, Image, Language, canonical_json
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import keys, matching, tally
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from livek12.dataset_builders.ingest.vlm import Reader
 
 BY_RULES = "parsed by rules alone: no model looked at it (--parse-by MODEL has one check it)"
+NO_ANSWER = "no answer was read"
+"""Begins the line of a paper whose key is there and says nothing."""
 _YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
 _PAGE_AT_END = re.compile(r"\s{4,}\d{1,3}\s*$|^\s*\d{1,3}\s{4,}")
 """The page's number, on the line of the title."""
@@ -217,7 +219,7 @@ def read_paper(
         drafts=[_settled(draft) for draft in drafts],
         errors=[
             *missing,
-            *filter(MISSING.match, lines),
+            *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
             *tally.without_text(body, found.drafts),
             *tally.differences(stream, body, drafts),
         ],
@@ -282,14 +284,23 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
         answered = {draft.id: draft for draft in found if draft.answer}
         entries = keys.entries_of_items(body.answers, "the paper")
         if not entries:
-            lines.append(f"no answer was read from the {len(body.answers)} lines behind the title of the answers")
+            lines.append(f"{NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
             open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]
         matched, said = matching.match(open_, entries, "the paper", headings)
         known = {draft.number for draft in answered.values()}
         lines += [line for line in said if not (line.startswith("key ") and line.split()[1] in known)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}
         found = [by_id[draft.id] for draft in found]
+    if not key.name and not any(draft.answer or draft.solution for draft in found) and not body.answers:
+        found = [_without_key(draft) for draft in found]
     return found, lines
+
+
+def _without_key(draft: Draft) -> Draft:
+    """A question of a paper in which no key was found: one that a key would answer is doubted."""
+    asks = draft.question_type in (*CHOICE_TYPES, "fill_in_blank", "true_false", "short_answer")
+    text = "no key was found: the paper has none that was read, and none was given (--answers)"
+    return matching.with_doubt(draft, "answer", text, 0.7) if asks else draft
 
 
 def _settled(draft: Draft) -> Draft:

@@ -12,14 +12,18 @@ from dataclasses import dataclass
 _NUMBER = r"(\d{1,3}(?:\.\d)?)"
 _MARKS = (
     re.compile(rf"[(（\[【]\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_NUMBER}\s*分\s*[)）\]】]"),
-    re.compile(rf"[\[(（]\s*{_NUMBER}\s*점\s*[\])）]"),
+    re.compile(rf"[\[(（]\s*{_NUMBER}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
     re.compile(rf"[\[(]\s*(?:total\s*)?{_NUMBER}\s*(?:points?|pts?|marks?)\s*[\])]", re.IGNORECASE),
     re.compile(rf"[\[(]\s*(?:points?|marks?)\s*[:=]?\s*{_NUMBER}\s*[\])]", re.IGNORECASE),
     re.compile(r"\[\s*(\d{1,2})\s*\](?=[ \t]*(?:\n|$))"),
 )
 _TOTAL = re.compile(
-    rf"[\[(]\s*total(?:\s+for[^\])\n]{{0,40}}?)?\s*[:=]?\s*{_NUMBER}\s*(?:points?|marks?)?\s*[\])]", re.IGNORECASE
+    rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_NUMBER}"
+    r"\s*(?:points?|marks?)?\s*[\])]",
+    re.IGNORECASE,
 )
+_BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
+"""Marks on a line of their own, below what they are for."""
 _EACH = (
     re.compile(rf"每\s*(?:小?题|空|道|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
     re.compile(rf"(?:각|문항당|문항\s*당)\s*{_NUMBER}\s*점"),
@@ -57,6 +61,11 @@ class Mark:
     end: int
 
 
+def says_worth(text: str) -> bool:
+    """Whether a line says what a question or a part of one is worth, in brackets and with a word."""
+    return bool(_TOTAL.search(text)) or any(pattern.search(text) for pattern in _MARKS[:-1])
+
+
 def marks(text: str) -> list[Mark]:
     """All points printed in brackets, in order."""
     found = [Mark(float(m[1]), m.start(), m.end()) for pattern in _MARKS for m in pattern.finditer(text)]
@@ -69,9 +78,11 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     The total stands at the beginning, or at the end of a question without parts; a mark behind a part is that part's.
     Parts that all have points and no total add up to it.
     """
-    if said := _TOTAL.search(text):
-        text = (text[: said.start()].rstrip() + text[said.end() :]).strip()
-        return text, float(said[1]), [mark.points for mark in marks(text)] if _PART.search(text) else []
+    totals = list(_TOTAL.finditer(text))
+    if totals and len({said[1] for said in totals}) == 1:
+        worth = float(totals[0][1])
+        text = _with_marks(re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip(), worth)
+        return text, worth, [mark.points for mark in marks(text)] if _PART.search(text) else []
     found = marks(text)
     if not found:
         return text, None, []
@@ -83,6 +94,18 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     if total is None:
         return text, sum(part_points) or None, part_points
     return _without(text, total), total.points, part_points
+
+
+def _with_marks(text: str, total: float) -> str:
+    """A text whose marks stand on lines of their own, (3), and add up to its total: behind their parts, as [3].
+
+    A question without parts says them once more, and loses them.
+    """
+    below = list(_BELOW.finditer(text))
+    if not below or sum(float(mark[1]) for mark in below) != total:
+        return text
+    parts = _PART.search(_BELOW.sub("", text))
+    return _BELOW.sub(lambda mark: f"    [{mark[1]}]" if parts else "", text)
 
 
 def _without(text: str, mark: Mark) -> str:

@@ -101,8 +101,8 @@ def straightened(picture: Picture) -> tuple[Picture, float]:
     return picture.rotate(-angle, Image.Resampling.BICUBIC, fillcolor=white), angle
 
 
-def bars(dark: np.ndarray[Any, Any], shortest: int) -> list[Rule]:
-    """Thin level strokes: fraction bars, blanks, lines of tables."""
+def bars(dark: np.ndarray[Any, Any], shortest: int, slender: float = 4.0) -> list[Rule]:
+    """Thin level strokes, longer than `slender` times their height: fraction bars, blanks, lines of tables."""
     import cv2
     import numpy as np
 
@@ -113,7 +113,7 @@ def bars(dark: np.ndarray[Any, Any], shortest: int) -> list[Rule]:
     return [
         Rule(float(x), float(y), float(x + width), float(y + height))
         for x, y, width, height, _ in stats[1:count].tolist()
-        if height <= thick + 2 and width > 4 * height
+        if height <= thick + 2 and width > slender * height
     ]
 
 
@@ -192,7 +192,7 @@ def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
     for rule in bars(dark, max(8, int(0.45 * letter))):
         if rule.length > 5 * letter or any(_touches(rule, text) for text in texts):
             continue
-        above, below = (_beside(dark, rule, letter, down) for down in (False, True))
+        above, below = (beside(dark, rule, letter, down) for down in (False, True))
         if above and below:
             found += [above, below]
     return found
@@ -203,7 +203,7 @@ def _touches(rule: Rule, text: Bounds) -> bool:
     return text[0] <= x <= text[2] and rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3]
 
 
-def _beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:
+def beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:
     """The row of ink next to a bar: begins within half a letter, ends at the first gap, is no higher than two."""
     import numpy as np
 

@@ -10,10 +10,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from livek12.dataset_builders.ingest import layout, ocr, scan
+from livek12.dataset_builders.ingest import layout, scan
 from livek12.dataset_builders.ingest.assemble import Piece
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
+from livek12.dataset_builders.ingest.ocrread import Read
 from livek12.dataset_builders.ingest.text_layer import table_lines
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def tables(
-    dark: Dark, reads: Sequence[ocr.Read], letter: float, points: float, glyph: Callable[[ocr.Read], Glyph]
+    dark: Dark, reads: Sequence[Read], letter: float, points: float, glyph: Callable[[Read], Glyph]
 ) -> tuple[list[Piece], list[Bounds]]:
     """The tables of a page, and their boxes in pixels.
 
@@ -52,7 +53,7 @@ def tables(
     return pieces, boxes
 
 
-def _parted(read: ocr.Read, upright: Sequence[Rule]) -> list[ocr.Read]:
+def _parted(read: Read, upright: Sequence[Rule]) -> list[Read]:
     """A run of text, cut where a line of the grid goes through it."""
     left, top, right, bottom = read.box
     middle = (top + bottom) / 2

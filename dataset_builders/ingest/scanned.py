@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from livek12.core.records import Image, Language
@@ -20,14 +18,14 @@ from livek12.dataset_builders.ingest.blocks import Block
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.glyphs import Glyph
 from livek12.dataset_builders.ingest.mathlines import lines_of
+from livek12.dataset_builders.ingest.ocrboxes import line_height
 from livek12.dataset_builders.ingest.ocrmath import formulas
-from livek12.dataset_builders.ingest.ocrscripts import raised
+from livek12.dataset_builders.ingest.ocrread import Read
 from livek12.dataset_builders.ingest.pdf import png
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-    from livek12.dataset_builders.ingest.scan import Dark
 
 DPI: Final = 150
 _LABEL: Final = re.compile(r"[A-H][.．、)]|[①-⑳]|[(（]?\d{1,2}[.．、)）]")
@@ -35,10 +33,6 @@ _TALL: Final = 1.5
 """Heights to a width from which several letters run up or down the page."""
 _FLAT: Final = "一—–-_~…"
 """What is never higher than it is wide: a stroke that stands upright was read as one of these."""
-MOST_AGAIN: Final = 8
-"""Bands of a page that are looked at a second time."""
-MOST_PARTS: Final = 60
-"""Parts of fractions of a page that are read though they were not found as text."""
 POOR: Final = 0.8
 """Mean confidence below which a page may lie upside down."""
 
@@ -76,7 +70,7 @@ class Scanner:
         blocks, self._middle = assembled(sheet, crop, self._middle)
         return picture, [_with_formulas(block) for block in blocks], notes
 
-    def _read(self, picture: Picture) -> tuple[Picture, list[ocr.Read], list[str]]:
+    def _read(self, picture: Picture) -> tuple[Picture, list[Read], list[str]]:
         """The picture upright and level, what it says, and what was done to it; turned further while it reads badly."""
         sideways = scan.sideways(scan.ink(scan.grey(picture)))
         said, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
@@ -85,14 +79,13 @@ class Scanner:
         turn = said  # a page that surely stands upright has a line between its columns that parts it like text
         if self._reader is None:
             upright = picture.rotate(-turn, expand=True) if turn else picture
-            self.language = self.language or script or ("ko" if ocr.is_korean(upright) else "zh")
+            korean = not self.language and (script == "ko" or ocr.is_korean(upright))
+            self.language = self.language or ("ko" if korean else script or "zh")
             self._reader = ocr.Reader(self.language)
-        best: tuple[float, Picture, list[ocr.Read], list[str]] = (-1.0, picture, [], [])
+        best: tuple[float, Picture, list[Read], list[str]] = (-1.0, picture, [], [])
         for angle in (turn, (turn + 180) % 360):
             level, askew = scan.straightened(picture.rotate(-angle, expand=True) if angle else picture)
-            page = scan.grey(level)
-            reads = self._reader.read(level, partial(_missed, scan.ink(page)))
-            reads = [dataclasses.replace(read, text=raised(read, page)) for read in reads]
+            reads = self._reader.read(level)
             sure = _sureness(reads)
             notes = ([f"turned by {angle} degrees"] if angle else []) + (
                 [f"straightened by {askew:.1f} degrees"] if askew else []
@@ -104,42 +97,26 @@ class Scanner:
         return best[1:]
 
 
-def _missed(dark: Dark, boxes: list[Bounds]) -> tuple[list[Bounds], list[Bounds]]:
-    """Bands that look like a line of text in which none was found, and parts of fractions that were not found."""
-    letter = _letter(boxes)
-    margin = 0.3 * letter
-    tall, wide = dark.shape
-    bands = [
-        (max(0.0, left - margin), max(0.0, top - margin), min(wide, right + margin), min(tall, bottom + margin))
-        for left, top, right, bottom in scan.missed(dark, boxes, letter)[:MOST_AGAIN]
-    ]
-    return bands, scan.parted(dark, boxes, letter)[:MOST_PARTS]
-
-
-def _letter(boxes: Sequence[Bounds]) -> float:
-    """Height of an ordinary line."""
-    heights = sorted(box[3] - box[1] for box in boxes)
-    return heights[len(heights) // 2] if heights else 40.0
-
-
 def _with_formulas(block: Block) -> Block:
     lines = [line.model_copy(update={"text": formulas(line.text)}) for line in block.lines]
     return block.model_copy(update={"lines": lines})
 
 
-def _sureness(reads: list[ocr.Read]) -> float:
+def _sureness(reads: list[Read]) -> float:
     letters = sum(len(read.text) for read in reads)
     return sum(read.confidence * len(read.text) for read in reads) / letters if letters else 0.0
 
 
-def _sheet(picture: Picture, reads: list[ocr.Read], number: int, points: float) -> Sheet:
+def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> Sheet:
     """What was read, in points."""
     dark = scan.ink(scan.grey(picture))
-    letter = _letter([read.box for read in reads])
+    letter = line_height([read.box for read in reads])
     pieces, grids = scangrid.tables(dark, reads, letter, points, lambda read: _glyph(read, letter, points))
     reads = [read for read in reads if not any(layout.contains(box, *_middle(read)) for box in grids)]
     regions = layout.whole(scan.drawings(dark, [*(read.box for read in reads), *grids], letter))
     drawn = [box for box in regions if not _text_frame(box, reads)]
+    labelled = [layout.around([box, *(one.box for one in reads if _belongs(one, box, letter))]) for box in drawn]
+    drawn = layout.whole(labelled)  # parts of a figure may be joined by its labels alone
     rest = reads
     for box in drawn:
         inside = [read for read in rest if _belongs(read, box, letter)]
@@ -161,11 +138,11 @@ def _sheet(picture: Picture, reads: list[ocr.Read], number: int, points: float) 
     return Sheet(number, picture.width * points, picture.height * points, "ocr", glyphs, pieces, rules, [], [])
 
 
-def _middle(read: ocr.Read) -> tuple[float, float]:
+def _middle(read: Read) -> tuple[float, float]:
     return (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2
 
 
-def _belongs(read: ocr.Read, box: Bounds, letter: float) -> bool:
+def _belongs(read: Read, box: Bounds, letter: float) -> bool:
     """Whether a text stands in a drawing, or is a short label that touches it."""
     if layout.contains(box, (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2):
         return True
@@ -173,7 +150,7 @@ def _belongs(read: ocr.Read, box: Bounds, letter: float) -> bool:
     return short and layout.overlaps(read.box, box, 0.5 * letter)
 
 
-def _fraction(rule: Rule, reads: list[ocr.Read], letter: float) -> list[ocr.Read] | None:
+def _fraction(rule: Rule, reads: list[Read], letter: float) -> list[Read] | None:
     """The texts, with those right above and right below a stroke cut off at it; None where there are not both."""
     y = (rule.top + rule.bottom) / 2
     on = [read for read in reads if rule.left - 2 <= (read.box[0] + read.box[2]) / 2 <= rule.right + 2]
@@ -188,12 +165,12 @@ def _fraction(rule: Rule, reads: list[ocr.Read], letter: float) -> list[ocr.Read
     ]
 
 
-def _cut(read: ocr.Read, *, top: float = 0.0, bottom: float = float("inf")) -> ocr.Read:
+def _cut(read: Read, *, top: float = 0.0, bottom: float = float("inf")) -> Read:
     box = (read.box[0], max(top, read.box[1]), read.box[2], min(bottom, read.box[3]))
     return dataclasses.replace(read, box=box)
 
 
-def _split(read: ocr.Read, rule: Rule) -> list[ocr.Read]:
+def _split(read: Read, rule: Rule) -> list[Read]:
     """A run that a fraction stands in the middle of, as two: parted at the space that is nearest to it."""
     left, top, right, bottom = read.box
     y, x = (rule.top + rule.bottom) / 2, (rule.left + rule.right) / 2
@@ -206,8 +183,8 @@ def _split(read: ocr.Read, rule: Rule) -> list[ocr.Read]:
     at = min(spaces, key=lambda at: abs(places[at] - x))
     if abs(places[at] - x) > 0.12 * (right - left) + (rule.right - rule.left):
         return [read]
-    first = ocr.Read(read.text[:at], (left, top, rule.left, bottom), read.confidence)
-    second = ocr.Read(read.text[at + 1 :], (rule.right, top, right, bottom), read.confidence)
+    first = Read(read.text[:at], (left, top, rule.left, bottom), read.confidence)
+    second = Read(read.text[at + 1 :], (rule.right, top, right, bottom), read.confidence)
     return [part for part in (first, second) if part.text.strip()]
 
 
@@ -215,7 +192,7 @@ def _scaled(box: Bounds, points: float) -> Bounds:
     return (box[0] * points, box[1] * points, box[2] * points, box[3] * points)
 
 
-def _glyph(read: ocr.Read, letter: float, points: float) -> Glyph:
+def _glyph(read: Read, letter: float, points: float) -> Glyph:
     """A run of text as one glyph; ordinary runs count as equally big, whatever their letters' heights are."""
     height = read.box[3] - read.box[1]
     size = 0.75 * (letter if 0.6 * letter < height < 1.4 * letter else height) * points
@@ -228,7 +205,7 @@ def _glyph(read: ocr.Read, letter: float, points: float) -> Glyph:
     )
 
 
-def _in_text(rule: Rule, reads: list[ocr.Read]) -> bool:
+def _in_text(rule: Rule, reads: list[Read]) -> bool:
     """Whether a stroke is part of what was read: it runs through the middle of a run and hardly fills it."""
     y = (rule.top + rule.bottom) / 2
     for read in reads:
@@ -239,7 +216,7 @@ def _in_text(rule: Rule, reads: list[ocr.Read]) -> bool:
     return False
 
 
-def _text_frame(box: Bounds, reads: list[ocr.Read]) -> bool:
+def _text_frame(box: Bounds, reads: list[Read]) -> bool:
     """Whether a drawn region is a box around running text."""
     inside = [
         read for read in reads if layout.contains(box, (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2)

@@ -16,6 +16,8 @@ from livek12.dataset_builders.ingest.electives import parts
 from livek12.dataset_builders.ingest.headings import (
     begins_answers,
     begins_rules,
+    follows,
+    is_key_table,
     is_notice,
     is_part_of_section,
     is_section,
@@ -114,8 +116,11 @@ def segment(stream: Stream) -> Body:
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
-    """Where the key begins: its title in the second half of the paper, or at the top of a page."""
+    """Where the key begins: its title in the second half of the paper, or at the top of a page, or its table."""
     for place, item in enumerate(items):
+        late = place > len(items) // 2
+        if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
+            return place
         below = items[place + 1] if place + 1 < len(items) else item
         if item.line and place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text):
             return place
@@ -202,7 +207,11 @@ def _distribute(
             silent = column
         elif silent:
             continue
-        elif item.line and is_section(item.text) and not _within(items, place, chosen):
+        elif (
+            item.line
+            and is_section(item.text)
+            and (follows(item.text, sorter.section.title) or not _within(items, place, chosen))
+        ):
             sorter.title(item)
         elif item.line and (numbers := passage_range(item.text)) and _ahead(place, numbers, chosen):
             sorter.shared(item, numbers)

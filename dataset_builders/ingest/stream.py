@@ -16,6 +16,7 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks, is_label
 from livek12.dataset_builders.ingest.headings import is_section
 from livek12.dataset_builders.ingest.margins import ASKED
+from livek12.dataset_builders.ingest.points import says_worth
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -30,6 +31,11 @@ _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """What begins no word of Korean."""
+_EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2})\s*$")
+_LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩]|[A-D]\s)")
+"""A line of options may end in a number too."""
+_LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.01, 4
+"""Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
 _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
 _CELL_NUMBER = re.compile(r"(?:No\.?|Q|第)?\s*(\d{1,3})\s*[.．、)题]?", re.IGNORECASE)
@@ -96,8 +102,32 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
             _add(block, page, repeated, stream)
     _edges(stream)
     _spaced(stream.items)
+    _edge_marks(stream)
     _pictures_behind_lines(stream.items)
     return stream
+
+
+def _edge_marks(stream: Stream) -> None:
+    """Puts the points that stand bare at the right edge of a column in brackets, as other papers print them.
+
+    They are what ends several lines at the very same place, behind a wide gap.
+    """
+    found = [
+        (item, match)
+        for item in stream.items
+        if item.line and (match := _EDGE_MARK.search(item.line.text)) and not _LABELLED.search(item.line.text)
+    ]
+    rights = Counter(round(item.box.right / _LEVEL) for item, _ in found)
+    for item, match in found:
+        at = round(item.box.right / _LEVEL)
+        _, edge = stream.columns.get((item.box.page, item.column), (0.0, item.box.right))
+        if (
+            item.line
+            and abs(edge - item.box.right) < _AT_EDGE
+            and sum(rights[at + off] for off in (-1, 0, 1)) >= _SEVERAL
+        ):
+            said = f"{item.line.text[: match.start()]}    [{match[1]}]"
+            item.line = item.line.model_copy(update={"text": said})
 
 
 def _pictures_behind_lines(items: list[Item]) -> None:
@@ -189,7 +219,7 @@ def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
 
 def _outside(line: Line, repeated: Counter[str]) -> bool:
     """Whether a line at a page's edge is its number or repeats on other pages."""
-    if not _at_edge(line) or _OPTIONS.match(line.text) or ASKED.fullmatch(line.text.strip()):
+    if not _at_edge(line) or _OPTIONS.match(line.text) or ASKED.fullmatch(line.text.strip()) or says_worth(line.text):
         return False
     return bool(_PAGE_NUMBER.fullmatch(line.text.strip())) or repeated[_shape(line.text)] > 2
 

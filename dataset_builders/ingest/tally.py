@@ -42,6 +42,8 @@ _TOTAL = (
         re.I,
     ),
 )
+_BLANKS = re.compile(r"填空|\bblanks?\b|\bgaps?\b|\bcloze\b|빈칸", re.I)
+"""The title of a section whose numbers stand in gaps."""
 _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
 
 
@@ -66,7 +68,9 @@ def without_text(body: Body, drafts: Sequence[Draft]) -> list[str]:
     for segment, draft in zip(body.segments, drafts, strict=True):
         own = re.sub(r"^\s*\d{1,3}\s*[.．、)]?\s*$", "", draft.markdown.strip())
         bare = not own and not draft.options and not draft.figures
-        if bare or (segment.inline and not draft.options and not _is_gap(segment)):
+        if segment.inline and not draft.options:
+            bare = not _BLANKS.search(segment.section.title) and not _is_gap(segment)
+        if bare:
             name = f"{draft.elective} {draft.number}".strip()
             lines.append(f"question {name} has no text of its own: it was not found")
     return lines

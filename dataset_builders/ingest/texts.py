@@ -20,7 +20,7 @@ from livek12.dataset_builders.ingest.stream import Item
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
 _OWN_LINE = re.compile(
-    rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
+    rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]|Ans\s*[.:：]"
     r"|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
 _ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
@@ -29,6 +29,8 @@ _EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
 _ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
 _WRAPS = 0.06
 """How far from the column's right edge, of its width, a line that wraps may end."""
+_MARKED = re.compile(r"\s{3,}\[\d{1,2}\]$")
+"""The points at the right edge end a paragraph."""
 _CLOSING = 5
 """Letters: a character of CJK with the sign behind it, which may not begin a line."""
 _INDENT = 2.5
@@ -178,7 +180,7 @@ def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], foll
     left, right = edges.get((item.box.page, item.column), (item.box.left, item.box.right))
     room = right - item.box.right
     if room <= _WRAPS * max(right - left, 0.1):
-        return True
+        return not _MARKED.search(item.text)
     if following is None or _ENDS.search(item.text):
         return False
     word = following.text.split(maxsplit=1)[:1]

@@ -26,8 +26,10 @@ def key_code(layout: PaperLayout, asked: Sequence[AskedItem], titles: Sequence[s
     return title + "\n\n".join(made)
 
 
-def marked_code(answer: str) -> str:
+def marked_code(layout: PaperLayout, answer: str) -> str:
     """An answer as it stands below its question."""
+    if layout.key == "below":
+        return code(f"Ans. ({answer})" if len(answer) == 1 else f"Ans. {answer}")
     return code(f"【答案】{answer}")
 
 
@@ -131,7 +133,18 @@ def _items(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Random)
     return f"#table(columns: 5, stroke: .5pt, {', '.join(cells)})"
 
 
+def _scored(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Random) -> str:
+    """A table of the choices, then the other answers a line each with their points and how they are given."""
+    choices = [one for one in asked if one.item.kind == "choice"]
+    lines = [
+        f"{one.number}．{one.answer}（{one.points or 5:g}分）　评分说明：结果正确得满分，只写过程得 2 分。"
+        for one in asked
+        if one.item.kind != "choice"
+    ]
+    return "\n\n".join([_table(layout, choices, draw), *(f"#{code(line)}" for line in lines)])
+
+
 _FORMS = {
     "table": _table, "points": _points, "list": _list, "ranges": _ranges, "blocks": _blocks, "forms": _two_forms,
-    "spans": _spans, "items": _items,
+    "spans": _spans, "items": _items, "scored": _scored,
 }  # fmt: skip

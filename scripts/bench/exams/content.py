@@ -42,6 +42,7 @@ class PaperItem:
         parts: of a free-response question.
         figure: name of a drawing of `drawings.py`; "" without one.
         table: rows of cells, the first of them the head.
+        alternative: the stem of the question that may be answered instead, behind OR.
     """
 
     stem: str
@@ -51,6 +52,7 @@ class PaperItem:
     parts: tuple[ItemPart, ...] = ()
     figure: str = ""
     table: tuple[tuple[str, ...], ...] = ()
+    alternative: str = ""
 
     def with_options(self, count: int) -> PaperItem:
         """The same question with so many options, the right one among them."""

@@ -129,8 +129,9 @@ def _question(
     item = asked.item
     lines = [item.stem, *(" ".join(row) for row in item.table)]
     lines += [f"{label} {part.text}" for label, part in zip(asked.parts, item.parts, strict=True)]
+    lines += ["OR", item.alternative] if item.alternative else []
     key = [asked.answer] if layout.key and asked.answer else []
-    carried = layout.marks in ("end", "korean")
+    carried = layout.marks in ("end", "korean", "total", "maximum", "margin")
     return GoldQuestion(
         number=asked.number,
         section=asked.section,
@@ -152,7 +153,7 @@ def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
     """Whether the paper prints the points of a question: with it, in its section's title, or in the key."""
     if asked.points is None:
         return False
-    if layout.number == "cell" or layout.marks in ("end", "each", "korean"):
+    if layout.number == "cell" or layout.marks in ("end", "each", "korean", "total", "maximum", "margin"):
         return True
     if layout.marks == "start" and asked.item.kind == "free":
         return True

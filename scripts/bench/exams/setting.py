@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from livek12.scripts.bench.exams import mathematics, sciences
+from livek12.scripts.bench.exams import gapped, mathematics, sciences
 from livek12.scripts.bench.exams import words as say
 from livek12.scripts.bench.exams.answering import empty_grid, key_code, marked_code, sheet_code
 from livek12.scripts.bench.exams.content import AskedItem, PaperItem, Passage
@@ -25,7 +25,7 @@ _FONTS: Final = {
     "zh": ("Noto Serif CJK SC", "Noto Sans CJK SC"),
     "ko": ("Noto Serif CJK KR", "Noto Sans CJK KR"),
 }
-_LETTERS: Final = "ABCDE"
+_LETTERS: Final = "ABCDEFG"
 _CIRCLED: Final = "①②③④⑤"
 _ROMAN: Final = ("i", "ii", "iii", "iv", "v")
 _WIDE: Final = 2
@@ -50,7 +50,7 @@ def source_of(layout: PaperLayout, seed: int) -> PaperSource:
     body = "\n\n".join(writer.body())
     setup = _setup(layout, draw)
     shown = sum(section.count for section in layout.sections)
-    key = key_code(layout, writer.asked, writer.titles, draw) if layout.key not in ("", "marked") else ""
+    key = key_code(layout, writer.asked, writer.titles, draw) if layout.key not in ("", "marked", "below") else ""
     paper = f"{setup}\n{body}"
     if layout.sheet:
         paper += f"\n#pagebreak()\n{sheet_code(layout, writer.asked)}"
@@ -112,6 +112,7 @@ class _Writer:
         self._used: set[str] = set()
         self._bags: dict[str, list[Template]] = {}
         self._passages = 0
+        self.spoken = layout.asked_in or layout.language
 
     def body(self) -> Iterator[str]:
         """Code of title, instructions and sections."""
@@ -143,6 +144,9 @@ class _Writer:
             number += section.count
 
     def _section(self, section: PaperSection, number: int) -> Iterator[str]:
+        if section.kind in ("cloze", "match", "forms"):
+            yield from self._gapped(section, number)
+            return
         made: list[str] = []
         for item, passage in self._items(section, number):
             if passage.startswith("#"):
@@ -166,14 +170,41 @@ class _Writer:
         """The items of a section, each with its passage; the code of a passage before them (it starts with #)."""
         if section.kind in ("reading", "data"):
             shared = sciences.reading if section.kind == "reading" else sciences.data
-            passage = shared(self.draw, self.layout.language, section.count)
+            passage = shared(self.draw, self.spoken, section.count)
             direction, code_ = self._passage_code(passage, number + 1)
             yield PaperItem(""), code_
             for item in passage.items:
                 yield item.with_options(self.layout.options), f"{direction}\n{passage.text}"
             return
-        for _ in range(section.count):
-            yield self._drawn(section.kind).with_options(self.layout.options), ""
+        for at in range(section.count):
+            item = self._drawn(section.kind).with_options(self.layout.options)
+            if self.layout.alternatives and section.kind == "free" and at % 2:
+                item = replace(item, alternative=self._drawn("free").stem)
+            yield item, ""
+
+    def _gapped(self, section: PaperSection, number: int) -> Iterator[str]:
+        """A passage with numbered gaps, and its questions below it (those of a matching passage stand in it alone)."""
+        made = gapped.gapped(section.kind, self.draw, section.count)
+        labels = [_bare_label("A.", index) for index in range(len(made.shared))]
+        body = "; ".join(
+            f'{quoted(piece)}; underline("  {number + at}  ")' if at <= section.count else quoted(piece)
+            for at, piece in enumerate(made.pieces, 1)
+        )
+        yield f"#par(first-line-indent: 2em, {{ {body} }})\n"
+        for label, text in zip(labels, made.shared, strict=True):
+            yield f"#{code(f'{label}. {text}')}\n"
+        passage = made.text(number + 1)
+        for at, item in enumerate(made.items, number + 1):
+            shown = replace(item, options=made.shared or item.options)
+            own = tuple(_bare_label("A.", index) for index in range(len(shown.options)))
+            asked = AskedItem(
+                f"q{len(self.asked)}", str(at), self.titles[-1], replace(shown, stem=f"{at}."), own,
+                points=section.points or None, passage=passage,
+            )  # fmt: skip
+            self.asked.append(asked)
+            if item.options:
+                row = "; h(1fr); ".join(code(f"{label}. {text}") for label, text in zip(own, item.options, strict=True))
+                yield f'#piece("{asked.mark}", "text", {{ "{at}. "; {row} }})\n'
 
     def _passage_code(self, passage: Passage, first: int) -> tuple[str, str]:
         """What is said above a passage, and the code of both."""
@@ -201,7 +232,7 @@ class _Writer:
         for _ in range(200):
             bag = self._bags.setdefault(sets, [])
             bag[:] = bag or self.draw.sample(templates, len(templates))
-            item: PaperItem = bag.pop()(self.draw, self.layout.language)
+            item: PaperItem = bag.pop()(self.draw, self.spoken)
             said = item.stem + "".join(item.options)
             if said not in self._used and (kind == "choice" or item.stem not in self._used):
                 self._used |= {said, item.stem}
@@ -219,8 +250,8 @@ class _Writer:
         )  # fmt: skip
         self.asked.append(asked)
         code_ = self._cell(asked) if layout.number == "cell" else "\n".join(f"#{one}\n" for one in self._pieces(asked))
-        if layout.key == "marked" and asked.answer:
-            code_ += f"\n#{marked_code(asked.answer)}\n"
+        if layout.key in ("marked", "below") and asked.answer:
+            code_ += f"\n#{marked_code(layout, asked.answer)}\n"
         if layout.hidden and self.draw.random() < 0.5:
             hidden = self.draw.choice(say.HIDDEN[layout.language])
             self.hidden.append(hidden)
@@ -234,6 +265,8 @@ class _Writer:
                 yield f"（{index + 1}）"
             elif style == "(1)":
                 yield f"({index + 1})"
+            elif style == "（Ⅰ）":
+                yield f"（{'ⅠⅡⅢⅣⅤ'[index]}）"
             elif style == "(a)(i)" and count > 2 and index < 2:
                 yield ("(a) (i)", "(ii)")[index]
             else:
@@ -258,17 +291,27 @@ class _Writer:
         if item.options:
             yield f'piece("{mark}", "options", {self._options(asked)})'
         for label, part in zip(asked.parts, item.parts, strict=True):
-            marks = f"; h(1fr); {self._end_marks(part.points)}" if self.layout.marks == "end" else ""
+            shown = self.layout.marks in ("end", "maximum", "margin")
+            marks = f"; h(1fr); {self._end_marks(part.points)}" if shown else ""
             if self.layout.marks == "korean":
                 marks = f'; " [{part.points}점]"'
             yield f'piece("{mark}", "part", {{ "{label} "; {code(part.text)}{marks} }})'
+            if self.layout.marks == "total":
+                yield f'align(right, strong("({part.points})"))'
             if self.layout.lines:
                 yield "{ " + "; ".join(["answer-line"] * (part.points + 1)) + " }"
         if self.layout.lines and item.parts and asked.points:
             yield f'align(right, "[Total: {asked.points:g}]")'
+        if self.layout.marks == "total":
+            if asked.points and not item.parts:
+                yield f'align(right, strong("({asked.points:g})"))'
+            yield f'align(center, strong("(Total for Question {asked.number} is {asked.points or 1:g} marks)"))'
+        if item.alternative:
+            yield 'align(center, strong("OR"))'
+            yield f'piece("{mark}", "text", {code(item.alternative)})'
 
     def _end_marks(self, points: float) -> str:
-        return f'"[{points:g}]"'
+        return f'"{points:g}"' if self.layout.marks == "margin" else f'"[{points:g}]"'
 
     def _stem(self, asked: AskedItem) -> str:
         layout, n = self.layout, asked.number
@@ -278,7 +321,10 @@ class _Writer:
             body = f'{{ "{said}"; {body} }}'
         if asked.points and layout.marks == "korean" and not asked.item.parts:
             body = f'{{ {body}; " [{asked.points:g}점]" }}'
-        if asked.points and layout.marks == "end" and not asked.item.parts and layout.number != "cell":
+        if asked.points and layout.marks == "maximum":
+            body = f'{{ "[Maximum mark: {asked.points:g}]"; parbreak(); {body} }}'
+        at_end = layout.marks in ("end", "margin") and not asked.item.parts
+        if asked.points and at_end and layout.number != "cell":
             body = f"{{ {body}; h(1fr); {self._end_marks(asked.points)} }}"
         match layout.number:
             case "cell":
@@ -293,6 +339,10 @@ class _Writer:
                 return f'{{ place(dx: -2em, strong("{n}")); {body} }}'
             case "zero":
                 return f'hanging(strong("{n:0>2}"), 2.4em, {body})'
+            case "parens":
+                return f'{{ "({n}) "; {body} }}'
+            case "q":
+                return f'{{ strong("Q.{n}"); h(.6em); {body} }}'
             case "bracket":
                 return f'{{ "(      ) {n}. "; {body} }}'
             case "inverse":

@@ -45,9 +45,30 @@ KINDS: Final[dict[Language, dict[str, str]]] = {
         "free": "Free Response",
         "reading": "Reading",
         "data": "Data",
+        "cloze": "Cloze",
+        "match": "Matching",
+        "forms": "Word Forms",
     },
-    "zh": {"choice": "选择题", "blank": "填空题", "free": "解答题", "reading": "阅读理解", "data": "材料题"},
-    "ko": {"choice": "선택형", "blank": "단답형", "free": "서술형", "reading": "독해", "data": "자료 해석"},
+    "zh": {
+        "choice": "选择题",
+        "blank": "填空题",
+        "free": "解答题",
+        "reading": "阅读理解",
+        "data": "材料题",
+        "cloze": "完形填空",
+        "match": "七选五",
+        "forms": "语法填空",
+    },
+    "ko": {
+        "choice": "선택형",
+        "blank": "단답형",
+        "free": "서술형",
+        "reading": "독해",
+        "data": "자료 해석",
+        "cloze": "빈칸",
+        "match": "문장 넣기",
+        "forms": "어형",
+    },
 }
 KEY_TITLES: Final[dict[Language, str]] = {"en": "Answer Key", "zh": "参考答案", "ko": "정답표"}
 KEY_HEADS: Final[dict[Language, tuple[str, str, str]]] = {

@@ -1,0 +1,110 @@
+"""Korean scans: syllables by one engine, what stands between them by another; fractions read part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+pytest.importorskip("numpy")
+pytest.importorskip("cv2")
+
+import numpy as np
+
+from livek12.dataset_builders.ingest import hangul, ocrparts
+from livek12.dataset_builders.ingest.geometry import Bounds
+from livek12.dataset_builders.ingest.hangul import Letter
+from livek12.dataset_builders.ingest.ocrread import Read
+
+WIDE, TALL = 20, 30
+
+
+def drawn(text: str, sure: float = 0.99) -> tuple[np.ndarray, list[Letter]]:
+    """Ink and letters of a line; a space is half as wide, and what is no Hangul is read badly by the first engine."""
+    dark = np.zeros((TALL + 10, WIDE * (len(text) + 2)), bool)
+    letters, x = [], 10
+    for letter in text:
+        if letter == " ":
+            x += WIDE // 2
+            continue
+        dark[8:TALL, x + 1 : x + WIDE - 1] = True
+        known = "가" <= letter <= "힣"
+        letters.append(Letter(letter if known else "@", (x, 5, x + WIDE, TALL), sure if known else 0.4, 1))
+        x += WIDE
+    return dark, letters
+
+
+def engine(answers: Sequence[str]) -> tuple[list[Bounds], hangul.ReadBoxes]:
+    """One that gives answers in order, and the boxes that it was asked about."""
+    asked: list[Bounds] = []
+
+    def read(boxes: Sequence[Bounds]) -> list[Read]:
+        asked.extend(boxes)
+        return [Read(text, box, 0.97) for text, box in zip(answers, boxes, strict=False)]
+
+    return asked, read
+
+
+@pytest.mark.parametrize(
+    ("printed", "answers", "said"),
+    [
+        ("값은", [], "값은"),
+        ("값을 구하시오", [], "값을 구하시오"),
+        ("방정식 x 의 값", ["x"], "방정식 x 의 값"),
+        ("XX일 때", ["a=1"], "a=1일 때"),
+        ("점수가 X", ["2"], "점수가 2"),
+    ],
+)
+def test_each_engine_reads_what_it_knows(printed: str, answers: list[str], said: str) -> None:
+    dark, letters = drawn(printed)
+    asked, read = engine(answers)
+    found = hangul.lines(dark, [(5, 3, dark.shape[1] - 5, TALL + 3)], letters, read)
+    assert [one.text for one in found] == [said] and len(asked) == len(answers)
+
+
+def test_what_no_box_was_found_for_is_read_where_tesseract_is_sure() -> None:
+    dark, letters = drawn("수학 영역")
+    assert [one.text for one in hangul.lines(dark, [], letters, engine([])[1])] == ["수학 영역"]
+    _, unsure = drawn("수학 영역", sure=0.6)
+    assert hangul.lines(dark, [], unsure, engine([])[1]) == []
+
+
+def test_a_wide_gap_ends_a_run() -> None:
+    dark, letters = drawn("하나    둘")
+    home = (5.0, 3.0, dark.shape[1] - 5.0, TALL + 3.0)
+    assert [one.text for one in hangul.lines(dark, [home], letters, engine([])[1])] == ["하나", "둘"]
+
+
+def test_letters_of_hocr_keep_their_lines() -> None:
+    said = (
+        "<span class='ocr_line' id='line_1'><span class='ocrx_cinfo' title='x_bboxes 1 2 3 4; x_conf 99.5'>가</span>"
+        "<span class='ocr_line' id='line_2'><span class='ocrx_cinfo' title='x_bboxes 5 6 7 8; x_conf 50'>&lt;</span>"
+    )
+    found = hangul.letters_of(said)
+    assert [(one.text, one.line, one.box, one.confidence) for one in found] == [
+        ("가", 1, (1, 2, 3, 4), 0.995),
+        ("<", 2, (5, 6, 7, 8), 0.5),
+    ]
+
+
+def fraction() -> tuple[np.ndarray, Bounds]:
+    """A line of letters with a fraction behind them, and its box."""
+    dark = np.zeros((60, 120), bool)
+    dark[22:38, 10:24] = True
+    dark[12:24, 42:50] = True
+    dark[29:31, 39:54] = True
+    dark[36:48, 42:50] = True
+    return dark, (6.0, 8.0, 60.0, 52.0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [(["whole", "x=", "3", "4"], ["x= $\\frac{3}{4}$"]), (["参考答案", "x=", "安", "米"], ["参考答案"])],
+)
+def test_what_reads_as_characters_above_and_below_a_bar_is_no_fraction(answers: list[str], said: list[str]) -> None:
+    dark, box = fraction()
+    _, read = engine(answers)
+    found = ocrparts.lines(dark, [box, (70.0, 10.0, 90.0, 34.0), (70.0, 36.0, 90.0, 58.0)], lambda boxes: read([
+        one for one in boxes if one[0] < 65
+    ]))  # fmt: skip
+    assert [one.text for one in found] == said
