@@ -15,7 +15,7 @@ from livek12.judges.rules.notation import bare
 MAX_CHARS = 160
 _ENGLISH = late(
     r"(?:(?:so|thus|hence|therefore),?\s+)?"
-    r"(?:it['’]s|(?:i|we)\s(?:get|got|obtain|find)|(?P<subject>(?:it|he|she|they|this|that|the|its|his|her|their|our)\b[^.,;:=?!\n]{0,80}?)"
+    r"(?:it['’]s|(?:i|we)\s(?:get|got|obtain|find|have)|(?P<subject>(?:it|he|she|they|this|that|the|its|his|her|their|our)\b[^.,;:=?!\n]{0,80}?)"
     r"\s(?:is|are|was|were|equals?|becomes?|gives?|yields?)(?:\s(?:equal to|called|given by))?:?)\s+(?P<value>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )

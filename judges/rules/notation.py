@@ -187,7 +187,7 @@ MAX_SPACING = 60
 _SPACED_END = late(r"(?:(?<!\\)\\(?:[,;:! ]|q?quad(?![a-zA-Z])|$)|~)+$")
 _COPULA = late(r"(?<=[\dA-Za-z)}\]%°])\s*(?:이다|입니다|이에요|예요)$")
 _THEREFORE = late(
-    r"^(?:(?:따라서|그러므로|그래서|결국)\s|즉,?\s|(?:therefore|thus|hence|so),|(?:因此|所以|故|综上)[,，]|[⇒⟹→✅✓✔]\ufe0f?|=>)\s*(?=\S)",
+    r"^(?:(?:따라서|그러므로|그래서|결국)\s|즉,?\s|(?:therefore|thus|hence|so),|(?:因此|所以|故|综上)[,，]|[⇒⟹→✅✓✔]\ufe0f?|=>|>\s?(?=\*\*))\s*(?=\S)",
     re.IGNORECASE,
 )
 _TICKED = late(r"(?<=\S)\s?[✓✔✅☑]\ufe0f?$")

@@ -59,7 +59,7 @@ _INSTEAD = late(_SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其�
 """The same where they follow at once; later, they may speak of anything."""
 _RETRACTION = (
     r"(?:(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s|[哦啊呃额嗯唉哎][,，]?\s?)){0,2}"
-    r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\ssecond\sthoughts?|correction\b|scratch\sthat|oops\b|(?:just\s)?kidding\b|never\s?mind\b|my\s(?:mistake|bad|apologies)"
+    r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\s(?:second\sthoughts?|reflection)|correction\b|scratch\sthat|oops\b|(?:just\s)?kidding\b|never\s?mind\b|my\s(?:mistake|bad|apologies)"
     r"|(?:i['’]m\s)?sorry[,.]\s(?:i|it|the|that|wrong|correct|my)|apologies\b|i(?:\s(?:was|am|have\sbeen|may\sbe|might\sbe|could\sbe)|['’]m)\s(?:\w{2,12}\s)?(?:wrong|mistaken)"
     r"|i\s(?:have\s)?(?:made|miscalculat|misread|mistook|misappl)|let\sme\s(?:correct|fix|redo|reconsider|re-?(?:calculate|compute|think|evaluate|examine))"
     r"|that['’]s\s(?:not\sright|wrong|incorrect)|make\sthat\b|i\s(?:now\s)?(?:take\s(?:that|this|it)\sback|retract|withdraw)|(?:please\s)?(?:ignore|disregard|forget|discard|cross\sout)\s(?:that|this|it\b|(?:the|my|what)\s(?:\w{1,12}\s){0,3}?(?:above|previous|earlier|before|first|box|answer|wrote|said)\b)|i\smeant?\b|strike\sthat"

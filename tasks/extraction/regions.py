@@ -57,9 +57,11 @@ def final_text(response: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """The text without what a page would not show or strikes out: comments in HTML, elements not displayed, "~~"."""
+    """The text without what a page would not show or strikes out: comments, elements not displayed, "~~"."""
     if "~~" in text:
         text = _STRUCK.sub("", text)
+    if "%" in text:
+        text = _COMMENT.sub("", text)
     if "<" not in text:
         return text
     pieces: list[str] = []
@@ -76,6 +78,8 @@ def _shown(text: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
+_COMMENT = late(r"(?:^|(?<=[})$]))[^\S\n]{0,4}%[^\S\n]{0,4}\\boxed[^\n]{0,400}", re.MULTILINE)
+"""A comment of LaTeX that is a box; a percentage is none."""
 _STRUCK = late(r"~~[^~\n]{1,200}~~")
 _HIDDEN = late(
     r"<!--|<(\w{1,10})\s(?=[^<>]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|\shidden\b))[^<>]{0,300}>",

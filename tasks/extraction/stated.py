@@ -114,12 +114,10 @@ def standing_value(text: str, found: Found) -> Found:
     line = text[text.rfind("\n", 0, start) + 1 : (text.find("\n", start) + 1 or len(text) + 1) - 1]
     before, behind = (_MATH.sub("", words) for words in line.rsplit(value, 1))
     near = [*_CLAUSE.split(TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
+    near += [value] if value[0].isdigit() else []
     denial = denied_until(text, start + len(value), value)
-    doubted = (
-        any(map(_NEGATIVE.search, near))
-        or _ASKS.match(behind)
-        or (len(line) <= _LINE_CHARS and _MISLABELLED.match(line))
-    )
+    begins = len(line) <= _LINE_CHARS and _MISLABELLED.match(line)
+    doubted = begins or any(map(_NEGATIVE.search, near)) or _ASKS.match(behind)
     if denial is None and not doubted:
         return found
     return [quoted(line if denial is None else text[start:denial])], found[1]
@@ -127,7 +125,7 @@ def standing_value(text: str, found: Found) -> Found:
 
 _LINE_CHARS = 100
 _MISLABELLED = late(
-    r"\W{0,4}(?:(?:오답|wrong|incorrect|false|错误|误)\w{0,12}\W{0,3}[:：]"
+    r"\W{0,4}(?:(?:오답|wrong|incorrect|false|常见错|易错|错误|误)\w{0,12}\W{0,3}[:：]"
     r"|(?:let|given|suppose|assume|start|compare|we\sare\sgiven)\b|[设令]\b|已知|假设|만약)|[^\d，。]{0,12}增根",
     re.IGNORECASE,
 )
@@ -140,7 +138,7 @@ _NEGATIVE = late(
     r"|\b(?:not|never|cannot|unable|impossible|wrong|incorrect|false|excluded|rejected|fails?|guess(?:ed)?|sorry|none|nor"
     r"|neither|maybe|perhaps|might|possibly|whether|if|suppose)\b|n['’]t\b"
     r"|\bdiffers?\sfrom\b|\bcontradicts\b|\bextraneous\b|不同于|接近|增根|다르|모르|무연근"
-    r"|지\s?[마말]|\b(?:previous|told|doubt|may|used\sto|without|no\sway|says?)\b|\ban?\s(?:\w{2,12}\s)?(?:error|mistake|trap)\b(?!\s(?:in|of))|\b(?:out|disagree|claims?|except|opposite|inverse|reciprocal|half|twice|double|negative\sof)\b|倒数|相反数|오답|역수"
+    r"|지\s?[마말]|제외|보다|거짓|[(（]\s?no\b|\b(?:previous|told|doubt|may|used\sto|without|no\sway|says?)\b|\ban?\s(?:\w{2,12}\s)?(?:error|mistake|trap)\b(?!\s(?:in|of))|\b(?:out|disagree|claims?|except|opposite|inverse|reciprocal|half|twice|double|negative\sof)\b|倒数|相反数|오답|역수"
     r"|아니|아닌|없|틀[리린렸]|않|못|잘못|죄송|모순|아마|(?:이)?라면",
     re.IGNORECASE,
 )
@@ -166,7 +164,7 @@ def denied_until(text: str, end: int, value: str) -> int | None:
 
 _OTHER_CLAIM = late(
     r"(?:(?:그런데|하지만|그러나|사실은?)[^.\n]{0,60}(?:므로|니까|라서|어서|아서),?\s"
-    r"|\b(?:correct|right|true|actual|real)\s(?:answer|value|result|number|count)\s(?:is|was|would\sbe|should\sbe|=)\s"
+    r"|\b(?:correct|right|true|actual|real)\s(?:answer|value|result|number|count|one)(?:\s(?:is|was|would\sbe|should\sbe|=)|:)\s"
     r"|\b(?:asked|wanted|sought|asks\sfor)\b[^.\n]{0,30}\b(?:is|equals|=)\s"
     r"|(?:正确|真正|实际|真实)的?(?:答案|结果|值)?(?:应该?)?(?:是|为))\$?(-?\d[\d.,/]*)",
     re.IGNORECASE,
@@ -293,7 +291,8 @@ def _is_number(line: str) -> bool:
     return number is not None and not (number["unit"] and _no_unit(number["unit"]))
 
 
-_ANSWERED = late(r"\**(?:答|解|结果|(?:final )?(?:result|solution|value)|결과)\** ?[:：]\**\s*(?=\S)", re.IGNORECASE)
+_LED = r"(?:(?:hence|so|thus) )?(?:the )?(?:final )?(?:result|solution|value)"
+_ANSWERED = late(rf"\**(?:答|解|结果|{_LED}|결과)\** ?[:：]\**\s*(?=\S)", re.IGNORECASE)
 
 
 def _without_politeness(text: str) -> str:

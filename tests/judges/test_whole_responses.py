@@ -160,7 +160,10 @@ CLOSINGS = [
     ("解：由题意，2x=24，所以x=12。", True), ("由方程解得 x=12，经检验符合题意。", True),
     ("x=10或x=12，又x>11，故x=12。", True),
     ("즉, 12이다.", True), ("모두 12개이다.", True), ("原方程的增根为x=12", False),
-    ("The distance is 15 because the height is 12.", False), ("检查前的答案：12。检查后发现有误，应为15。", False),
+    ("The distance is 15 because the height is 12.", False), ("12 should be rejected", False),
+    ("> **12**", True), ("常见错误：12", False), ("\\boxed{15} % \\boxed{12}", False),
+    ("**Answer:** 12\n\nOn reflection, 15.", False),
+    ("检查前的答案：12。检查后发现有误，应为15。", False),
 ]  # fmt: skip
 
 
