@@ -97,9 +97,9 @@ def lines(dark: Dark, boxes: Sequence[Bounds], letters: Sequence[Letter], read: 
     found = {one.box: one for one in read(ocrparts.boxes_of(parts))}
     done: list[Read] = []
     for row, own in zip(rows, pieces, strict=True):
-        said = [one for piece in own if (one := _said(piece, found))]
+        said = [_said(piece, found) for piece in own]
         done += ocrparts.joined(said, dark, row.box, _SPACE * (wide or 0.7 * tall))
-    return done
+    return [run for run in done if run.text.strip()]
 
 
 def _known(letters: Sequence[Letter]) -> set[Letter]:
@@ -207,11 +207,11 @@ class _Row:
         return [replace(part, letters=tuple(one for one in letters if part.holds(one))) for part in parts]
 
 
-def _said(piece: _Piece, found: dict[Bounds, Read]) -> Read | None:
+def _said(piece: _Piece, found: dict[Bounds, Read]) -> Read:
     """What a piece says: syllables themselves; of other ink what the other engine read, else what tesseract did.
 
     An engine that knows no Hangul reads it as something else, and is not sure of it; nor is anything sure that the two
-    read differently within a sentence.
+    read differently within a sentence, or that none did.
     """
     text = "".join(letter.text for letter in piece.letters)
     if piece.syllables:
@@ -223,7 +223,7 @@ def _said(piece: _Piece, found: dict[Bounds, Read]) -> Read | None:
         return Read(text, piece.box, ocrparts.UNSURE)
     if other and piece.within and not stacked and _plain(other.text) != _plain(text):
         return replace(other, confidence=min(other.confidence, ocrparts.UNSURE))
-    return other
+    return other or Read("", piece.box, ocrparts.UNSURE)
 
 
 def _plain(text: str) -> str:

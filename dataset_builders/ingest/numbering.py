@@ -65,6 +65,8 @@ _COLUMN = 0.25
 """Of the page's width: narrower paragraphs are short lines, as keys have them, not full ones."""
 _SURE = 1.0
 """What a number weighs at least that is hardly anything but a question's."""
+_STRAY, _FEWEST_ROUND = 2, 8
+"""Numbers in brackets, (3), are parts of questions where others number these: more than two, or than a few of them."""
 _RESTART = 4.5
 """What going back costs: more than a short list of statements brings."""
 _GAP, _WIDEST, _FAR = 0.5, 1.2, 12
@@ -110,7 +112,8 @@ def anchors(
     best: tuple[float, list[_Candidate]] = (0.0, [])
     for style in ("word", "dot", "paren", "round"):
         found = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
-        if found[0] > best[0]:
+        parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(found[1]) < _FEWEST_ROUND)
+        if found[0] > best[0] and not parts:
             best = found
     return _with_runs(best[1])
 

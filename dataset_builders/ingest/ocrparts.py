@@ -108,7 +108,7 @@ def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> li
             runs.append(replace(piece, places=()))
             continue
         between = (last.box[2] - _INTO * tall, home[1], piece.box[0] + _INTO * tall, home[3])
-        share = len(piece.text) / (len(piece.text) + len(last.text))
+        share = len(piece.text) / max(1, len(piece.text) + len(last.text))
         runs[-1] = Read(
             last.text + " " * bool(ocrboxes.gaps(dark, between, space)) + piece.text,
             (last.box[0], last.box[1], max(last.box[2], piece.box[2]), last.box[3]),

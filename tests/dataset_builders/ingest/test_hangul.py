@@ -62,6 +62,13 @@ def test_each_engine_reads_what_it_knows(printed: str, answers: list[str], said:
     assert [one.text for one in found] == [said] and len(asked) == len(answers)
 
 
+def test_what_no_engine_reads_makes_the_line_unsure() -> None:
+    dark, letters = drawn("점수가 X인")
+    letters = [letter for letter in letters if letter.hangul]
+    (found,) = hangul.lines(dark, [(5, 3, dark.shape[1] - 5, TALL + 3)], letters, engine([])[1])
+    assert found.text.startswith("점수가") and found.confidence <= ocrparts.UNSURE
+
+
 def test_what_no_box_was_found_for_is_read_where_tesseract_is_sure() -> None:
     dark, letters = drawn("수학 영역")
     assert [one.text for one in hangul.lines(dark, [], letters, engine([])[1])] == ["수학 영역"]

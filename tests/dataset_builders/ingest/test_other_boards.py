@@ -40,6 +40,11 @@ def test_numbers_in_brackets_are_parts_where_others_are_there() -> None:
     assert [*found] == ["1", "2", "3", "4"] and "(2) Show it." in found["4"].question
 
 
+def test_the_parts_of_one_question_are_no_questions() -> None:
+    found = by_number(read(page("1. Look at it.", *(f"({n}) Find value {n}." for n in range(1, 8)))))
+    assert [*found] == ["1"] and "(7) Find value 7." in found["1"].question
+
+
 def test_a_key_below_each_question() -> None:
     choice = ["Q.{n} What is value {n}?", "(1) one", "(2) two", "(3) three", "(4) four", "Ans. ({a})"]
     lines = [line.format(n=n, a=n % 4 + 1) for n in range(1, 6) for line in choice]
