@@ -422,6 +422,7 @@ class Server(ThreadingHTTPServer):
 
 
 if __name__ == "__main__":
+    Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
     Handler.storage = Storage(Path(sys.argv[1]))
     Handler.log = Path(sys.argv[1]) / "requests.jsonl"
     server = Server(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0), Handler)

@@ -132,7 +132,7 @@ function showRail() {
 
 function showHead() {
   const { accepted, rejected, conflict, open: left } = info.counts, total = accepted + rejected + conflict + left || 1;
-  fill(".progress", h("b", {}, `${accepted + rejected} of ${total}`), h("div", { class: "track", role: "progressbar", "aria-valuenow": accepted + rejected, "aria-valuemax": total },
+  fill(".progress", h("b", {}, `${accepted + rejected} of ${total}`), h("div", { class: "track", role: "progressbar", "aria-label": "decided", "aria-valuenow": accepted + rejected, "aria-valuemax": total },
     ...[["accepted", accepted], ["rejected", rejected], ["conflict", conflict]].map(([name, many]) => { const bar = h("i", { class: name }); bar.style.width = percent(many / total); return bar; })),
     h("span", {}, `${accepted} accepted · ${rejected} rejected${conflict ? ` · ${conflict} in conflict` : ""}`));
   fill(".who", "reviewer ", h("b", {}, by));
@@ -603,7 +603,7 @@ function build() {
     h("nav", { class: "rail", "aria-label": "queue" }),
     h("section", { class: "sheet", "aria-label": "page" }, h("div", { class: "tools" }, h("span", { class: "title" }), h("button", { "data-draw": "box", onclick: () => draw("box") }, "box ", h("kbd", {}, "B")), h("button", { "data-draw": "figure", onclick: () => draw("figure") }, "figure ", h("kbd", {}, "F")), h("button", { onclick: () => zoom(scale / 1.2), title: "smaller" }, "−"), h("button", { onclick: zoomToBox }, "zoom ", h("kbd", {}, "Z")), h("button", { onclick: () => zoom(scale * 1.2), title: "larger" }, "+")),
       h("div", { class: "scroll", tabindex: -1, onpointerdown: startDrawing }, h("div", { class: "pages" }))),
-    h("section", { class: "work" }, h("div", { class: "read", tabindex: -1, "aria-label": "as it reads" }), h("div", { class: "form", "aria-label": "fields" })),
+    h("section", { class: "work", "aria-label": "the question" }, h("div", { class: "read", tabindex: -1, "aria-label": "as it reads" }), h("div", { class: "form", "aria-label": "fields" })),
     h("footer", {}, button("accept", "Accept", "A", accept, { class: "act yes" }), button("reject", "Reject", "R", reject, { class: "act no" }), button("reopen", "Open again", "O", () => act("reopen")), button("edit", "Edit", "E", () => $(".form textarea")?.focus()),
       button("split", "Split", "S", split), button("merge", "Merge with next", "M", () => merge("next")), button("comment", "Comment", "C", comment), h("span", { class: "gap" }), h("span", { class: "saved", role: "status" }),
       button("undo", "Undo", "U", () => undo("undo"), { "data-always": "1" }), button("previous", "Previous", "K", () => step(-1)), button("next", "Next", "J", () => step(1)))));
