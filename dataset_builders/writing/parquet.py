@@ -5,8 +5,9 @@ bounded in rows and bytes, all buffers together in bytes; shards are bounded in 
 order give the same bytes. A file bears its final name only once it is whole.
 
 Texts are compressed with zstd; encoded pictures are stored as they are, since they do not shrink. Content-defined
-chunking makes the Hub store again only what changed between two builds. Files are written by a thread of their own
-while the next rows are read; an error there is raised by a later `write`, or at the end.
+chunking makes the Hub store again only what changed between two builds. While further rows come, one thread lays out a
+row group and reads its pictures, and another writes the one before; an error there is raised by a later `write`, or at
+the end.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ GROUP_ROWS = 1_000
 SHARD_BYTES = 500 << 20
 BUFFER_BYTES = 128 << 20
 WAITING = 1
-"""Row groups that wait while another is written; their pictures are read only then, where these are files."""
+"""Row groups that wait while another is written."""
 
 Counts = dict[str, dict[str, int]]
 Rows = list[Mapping[str, Any]] | list[PackedRun]
@@ -50,7 +51,7 @@ class TableWriters:
         self._folder = folder
         self._writers: dict[tuple[str, str], _ShardWriter] = {}
         self._buffered = 0
-        self._thread = ThreadPoolExecutor(1)
+        self._layout, self._files = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         self._writing: deque[Future[None]] = deque()
 
     def write(self, table: str, split: str, record: Record) -> None:
@@ -95,11 +96,13 @@ class TableWriters:
         return counts
 
     def _flush(self, writer: _ShardWriter) -> None:
-        """Hands what a writer has buffered to the thread, once little is left of what the thread had."""
+        """Hands what a writer has buffered to the threads, once little is left of what these had."""
         self._wait(WAITING)
         rows, size = writer.take()
         self._buffered -= size
-        self._writing.append(self._thread.submit(writer.write, rows, size))
+        if rows:
+            batch = self._layout.submit(writer.laid_out, rows)
+            self._writing.append(self._files.submit(writer.write, batch, size))
 
     def _wait(self, left: int = 0) -> None:
         while len(self._writing) > left:
@@ -114,7 +117,8 @@ class TableWriters:
         with ExitStack() as stack:
             for writer in self._writers.values():
                 stack.callback(writer.abandon)
-            stack.callback(self._thread.shutdown)
+            stack.callback(self._files.shutdown)
+            stack.callback(self._layout.shutdown)
             if kind is None:
                 for writer in self._writers.values():
                     self._flush(writer)
@@ -124,7 +128,7 @@ class TableWriters:
 
 
 class _ShardWriter:
-    """The shards of one split of one table: rows are added and taken by the reader, written by the thread."""
+    """The shards of one split of one table: rows are added and taken by the reader, laid out and written by threads."""
 
     def __init__(self, folder: Path, split: str, columns: pa.Schema) -> None:
         self._folder, self._split, self._schema = folder, split, columns
@@ -167,15 +171,21 @@ class _ShardWriter:
         self._buffer, self._buffered_rows, self.buffered = [], 0, 0
         return taken
 
-    def write(self, rows: Rows, size: int) -> None:
-        """Writes rows as one row group."""
-        if not rows:
-            return
-        if self._writer is None:
-            self._open()
+    def laid_out(self, rows: Rows) -> pa.RecordBatch:
+        """Rows as Arrow has them.
+
+        Raises:
+            UserError: the file of a picture is not what it was.
+        """
         runs = [run for run in rows if isinstance(run, PackedRun)]
         plain = cast(Sequence[Mapping[str, Any]], rows)
-        batch = unpacked(runs, self._schema) if runs else to_batch(plain, self._schema)
+        return unpacked(runs, self._schema) if runs else to_batch(plain, self._schema)
+
+    def write(self, laid_out: Future[pa.RecordBatch], size: int) -> None:
+        """Writes rows of so many bytes as one row group, once they are laid out."""
+        batch = laid_out.result()
+        if self._writer is None:
+            self._open()
         self._writer.write_batch(batch, row_group_size=batch.num_rows)
         self._shard_bytes += size
         if self._shard_bytes >= SHARD_BYTES:
