@@ -53,11 +53,12 @@ def absences(question: Question) -> Iterator[str]:
         yield f"it names {len(numbers)} pictures and has {len(question.images)}"
     elif nameless:
         yield f"its text has a place for a picture that it does not have ({ABSENT})"
-    labels = [option.label for option in question.options]
-    if labels and question.question_type in CHOICE_TYPES and all(label.isalpha() for label in labels):
-        numbers_given = [key for key in question.answer if key.isdecimal()]
-        texts_of = {squeezed(option.text) for option in question.options} if numbers_given else {}
-        if astray := [key for key in numbers_given if key not in texts_of]:
+    numbers_given = [key for key in question.answer if key.isdecimal()] if question.options else []
+    if numbers_given and question.question_type in CHOICE_TYPES:
+        labels = [option.label for option in question.options]
+        texts_of = {squeezed(option.text) for option in question.options}
+        astray = [key for key in numbers_given if key not in texts_of]
+        if astray and all(label.isalpha() for label in labels):
             yield f"its key {astray[0]} is none of its options {', '.join(labels)}"
     if not question.images and refers_to_passage(question.question):
         yield "it refers to a passage that it does not have"

@@ -80,7 +80,7 @@ def _may_be_damaged(text: str) -> bool:
     for suspect in _SUSPECTS:  # in half the time of `any`
         if suspect in text:
             return True
-    return _SUSPECT_BREAK.search(text) is not None
+    return "\n" in text and _SUSPECT_BREAK.search(text) is not None
 
 
 def _is_sure(match: re.Match[str]) -> bool:

@@ -115,7 +115,7 @@ class PickledRows(NamedTuple):
     def unpickled(self) -> Iterator[SourceRow]:
         """The rows."""
         unpickler = pickle.Unpickler(io.BytesIO(self.pickled))
-        return (unpickler.load() for _ in range(self.rows))
+        return (SourceRow(*unpickler.load()) for _ in range(self.rows))
 
 
 Chunk = tuple[list[Head], Any]
@@ -298,7 +298,7 @@ def _pickled(
     for before, row in rows:
         befores.append((before, row is not None))
         if row is not None:
-            pickler.dump(row)
+            pickler.dump(tuple(vars(row).values()))  # half the time of the row itself
             count += 1
         if len(befores) == CHUNK_ROWS or chunk.tell() > CHUNK_BYTES:
             yield befores, PickledRows(chunk.getvalue(), count, pack is None or pack.compares)
@@ -328,17 +328,18 @@ def make_chunk(
         left_out: places of those that are passed over.
     """
     make, pack = given
-    make.loader.by_name = True
+    loader = make.loader
+    loader.by_name = True
     if pack is not None:
         pack.compares = rows.compares
-    before = make.loader.taken
+    before = loader.taken
     heads, pieces, made, size = list[Head](), list[bytes](), list[Question](), 0
     log = Log()
     for place, row in enumerate(rows.unpickled()):
         if place in left_out:
             continue
-        make.loader.taken = {}
-        head, question = _made(make, row, log, make.loader.taken)
+        loader.taken = {}
+        head, question = _made(make, row, log, loader.taken)
         log = log if head.log is None else Log()
         heads.append(head)
         if question is not None:
@@ -348,7 +349,7 @@ def make_chunk(
             pieces.append(pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
             made, size = [], 0
     pieces.append(pickle.dumps(pack(made) if pack else made, pickle.HIGHEST_PROTOCOL))
-    make.loader.taken = before
+    loader.taken = before
     return heads, pieces
 
 

@@ -46,7 +46,8 @@ def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
     elif pa.types.is_list(kind):
         lists = [value or () for value in values] if known else values
         buffers.append(_offsets(lists))
-        children = [column_of(list(chain.from_iterable(lists)), kind.value_type)]
+        items = list(chain.from_iterable(lists))
+        children = [column_of(items, kind.value_type) if items else pa.nulls(0, kind.value_type)]
     elif pa.types.is_boolean(kind):
         buffers.append(_bits(values))
     elif pa.types.is_string(kind):
