@@ -25,8 +25,8 @@ from livek12.dataset_builders.reading.rows import SourceRow, read_rows
 from livek12.dataset_builders.reading.soundness import sound
 from livek12.dataset_builders.reading.workers import Workers
 
-FEWEST_ROWS = 2_000
-"""Of fewer rows than these all are made here: it takes half a second to start processes."""
+FEWEST_ROWS, FEWEST_BYTES = 2_000, 16 << 20
+"""A source with fewer rows than these, and fewer bytes, is made here: it takes half a second to start processes."""
 FEWEST_CORES = 2
 """With one there is nobody to work beside this process. With two, a process beside makes rows while this one counts and
 writes them: a third less of its time, for a seventh more in all."""
@@ -254,11 +254,12 @@ def _chunks(
     if pack is None:  # whoever wants a few questions does not wait for other processes
         yield from _made_here(make, pack, islice(rows, FEWEST_ROWS))
     chunks = _pickled(rows, pack)
-    ahead, count, fewest = list[tuple[list[Before], PickledRows]](), 0, FEWEST_ROWS if pack else 1
-    while count < fewest and (chunk := next(chunks, None)):
+    ahead, rows_left, bytes_left = list[tuple[list[Before], PickledRows]](), FEWEST_ROWS if pack else 1, FEWEST_BYTES
+    while rows_left > 0 and bytes_left > 0 and (chunk := next(chunks, None)):
         ahead.append(chunk)
-        count += chunk[1].rows
-    if count < fewest:
+        rows_left -= chunk[1].rows
+        bytes_left -= len(chunk[1].pickled)
+    if rows_left > 0 and bytes_left > 0:
         yield from _made_here(make, pack, _unpickled(ahead))
         return
     with Workers(make_chunk, (make, pack), min(cores(), MOST_WORKERS)) as workers:

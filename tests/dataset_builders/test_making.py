@@ -86,11 +86,20 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_few_rows_start_no_process(source: Path, tmp_path: Path, in_processes: Callable[[int], None]) -> None:
+def test_few_rows_start_no_process(
+    source: Path, tmp_path: Path, in_processes: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     others, started = set(children(os.getpid())), set[int]()
     in_processes(201)
-    build("livek12", str(source), tmp_path / "out", step=lambda: started.update({*children(os.getpid())} - others))
+
+    def step() -> None:
+        started.update({*children(os.getpid())} - others)
+
+    build("livek12", str(source), tmp_path / "out", step=step)
     assert not started
+    monkeypatch.setattr(making, "FEWEST_BYTES", 2_000)  # few rows may be much to hold
+    build("livek12", str(source), tmp_path / "out", step=step)
+    assert len(started) == 3
 
 
 @pytest.mark.parametrize("after", [0, 10, 120])
