@@ -30,8 +30,8 @@ _SURE, _SURE_ALONE = 0.7, 0.95
 _TALLEST: Final = 1.3
 """Heights of an ordinary syllable that one which stands alone has at most: fractions are read as tall ones."""
 _PUNCTUATION: Final = frozenset(".,?!:;[]()~'\"")
-_GAP, _SPACE, _BESIDE = 0.85, 0.25, 1.5
-"""Heights of a line that part two runs; widths of a syllable that part two words, and that two neighbours lie apart."""
+_SPACE, _BESIDE = 0.25, 1.5
+"""Widths of a syllable that part two words, and that two neighbours lie apart."""
 _UNSEEN: Final = 0.9
 """Widths of a syllable: wider ink between two of them is something that tesseract left out, narrower ink their own."""
 _SNAP: Final = 0.35
@@ -199,7 +199,7 @@ class _Row:
         span = ocrboxes.inked(dark, (left, self.box[1], right, self.box[3])) if right > left else None
         if span is None or (not letters and span[2] - span[0] < _UNSEEN * self.wide):
             return []
-        cuts = ocrboxes.gaps(dark, span, _GAP * (span[3] - span[1]))
+        cuts = ocrboxes.gaps(dark, span, ocrparts.GAP * (span[3] - span[1]))
         lefts, rights = [span[0], *(right - 2 for _, right in cuts)], [*(left + 2 for left, _ in cuts), span[2]]
         spans = [(a, span[1], b, span[3]) for a, b in zip(lefts, rights, strict=True)]
         beside = not (first and last)

@@ -18,7 +18,7 @@ from livek12.dataset_builders.ingest.ocrread import Read
 if TYPE_CHECKING:
     from livek12.dataset_builders.ingest.scan import Dark
 
-_GAP: Final = 0.85
+GAP: Final = 0.85
 """Heights of a line that part two runs."""
 _INTO: Final = 0.3
 """Heights of a line by which a box may miss the edge of its ink."""
@@ -104,7 +104,7 @@ def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> li
     runs: list[Read] = []
     for piece in pieces:
         last = runs[-1] if runs else None
-        if last is None or piece.box[0] - last.box[2] > _GAP * tall:
+        if last is None or piece.box[0] - last.box[2] > GAP * tall:
             runs.append(replace(piece, places=()))
             continue
         between = (last.box[2] - _INTO * tall, home[1], piece.box[0] + _INTO * tall, home[3])

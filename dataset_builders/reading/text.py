@@ -310,8 +310,6 @@ def _lettered_lines(text: str) -> Iterable[re.Match[str]]:
 
 def _is_closed(piece: str) -> bool:
     """Whether every environment and table that begins in a text ends there."""
-    if "{" not in piece and "<" not in piece:
-        return True
     return piece.count("\\begin{") == piece.count("\\end{") and piece.count("<table") == piece.count("</table")
 
 

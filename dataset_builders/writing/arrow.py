@@ -30,7 +30,7 @@ def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
     """Values of one of the types that `core.features` knows, laid out as Arrow has them; None is null."""
     import pyarrow as pa
 
-    if pa.types.is_struct(kind):
+    if is_struct := pa.types.is_struct(kind):
         values = [value if value is None or type(value) is dict else vars(value) for value in values]
     known = None
     if missing := values.count(None):
@@ -38,7 +38,7 @@ def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
             return pa.nulls(len(values), kind)
         known = _bits([value is not None for value in values])
     buffers, children = [known], list[pa.Array]()
-    if pa.types.is_struct(kind):
+    if is_struct:
         if known:
             nothing = dict.fromkeys(field.name for field in kind)
             values = [nothing if value is None else value for value in values]

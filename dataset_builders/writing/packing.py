@@ -19,6 +19,7 @@ from livek12.dataset_builders.reading.images import Picture, PictureFile, pictur
 from livek12.dataset_builders.registry import builder_of
 from livek12.dataset_builders.writing.arrow import column_of, size_of, to_batch
 from livek12.dataset_builders.writing.counting import PartCounts
+from livek12.dataset_builders.writing.layouts import split_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,9 +120,8 @@ class Packer:
     def __call__(self, questions: Sequence[Question]) -> list[Packed]:
         """The questions, by the tables and the split that they go into."""
         groups: dict[tuple[tuple[str, ...], str], list[int]] = {}
-        splits = {name: builder_of(name).layout.split for name in {question.benchmark for question in questions}}
         for place, question in enumerate(questions):
-            key = (tuple(self.tables(question, self.pages)), splits[question.benchmark](question))
+            key = (tuple(self.tables(question, self.pages)), split_of(question))
             groups.setdefault(key, []).append(place)
         return [
             self._packed(tables, split, places, [questions[place] for place in places])
