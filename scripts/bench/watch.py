@@ -142,7 +142,7 @@ def bare(arguments: list[str], watch: BenchWatch) -> None:
     pictures: dict[str, Any] = {}
     outputs = llm.chat(
         [_messages(row["messages"], pictures) for row in asked],
-        [SamplingParams(**{**defaults, **_given(row["sampling"])}) for row in asked],
+        [SamplingParams(**{**defaults, **given(row["sampling"])}) for row in asked],
         use_tqdm=False,
     )
     watch.stop()
@@ -187,7 +187,7 @@ def _name_vllm() -> None:
     metadata.version = found
 
 
-def _given(sampling: dict[str, Any]) -> dict[str, Any]:
+def given(sampling: dict[str, Any]) -> dict[str, Any]:
     return {name: sampling[name] for name in PASSED_ON if sampling.get(name) is not None}
 
 

@@ -43,7 +43,6 @@ PARTS = {
     "models",
     "sides",
     "watch",
-    "gpu_pool",
     "labelled",
     "run_folders",
     "verifiers",
@@ -52,7 +51,7 @@ PARTS = {
     "__init__",
 }
 PARTS |= {path.stem for path in SCRIPTS.glob("attack_*.py")}
-NO_BENCHMARKS = {"gpu_check", "harness_marks", "judge_card", "pictures", "train_tagger"}
+NO_BENCHMARKS = {"harness_marks", "judge_card", "pictures", "train_tagger"}
 
 
 def start(script: str, *words: str) -> str:

@@ -1,0 +1,237 @@
+"""Tries on a real GPU what tests can only fake, with models of random weights and the sample exam.
+
+    bash scripts/gpu_check.sh                     all points that fit into --minutes (default 8), the most telling first
+    bash scripts/gpu_check.sh pages kill          these points only
+    bash scripts/gpu_check.sh --plan              the points with their expected seconds; starts nothing
+    bash scripts/gpu_check.sh --cpu               what runs with vLLM's CPU build too, to try the script itself
+
+Points are grouped in stations. A station is one process with one model, so that the points of a station share imports
+and engine; its start is a line of its own, told by stages. The first station warms up (compiled files, Triton kernels)
+and is not judged. Each point prints one line as soon as it is over: ok or FAILED, seconds, and what was seen. The
+figures go to --json after each point as well. A point that takes too long is killed and has failed. Nothing is
+downloaded, and whatever the check has started ends with it, however it ends.
+
+Exit code 1 where a point failed, 3 where the time was not enough for all: the last line names the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from livek12.scripts.bench.common import machine
+from livek12.scripts.bench.gpu.station import START, STATIONS, Station
+
+SHORTEST = 60.0
+"""Seconds that every point may take, however quick it is expected to be."""
+MARGIN = 4
+"""A point that takes more than so many times its expected seconds is killed."""
+
+
+@dataclass
+class Check:
+    """One run of the check.
+
+    Attributes:
+        work: folder of models, data, run folders and logs.
+        until: when it must be over (`time.monotonic`).
+        gpus: how many there are; 0 with --cpu.
+        json: file of the figures, or None.
+        results: a row for each point that was tried.
+    """
+
+    work: Path
+    until: float
+    gpus: int
+    json: Path | None
+    options: dict[str, Any]
+    results: list[dict[str, Any]] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+
+    def visit(self, station: Station, points: Sequence[str]) -> None:
+        """Works through the points of a station; what it leaves after a killed point is tried by a new process."""
+        waiting = list(points)
+        while (lost := self._work_through(station, waiting)) in waiting:
+            waiting = waiting[waiting.index(lost) + 1 :]
+            if not waiting:
+                return
+
+    def _work_through(self, station: Station, points: list[str]) -> str | None:
+        """Runs one process of a station; returns the point with which it was killed or died."""
+        expected = {START: station.start, **station.points}
+        names = [START, *points]
+        job = {"station": station.name, "points": points, "work": str(self.work), "gpus": self.gpus, **self.options}
+        log = self.work / f"{station.name}.log"
+        with log.open("ab") as errors, Child(job, errors) as child:
+            for place, name in enumerate(names):
+                if time.monotonic() + expected[name] > self.until:
+                    self.late += [point for point in names[place:] if point != START]
+                    return None
+                limit = min(max(SHORTEST, MARGIN * expected[name]), self.until + SHORTEST - time.monotonic())
+                began = time.monotonic()
+                line = child.read_line(limit)
+                if line is None:
+                    why = "did not end in time" if child.stuck else f"ended with exit code {child.process.wait()}"
+                    row = {"point": name, "ok": False, "seen": f"{why}: {last_line(log)}"}
+                    self.record(station, row | {"seconds": time.monotonic() - began})
+                    return name
+                row = json.loads(line)
+                self.record(station, row)
+                if name == START and not row["ok"]:
+                    return None
+        return None
+
+    def record(self, station: Station, row: dict[str, Any]) -> None:
+        """Prints a point and stores it."""
+        name = f"{station.name}: start" if row["point"] == START else row["point"]
+        word = ("ok" if row["ok"] else "FAILED") if station.judged else "–"
+        print(f"{name:20} {word:6} {row['seconds']:5.0f} s  {' '.join(row['seen'].split())}", flush=True)
+        self.results.append({"station": station.name, "judged": station.judged, **row})
+        if self.json is not None:
+            figures = {"machine": machine(), "driver": driver(), "results": self.results}
+            self.json.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+    @property
+    def failed(self) -> bool:
+        """Whether a judged point, or a start, does not hold."""
+        return any(not row["ok"] for row in self.results if row["judged"])
+
+
+class Child:
+    """A station's process in a session of its own; whatever of it is left at the end of the block is killed.
+
+    It also ends by itself when its stdin ends without a word, that is when this process has been killed.
+
+    Attributes:
+        process: the process.
+        stuck: whether it is past waiting for; set by whoever reads its lines.
+    """
+
+    def __init__(self, job: dict[str, Any], errors: Any) -> None:
+        command = [sys.executable, "-m", "livek12.scripts.bench.gpu.station", json.dumps(job)]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, start_new_session=True)
+        self.stuck = False
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None and not self.stuck:
+            self._end_in_order()
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def _end_in_order(self) -> None:
+        """Lets it close its engine, which gives the memory back at once."""
+        assert self.process.stdin is not None
+        with suppress(OSError, subprocess.TimeoutExpired):
+            self.process.stdin.write(b".")
+            self.process.stdin.flush()
+            self.process.wait(30)
+
+    def read_line(self, seconds: float) -> str | None:
+        """The next line that it writes; None where none comes in time, or it has ended."""
+        assert self.process.stdout is not None
+        if not select.select([self.process.stdout], [], [], seconds)[0]:
+            self.stuck = True
+            return None
+        return self.process.stdout.readline().decode() or None
+
+
+def last_line(log: Path) -> str:
+    """The last error of a log, else its last line."""
+    text = log.read_text(errors="replace").replace("\r", "\n")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("error:")]
+    return (errors or lines or [""])[-1][:300]
+
+
+def driver() -> str:
+    """The driver's version; empty where there is none."""
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    with suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.split("\n")[0]
+    return ""
+
+
+def plan(points: Sequence[str], gpus: int) -> list[tuple[Station, list[str]]]:
+    """The stations that are needed for these points (all where none is named), in order."""
+    visits = []
+    for station in STATIONS:
+        wanted = [name for name in station.points if not points or name in points]
+        if (station.gpus <= gpus or points) and (wanted or not station.judged):
+            visits.append((station, wanted))
+    return visits
+
+
+def show_plan(visits: Sequence[tuple[Station, list[str]]]) -> None:
+    """Prints each station and point with the seconds that they are expected to take."""
+    total = 0.0
+    for station, points in visits:
+        total += station.start
+        print(f"{station.name}: start {station.start:.0f} s ({station.purpose})")
+        for name in points:
+            total += station.points[name]
+            print(f"    {name:18} {station.points[name]:4.0f} s")
+    print(f"all: {total:.0f} s")
+
+
+def main() -> int:
+    """Tries the points; see the module."""
+    known = [name for station in STATIONS for name in station.points]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("points", nargs="*", metavar="POINT", help=f"of {', '.join(known)}; default all")
+    parser.add_argument("--cpu", action="store_true", help="try what needs no GPU")
+    parser.add_argument(
+        "--plan", action="store_true", help="print the points and their expected seconds; start nothing"
+    )
+    parser.add_argument("--minutes", type=float, default=8.0, help="begin no point that would end later; default 8")
+    parser.add_argument("--work", type=Path, help="a folder for run folders and logs; default a new temporary one")
+    parser.add_argument("--json", type=Path, help="where the figures go as well")
+    parser.add_argument("--real", default="", help="folder or .gguf of a small genuine model, for the point `real`")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="of the numbers of questions; default 1 (0.05 with --cpu)"
+    )
+    options = parser.parse_args()
+    if unknown := [name for name in options.points if name not in known]:
+        parser.error(f"no point {unknown[0]!r}; there are {', '.join(known)}")
+    from livek12.engines.memory import measure
+
+    gpus = 0 if options.cpu else len(measure().devices)
+    visits = plan(options.points, gpus or (0 if options.cpu else 1 if options.plan else 0))
+    if options.plan:
+        show_plan(visits)
+        return 0
+    if not gpus and not options.cpu:
+        print("this machine has no GPU that nvidia-smi lists; --cpu tries what needs none", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    until = time.monotonic() + 60 * options.minutes
+    work = options.work or Path(tempfile.mkdtemp(prefix="livek12-gpu-check-"))
+    work.mkdir(parents=True, exist_ok=True)
+    print(f"{gpus} GPUs; run folders and logs: {work}", flush=True)
+    given = {"real": options.real, "scale": 0.05 if options.cpu and options.scale == 1.0 else options.scale}
+    check = Check(work, until, gpus, options.json, given)
+    for station, points in visits:
+        check.visit(station, points)
+    if check.late:
+        print(f"no time was left for these: bash scripts/gpu_check.sh {' '.join(check.late)}", flush=True)
+    return 1 if check.failed else 3 if check.late else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

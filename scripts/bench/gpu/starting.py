@@ -1,0 +1,367 @@
+"""Points of the GPU check that start engines, commands or servers of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.records import Response
+from livek12.core.run_folder import RunFolder
+from livek12.core.sessions import GIB, Session, read_sessions
+from livek12.engines.memory import measure
+from livek12.scripts.bench.gpu.sharing import TEXT, ask, requests_of, text_data, tokens_of
+from livek12.scripts.bench.gpu.station import Failed, Seen, Work, short_request
+
+LIMIT = 240.0
+"""Seconds of one command; the check's own limit for the point comes first as a rule."""
+FREED = 0.7 * GIB
+"""More than this over what was there before is memory that was not given back."""
+EAGER = {"enforce_eager": True, "max_model_len": 2048}
+
+
+def used() -> int:
+    """Bytes in use on the fullest device, by the driver."""
+    return max((device.used for device in measure().devices), default=0)
+
+
+def spelled(args: dict[str, Any]) -> str:
+    """Engine arguments as `--engine-args` has them."""
+    return ",".join(f"{name}={value}" for name, value in args.items())
+
+
+@contextmanager
+def command(work: Work, name: str, *words: object, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A livek12 command; killed at the end of the block where it still runs."""
+    with (work.work / f"{name}.log").open("ab") as log:
+        words = (sys.executable, "-m", "livek12.scripts.cli", *words)
+        environment = {**os.environ, "VLLM_LOGGING_LEVEL": "ERROR", **environment}
+        process = subprocess.Popen(list(map(str, words)), stdout=log, stderr=log, env=environment)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def finished(work: Work, name: str, *words: object, codes: tuple[int, ...] = (0,), **environment: str) -> int:
+    """Runs a command to its end; fails where it ends with another code."""
+    with command(work, name, *words, **environment) as process:
+        code = process.wait(LIMIT)
+    if code not in codes:
+        raise Failed(f"{name}: exit code {code}: {said_last(work, name)}")
+    return code
+
+
+def said_last(work: Work, name: str) -> str:
+    """The last error of a command's log, else its last line."""
+    from livek12.scripts.bench.gpu.check import last_line
+
+    return last_line(work.work / f"{name}.log")
+
+
+def run_words(work: Work, name: str, model: Path | str, args: dict[str, Any], *more: object) -> list[object]:
+    """The words of a small `livek12 run`."""
+    words: list[object] = ["run", "--task", TEXT, "--data", sample(work), "--model", model, "--out", work.work / name]
+    return [*words, "--limit", 4, "--max-tokens", 32, "--temperature", 0, "--engine-args", spelled(args), *more]
+
+
+def sample(work: Work) -> Path:
+    """The sample exam, built once."""
+    from livek12.dataset_builders import build
+
+    folder = work.work / "sample"
+    if not folder.is_dir():
+        build("sample", "", folder)
+    return folder
+
+
+def session(folder: Path, stage: str) -> Session:
+    """The one session of a stage."""
+    (only,) = [one for one in read_sessions(folder) if one.stage == stage]
+    return only
+
+
+def memory_of(one: Session) -> str:
+    """GiB on the devices before an engine, with it and after it.
+
+    Raises:
+        Failed: it was not given back.
+    """
+    moments = (one.before_load, one.after_load, one.after_close)
+    gib = " → ".join("?" if moment is None else f"{moment.on_devices / GIB:.1f}" for moment in moments)
+    if one.stuck:
+        raise Failed(f"device memory was not given back: {gib} GiB")
+    return f"{gib} GiB"
+
+
+def kill(work: Work) -> Seen:
+    """SIGKILL of the command alone, while the model loads: what it started ends by itself and frees the card."""
+    before = used()
+    words = run_words(work, "kill", work.model("qwen3-8b"), {**EAGER, "load_format": "dummy"}, "--engine", "vllm")
+    with command(work, "kill", *words) as process:
+        while (taken := used() - before) < 2 * GIB:
+            if process.poll() is not None:
+                raise Failed(f"the model took no device memory: {said_last(work, 'kill')}")
+            time.sleep(0.2)
+        process.kill()
+        process.wait()
+        killed = time.monotonic()
+        while used() - before > FREED:
+            if time.monotonic() - killed > 60:
+                raise Failed(f"{(used() - before) / GIB:.1f} GiB are held a minute after the kill")
+            time.sleep(0.2)
+    seconds = time.monotonic() - killed
+    return f"{taken / GIB:.1f} GiB taken, free {seconds:.0f} s after the kill", {"freed after s": seconds}
+
+
+def judge(work: Work) -> Seen:
+    """A judge is loaded after the tested model has left the card."""
+    args = "enforce_eager=true,max_model_len=4096"
+    words = run_words(work, "judge", work.model("tiny"), EAGER)
+    words += ["--judge", f"{work.model('tiny-qwen3-vl')}@vllm:{args}", "--judge-scope", "all", "--stages", "turn"]
+    finished(work, "judge", *words, codes=(0, 1))
+    folder = work.work / "judge"
+    moments = [f"{stage} {memory_of(session(folder, stage))}" for stage in ("generate", "judge")]
+    return ", ".join(moments), {}
+
+
+def no_room(work: Work) -> Seen:
+    """A model that does not fit ends in one line that says so."""
+    args = {**EAGER, "load_format": "dummy", "max_model_len": 40960, "gpu_memory_utilization": 0.02}
+    words = run_words(work, "no-room", work.model("qwen3-8b"), args, "--engine", "vllm")
+    finished(work, "no-room", *words, codes=(2,))
+    line = said_last(work, "no-room")
+    if not any(word in line.lower() for word in ("memory", "cache", "fit")):
+        raise Failed(line)
+    return line[:160], {}
+
+
+def real(work: Work) -> Seen:
+    """A genuine small model sits the sample exam; its first 20 tokens by vLLM, by transformers and on a CPU."""
+    if not work.real:
+        raise Failed("needs --real FOLDER or FILE.gguf: a small genuine model")
+    from livek12.scripts.bench.models import small_model_folder
+
+    path = Path(work.real)
+    model = small_model_folder(path, work.work) if path.suffix == ".gguf" else path
+    words = ["generate", "--task", TEXT, "--data", text_data(work), "--model", model, "--temperature", 0]
+    words += ["--limit", work.many(50), "--max-tokens", 20]
+    on_cpu = command(work, "real-cpu", *words, "--engine", "transformers", "--out", work.work / "real-cpu",
+                     CUDA_VISIBLE_DEVICES="")  # fmt: skip
+    with on_cpu as process:
+        finished(work, "real-vllm", *words, "--engine-args", spelled(EAGER), "--out", work.work / "real-vllm")
+        finished(
+            work, "real-transformers", *words, "--engine", "transformers", "--out", work.work / "real-transformers"
+        )
+        exam = run_words(work, "real-exam", model, EAGER)
+        finished(work, "real-exam", *exam, codes=(0, 1))
+        if process.wait(LIMIT):
+            raise Failed(f"on the CPU: {said_last(work, 'real-cpu')}")
+    texts = {
+        side: {response.key.question_id: response.text for response in RunFolder.open(work.work / side).responses()}
+        for side in ("real-vllm", "real-transformers", "real-cpu")
+    }
+    reference = texts["real-cpu"]
+    same = {
+        side: sum(text == reference[key] for key, text in answers.items()) / len(reference)
+        for side, answers in texts.items()
+        if side != "real-cpu"
+    }
+    pair = sum(texts["real-vllm"][key] == text for key, text in texts["real-transformers"].items()) / len(reference)
+    seen = f"same 20 tokens as on the CPU: vLLM {same['real-vllm']:.0%}, transformers {same['real-transformers']:.0%};"
+    return f"{seen} vLLM and transformers {pair:.0%}", {"same as CPU": same, "vLLM and transformers": pair}
+
+
+def shape_point(change: dict[str, Any], args: dict[str, Any]) -> Callable[[Work], Seen]:
+    """A point that starts a changed 8B shape of four layers: it answers, or is refused in one line."""
+
+    def point(work: Work) -> Seen:
+        from livek12.engines import make_engine
+
+        base = work.model("qwen3-8b")
+        folder = work.work / "models" / f"changed-{len(list((work.work / 'models').iterdir()))}"
+        folder.mkdir()
+        for file in base.iterdir():
+            (folder / file.name).write_bytes(file.read_bytes())
+        config = json.loads((base / "config.json").read_text()) | {"num_hidden_layers": 4} | change
+        (folder / "config.json").write_text(json.dumps(config))
+        began = time.monotonic()
+        try:
+            engine = make_engine("vllm", str(folder), {**EAGER, "load_format": "dummy", **args})
+        except UserError as error:
+            if "\n" in str(error):
+                raise Failed(f"refused in several lines: {error}") from error
+            return f"refused: {error}", {"refused": str(error)}
+        loaded = time.monotonic()
+        try:
+            outcome = next(iter(engine.generate([short_request()])))
+        finally:
+            engine.close()
+        if not isinstance(outcome, Response):
+            return f"started; no answer: {outcome.reason}", {"failed": outcome.reason}
+        return f"answers after a start of {loaded - began:.0f} s", {"start": loaded - began}
+
+    return point
+
+
+AWQ = {
+    "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128, "version": "gemm", "zero_point": True}
+}
+MIXTURE = {
+    "architectures": ["Qwen3MoeForCausalLM"],
+    "model_type": "qwen3_moe",
+    "num_experts": 32,
+    "num_experts_per_tok": 4,
+    "moe_intermediate_size": 768,
+    "decoder_sparse_step": 1,
+    "norm_topk_prob": True,
+    "mlp_only_layers": [],
+}
+
+
+def slots(work: Work) -> Seen:
+    """A cache too small for all sequences at once: vLLM's default number of sequences beside fewer of them."""
+    from livek12.engines import make_engine
+
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the scheduler is then in reach, and one load does for all
+    tokens_each, limit = 1024, work.many(192)
+    cache = {"kv_cache_memory_bytes": 50_000 * 147_456}  # 36 layers × 8 heads × 128 × 2 × 2 bytes a token
+    engine = make_engine("vllm", str(work.model("qwen3-8b")), {**EAGER, "load_format": "dummy", **cache})
+    work.engine = engine
+    scheduler = engine.engine._llm.llm_engine.engine_core.engine_core.scheduler  # type: ignore[attr-defined]
+    figures = {}
+    for number in (scheduler.max_num_running_reqs, 64, 40):
+        scheduler.max_num_running_reqs, before = number, engine.figures.preemptions or 0  # type: ignore[attr-defined]
+        engine.engine._llm.reset_prefix_cache()  # type: ignore[attr-defined]
+        folder, lent = ask(work, f"slots-{number}", TEXT, text_data(work), limit=limit, max_tokens=tokens_each)
+        thrown = (engine.figures.preemptions or 0) - before  # type: ignore[attr-defined]
+        figures[str(number)] = {"tokens/s": tokens_of(folder) / lent.seconds, "preemptions": thrown}
+    engine.close()
+    work.engine = None
+    each = "; ".join(
+        f"{n} sequences: {f['tokens/s']:,.0f} tokens/s, {f['preemptions']} preemptions" for n, f in figures.items()
+    )
+    return f"{limit} × {tokens_each} tokens, cache of 50,000: {each}", figures
+
+
+def pool(work: Work, many: int, model: Path, args: dict[str, Any], limit: int, max_tokens: int) -> tuple[float, float]:
+    """Tokens a second, and GiB on the fullest card, of replicas that are all up.
+
+    Raises:
+        Failed: not all came up, or memory was not given back.
+    """
+    from livek12.engines import make_engine
+    from livek12.engines.pool import Pool
+
+    before, end = used(), time.monotonic() + LIMIT
+    engine = make_engine("vllm", str(model), {"replicas": many, **args})
+    assert isinstance(engine, Pool)
+    try:
+        while engine.ready() < many:
+            if time.monotonic() > end:
+                raise Failed(f"{engine.ready()} of {many} replicas came up")
+            time.sleep(0.2)
+        held = (used() - before) / GIB
+        requests = requests_of(work, TEXT, text_data(work), limit, max_tokens)
+        began = time.monotonic()
+        outcomes = [outcome for outcome in engine.generate(requests) if isinstance(outcome, Response)]
+        rate = sum(outcome.completion_tokens or 0 for outcome in outcomes) / (time.monotonic() - began)
+    finally:
+        engine.close()
+    if len(outcomes) < len(requests):
+        raise Failed(f"{len(outcomes)} of {len(requests)} answers")
+    if (left := used() - before) > FREED:
+        raise Failed(f"{left / GIB:.1f} GiB are held after the end")
+    return rate, held
+
+
+def shared(work: Work) -> Seen:
+    """Two engines on one card by shares; beside the figure of one engine (`generation-eager`)."""
+    args = {**EAGER, "load_format": "dummy", "gpus": 0.5, "gpu_memory_utilization": 0.42}
+    rate, held = pool(work, 2, work.model("qwen3-8b"), args, work.many(320), 256)
+    return f"two engines of 8B: {rate:,.0f} tokens/s, {held:.1f} GiB together", {"tokens/s": rate, "held GiB": held}
+
+
+def replicas(work: Work) -> Seen:
+    """One engine a card."""
+    args = {**EAGER, "load_format": "dummy"}
+    rate, held = pool(work, work.gpus, work.model("qwen3-8b"), args, work.many(320) * work.gpus, 256)
+    return f"{work.gpus} replicas: {rate:,.0f} tokens/s, {held:.1f} GiB on the fullest card", {"tokens/s": rate}
+
+
+def tensor_parallel(work: Work) -> Seen:
+    """One model over several cards."""
+    size = 1 << (min(work.gpus, 8).bit_length() - 1)
+    args = {**EAGER, "load_format": "dummy", "tensor_parallel_size": size}
+    finished(work, "tensor-parallel", *run_words(work, "tensor-parallel", work.model("qwen3-8b"), args), codes=(0, 1))
+    return f"over {size} cards, {memory_of(session(work.work / 'tensor-parallel', 'generate'))}", {}
+
+
+def transformers(work: Work) -> Seen:
+    """The transformers engine on the card, with text and with page images."""
+    seen = []
+    for name, shape, task in (("text", "tiny", TEXT), ("pages", "tiny-qwen3-vl", "livek12_image_only_en")):
+        words = run_words(work, f"transformers-{name}", work.model(shape), {}, "--engine", "transformers")
+        words[words.index(TEXT)] = task
+        finished(work, f"transformers-{name}", *words, codes=(0, 1))
+        seen.append(f"{name} {memory_of(session(work.work / f'transformers-{name}', 'generate'))}")
+    return ", ".join(seen), {}
+
+
+def served(work: Work) -> Seen:
+    """VLLM's own server, asked as any endpoint."""
+    from livek12.scripts.bench.data_parallel import server
+    from livek12.scripts.bench.sides import Bench
+
+    folder = work.work / "server"
+    folder.mkdir()
+    bench = Bench(str(work.model("tiny")), sample(work), TEXT, 64, dict(EAGER), folder)
+    with server(bench, 1) as address:
+        words = run_words(work, "served", work.model("tiny"), {"base_url": f"{address}/v1"}, "--engine", "openai")
+        began = time.monotonic()
+        finished(work, "served", *words, "--trials", 8, codes=(0, 1))
+    answers = sum(1 for _ in RunFolder.open(work.work / "served").responses())
+    return f"{answers} answers in {time.monotonic() - began:.0f} s", {"answers": answers}
+
+
+def sweep(work: Work) -> Seen:
+    """Two cells on one card, one after the other: the second starts when memory is free."""
+    file, out = work.work / "sweep.yaml", work.work / "sweep"
+    args = {**EAGER, **({"load_format": "dummy"} if work.gpus else {})}
+    model = str(work.model("qwen3-8b"))
+    cells = [{"name": model, "label": label, "engine": "vllm", "gpus": 1, "engine_args": args} for label in "ab"]
+    exam = {"data": str(sample(work)), "tasks": [TEXT], "limit": 4, "sampling": {"max_tokens": 16, "temperature": 0}}
+    file.write_text(json.dumps({"out": str(out), **exam, "models": cells}))
+    finished(work, "sweep", "sweep", file, codes=(0, 1))
+    one, two = (session(out / label, "generate") for label in "ab")
+    first, second = sorted((one, two), key=lambda each: each.started)
+    if second.started < first.at:
+        raise Failed("the cells ran side by side")
+    return f"{memory_of(first)}, then {memory_of(second)}", {}
+
+
+POINTS = {
+    "kill": kill,
+    "judge": judge,
+    "no-room": no_room,
+    "real": real,
+    "fp8": shape_point({}, {"quantization": "fp8"}),
+    "awq": shape_point(AWQ, {}),
+    "moe": shape_point(MIXTURE, {}),
+    "slots": slots,
+    "shared": shared,
+    "replicas": replicas,
+    "tensor-parallel": tensor_parallel,
+    "transformers": transformers,
+    "served": served,
+    "sweep": sweep,
+}
+"""Each point by its name."""

@@ -1,0 +1,231 @@
+"""A station of the GPU check: one process, one model, a list of points.
+
+    python -m livek12.scripts.bench.gpu.station JOB      JOB: JSON with station, points, work, gpus, real, scale
+
+Contract: prints one JSON line for the start and one for each point (point, ok, seconds, seen, figures) and nothing
+else; what libraries print goes to stderr. Ends at once, with everything it has started, when its stdin ends without a
+word.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+START = "start"
+Seen = tuple[str, dict[str, Any]]
+"""What a point saw, for people and as figures."""
+
+
+class Failed(Exception):
+    """A point that does not hold, and why."""
+
+
+@dataclass(frozen=True)
+class Station:
+    """Points that share a process.
+
+    Attributes:
+        name: of the station.
+        purpose: what its start shows.
+        points: expected seconds of each point on an H100, by name, in order.
+        start: expected seconds until the engine answers; of a station without a shape, of the process.
+        shape: the model, of `scripts/bench/models.py`; "" where each point makes its own.
+        args: arguments of the engine.
+        environment: variables set before vLLM is imported.
+        gpus: how many it needs; 0: runs on a CPU too, with a tiny shape of the same family.
+        judged: whether a failure counts.
+    """
+
+    name: str
+    purpose: str
+    points: Mapping[str, float]
+    start: float
+    shape: str = ""
+    args: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    gpus: int = 0
+    judged: bool = True
+
+
+SHORT = {"max_model_len": 4096, "enforce_eager": True}
+STATIONS = (
+    Station("warm-up", "first imports, first kernels", {}, 75, "tiny", SHORT, judged=False),
+    Station(
+        "text",
+        "an 8B model as users start it, with CUDA graphs",
+        {"auto": 2, "generation-256": 60, "cancel": 6, "trials": 15, "budgets": 5, "generation-32": 20, "kv": 30}
+        | {"generation-2048": 60},
+        90,
+        "qwen3-8b",
+        {"max_model_len": 4096},
+    ),
+    Station(
+        "pages",
+        "a vision model of 8B, eager",
+        {"pages": 40, "thinking": 6},
+        50,
+        "qwen3-vl-8b",
+        {"max_model_len": 32768, "enforce_eager": True, "enable_thinking": True, "thinking_budgets": True},
+    ),
+    Station("commands", "processes of their own", {"kill": 30, "judge": 75, "no-room": 35}, 2, gpus=1),
+    Station("real", "a genuine small model", {"real": 75}, 2),
+    Station("eager", "the 8B model without graphs", {"generation-eager": 60}, 40, "qwen3-8b", SHORT),
+    Station("shapes", "quantised and mixture models", {"fp8": 20, "awq": 20, "moe": 20}, 2, gpus=1),
+    Station("slots", "a KV cache that is too small", {"slots": 100}, 2, gpus=1),
+    Station("shared", "two engines on one card", {"shared": 110}, 2, gpus=1),
+    Station("one-card", "sweeps and servers", {"transformers": 30, "served": 60, "sweep": 80}, 2),
+    Station("more", "several cards", {"replicas": 90, "tensor-parallel": 60}, 2, gpus=2),
+)
+
+
+class Work:
+    """What the points of a station work with.
+
+    Attributes:
+        station: which.
+        work: folder of everything; models and data are made once for all stations.
+        gpus: how many there are.
+        scale: of the numbers of questions.
+        real: a genuine small model, or "".
+        engine: the loaded engine, where the station has one.
+        stages: seconds of its start.
+    """
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.station = next(station for station in STATIONS if station.name == job["station"])
+        self.work, self.gpus = Path(job["work"]), int(job["gpus"])
+        self.scale, self.real = float(job["scale"]), str(job["real"])
+        self.engine: Any = None
+        self.stages: dict[str, float] = {}
+
+    def many(self, questions: int) -> int:
+        """So many questions at full scale, four at least."""
+        return max(4, round(questions * self.scale))
+
+    def model(self, shape: str) -> Path:
+        """The folder of a shape, made once; on a CPU the tiny shape of its kind."""
+        from livek12.scripts.bench.models import SHAPES, make_model
+
+        if not self.gpus and SHAPES[shape].real:
+            shape = "tiny-qwen3-vl" if SHAPES[shape].vision else "tiny"
+        folder = self.work / "models" / shape
+        if not (folder / "config.json").is_file():
+            make_model(shape, folder, context=None if SHAPES[shape].real else 32768)
+        return folder
+
+    def args(self, more: dict[str, Any] | None = None, shape: str = "") -> dict[str, Any]:
+        """Engine arguments: the station's, and what random weights of a real size need."""
+        from livek12.scripts.bench.models import SHAPES
+
+        name = shape or self.station.shape
+        dummy = {"load_format": "dummy"} if self.gpus and name and SHAPES[name].real else {}
+        return {**self.station.args, **dummy, **(more or {})}
+
+    def load(self) -> str:
+        """Loads the station's engine and answers one question; tells the seconds of each stage."""
+        from livek12.core.records import Response
+        from livek12.engines import make_engine
+        from livek12.engines.vllm_ready import platform
+
+        began = time.monotonic()
+        platform()
+        import vllm  # noqa: F401 - to time the imports
+
+        imported = time.monotonic()
+        model = self.model(self.station.shape)
+        made = time.monotonic()
+        self.engine = make_engine("auto", str(model), self.args())
+        loaded = time.monotonic()
+        if not isinstance(outcome := next(iter(self.engine.generate([short_request()]))), Response):
+            raise Failed(outcome.reason)
+        self.stages = {"imports": imported - began, "engine": loaded - made, "first answer": time.monotonic() - loaded}
+        self.stages |= stages_in((self.work / f"{self.station.name}.log").read_text(errors="replace"))
+        return ", ".join(f"{name} {seconds:.1f}" for name, seconds in self.stages.items())
+
+
+STAGE_LINES = {
+    "weights": r"Model loading took [\d.]+ GiB memory and ([\d.]+) seconds",
+    "compilation": r"torch\.compile took ([\d.]+) s in total",
+    "graphs": r"Graph capturing finished in ([\d.]+) secs",
+    "profile, cache, warm-up": r"init engine \(profile, create kv cache, warmup model\) took ([\d.]+) s",
+}
+
+
+def stages_in(log: str) -> dict[str, float]:
+    """Seconds of the stages that vLLM's log names."""
+    matches = {name: re.findall(pattern, log) for name, pattern in STAGE_LINES.items()}
+    return {name: float(values[-1]) for name, values in matches.items() if values}
+
+
+def short_request(number: int = 0) -> Any:
+    """A short question, another for each number."""
+    from livek12.core.records import Key, Message, Part, Request, Sampling
+
+    message = Message(role="user", content=[Part(type="text", text=f"Count on from {number}.")])
+    sampling = Sampling(max_tokens=4, temperature=0.0)
+    return Request(key=Key(task="t", question_id=str(number), trial=0), messages=[message], sampling=sampling)
+
+
+def main(job: dict[str, Any]) -> None:
+    """Works through the job; see the module."""
+    report = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    work = Work(job)
+    environment = {"VLLM_LOGGING_LEVEL": "INFO", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
+    os.environ |= environment | work.station.environment
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+
+    def tell(name: str, point: Callable[[], Seen]) -> bool:
+        began = time.monotonic()
+        try:
+            (seen, figures), ok = point(), True
+        except Exception as error:
+            seen = str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
+            figures, ok = {}, False
+            _trace()
+        row = {"point": name, "ok": ok, "seconds": time.monotonic() - began, "seen": seen, "figures": figures}
+        print(json.dumps(row, ensure_ascii=False), file=report, flush=True)
+        return ok
+
+    def start() -> Seen:
+        return (work.load() if work.station.shape else work.station.purpose), {"stages": work.stages}
+
+    from livek12.scripts.bench.gpu import sharing, starting
+
+    if "pages" in job["points"]:
+        sharing.count_in(work)
+    points = {**sharing.POINTS, **starting.POINTS}
+    if tell(START, start):
+        for name in job["points"]:
+            tell(name, lambda name=name: points[name](work))  # type: ignore[misc]
+    if work.engine is not None:
+        work.engine.close()
+
+
+def _trace() -> None:
+    import traceback
+
+    traceback.print_exc()
+
+
+def _end_with_parent() -> None:
+    """Kills this process group as soon as the check is gone: its end closes our stdin."""
+    if not os.read(0, 1):  # in order, a byte comes first
+        os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    from livek12.scripts.bench.gpu import station  # the points know its classes by this name
+
+    station.main(json.loads(sys.argv[1]))
