@@ -7,9 +7,9 @@ its last beat, which is at most `BEAT_SECONDS` before its end. GPU-hours are `gp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from livek12.core.journal import read_journal
 from livek12.core.records import Record
@@ -61,6 +61,17 @@ class Memory(Record):
         return sum(device.used for device in self.devices)
 
 
+class DeviceEnergy(Record):
+    """The energy counter of one device, in joules: when the engine was ready, and the last that is known.
+
+    `device` is its UUID. The counter is the driver's: it counts whoever uses the device.
+    """
+
+    device: str
+    first: float
+    last: float
+
+
 class Session(Record):
     """One engine's time in a run folder; times in seconds since the epoch.
 
@@ -74,8 +85,12 @@ class Session(Record):
     the load, after it (of several replicas, when most are there) and after the close, on the devices of the engine.
     Of the process that writes the session, without its children: `peak_rss` is the most memory that it has held so far,
     and `written` the bytes that it has sent to disks since the session began. `requests` counts those that ended, well
-    or not; where rules mark, the answers that were marked. Each is None where nobody counted, as in sessions of older
+    or not; where rules mark, the answers that were marked. `completion_tokens` are those that were made for the
+    requests (None where some answer does not state them). Each is None where nobody counted, as in sessions of older
     versions.
+
+    From when it was ready, `energy` has the counters of its devices, and `busy` the mean share (0 to 1) of the time in
+    which some kernel ran on them; None where there is no counter.
     """
 
     id: str
@@ -98,13 +113,29 @@ class Session(Record):
     peak_rss: int | None = None
     written: int | None = None
     requests: int | None = None
+    completion_tokens: int | None = None
+    energy: list[DeviceEnergy] | None = None
+    busy: float | None = None
 
     @property
     def requests_a_second(self) -> float | None:
         """Of the time in which the engine was ready."""
-        if self.requests is None or self.loaded is None or self.at <= self.loaded:
+        return self._a_second(self.requests)
+
+    @property
+    def tokens_a_second(self) -> float | None:
+        """Completion tokens, of the same time."""
+        return self._a_second(self.completion_tokens)
+
+    @property
+    def joules(self) -> float | None:
+        """What its devices used while it was ready; None where there is no counter."""
+        return None if self.energy is None else sum(max(0.0, device.last - device.first) for device in self.energy)
+
+    def _a_second(self, count: int | None) -> float | None:
+        if count is None or self.loaded is None or self.at <= self.loaded:
             return None
-        return self.requests / (self.at - self.loaded)
+        return count / (self.at - self.loaded)
 
     @property
     def seconds(self) -> float:
@@ -127,6 +158,78 @@ class Session(Record):
         taken = self.after_load.on_devices - self.before_load.on_devices
         left = self.after_close.on_devices - self.before_load.on_devices
         return left > max(taken / 10, GIB)
+
+
+class Usage(TypedDict):
+    """What the engines of one stage used while they were ready; None: not measured.
+
+    `busy` is the mean share (0 to 1) of the time in which some kernel ran on their GPUs, `tokens_a_second` the
+    completion tokens over the time in which at least one engine was ready, `watt_hours` the energy of the GPUs.
+    """
+
+    busy: float | None
+    tokens_a_second: float | None
+    watt_hours: float | None
+
+
+def usage_of(sessions: Iterable[Session], stage: Stage) -> Usage | None:
+    """The sessions of a stage added up: what one of them lacks, the sum lacks too. None where no engine was ready.
+
+    Engines that failed to start used nothing that was measured, and recorded answers are read, not made.
+    """
+    ready = [each for each in sessions if each.stage == stage and each.engine != "replay" and each.loaded is not None]
+    if not ready:
+        return None
+    seconds = covered((each.loaded or 0.0, each.at) for each in ready)
+    tokens = [each.completion_tokens for each in ready if each.completion_tokens is not None]
+    weights = [(each.at - (each.loaded or 0.0)) * each.gpus for each in ready]
+    shares = [each.busy for each in ready if each.busy is not None]
+    joules = joules_of(ready)
+    return Usage(
+        busy=sum(share * weight for share, weight in zip(shares, weights, strict=True)) / sum(weights)
+        if len(shares) == len(ready) and sum(weights) > 0
+        else None,
+        tokens_a_second=sum(tokens) / seconds if len(tokens) == len(ready) and seconds > 0 else None,
+        watt_hours=None if joules is None else joules / 3600,
+    )
+
+
+def joules_of(sessions: Sequence[Session]) -> float | None:
+    """The energy of some sessions, what several used at once counted once; None where one was not measured, or none is.
+
+    Sessions that overlap in time read the same counter, so their ranges of it are put together; those apart in time
+    are added, for a driver that is loaded anew counts from 0.
+    """
+    if not sessions or any(each.energy is None for each in sessions):
+        return None
+    by_device: dict[str, list[tuple[float, float, DeviceEnergy]]] = {}
+    for each in sessions:
+        for energy in each.energy or ():
+            by_device.setdefault(energy.device, []).append((each.loaded or each.started, each.at, energy))
+    return sum(covered(ranges) for spans in by_device.values() for ranges in _overlapping(spans))
+
+
+def _overlapping(spans: Iterable[tuple[float, float, DeviceEnergy]]) -> Iterator[list[tuple[float, float]]]:
+    """The ranges of one counter, together where their times overlap."""
+    ranges: list[tuple[float, float]] = []
+    end = 0.0
+    for began, ended, energy in sorted(spans, key=lambda span: span[:2]):
+        if ranges and began > end:
+            yield ranges
+            ranges, end = [], 0.0
+        ranges.append((energy.first, energy.last))
+        end = max(end, ended)
+    if ranges:
+        yield ranges
+
+
+def covered(spans: Iterable[tuple[float, float]]) -> float:
+    """How much lies in any of the spans."""
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
 
 
 def read_sessions(folder: Path, on_problem: Callable[[str], None] | None = None) -> list[Session]:

@@ -65,6 +65,7 @@ def _devices() -> list[DeviceMemory]:
     except (OSError, subprocess.SubprocessError):
         return []
     rows = [[cell.strip() for cell in line.split(",")] for line in asked.stdout.splitlines()]
+    rows = [row for row in rows if len(row) == len(_QUERY[0].split(","))]
     found = []
     for number, (_, _, name, used, total) in enumerate(visible(rows, os.environ.get("CUDA_VISIBLE_DEVICES"))):
         if used.isdecimal() and total.isdecimal():
@@ -75,12 +76,11 @@ def _devices() -> list[DeviceMemory]:
 
 def visible(rows: list[list[str]], named: str | None) -> list[list[str]]:
     """Of the driver's rows (index, uuid, …) those that CUDA_VISIBLE_DEVICES names, in its order; all where unset."""
-    whole = [row for row in rows if len(row) == len(_QUERY[0].split(","))]
     if named is None:
-        return whole
+        return rows
     chosen = []
     for name in filter(None, (piece.strip() for piece in named.split(","))):
-        row = next((row for row in whole if name == row[0] or row[1].startswith(name)), None)
+        row = next((row for row in rows if name == row[0] or row[1].startswith(name)), None)
         if row is None:
             break  # as CUDA does: what follows an unknown device is not there
         chosen.append(row)

@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import socket
+import statistics
 import threading
 import time
 import uuid
@@ -18,11 +19,14 @@ from livek12.core.arguments import SPREADING
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter
 from livek12.core.ranks import this_rank
-from livek12.core.sessions import RULES, STEM, Memory, Session, Stage
+from livek12.core.sessions import RULES, STEM, DeviceEnergy, Memory, Session, Stage
 from livek12.engines.figures import figures_of
 from livek12.engines.memory import bytes_written, measure, peak_rss
+from livek12.engines.nvml import Gpus
 
 BEAT_SECONDS = 20.0
+LOOK_SECONDS = 1.0
+"""How often the GPUs are asked how busy they are."""
 CLOSING_TRIES = 15
 REMOTE = frozenset({"openai", "replay"})
 """Engines that hold no model in this process or its children."""
@@ -48,12 +52,16 @@ class SessionWriter:
     ) -> None:
         self._folder, self._args = folder, dict(args or {})
         self._local = engine not in (*REMOTE, RULES) and not self._args.get("base_url")
-        self._lock = threading.Lock()
+        self._lock, self._counting = threading.Lock(), threading.Lock()
         self._over = threading.Event()
         self._writer: JournalWriter | None = None
         self._thread: threading.Thread | None = None
         self._engine: object = None
         self._requests: int | None = None
+        self._tokens: int | None = 0
+        self._gpus: Gpus | None = None
+        self._joules: dict[str, float] | None = None
+        self._busy: list[float] = []
         self._written = bytes_written()
         self._began, now = time.monotonic(), time.time()
         job, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
@@ -76,10 +84,26 @@ class SessionWriter:
         self._engine = engine
         known = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
         self._write(loaded=self._now(), after_load=self._measured(), **known)
+        self._meter()
 
-    def count(self, ended: int = 1) -> None:
-        """So many more requests have ended; call it from one thread."""
-        self._requests = (self._requests or 0) + ended
+    def count(self, ended: int = 1, completion_tokens: int | None = None) -> None:
+        """So many more requests have ended, and so many tokens were made for them; None: not stated."""
+        with self._counting:
+            self._requests = (self._requests or 0) + ended
+            known = self._tokens is not None and completion_tokens is not None
+            self._tokens = (self._tokens or 0) + (completion_tokens or 0) if known else None
+
+    def _meter(self) -> None:
+        """Begins to read the counters of the engine's GPUs, where they are all here."""
+        needed = math.ceil(self.session.gpus)
+        elsewhere = self._args.get("ray") not in (None, "local")
+        if not needed or not self._local or self._folder is None or elsewhere:
+            return
+        gpus = Gpus(needed)
+        if len(gpus.uuids) == needed:
+            self._joules, self._gpus = gpus.joules(), gpus  # the thread that looks takes the latter as the sign
+        else:
+            gpus.close()
 
     def __enter__(self) -> SessionWriter:
         if self._folder is not None:
@@ -106,12 +130,29 @@ class SessionWriter:
             while self.session.stuck and (tries := tries - 1) >= 0:
                 time.sleep(1)
                 self._write(after_close=self._measured())
+        if self._gpus is not None:
+            self._gpus.close()
         self._writer.close()
 
     def _beat(self) -> None:
-        while not self._over.wait(BEAT_SECONDS):
-            with contextlib.suppress(UserError):
-                self._write(**self._grown())
+        due = time.monotonic() + BEAT_SECONDS
+        while not self._over.wait(min(LOOK_SECONDS, BEAT_SECONDS)):
+            if self._gpus is not None and (share := self._gpus.busy()) is not None:
+                self._busy.append(share)
+            if time.monotonic() >= due:
+                due = time.monotonic() + BEAT_SECONDS
+                with contextlib.suppress(UserError):
+                    self._write(**self._grown())
+
+    def _used(self) -> dict[str, Any]:
+        """Energy and busy share so far; the last that is known where a counter says no more."""
+        if self._gpus is None:
+            return {}
+        now, used = self._gpus.joules(), {}
+        if now is not None and self._joules is not None:
+            first = self._joules
+            used["energy"] = [DeviceEnergy(device=name, first=first[name], last=now[name]) for name in now]
+        return used | ({"busy": statistics.mean(self._busy)} if self._busy else {})
 
     def _now(self) -> float:
         return self.session.started + time.monotonic() - self._began
@@ -133,8 +174,9 @@ class SessionWriter:
 
     def _write(self, **changes: Any) -> None:
         with self._lock:
-            known = {"at": self._now(), "figures": figures_of(self._engine), "requests": self._requests}
-            known |= {"peak_rss": peak_rss(), "written": self._since()}
+            known: dict[str, Any] = {"at": self._now(), "figures": figures_of(self._engine)}
+            known |= {"requests": self._requests, "completion_tokens": self._tokens if self._requests else None}
+            known |= {"peak_rss": peak_rss(), "written": self._since(), **self._used()}
             self.session = self.session.model_copy(update=known | changes)
             if self._writer is not None:
                 self._writer.append(self.session)

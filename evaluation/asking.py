@@ -38,7 +38,7 @@ from livek12.tasks.registry import default_trials, get_tasks
 
 if TYPE_CHECKING:
     from livek12.core.answered import AnsweredKeys
-    from livek12.engines.base import Engine
+    from livek12.engines.base import Engine, Outcome
     from livek12.evaluation.overlap import Overlap
     from livek12.evaluation.prompt_cost import PromptCost
     from livek12.tasks.base import Task
@@ -164,7 +164,7 @@ def _fill(
         live = recorded or make_engine(name, model, {**args, **_for_thinking(name, args, folder.spec())})
         stack.callback(live.close)
         sitting.loaded(live)
-        generate(folder, exam, live, start, tried, answered, sitting.count)
+        generate(folder, exam, live, start, tried, answered, lambda outcome: sitting.count(1, _tokens(outcome)))
     tell_memory(folder, began)
 
 
@@ -195,7 +195,7 @@ def generate(
     ready: Callable[[], None] | None = None,
     tried: Counter[str] | None = None,
     answered: AnsweredKeys | None = None,
-    ended: Callable[[], None] = lambda: None,
+    ended: Callable[[Outcome], None] = lambda outcome: None,
 ) -> None:
     """Asks everything that has no response yet and stores each outcome as it comes.
 
@@ -210,7 +210,7 @@ def generate(
         ready: called when run.json says all about the engine, before anything is asked.
         tried: `run.tries()` when the command began; default now. What failed since then is not asked again.
         answered: `run.follow()`, where the answers have been read before.
-        ended: called for each request that has ended.
+        ended: called with each outcome.
 
     Raises:
         UserError: the engine's versions are not those of the run, nothing can run at all, or the disk is full.
@@ -250,7 +250,7 @@ def generate(
                     warn(f"{outcome.key}: {outcome.state}: {outcome.reason}", kind=outcome.state)
                 else:
                     responses.append(outcome.model_copy(update={"versions": versions}))
-                ended()
+                ended(outcome)
                 progress.step()
             return claims.refused
 
@@ -270,6 +270,16 @@ def generate(
 
     while left_to(ask()):
         pass
+
+
+def _tokens(outcome: Outcome) -> int | None:
+    """Completion tokens of an answer and of the reply before it; None where they are not stated, or were only read."""
+    if isinstance(outcome, Failure):
+        return 0
+    if outcome.engine == "replay":
+        return None
+    earlier = outcome.earlier.completion_tokens if outcome.earlier else 0
+    return None if outcome.completion_tokens is None or earlier is None else outcome.completion_tokens + earlier
 
 
 def _asked(spec: RunSpec) -> int:

@@ -21,6 +21,7 @@ from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.outcomes import Slim
 from livek12.core.scoring.schema import Delta, parameters_of
+from livek12.evaluation.usage import run_usage
 from livek12.evaluation.variants import beside, tasks_of
 from livek12.evaluation.where import Where
 
@@ -56,6 +57,10 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
         found["variants"] = _variants(outcomes, specs, profile)
     if regraded := {name: said for name, one in changes.items() if (said := one.summary())}:
         found["regraded"] = regraded
+    if not where:  # the energy is that of all questions
+        usage = {name: run_usage(path, outcomes[name]) for name, path in run_names(runs).items()}
+        if measured := {name: each for name, each in usage.items() if each is not None}:
+            found["usage"] = measured
     return found
 
 

@@ -24,6 +24,7 @@ from livek12.core.sessions import read_sessions
 from livek12.evaluation.harness_marks import HarnessMarks
 from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
 from livek12.evaluation.task_data import TaskData, illustrated
+from livek12.evaluation.usage import run_usage
 from livek12.evaluation.variants import alike, beside, tasks_of
 
 if TYPE_CHECKING:
@@ -174,6 +175,8 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         scores = {**scores, "harness": harness.summary()}
     if regraded := read.changes.summary():
         scores = {**scores, "regraded": regraded}
+    if (usage := run_usage(run.path, read.outcomes)) is not None:
+        scores = {**scores, "usage": usage}
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}, read.outcomes
 
 

@@ -7,7 +7,7 @@ the middle and stand in full below, columns that have none go to a further table
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from livek12.core.scoring.ranks import ALPHA
@@ -26,13 +26,14 @@ from livek12.report.ranking import (
     ranking,
     verdict,
 )
+from livek12.report.usage import MEANING, usage_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     from livek12.core.scoring import Comparison
-    from livek12.core.scoring.schema import Counts, TaskComparison
+    from livek12.core.scoring.schema import Counts, RunUsage, TaskComparison
 
 COUNTS = {
     "questions": "questions",
@@ -54,6 +55,7 @@ OPEN = (
     'A range in a column of marks is that of what is undecided, counted as 0 and as full; "95 % + open" reaches from'
     " the lower end of the interval at worst to the upper end at best."
 )
+USAGE = "What asking took"
 MANY_PAIRS = 15
 """Beyond these only the pairs with the first run are printed."""
 _LEAST_NAME = 12
@@ -124,6 +126,11 @@ def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Colu
     ]
 
 
+def of_usage(usage: Mapping[str, RunUsage], names: Sequence[str]) -> list[Column]:
+    """What the engines of the runs used."""
+    return [Column(*column) for column in usage_columns(usage, names)]
+
+
 def pairs_heading(ranked: Ranking) -> str:
     """What stands above the paired tests."""
     return f"Differences in {in_words(ranked.metric)}{', per cent' if is_share(ranked.metric) else ''}, pair by pair"
@@ -150,6 +157,10 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
     from livek12.report.terminal import print_deltas
 
     print_deltas(out, result.get("variants", ()))
+    if usage := result.get("usage"):
+        out.print(f"\n{USAGE}", style="bold", highlight=False)
+        names = [_cut_to(clean(name), max(_LEAST_NAME, out.width - 50)) for name in result["runs"]]
+        out.print(_table([Column("run", names, right=False), *of_usage(usage, result["runs"])]))
     out.print()
     for remark in remarks(result):
         out.print(remark, style="dim", markup=False, highlight=False)
@@ -165,6 +176,7 @@ def remarks(result: Comparison) -> list[str]:
     return [
         *([TIED, NEEDED] if tied else []),
         *([OPEN] if undecided else []),
+        *([MEANING] if result.get("usage") else []),
         *(clean(f"{run}: {one['line']}.") for run, one in result.get("regraded", {}).items()),
         f"Scored with the formulas of profile {result['profile']}, version {result['formulas']}; 95 % intervals by"
         f" {result['intervals']}.",

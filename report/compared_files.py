@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from livek12.report.compared import (
     COUNTS,
+    USAGE,
     Column,
     counted,
     heading,
     numbered,
+    of_usage,
     pair_columns,
     pairs_heading,
     remarks,
@@ -29,8 +31,9 @@ from livek12.report.ranking import METRICS, is_known, ranking, verdict
 
 if TYPE_CHECKING:
     from livek12.core.scoring import Comparison
-    from livek12.core.scoring.schema import Estimate, PairMetric, TaskComparison
+    from livek12.core.scoring.schema import Estimate, PairMetric, RunUsage, TaskComparison
 
+_USED = ("tokens_a_second", "busy", "watt_hours", "watt_hours_per_mark_low", "watt_hours_per_mark_high")
 _ENDS = ("low", "high", "ci_low", "ci_high", "rank_best", "rank_worst", "p", "p_holm", "questions_needed")
 
 
@@ -38,7 +41,14 @@ def as_markdown(result: Comparison) -> str:
     """All tables of a comparison."""
     blocks = [block for task, comparison in result["tasks"].items() for block in _markdown(task, comparison)]
     variants = [block for each in shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
-    return "\n\n".join([*blocks, *variants, *remarks(result)])
+    usage = list(_usage(result))
+    return "\n\n".join([*blocks, *variants, *usage, *remarks(result)])
+
+
+def _usage(result: Comparison) -> Iterator[str]:
+    if usage := result.get("usage"):
+        yield f"## {USAGE}"
+        yield _markdown_table([Column("run", result["runs"], right=False), *of_usage(usage, result["runs"])])
 
 
 def markdown_delta(delta: ShownDelta) -> Iterator[str]:
@@ -82,14 +92,26 @@ def as_csv(result: Comparison) -> str:
     metrics = [name for name in METRICS if any(is_known(task, name) for task in result["tasks"].values())]
     written = io.StringIO()
     table = csv.writer(written, lineterminator="\n")
-    table.writerow(["task", "run", "minus", *COUNTS, *(f"{m}_{end}" for m in metrics for end in _ENDS)])
+    usage = result.get("usage", {})
+    used = _USED if usage else ()
+    table.writerow(["task", "run", "minus", *COUNTS, *(f"{m}_{end}" for m in metrics for end in _ENDS), *used])
     for task, comparison in result["tasks"].items():
         for name, counts in comparison["counts"].items():
             values = [value for metric in metrics for value in _ranked(comparison, metric, name)]
-            table.writerow([task, name, None, *(counted(counts, c) for c in COUNTS), *values])
+            table.writerow(
+                [
+                    task,
+                    name,
+                    None,
+                    *(counted(counts, c) for c in COUNTS),
+                    *values,
+                    *(_used(usage.get(name)) if usage else ()),
+                ]
+            )
         for pair in comparison["pairs"]:
             values = [value for metric in metrics for value in _tested(pair["metrics"].get(metric))]
-            table.writerow([task, pair["b"], pair["a"], pair["shared"], *[None] * (len(COUNTS) - 1), *values])
+            blank = [None] * (len(COUNTS) - 1)
+            table.writerow([task, pair["b"], pair["a"], pair["shared"], *blank, *values, *[None] * len(used)])
     return written.getvalue()
 
 
@@ -108,3 +130,16 @@ def _tested(found: PairMetric | None) -> list[float | None]:
     if found is None:
         return [None] * len(_ENDS)
     return [*_ends(found["difference"]), None, None, found["test"]["p"], found["test"]["p_holm"], found["needed"]]
+
+
+def _used(usage: RunUsage | None) -> list[float | None]:
+    """The figures of asking, as `_USED` names them: of the whole run, in the line of each of its tasks."""
+    if usage is None:
+        return [None] * len(_USED)
+    asking = usage["asking"]
+    return [
+        asking["tokens_a_second"],
+        asking["busy"],
+        asking["watt_hours"],
+        *(usage["watt_hours_per_mark"] or (None, None)),
+    ]

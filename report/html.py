@@ -31,6 +31,7 @@ from livek12.report.shown import Shown
 from livek12.report.tables import ArticleTable, with_heads
 from livek12.report.task_views import budget_view, delta_views, task_view
 from livek12.report.times import time_bars
+from livek12.report.usage import usage_sentences
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -83,6 +84,7 @@ def write_html(
         "tasks": list(views.values()),
         "made": _made(run, shown.made),
         "times": time_bars(sessions),
+        "usage": list(usage_sentences(score.get("usage"))),
         "deltas": delta_views({name: d for name, d in score["deltas"].items() if "/variant/" not in name}),
         "variants": deltas.shown_deltas(score.get("variants", ())),
         "budgets": [budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],

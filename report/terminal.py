@@ -28,6 +28,7 @@ from livek12.report.marks import (
     undecided,
 )
 from livek12.report.markup import clean
+from livek12.report.usage import usage_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,6 +92,8 @@ def print_summary(
         out.print(clean(f"\n{regraded['line']}"), markup=False, highlight=False)
     if by := ", ".join(f"{one['who']} ({one['answers']:,} answers)" for one in score.get("marked_by", ())):
         out.print(clean(f"\nmarked by {by}"), style="dim", markup=False, highlight=False)
+    for sentence in usage_sentences(score.get("usage")):
+        out.print(f"\n{sentence}", style="dim", markup=False, highlight=False)
     out.print(f"\n{method_sentence(score)}", style="dim", markup=False, highlight=False)
 
 

@@ -6,10 +6,11 @@ is what lies between the first session and the last in which nobody asked, judge
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from livek12.core.sessions import GIB, Session, Stage
+from livek12.core.sessions import GIB, Session, Stage, covered
+from livek12.report.usage import watt_hours
 
 WIDTH = 320
 """Of the longest bar."""
@@ -33,8 +34,8 @@ def time_bars(sessions: Sequence[Session]) -> dict[str, Any] | None:
         if each.loaded is not None:
             spans[_KINDS[each.stage]].append((each.loaded, each.at))
     up = [(each.started, each.at) for each in sessions]
-    seconds = {kind: _together(found) for kind, found in spans.items()}
-    seconds["waiting"] = max(0.0, max(end for _, end in up) - min(begin for begin, _ in up) - _together(up))
+    seconds = {kind: covered(found) for kind, found in spans.items()}
+    seconds["waiting"] = max(0.0, max(end for _, end in up) - min(begin for begin, _ in up) - covered(up))
     longest = max(seconds.values()) or 1.0
     bars = [
         {"kind": kind, "time": in_words(spent), "width": f"{WIDTH * spent / longest:.1f}"}
@@ -42,15 +43,6 @@ def time_bars(sessions: Sequence[Session]) -> dict[str, Any] | None:
         if spent >= 0.1
     ]
     return {"width": WIDTH, "bars": bars, "sentences": [_sentence(each) for each in sessions]}
-
-
-def _together(spans: Iterable[tuple[float, float]]) -> float:
-    """Seconds that lie in any of the spans."""
-    total, reached = 0.0, float("-inf")
-    for begin, end in sorted(spans):
-        total += max(0.0, end - max(begin, reached))
-        reached = max(reached, end)
-    return total
 
 
 def in_words(seconds: float) -> str:
@@ -70,9 +62,25 @@ def _sentence(session: Session) -> str:
             f"{session.requests:,} {'answers' if session.stage == 'mark' else 'requests'}"
             + ("" if pace is None else f", {pace:,.2f} a second")
         )
+    if session.stage != "mark":
+        known += filter(None, (_tokens(session), _gpus(session)))
     if session.peak_rss is not None:
         known.append(f"at most {session.peak_rss / GIB:.2f} GiB in its process")
     if session.written is not None:
         known.append(f"{session.written / _MIB:,.1f} MiB written")
     who = session.model if session.stage == "mark" else f"{session.model} ({session.engine})"
     return f"{_KINDS[session.stage]}: {who}, {in_words(session.seconds)}" + "".join(f"; {k}" for k in known)
+
+
+def _tokens(session: Session) -> str:
+    pace = session.tokens_a_second
+    return "" if pace is None else f"{pace:,.1f} completion tokens a second"
+
+
+def _gpus(session: Session) -> str:
+    """Busy share and energy of its GPUs; nothing where it has none."""
+    if not session.gpus or session.loaded is None:
+        return ""
+    busy = "busy share not measured" if session.busy is None else f"busy {session.busy:.0%} of the time"
+    joules = session.joules
+    return f"GPUs {busy}, " + ("energy not measured" if joules is None else f"{watt_hours(joules / 3600)} Wh")

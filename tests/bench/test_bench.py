@@ -19,6 +19,7 @@ from livek12.scripts.bench.common import GpuWatch, Timed, gpus, spread, table, t
 from livek12.scripts.bench.sides import Bench, Side, build, write_prompts
 from livek12.scripts.bench.watch import BenchWatch
 from tests.engines.conftest import needs
+from tests.nvml import FakeNvml
 
 SCRIPTS = Path(bench_pages.__file__).parent
 
@@ -150,19 +151,14 @@ def test_a_process_over_its_limit_is_ended_and_memory_is_told_with_what_it_start
     assert (ended.code, (tmp_path / "said").read_text()) == (3, "said\n")
 
 
-def test_the_share_in_which_gpus_were_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if gpus():
-        pytest.skip("there is a GPU")
-    # What the driver's tool answers with two GPUs.
-    tool = tmp_path / "nvidia-smi"
-    tool.write_text('#!/bin/sh\ncase "$1" in *name) echo A; echo B;; *) echo 90; echo 50;; esac\n')
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+def test_the_share_in_which_gpus_were_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml())
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     with GpuWatch() as watch:
         began = time.time()
         while (busy := watch.busy(began, time.time())) is None and time.time() < began + 120:
             time.sleep(0.05)
-    assert watch.names == ["A", "B"]
+    assert gpus() == watch.names == ["A", "B"]
     assert busy == pytest.approx(0.7)
     assert watch.busy(began - 2, began - 1) is None
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from livek12.core.sessions import GIB, DeviceMemory, Memory, Session, read_sessions
+from livek12.core.sessions import GIB, DeviceMemory, Memory, Session, read_sessions, usage_of
 from livek12.engines import sessions
 from livek12.engines.sessions import SessionWriter, devices_of
+from tests.nvml import FakeNvml
 
 
 def on_device(*used: float) -> Memory:
@@ -217,3 +218,87 @@ def test_a_session_counts_its_requests_and_what_they_took(tmp_path: Path) -> Non
     assert session.peak_rss is not None
     assert 10 << 20 < session.peak_rss < 1 << 40
     assert session.written is None or session.written >= 0
+
+
+def test_energy_and_busy_share_count_from_the_load_to_the_last_beat(
+    tmp_path: Path, devices: list[Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = FakeNvml()
+    monkeypatch.setitem(sys.modules, "pynvml", driver)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,0")
+    monkeypatch.setattr(sessions, "BEAT_SECONDS", 0.01)
+    devices += [on_device(0, 0)]
+    with SessionWriter(tmp_path, "generate", "vllm", "m") as sitting:
+        driver.millijoules[1] = 25_000_000  # while it loads
+        sitting.loaded()
+        driver.millijoules[:] = [99_000_000, 28_600_000]
+        sitting.count(2, 300)
+        end = time.monotonic() + 60
+        beats: list[Session] = []
+        while time.monotonic() < end and not (beats and beats[0].busy and beats[0].joules == 3600):
+            beats = read_sessions(tmp_path)  # what is left of a process that is killed now
+        assert not beats[0].ended and beats[0].busy == 0.5, "of the one device of the engine, the first that CUDA shows"
+        driver.millijoules[1] = driver.percent[1] = None  # a driver that says no more
+        sitting.count(1, 60)
+    (session,) = read_sessions(tmp_path)
+    assert session.ended and session.joules == 3600 and session.busy == 0.5
+    assert session.completion_tokens == 360 and session.tokens_a_second is not None
+    assert driver.users == 0
+
+
+@pytest.mark.parametrize(
+    ("engine", "args"),
+    [("vllm", {"tensor_parallel_size": "2"}), ("vllm", {"ray": "auto", "gpus": "1"}), ("openai", {})],
+)
+def test_devices_that_are_not_all_here_are_not_measured(
+    engine: str, args: dict[str, str], tmp_path: Path, devices: list[Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(gpus=1))
+    devices += [on_device(0)]
+    with SessionWriter(tmp_path, "generate", engine, "m", args) as sitting:
+        sitting.loaded()
+    (session,) = read_sessions(tmp_path)
+    assert session.joules is None and session.busy is None
+
+
+def test_tokens_that_one_answer_does_not_state_are_not_counted(tmp_path: Path) -> None:
+    with SessionWriter(tmp_path, "generate", "openai", "m") as sitting:
+        sitting.loaded()
+        for tokens in (5, None, 7):
+            sitting.count(1, tokens)
+    (session,) = read_sessions(tmp_path)
+    assert session.requests == 3 and session.completion_tokens is None
+
+
+def used(began: float, ended: float, *counters: tuple[str, float, float], **more: Any) -> Session:
+    known = {"id": str(began), "stage": "generate", "engine": "vllm", "model": "m", "host": "h", "pid": 1, "gpus": 1}
+    energy = [{"device": device, "first": first, "last": last} for device, first, last in counters] or None
+    return Session.model_validate({**known, "started": began, "loaded": began, "at": ended, "energy": energy, **more})
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ([used(0, 10, ("a", 100, 150), busy=0.5), used(20, 50, ("a", 160, 200), busy=0.9)], (90, 0.8)),
+        ([used(0, 10, ("a", 100, 150)), used(5, 15, ("a", 120, 190))], (90, None)),  # two processes on one GPU
+        ([used(0, 10, ("a", 100, 150)), used(20, 30, ("a", 0, 50))], (100, None)),  # the driver was loaded anew
+        ([used(0, 10, ("a", 100, 150), ("b", 100, 150), gpus=2)], (100, None)),
+        ([used(0, 10, ("a", 100, 150)), used(20, 30)], (None, None)),
+        ([used(0, 10, ("a", 100, 150)), used(20, 30, loaded=None), used(20, 30, stage="judge")], (50, None)),
+        ([used(0, 10, gpus=0)], (None, None)),
+    ],
+)
+def test_sessions_add_up(made: list[Session], expected: tuple[float | None, float | None]) -> None:
+    usage = usage_of(made, "generate")
+    assert usage is not None
+    joules, busy = expected
+    assert usage["watt_hours"] == (None if joules is None else pytest.approx(joules / 3600))
+    assert usage["busy"] == (None if busy is None else pytest.approx(busy))
+
+
+def test_tokens_a_second_of_several_engines_are_over_the_time_in_which_any_was_up() -> None:
+    tokens = [used(0, 10, completion_tokens=100), used(5, 20, completion_tokens=300)]
+    usage = usage_of(tokens, "generate")
+    assert usage is not None and usage["tokens_a_second"] == 20
+    assert usage_of([*tokens, used(30, 40)], "generate") == {"busy": None, "tokens_a_second": None, "watt_hours": None}
+    assert usage_of([used(0, 10, engine="replay")], "generate") is None

@@ -25,6 +25,7 @@ LANDED = sorted((Path(__file__).parent / "landed").iterdir())
 RUNS = ("complete", "imported", "judged", "budgets")
 RULES = f"rules {judge_version(GradingConfig()).partition('-')[2].partition('+')[0]}"
 ADDED = {
+    "usage",
     "truncated",
     "truncated_unknown",
     "context_cut",

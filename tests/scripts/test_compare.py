@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from livek12.core.journal import JournalWriter
 from livek12.core.records import Key, PartVerdict, Question, Response, Sampling, Verdict
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.sessions import STEM, Session
 from tests.scripts.command import livek12_here
 
 TASK = "livek12_text_only"
@@ -251,3 +253,43 @@ def test_one_form_at_a_time(two: tuple[Path, Path]) -> None:
     for one, other in pairwise(("--json", "--csv", "--md", "--json")):
         ended = livek12_here("compare", *two, one, other)
         assert (ended.code, ended.errors) == (2, ["error: --json, --csv and --md: give one of them"])
+
+
+def ran(run: Path, joules: float | None, **more: Any) -> None:
+    """Gives a run a session of 100 seconds on one GPU, of which an older version or a bare driver tells no energy."""
+    known = {"id": "1", "stage": "generate", "engine": "vllm", "model": "m", "host": "h", "pid": 1, "gpus": 1.0}
+    energy = None if joules is None else [{"device": "GPU-1", "first": 500.0, "last": 500.0 + joules}]
+    session = Session.model_validate({**known, "started": 0.0, "loaded": 10.0, "at": 110.0, "energy": energy, **more})
+    with JournalWriter(run, STEM) as journal:
+        journal.append(session)
+
+
+def test_what_asking_took_is_compared_and_what_no_counter_told_is_not_measured(two: tuple[Path, Path]) -> None:
+    a, b = two
+    assert "What asking took" not in livek12_here("compare", a, b).out, "neither kept a session"
+    ran(a, 216_000.0, busy=0.874, completion_tokens=123_400)
+    ran(b, None)
+    out = livek12_here("compare", a, b).out
+    table = [line.split("  ") for line in out.partition("What asking took")[2].splitlines() if line.strip()]
+    cells = {row[0]: [cell.strip() for cell in row[1:] if cell.strip()] for row in table[1:3]}
+    assert cells == {"a": ["1,234.0", "87", "60", "1"], "b": ["not measured"] * 4}  # 12 answers of 5 points are right
+    assert "| a | 1,234.0 | 87 | 60 | 1 |" in livek12_here("compare", a, b, "--md").out
+    rows = list(csv.DictReader(io.StringIO(livek12_here("compare", a, b, "--csv").out)))
+    assert [row["watt_hours"] for row in rows] == ["60.0", "", ""]
+    read = json.loads(livek12_here("compare", a, b, "--json").out)
+    assert read["usage"]["a"]["watt_hours_per_mark"] == [1.0, 1.0]
+    assert "usage" not in json.loads(livek12_here("compare", a, b, "--json", "--where", "subject=math").out)
+
+
+def test_a_report_says_what_asking_and_judging_took(two: tuple[Path, Path]) -> None:
+    a, b = two
+    ran(b, 54_000.0, busy=0.5, completion_tokens=1000)
+    ran(b, None, id="2", stage="judge", started=200.0, loaded=210.0, at=220.0)
+    report = livek12_here("report", b)
+    lines = [
+        "asking: 10.0 completion tokens a second; GPUs busy 50 % of the time; 15 Wh, 0.25 to 0.5 Wh per mark",
+        "judging: tokens a second not measured; energy and busy share of GPUs not measured",
+    ]
+    assert all(line in " ".join(report.out.split()) for line in lines), report.out
+    assert all(f"{line}." in (b / "report.html").read_text() for line in lines)
+    assert "energy" not in livek12_here("report", a).out, "no engine of ours"
