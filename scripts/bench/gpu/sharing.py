@@ -84,7 +84,7 @@ def ask(work: Work, name: str, task: str, data: Path, **given: Any) -> tuple[Run
     lent = Lent(work.engine)
     limit, trials, lent.stop_after = given.pop("limit", None), given.pop("trials", 1), given.pop("stop_after", None)
     asking.make_engine = lambda *_: lent  # type: ignore[attr-defined]
-    model, args = str(work.model(work.station.shape)), work.args()
+    model, args = str(work.model(work.shape)), work.args(work.shape, **work.station.args)
     given = {"temperature": 0.0} | given
     folder, _ = asking.ask(task, model, work.work / name, str(data), "auto", args, limit, trials, given)
     expected = sum(task.questions for task in folder.spec().tasks) * trials

@@ -105,7 +105,7 @@ def memory_of(one: Session) -> str:
 def kill(work: Work) -> Seen:
     """SIGKILL of the command alone, while the model loads: what it started ends by itself and frees the card."""
     before = used()
-    words = run_words(work, "kill", work.model("qwen3-8b"), {**EAGER, "load_format": "dummy"}, "--engine", "vllm")
+    words = run_words(work, "kill", work.model("qwen3-8b"), work.args("qwen3-8b", **EAGER), "--engine", "vllm")
     with command(work, "kill", *words) as process:
         while (taken := used() - before) < 2 * GIB:
             if process.poll() is not None:
@@ -135,7 +135,7 @@ def judge(work: Work) -> Seen:
 
 def no_room(work: Work) -> Seen:
     """A model that does not fit ends in one line that says so."""
-    args = {**EAGER, "load_format": "dummy", "max_model_len": 40960, "gpu_memory_utilization": 0.02}
+    args = work.args("qwen3-8b", **{**EAGER, "max_model_len": 40960}, gpu_memory_utilization=0.02)
     words = run_words(work, "no-room", work.model("qwen3-8b"), args, "--engine", "vllm")
     finished(work, "no-room", *words, codes=(2,))
     line = said_last(work, "no-room")
@@ -152,17 +152,16 @@ def real(work: Work) -> Seen:
 
     path = Path(work.real)
     model = small_model_folder(path, work.work) if path.suffix == ".gguf" else path
-    words = ["generate", "--task", TEXT, "--data", text_data(work), "--model", model, "--temperature", 0]
-    words += ["--limit", work.many(50), "--max-tokens", 20]
-    on_cpu = command(work, "real-cpu", *words, "--engine", "transformers", "--out", work.work / "real-cpu",
-                     CUDA_VISIBLE_DEVICES="")  # fmt: skip
-    with on_cpu as process:
-        finished(work, "real-vllm", *words, "--engine-args", spelled(EAGER), "--out", work.work / "real-vllm")
-        finished(
-            work, "real-transformers", *words, "--engine", "transformers", "--out", work.work / "real-transformers"
-        )
-        exam = run_words(work, "real-exam", model, EAGER)
-        finished(work, "real-exam", *exam, codes=(0, 1))
+    words = ["--task", TEXT, "--data", sample(work), "--model", model, "--temperature", 0, "--max-tokens", 20]
+
+    def side(name: str, *more: object) -> list[object]:
+        return [*words, *more, "--out", work.work / name]
+
+    transformers = ("--engine", "transformers")
+    with command(work, "real-cpu", "generate", *side("real-cpu", *transformers), CUDA_VISIBLE_DEVICES="") as process:
+        exam = side("real-vllm", "--engine-args", spelled(EAGER))
+        finished(work, "real-vllm", "run", *exam, codes=(0, 1))  # from the questions to the report
+        finished(work, "real-transformers", "generate", *side("real-transformers", *transformers))
         if process.wait(LIMIT):
             raise Failed(f"on the CPU: {said_last(work, 'real-cpu')}")
     texts = {
@@ -177,7 +176,10 @@ def real(work: Work) -> Seen:
     }
     pair = sum(texts["real-vllm"][key] == text for key, text in texts["real-transformers"].items()) / len(reference)
     seen = f"same 20 tokens as on the CPU: vLLM {same['real-vllm']:.0%}, transformers {same['real-transformers']:.0%};"
-    return f"{seen} vLLM and transformers {pair:.0%}", {"same as CPU": same, "vLLM and transformers": pair}
+    return f"{seen} vLLM and transformers {pair:.0%} of {len(reference)}", {
+        "same as CPU": same,
+        "vLLM and transformers": pair,
+    }
 
 
 def shape_point(change: dict[str, Any], args: dict[str, Any]) -> Callable[[Work], Seen]:
@@ -195,7 +197,7 @@ def shape_point(change: dict[str, Any], args: dict[str, Any]) -> Callable[[Work]
         (folder / "config.json").write_text(json.dumps(config))
         began = time.monotonic()
         try:
-            engine = make_engine("vllm", str(folder), {**EAGER, "load_format": "dummy", **args})
+            engine = make_engine("vllm", str(folder), work.args("qwen3-8b", **EAGER, **args))
         except UserError as error:
             if "\n" in str(error):
                 raise Failed(f"refused in several lines: {error}") from error
@@ -233,9 +235,11 @@ def slots(work: Work) -> Seen:
 
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the scheduler is then in reach, and one load does for all
     tokens_each, limit = 1024, work.many(192)
-    cache = {"kv_cache_memory_bytes": 50_000 * 147_456}  # 36 layers × 8 heads × 128 × 2 × 2 bytes a token
-    engine = make_engine("vllm", str(work.model("qwen3-8b")), {**EAGER, "load_format": "dummy", **cache})
-    work.engine = engine
+    cache = (
+        {"kv_cache_memory_bytes": 50_000 * 147_456} if work.gpus else {}
+    )  # 36 layers × 8 heads × 128 × 2 × 2 bytes a token
+    work.shape = "qwen3-8b"
+    work.engine = engine = make_engine("vllm", str(work.model(work.shape)), work.args(work.shape, **EAGER, **cache))
     scheduler = engine.engine._llm.llm_engine.engine_core.engine_core.scheduler  # type: ignore[attr-defined]
     figures = {}
     for number in (scheduler.max_num_running_reqs, 64, 40):
@@ -285,14 +289,14 @@ def pool(work: Work, many: int, model: Path, args: dict[str, Any], limit: int, m
 
 def shared(work: Work) -> Seen:
     """Two engines on one card by shares; beside the figure of one engine (`generation-eager`)."""
-    args = {**EAGER, "load_format": "dummy", "gpus": 0.5, "gpu_memory_utilization": 0.42}
+    args = work.args("qwen3-8b", **EAGER, gpus=0.5, gpu_memory_utilization=0.42)
     rate, held = pool(work, 2, work.model("qwen3-8b"), args, work.many(320), 256)
     return f"two engines of 8B: {rate:,.0f} tokens/s, {held:.1f} GiB together", {"tokens/s": rate, "held GiB": held}
 
 
 def replicas(work: Work) -> Seen:
     """One engine a card."""
-    args = {**EAGER, "load_format": "dummy"}
+    args = work.args("qwen3-8b", **EAGER)
     rate, held = pool(work, work.gpus, work.model("qwen3-8b"), args, work.many(320) * work.gpus, 256)
     return f"{work.gpus} replicas: {rate:,.0f} tokens/s, {held:.1f} GiB on the fullest card", {"tokens/s": rate}
 
@@ -300,7 +304,7 @@ def replicas(work: Work) -> Seen:
 def tensor_parallel(work: Work) -> Seen:
     """One model over several cards."""
     size = 1 << (min(work.gpus, 8).bit_length() - 1)
-    args = {**EAGER, "load_format": "dummy", "tensor_parallel_size": size}
+    args = work.args("qwen3-8b", **EAGER, tensor_parallel_size=size)
     finished(work, "tensor-parallel", *run_words(work, "tensor-parallel", work.model("qwen3-8b"), args), codes=(0, 1))
     return f"over {size} cards, {memory_of(session(work.work / 'tensor-parallel', 'generate'))}", {}
 
@@ -335,7 +339,7 @@ def served(work: Work) -> Seen:
 def sweep(work: Work) -> Seen:
     """Two cells on one card, one after the other: the second starts when memory is free."""
     file, out = work.work / "sweep.yaml", work.work / "sweep"
-    args = {**EAGER, **({"load_format": "dummy"} if work.gpus else {})}
+    args = work.args("qwen3-8b", **EAGER)
     model = str(work.model("qwen3-8b"))
     cells = [{"name": model, "label": label, "engine": "vllm", "gpus": 1, "engine_args": args} for label in "ab"]
     exam = {"data": str(sample(work)), "tasks": [TEXT], "limit": 4, "sampling": {"max_tokens": 16, "temperature": 0}}

@@ -97,6 +97,7 @@ class Work:
         gpus: how many there are.
         scale: of the numbers of questions.
         real: a genuine small model, or "".
+        shape: of the model of `engine`.
         engine: the loaded engine, where the station has one.
         stages: seconds of its start.
     """
@@ -105,6 +106,7 @@ class Work:
         self.station = next(station for station in STATIONS if station.name == job["station"])
         self.work, self.gpus = Path(job["work"]), int(job["gpus"])
         self.scale, self.real = float(job["scale"]), str(job["real"])
+        self.shape = self.station.shape
         self.engine: Any = None
         self.stages: dict[str, float] = {}
 
@@ -123,13 +125,11 @@ class Work:
             make_model(shape, folder, context=None if SHAPES[shape].real else 32768)
         return folder
 
-    def args(self, more: dict[str, Any] | None = None, shape: str = "") -> dict[str, Any]:
-        """Engine arguments: the station's, and what random weights of a real size need."""
+    def args(self, shape: str, **more: Any) -> dict[str, Any]:
+        """Engine arguments of a shape: of random weights, where it is of a real size."""
         from livek12.scripts.bench.models import SHAPES
 
-        name = shape or self.station.shape
-        dummy = {"load_format": "dummy"} if self.gpus and name and SHAPES[name].real else {}
-        return {**self.station.args, **dummy, **(more or {})}
+        return {**({"load_format": "dummy"} if self.gpus and SHAPES[shape].real else {}), **more}
 
     def load(self) -> str:
         """Loads the station's engine and answers one question; tells the seconds of each stage."""
@@ -142,9 +142,9 @@ class Work:
         import vllm  # noqa: F401 - to time the imports
 
         imported = time.monotonic()
-        model = self.model(self.station.shape)
+        model = self.model(self.shape)
         made = time.monotonic()
-        self.engine = make_engine("auto", str(model), self.args())
+        self.engine = make_engine("auto", str(model), self.args(self.shape, **self.station.args))
         loaded = time.monotonic()
         if not isinstance(outcome := next(iter(self.engine.generate([short_request()]))), Response):
             raise Failed(outcome.reason)
