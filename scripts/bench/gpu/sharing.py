@@ -7,6 +7,7 @@ sides run twice in the order bare, ours, ours, bare, so that warming favours nei
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -103,6 +104,12 @@ def text_data(work: Work) -> Path:
         folder.mkdir()
         build_questions(ROOT.parent / "shared" / "data", work.many(QUESTIONS), folder)
     return folder / "built"
+
+
+def questions(work: Work) -> list[str]:
+    """The texts of these questions, from which tokenizers are learned, so that prompts are as long as real ones."""
+    lines = (text_data(work).parent / "source" / "en_2601.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["question"] for line in lines]
 
 
 def tokens_of(folder: RunFolder) -> int:

@@ -24,7 +24,7 @@ LIMIT = 240.0
 """Seconds of one command; the check's own limit for the point comes first as a rule."""
 FREED = 0.7 * GIB
 """More than this over what was there before is memory that was not given back."""
-EAGER = {"enforce_eager": True, "max_model_len": 2048}
+EAGER = {"enforce_eager": True, "max_model_len": 4096}
 
 
 def used() -> int:
@@ -194,6 +194,7 @@ def shape_point(change: dict[str, Any], args: dict[str, Any]) -> Callable[[Work]
         for file in base.iterdir():
             (folder / file.name).write_bytes(file.read_bytes())
         config = json.loads((base / "config.json").read_text()) | {"num_hidden_layers": 4} | change
+        config.pop("layer_types", None)
         (folder / "config.json").write_text(json.dumps(config))
         began = time.monotonic()
         try:
@@ -289,7 +290,8 @@ def pool(work: Work, many: int, model: Path, args: dict[str, Any], limit: int, m
 
 def shared(work: Work) -> Seen:
     """Two engines on one card by shares; beside the figure of one engine (`generation-eager`)."""
-    args = work.args("qwen3-8b", **EAGER, gpus=0.5, gpu_memory_utilization=0.42)
+    share = {"gpus": 0.5, "gpu_memory_utilization": 0.42} if work.gpus else {}
+    args = work.args("qwen3-8b", **EAGER, **share)
     rate, held = pool(work, 2, work.model("qwen3-8b"), args, work.many(320), 256)
     return f"two engines of 8B: {rate:,.0f} tokens/s, {held:.1f} GiB together", {"tokens/s": rate, "held GiB": held}
 

@@ -67,7 +67,7 @@ STATIONS = (
         | {"generation-2048": 60},
         90,
         "qwen3-8b",
-        {"max_model_len": 4096},
+        {"max_model_len": 8192},
     ),
     Station(
         "pages",
@@ -116,13 +116,15 @@ class Work:
 
     def model(self, shape: str) -> Path:
         """The folder of a shape, made once; on a CPU the tiny shape of its kind."""
-        from livek12.scripts.bench.models import SHAPES, make_model
+        from livek12.scripts.bench.gpu.sharing import questions
+        from livek12.scripts.bench.models import CORPUS, SHAPES, make_model
 
         if not self.gpus and SHAPES[shape].real:
             shape = "tiny-qwen3-vl" if SHAPES[shape].vision else "tiny"
         folder = self.work / "models" / shape
         if not (folder / "config.json").is_file():
-            make_model(shape, folder, context=None if SHAPES[shape].real else 32768)
+            context = None if SHAPES[shape].real else 32768
+            make_model(shape, folder, questions(self) if SHAPES[shape].wordy else CORPUS, context)
         return folder
 
     def args(self, shape: str, **more: Any) -> dict[str, Any]:
