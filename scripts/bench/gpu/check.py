@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.scripts.bench.common import machine
-from livek12.scripts.bench.gpu.station import START, STATIONS, Station
+from livek12.scripts.bench.gpu.station import END, START, STATIONS, Station
 
 SHORTEST = 60.0
 """Seconds that every point may take, however quick it is expected to be."""
@@ -71,18 +71,21 @@ class Check:
     def _work_through(self, station: Station, points: list[str]) -> str | None:
         """Runs one process of a station; returns the point with which it was killed or died."""
         expected = {START: station.start, **station.points}
-        names = [START, *points]
-        job = {"station": station.name, "points": points, "work": str(self.work), "gpus": self.gpus, **self.options}
+        if time.monotonic() + station.start + (expected[points[0]] if points else 0) > self.until:
+            self.late += points
+            return None
+        job = {"station": station.name, "work": str(self.work), "gpus": self.gpus, **self.options}
         log = self.work / f"{station.name}.log"
         with log.open("ab") as errors, Child(job, errors) as child:
-            for place, name in enumerate(names):
-                if time.monotonic() + expected[name] > self.until:
-                    self.late += [point for point in names[place:] if point != START]
-                    return None
+            for place, name in enumerate([START, *points]):
+                if name != START:
+                    if time.monotonic() + expected[name] > self.until:
+                        self.late += points[place - 1 :]
+                        return None
+                    child.order(name)
                 limit = min(max(SHORTEST, MARGIN * expected[name]), self.until + SHORTEST - time.monotonic())
                 began = time.monotonic()
-                line = child.read_line(limit)
-                if line is None:
+                if (line := child.read_line(limit)) is None:
                     why = "did not end in time" if child.stuck else f"ended with exit code {child.process.wait()}"
                     row = {"point": name, "ok": False, "seen": f"{why}: {last_line(log)}"}
                     self.record(station, row | {"seconds": time.monotonic() - began})
@@ -112,7 +115,7 @@ class Check:
 class Child:
     """A station's process in a session of its own; whatever of it is left at the end of the block is killed.
 
-    It also ends by itself when its stdin ends without a word, that is when this process has been killed.
+    It also ends by itself when its stdin ends without an order, that is when this process has been killed.
 
     Attributes:
         process: the process.
@@ -130,18 +133,19 @@ class Child:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None and not self.stuck:
-            self._end_in_order()
+            self.order(END)  # it closes its engine, which gives the memory back at once
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(30)
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def _end_in_order(self) -> None:
-        """Lets it close its engine, which gives the memory back at once."""
+    def order(self, word: str) -> None:
+        """Tells it what to do next; where it is gone, reading its answer says so."""
         assert self.process.stdin is not None
-        with suppress(OSError, subprocess.TimeoutExpired):
-            self.process.stdin.write(b".")
+        with suppress(OSError):
+            self.process.stdin.write(f"{word}\n".encode())
             self.process.stdin.flush()
-            self.process.wait(30)
 
     def read_line(self, seconds: float) -> str | None:
         """The next line that it writes; None where none comes in time, or it has ended."""
@@ -199,6 +203,7 @@ def main() -> int:
     parser.add_argument(
         "--plan", action="store_true", help="print the points and their expected seconds; start nothing"
     )
+    parser.add_argument("--warm", action="store_true", help="leave the warm-up out: vLLM has been started here before")
     parser.add_argument("--minutes", type=float, default=8.0, help="begin no point that would end later; default 8")
     parser.add_argument("--work", type=Path, help="a folder for run folders and logs; default a new temporary one")
     parser.add_argument("--json", type=Path, help="where the figures go as well")
@@ -212,7 +217,11 @@ def main() -> int:
     from livek12.engines.memory import measure
 
     gpus = 0 if options.cpu else len(measure().devices)
-    visits = plan(options.points, gpus or (0 if options.cpu else 1 if options.plan else 0))
+    visits = [
+        (station, points)
+        for station, points in plan(options.points, max(gpus, options.plan and not options.cpu))
+        if station.judged or not options.warm
+    ]
     if options.plan:
         show_plan(visits)
         return 0

@@ -330,9 +330,9 @@ def count_in(work: Work) -> None:
 POINTS = {
     "auto": auto,
     "generation-256": generation(256, 320),
-    "generation-32": generation(32, 800),
-    "generation-2048": generation(2048, 64, rounds=1),
-    "generation-eager": generation(256, 320, rounds=1),
+    "graphs-256": generation(256, 320),
+    "graphs-32": generation(32, 800),
+    "graphs-2048": generation(2048, 64, rounds=1),
     "cancel": cancel,
     "trials": trials,
     "budgets": budgets,

@@ -289,7 +289,7 @@ def pool(work: Work, many: int, model: Path, args: dict[str, Any], limit: int, m
 
 
 def shared(work: Work) -> Seen:
-    """Two engines on one card by shares; beside the figure of one engine (`generation-eager`)."""
+    """Two engines on one card by shares; beside the figure of one engine (`generation-256`)."""
     share = {"gpus": 0.5, "gpu_memory_utilization": 0.42} if work.gpus else {}
     args = work.args("qwen3-8b", **EAGER, **share)
     rate, held = pool(work, 2, work.model("qwen3-8b"), args, work.many(320), 256)

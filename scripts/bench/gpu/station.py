@@ -1,27 +1,29 @@
 """A station of the GPU check: one process, one model, a list of points.
 
-    python -m livek12.scripts.bench.gpu.station JOB      JOB: JSON with station, points, work, gpus, real, scale
+    python -m livek12.scripts.bench.gpu.station JOB      JOB: JSON with station, work, gpus, real, scale
 
-Contract: prints one JSON line for the start and one for each point (point, ok, seconds, seen, figures) and nothing
-else; what libraries print goes to stderr. Ends at once, with everything it has started, when its stdin ends without a
-word.
+Contract: starts, then reads the name of a point from each line of its stdin, until one is "end"; prints one JSON line
+for the start and for each point (point, ok, seconds, seen, figures) and nothing else; what libraries print goes to
+stderr. Ends at once, with everything it has started, when its stdin ends otherwise.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import re
 import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-START = "start"
+START, END = "start", "end"
 Seen = tuple[str, dict[str, Any]]
 """What a point saw, for people and as figures."""
 
@@ -57,35 +59,44 @@ class Station:
     judged: bool = True
 
 
-SHORT = {"max_model_len": 4096, "enforce_eager": True}
+TINY = {"max_model_len": 4096, "enforce_eager": True}
+SEEING = {"max_model_len": 32768, "enforce_eager": True, "enable_thinking": True, "thinking_budgets": True}
 STATIONS = (
-    Station("warm-up", "first imports, first kernels", {}, 75, "tiny", SHORT, judged=False),
+    Station("warm-up", "first imports, first kernels", {}, 80, "tiny", TINY, judged=False),
     Station(
-        "text",
-        "an 8B model as users start it, with CUDA graphs",
-        {"auto": 2, "generation-256": 60, "cancel": 6, "trials": 15, "budgets": 5, "generation-32": 20, "kv": 30}
-        | {"generation-2048": 60},
-        90,
+        "engine",
+        "a vision model of 8B without graphs",
+        {
+            "auto": 1,
+            "pages": 15,
+            "generation-256": 55,
+            "cancel": 4,
+            "thinking": 6,
+            "budgets": 4,
+            "trials": 15,
+            "kv": 60,
+        },
+        150,
+        "qwen3-vl-8b",
+        SEEING,
+    ),
+    Station("commands", "processes of their own", {"kill": 45, "judge": 75, "no-room": 40}, 1, gpus=1),
+    Station("real", "a genuine small model", {"real": 75}, 1),
+    Station(
+        "graphs",
+        "a text model of 8B as users start it",
+        {"graphs-256": 35, "graphs-32": 40, "graphs-2048": 60},
+        160,
         "qwen3-8b",
         {"max_model_len": 8192},
     ),
-    Station(
-        "pages",
-        "a vision model of 8B, eager",
-        {"pages": 40, "thinking": 6},
-        50,
-        "qwen3-vl-8b",
-        {"max_model_len": 32768, "enforce_eager": True, "enable_thinking": True, "thinking_budgets": True},
-    ),
-    Station("commands", "processes of their own", {"kill": 30, "judge": 75, "no-room": 35}, 2, gpus=1),
-    Station("real", "a genuine small model", {"real": 75}, 2),
-    Station("eager", "the 8B model without graphs", {"generation-eager": 60}, 40, "qwen3-8b", SHORT),
-    Station("shapes", "quantised and mixture models", {"fp8": 20, "awq": 20, "moe": 20}, 2, gpus=1),
-    Station("slots", "a KV cache that is too small", {"slots": 100}, 2, gpus=1),
-    Station("shared", "two engines on one card", {"shared": 110}, 2, gpus=1),
-    Station("one-card", "sweeps and servers", {"transformers": 30, "served": 60, "sweep": 80}, 2),
-    Station("more", "several cards", {"replicas": 90, "tensor-parallel": 60}, 2, gpus=2),
+    Station("shapes", "quantised and mixture models", {"fp8": 20, "moe": 20, "awq": 20}, 1, gpus=1),
+    Station("slots", "a KV cache that is too small", {"slots": 100}, 1, gpus=1),
+    Station("shared", "two engines on one card", {"shared": 150}, 1),
+    Station("more", "transformers, a server, a sweep", {"transformers": 45, "served": 75, "sweep": 160}, 1),
+    Station("cards", "several cards", {"replicas": 150, "tensor-parallel": 80}, 1, gpus=2),
 )
+"""In the order of their value; the seconds are those of an H100 that has just been started."""
 
 
 class Work:
@@ -179,52 +190,48 @@ def short_request(number: int = 0) -> Any:
 
 
 def main(job: dict[str, Any]) -> None:
-    """Works through the job; see the module."""
+    """Starts and works through the points that it is told; see the module."""
+    from livek12.engines import sessions
+    from livek12.scripts.bench.gpu import sharing, starting
+
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    orders: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     work = Work(job)
     environment = {"VLLM_LOGGING_LEVEL": "INFO", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
     os.environ |= environment | work.station.environment
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+    sessions.CLOSING_TRIES = 0  # a lent engine keeps its memory after each run
 
-    def tell(name: str, point: Callable[[], Seen]) -> bool:
+    def tell(name: str, point: Callable[[Work], Seen]) -> None:
         began = time.monotonic()
         try:
-            (seen, figures), ok = point(), True
+            (seen, figures), ok = point(work), True
         except Exception as error:
             seen = str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
             figures, ok = {}, False
-            _trace()
+            traceback.print_exc()
         row = {"point": name, "ok": ok, "seconds": time.monotonic() - began, "seen": seen, "figures": figures}
         print(json.dumps(row, ensure_ascii=False), file=report, flush=True)
-        return ok
 
-    def start() -> Seen:
-        return (work.load() if work.station.shape else work.station.purpose), {"stages": work.stages}
-
-    from livek12.scripts.bench.gpu import sharing, starting
-
-    if "pages" in job["points"]:
+    if "pages" in work.station.points:
         sharing.count_in(work)
     points = {**sharing.POINTS, **starting.POINTS}
-    if tell(START, start):
-        for name in job["points"]:
-            tell(name, lambda name=name: points[name](work))  # type: ignore[misc]
+    tell(START, lambda work: ((work.load() if work.shape else work.station.purpose), {"stages": work.stages}))
+    while (name := orders.get()) != END:
+        tell(name, points[name])
     if work.engine is not None:
         work.engine.close()
 
 
-def _trace() -> None:
-    import traceback
-
-    traceback.print_exc()
-
-
-def _end_with_parent() -> None:
-    """Kills this process group as soon as the check is gone: its end closes our stdin."""
-    if not os.read(0, 1):  # in order, a byte comes first
-        os.killpg(0, signal.SIGKILL)
+def _listen(orders: queue.Queue[str]) -> None:
+    """Passes the lines of stdin on; kills this process group where they end without an order to end."""
+    for line in sys.stdin:
+        orders.put(line.strip())
+        if line.strip() == END:
+            return
+    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":
