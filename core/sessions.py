@@ -26,12 +26,15 @@ class Figures(Record):
 
     `context` is how many tokens a question and its answer may have together, or the most that an endpoint has said it
     gives. `kv_tokens` is how many vLLM's KV cache holds, and `preemptions` how often a request was thrown out of it, to
-    be computed once more when there was room.
+    be computed once more when there was room. `stages` are the seconds of the engine's start by stage, as far as they
+    are known: "imports", "weights" and, where vLLM has a process of its own, "process", "device", "memory", "compile",
+    "graphs", "warm-up", "ready".
     """
 
     context: int | None = None
     kv_tokens: int | None = None
     preemptions: int | None = None
+    stages: dict[str, float] = {}
 
 
 class DeviceMemory(Record):
@@ -89,6 +92,7 @@ class Session(Record):
     requests (None where some answer does not state them). Each is None where nobody counted, as in sessions of older
     versions.
 
+    `first_answer` is the seconds from when it was ready to its first answer.
     From when it was ready, `energy` has the counters of its devices, and `busy` the mean share (0 to 1) of the time in
     which some kernel ran on them; None where there is no counter.
     """
@@ -114,6 +118,7 @@ class Session(Record):
     written: int | None = None
     requests: int | None = None
     completion_tokens: int | None = None
+    first_answer: float | None = None
     energy: list[DeviceEnergy] | None = None
     busy: float | None = None
 
