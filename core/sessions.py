@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from livek12.core.journal import read_journal
 from livek12.core.records import Record
@@ -83,6 +83,7 @@ class Session(Record):
 
     `gpus` is how many devices the engine has for itself, all replicas together (0: none, none that the driver's tool
     told of, or not ours to count, as at an endpoint). `engine` is `openai` for whatever is asked through an address.
+    `engine_args` are its arguments without secrets; those that say how requests travel may change between sessions.
     `loaded` is when it was ready. `at` is the last that is known of it, and `ended` whether that was its orderly end.
     `figures` is what the engine knows of itself. `job` is the scheduler's name of the job. Memory is measured before
     the load, after it (of several replicas, when most are there) and after the close, on the devices of the engine.
@@ -101,6 +102,7 @@ class Session(Record):
     stage: Stage
     engine: str
     model: str
+    engine_args: dict[str, Any] = {}
     gpus: float = 0
     replicas: int = 1
     figures: Figures = Figures()

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from livek12.core.arguments import SPREADING
+from livek12.core.arguments import SPREADING, masked
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter
 from livek12.core.ranks import this_rank
@@ -73,6 +73,7 @@ class SessionWriter:
             if self._local or engine in (*REMOTE, RULES)
             else "openai",  # whatever serves it, it is not here
             model=model,
+            engine_args=masked(self._args),
             host=socket.gethostname(),
             pid=os.getpid(),
             job=f"{job}_{task}" if job and task else os.environ.get("SLURM_JOB_ID"),

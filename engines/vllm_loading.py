@@ -102,8 +102,9 @@ def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
                 os.environ["VLLM_LOGGING_LEVEL"] = own
             if level is not None:  # vLLM has set the log of this process to that level as well
                 log = logging.getLogger("vllm")
-                for part in (log, *log.handlers):
-                    part.setLevel(logging.ERROR)
+                log.setLevel(logging.ERROR)
+                for handler in log.handlers:
+                    handler.setLevel(logging.ERROR)
 
 
 def tell_context(model: str, config: Any) -> None:
