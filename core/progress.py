@@ -24,7 +24,7 @@ quiet = False
 """Whether nothing but warnings is to be said."""
 _bars: list[Progress] = []
 """Those that the terminal shows now."""
-_waiting: list[Waiting] = []
+_waiting: list[WaitProgress] = []
 _warned: dict[str, int] = {}
 _said: set[str] = set()
 T = TypeVar("T")
@@ -116,7 +116,7 @@ class Progress:
             self._tell()
 
 
-class Waiting:
+class WaitProgress:
     """Says for how long something has been waited for, and what is being done; a context manager.
 
     On a terminal from the third second on, elsewhere every ten seconds and at the end, where it was said before.
@@ -168,7 +168,7 @@ class Waiting:
     def _doing(self) -> str:
         return f", {self.stage}" if self.stage else ""
 
-    def __enter__(self) -> Waiting:
+    def __enter__(self) -> WaitProgress:
         _waiting.append(self)
         if self._thread is not None:
             self._thread.start()

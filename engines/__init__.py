@@ -17,7 +17,7 @@ from typing import Any
 
 from livek12.core.arguments import SPREADING, parse_engine_args
 from livek12.core.errors import UserError
-from livek12.core.progress import Waiting
+from livek12.core.progress import WaitProgress
 from livek12.core.text import one_line
 from livek12.engines.arguments import bound, declared
 from livek12.engines.base import Engine, Outcome
@@ -97,7 +97,7 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     alone = partial(build, model, **values)
     if real not in LOCAL:
         return alone()
-    with Waiting(f"loading {model}"):
+    with WaitProgress(f"loading {model}"):
         if placing:  # the pool builds the dead again; a replica that did so itself would fail what others can do
             return pooled(real, alone, placing, values)
         return Revived(alone) if real == "vllm" else alone()

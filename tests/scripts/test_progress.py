@@ -68,7 +68,7 @@ def test_waiting_says_for_how_long_and_for_which_stage(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "_EVERY_SECONDS", 0.05)
-    with progress.Waiting("loading m"):
+    with progress.WaitProgress("loading m"):
         progress.tell_stage("vLLM captures graphs")
         end = time.monotonic() + 60
         shown = ""
@@ -85,7 +85,7 @@ def test_waiting_that_is_short_or_quiet_is_not_announced(
 ) -> None:
     monkeypatch.setattr(progress, "quiet", quiet)
     monkeypatch.setattr(progress, "_EVERY_SECONDS", 0.01 if quiet else 10.0)
-    with progress.Waiting("loading m"):
+    with progress.WaitProgress("loading m"):
         time.sleep(0.1)
     assert capsys.readouterr().err == ""
 
@@ -95,7 +95,7 @@ def test_on_a_terminal_waiting_is_a_line_that_goes_on(monkeypatch: pytest.Monkey
     screen.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.01)
     monkeypatch.setattr("sys.stderr", screen)
-    with progress.Waiting("loading m"):
+    with progress.WaitProgress("loading m"):
         progress.tell_stage("vLLM compiles the model")
         end = time.monotonic() + 60
         while "compiles" not in screen.getvalue() and time.monotonic() < end:
