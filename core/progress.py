@@ -6,6 +6,7 @@ Of several launched processes the first alone shows progress; each says its own 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
@@ -21,6 +22,9 @@ _PATIENCE_SECONDS = 3.0
 _SHOWN_WARNINGS = 5
 quiet = False
 """Whether nothing but warnings is to be said."""
+_bars: list[Progress] = []
+"""Those that the terminal shows now."""
+_waiting: list[WaitProgress] = []
 _warned: dict[str, int] = {}
 _said: set[str] = set()
 T = TypeVar("T")
@@ -77,7 +81,7 @@ class Progress:
         if now < self._silent_until:
             return
         if self._bar is not None:
-            self._bar.start()  # once it has begun, this does nothing
+            self._show()
             self._bar.update(self._task, completed=self._done, description=self._what + self._more())
         elif now - self._told > _EVERY_SECONDS:
             self._told = now
@@ -90,20 +94,101 @@ class Progress:
         of = "" if self._total is None else f"/{self._total}"
         print(f"{self._what}: {self._done}{of} after {seconds:.0f} s{self._more()}", file=sys.stderr, flush=True)
 
-    def __enter__(self) -> Progress:
-        if self._bar is not None and time.monotonic() >= self._silent_until:
+    def _show(self) -> None:
+        if self._bar is not None and self not in _bars:
+            _bars.append(self)
             self._bar.start()
+
+    def __enter__(self) -> Progress:
+        if time.monotonic() >= self._silent_until:
+            self._show()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
+            _bars[:] = [other for other in _bars if other is not self]
             self._bar.stop()
         elif time.monotonic() < self._silent_until:
             return
         elif value is None or self._done > self._before:  # what was refused before it began has no progress
             self._tell()
+
+
+class WaitProgress:
+    """Says for how long something has been waited for, and what is being done; a context manager.
+
+    On a terminal from the third second on, elsewhere every ten seconds and at the end, where it was said before.
+
+    Args:
+        what: what is waited for: "loading MODEL".
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self.stage = ""
+        self._over = threading.Event()
+        self._began = time.monotonic()
+        self._told = False
+        silent = quiet or not this_rank().first or sys.stderr is None
+        self._thread = None if silent else threading.Thread(target=self._wait, name="waiting", daemon=True)
+        # Asked now: while an engine is loaded, stderr may be a pipe that ends in the terminal.
+        self._terminal = not silent and sys.stderr.isatty()
+
+    def _wait(self) -> None:
+        if self._terminal:
+            if self._over.wait(_PATIENCE_SECONDS):
+                return
+            if not _bars:
+                self._turn()
+        while not self._over.wait(_EVERY_SECONDS):
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told = True
+        seconds = time.monotonic() - self._began
+        print(f"{self._what}: {seconds:.0f} s{self._doing()}", file=sys.stderr, flush=True)
+
+    def _turn(self) -> None:
+        """A spinner on the terminal until it is over."""
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True, force_terminal=True)
+        with Bar(TextColumn("{task.description}"), SpinnerColumn(), TimeElapsedColumn(), console=console) as bar:
+            task = bar.add_task("")
+            bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - self._began)
+            while True:
+                bar.update(task, description=self._what + self._doing())
+                if self._over.wait(0.5):
+                    return
+
+    def _doing(self) -> str:
+        return f", {self.stage}" if self.stage else ""
+
+    def __enter__(self) -> WaitProgress:
+        _waiting.append(self)
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _waiting.remove(self)
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self._told and value is None:
+            say(f"{self._what}: done after {time.monotonic() - self._began:.0f} s")
+
+
+def tell_stage(words: str) -> None:
+    """Says what is being done to whoever waits, the last that began to."""
+    for waiting in _waiting[-1:]:
+        waiting.stage = words
 
 
 def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:

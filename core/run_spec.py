@@ -16,9 +16,10 @@ from livek12.core.records import RECORD_VERSION, Record, Sampling
 
 OPERATIONAL_ARGS = frozenset(
     {"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"}
-    | {"replicas", "ray", "gpus", "cpus"}
+    | {"replicas", "ray", "gpus", "cpus", "max_num_seqs", "gpu_memory_utilization"}
 )
-"""Engine arguments that say how requests travel, not what the model answers; they may change on resuming."""
+"""Engine arguments that say how requests travel and what memory they take, not what the model answers; they may change
+on resuming, and each session keeps its own."""
 
 
 CARRIERS = frozenset({"livek12", "aiohttp"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from livek12.core.journal import read_journal
 from livek12.core.records import Record
@@ -26,12 +26,15 @@ class Figures(Record):
 
     `context` is how many tokens a question and its answer may have together, or the most that an endpoint has said it
     gives. `kv_tokens` is how many vLLM's KV cache holds, and `preemptions` how often a request was thrown out of it, to
-    be computed once more when there was room.
+    be computed once more when there was room. `stages` are the seconds of the engine's start by stage, as far as they
+    are known: "imports", "weights" and, where vLLM has a process of its own, "process", "device", "memory", "compile",
+    "graphs", "warm-up", "ready".
     """
 
     context: int | None = None
     kv_tokens: int | None = None
     preemptions: int | None = None
+    stages: dict[str, float] = {}
 
 
 class DeviceMemory(Record):
@@ -80,6 +83,7 @@ class Session(Record):
 
     `gpus` is how many devices the engine has for itself, all replicas together (0: none, none that the driver's tool
     told of, or not ours to count, as at an endpoint). `engine` is `openai` for whatever is asked through an address.
+    `engine_args` are its arguments without secrets; those that say how requests travel may change between sessions.
     `loaded` is when it was ready. `at` is the last that is known of it, and `ended` whether that was its orderly end.
     `figures` is what the engine knows of itself. `job` is the scheduler's name of the job. Memory is measured before
     the load, after it (of several replicas, when most are there) and after the close, on the devices of the engine.
@@ -89,6 +93,7 @@ class Session(Record):
     requests (None where some answer does not state them). Each is None where nobody counted, as in sessions of older
     versions.
 
+    `first_answer` is the seconds from when it was ready to its first answer.
     From when it was ready, `energy` has the counters of its devices, and `busy` the mean share (0 to 1) of the time in
     which some kernel ran on them; None where there is no counter.
     """
@@ -97,6 +102,7 @@ class Session(Record):
     stage: Stage
     engine: str
     model: str
+    engine_args: dict[str, Any] = {}
     gpus: float = 0
     replicas: int = 1
     figures: Figures = Figures()
@@ -114,6 +120,7 @@ class Session(Record):
     written: int | None = None
     requests: int | None = None
     completion_tokens: int | None = None
+    first_answer: float | None = None
     energy: list[DeviceEnergy] | None = None
     busy: float | None = None
 

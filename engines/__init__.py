@@ -17,6 +17,7 @@ from typing import Any
 
 from livek12.core.arguments import SPREADING, parse_engine_args
 from livek12.core.errors import UserError
+from livek12.core.progress import WaitProgress
 from livek12.core.text import one_line
 from livek12.engines.arguments import bound, declared
 from livek12.engines.base import Engine, Outcome
@@ -94,9 +95,12 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     real, build, values, placing = _settled(name, model, args or {})
     _check_installed(real, placing, auto=name == "auto")
     alone = partial(build, model, **values)
-    if placing:  # the pool builds the dead again; a replica that did so itself would fail what others can do
-        return pooled(real, alone, placing, values)
-    return Revived(alone) if real == "vllm" else alone()
+    if real not in LOCAL:
+        return alone()
+    with WaitProgress(f"loading {model}"):
+        if placing:  # the pool builds the dead again; a replica that did so itself would fail what others can do
+            return pooled(real, alone, placing, values)
+        return Revived(alone) if real == "vllm" else alone()
 
 
 def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = True) -> None:

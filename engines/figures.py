@@ -24,6 +24,7 @@ def together(parts: Iterable[Figures]) -> Figures:
         context=_of(min, known, "context"),
         kv_tokens=_of(sum, known, "kv_tokens"),
         preemptions=_of(sum, known, "preemptions"),
+        stages={name: max(each.stages.get(name, 0.0) for each in known) for each in known for name in each.stages},
     )
 
 
@@ -34,6 +35,7 @@ def one_after_another(earlier: Figures, later: Figures) -> Figures:
         context=_of(min, both, "context"),
         kv_tokens=earlier.kv_tokens if later.kv_tokens is None else later.kv_tokens,
         preemptions=_of(sum, both, "preemptions"),
+        stages=earlier.stages or later.stages,
     )
 
 

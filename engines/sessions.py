@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from livek12.core.arguments import SPREADING
+from livek12.core.arguments import SPREADING, masked
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter
 from livek12.core.ranks import this_rank
@@ -59,6 +59,7 @@ class SessionWriter:
         self._engine: object = None
         self._requests: int | None = None
         self._tokens: int | None = 0
+        self._first: float | None = None
         self._gpus: Gpus | None = None
         self._joules: dict[str, float] | None = None
         self._busy: list[float] = []
@@ -72,6 +73,7 @@ class SessionWriter:
             if self._local or engine in (*REMOTE, RULES)
             else "openai",  # whatever serves it, it is not here
             model=model,
+            engine_args=masked(self._args),
             host=socket.gethostname(),
             pid=os.getpid(),
             job=f"{job}_{task}" if job and task else os.environ.get("SLURM_JOB_ID"),
@@ -89,6 +91,8 @@ class SessionWriter:
     def count(self, ended: int = 1, completion_tokens: int | None = None) -> None:
         """So many more requests have ended, and so many tokens were made for them; None: not stated."""
         with self._counting:
+            if self._requests is None and self.session.loaded is not None:
+                self._first = round(self._now() - self.session.loaded, 2)
             self._requests = (self._requests or 0) + ended
             known = self._tokens is not None and completion_tokens is not None
             self._tokens = (self._tokens or 0) + (completion_tokens or 0) if known else None
@@ -176,6 +180,7 @@ class SessionWriter:
         with self._lock:
             known: dict[str, Any] = {"at": self._now(), "figures": figures_of(self._engine)}
             known |= {"requests": self._requests, "completion_tokens": self._tokens if self._requests else None}
+            known["first_answer"] = self._first
             known |= {"peak_rss": peak_rss(), "written": self._since(), **self._used()}
             self.session = self.session.model_copy(update=known | changes)
             if self._writer is not None:

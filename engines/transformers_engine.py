@@ -36,6 +36,7 @@ from livek12.engines.common import (
 from livek12.engines.context import Context
 from livek12.engines.images import BadImage, Pictures, pixels_of
 from livek12.engines.memory import give_back
+from livek12.engines.stages import Stages
 from livek12.engines.thinking import TAIL, Thinking, templated, without
 from livek12.engines.thinking_budget import budgets_if_possible, thinking_limit
 from livek12.engines.transformers_batches import RenderedPrompt, Room, batches
@@ -95,6 +96,7 @@ class TransformersEngine:
         **library_args: Any,
     ) -> None:
         rows = _rows(batch_size)
+        self._stages = Stages("imports", "importing transformers")
         self.model = model
         self.revision = revision
         self._thinking = Thinking(think_start, think_end)
@@ -106,7 +108,7 @@ class TransformersEngine:
         source: Json = {"trust_remote_code": trust_remote_code}
         source |= {"revision": revision} if revision else {}
         source |= {"gguf_file": gguf_file} if gguf_file else {}
-        self._model, self._processor, self.images = load(folder, source, {"dtype": dtype} | library_args)
+        self._model, self._processor, self.images = load(folder, source, {"dtype": dtype} | library_args, self._stages)
         self.gpus = len(devices_of(self._model))
         size = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         self._context = Context(model, size)
@@ -138,8 +140,8 @@ class TransformersEngine:
 
     @property
     def figures(self) -> Figures:
-        """The context of the model."""
-        return Figures(context=self._context.size)
+        """The context of the model, and its start by stages."""
+        return Figures(context=self._context.size, stages=self._stages.seconds)
 
     def versions(self) -> dict[str, str]:
         """Transformers, torch and what else takes part."""

@@ -16,19 +16,21 @@ from livek12.core.ranks import this_rank
 from livek12.core.text import one_line
 from livek12.engines.checks import missing
 from livek12.engines.common import Json
+from livek12.engines.stages import Stages
 from livek12.engines.torch_builds import mend_torch_builds
 
 _FREE_SHARE = 0.7
 """How much of a device's free memory the key-value cache of a batch is given; the rest is for the layers' own needs."""
 
 
-def load(model: str, source: Json, args: Json) -> tuple[Any, Any, bool]:
+def load(model: str, source: Json, args: Json, stages: Stages) -> tuple[Any, Any, bool]:
     """The model, its processor (or tokenizer), and whether it sees.
 
     Args:
         model: Hub name or folder.
         source: where and how the files are read; for config, processor and model alike.
         args: for the model alone.
+        stages: of the start.
 
     Raises:
         UserError: transformers is missing, or it cannot load this.
@@ -52,12 +54,14 @@ def load(model: str, source: Json, args: Json) -> tuple[Any, Any, bool]:
         auto = AutoModelForImageTextToText if sees else AutoModelForCausalLM
         reader = transformers.AutoProcessor if sees else transformers.AutoTokenizer
         processor = reader.from_pretrained(model, **source)
+        stages.begin("weights", "transformers loads the weights")
         loaded = auto.from_pretrained(model, **source, **args)
         if not by_accelerate and place != "auto":
             loaded.to(place)
     except Exception as error:
         raise UserError(f"transformers cannot load {model}: {one_line(error)}") from error
     loaded.eval()
+    stages.end()
     return loaded, processor, sees
 
 

@@ -34,6 +34,7 @@ from livek12.engines.base import Outcome
 from livek12.engines.common import Json, cannot_see, content_of, failure, grouped, has_images, seed_of, versions_of
 from livek12.engines.context import Context
 from livek12.engines.images import InHand, Pictures
+from livek12.engines.stages import Stages
 from livek12.engines.thinking import TAIL, Thinking, templated, without
 from livek12.engines.thinking_budget import budgets_if_possible, reasoning_config
 from livek12.engines.vllm_loading import load, release, tell_context
@@ -128,6 +129,7 @@ class VLLMEngine:
     ) -> None:
         if window is not None and window < 1:
             raise UserError(f"window={window}: a number above zero, how many requests vLLM has in hand")
+        self._stages = Stages("imports", "importing vLLM")
         self.model = model
         self.revision = revision
         self._thinking = Thinking(think_start, think_end)
@@ -143,7 +145,7 @@ class VLLMEngine:
         self._budgets = bool({"reasoning_config", "reasoning_parser"} & library_args.keys())
         revisions = {"revision": revision, "tokenizer_revision": tokenizer_revision}
         self._watch = CoreWatch()
-        self._llm: Any = load(model, revisions | library_args, self._watch)
+        self._llm: Any = load(model, revisions | library_args, self._watch, self._stages)
         gc.freeze()  # what is loaded stays: a collection that looks at all of it takes half a second
         self._watch.attach(self._llm.llm_engine)
         self._renderer = ThreadPoolExecutor(1) if self._watch.own_process else _AtOnce()
@@ -163,6 +165,7 @@ class VLLMEngine:
         self._ids = itertools.count()
         defaults = self._llm.get_default_sampling_params()
         self._defaults: Json = {name: getattr(defaults, name) for name in DEFAULTS}
+        self._stages.end()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
         """Renders prompts, lets vLLM take a step, yields what finished, and so on.
@@ -188,8 +191,13 @@ class VLLMEngine:
 
     @property
     def figures(self) -> Figures:
-        """The context of the model, what its KV cache holds, and how often that was too little."""
-        return Figures(context=self._context.size, kv_tokens=self._kv_tokens, preemptions=self._watch.preemptions)
+        """The context of the model, what its KV cache holds, and how often that was too little; its start by stages."""
+        return Figures(
+            context=self._context.size,
+            kv_tokens=self._kv_tokens,
+            preemptions=self._watch.preemptions,
+            stages=self._stages.seconds,
+        )
 
     def versions(self) -> dict[str, str]:
         """The library under either of its names, torch and transformers."""

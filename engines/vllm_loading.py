@@ -10,7 +10,8 @@ import gc
 import logging
 import os
 import threading
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from livek12.core.errors import UserError
@@ -21,6 +22,8 @@ from livek12.engines.common import Json
 from livek12.engines.device_turns import own_turn
 from livek12.engines.memory import give_back
 from livek12.engines.reaper import begun, wait_until_gone
+from livek12.engines.stages import Stages
+from livek12.engines.vllm_log import VllmLog, level_to_hear
 from livek12.engines.vllm_ready import as_main, platform
 from livek12.engines.vllm_watch import CoreWatch, starts_processes
 
@@ -36,13 +39,14 @@ _loading = threading.Lock()
 """A load changes what the whole process has: where stderr goes, and what its main module is."""
 
 
-def load(model: str, args: Json, watch: CoreWatch) -> Any:
+def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
     """Makes vLLM's `LLM` with this model.
 
     Args:
         model: Hub name or folder.
         args: of `LLM`; changed in place where other defaults are needed than vLLM's own.
         watch: listens to what is started for it.
+        stages: of the start.
 
     Raises:
         UserError: vLLM is missing, too old, or cannot run this model with these arguments.
@@ -66,7 +70,9 @@ def load(model: str, args: Json, watch: CoreWatch) -> Any:
         affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
         try:
             turn = nullcontext() if here.is_cpu() else own_turn(spread_of(args))
-            with _loading, turn, as_main(), watch.loading() if starts_processes(args) else nullcontext():
+            with _loading, turn, as_main(), _heard(watch, stages) if starts_processes(args) else nullcontext():
+                if not starts_processes(args):
+                    stages.begin("weights", "vLLM loads the model")
                 return LLM(model, **args)  # never in a variable: errors that libraries keep would keep it too
         finally:
             # The CPU build binds this thread to cores, and whatever is started later would inherit that.
@@ -78,6 +84,27 @@ def load(model: str, args: Json, watch: CoreWatch) -> Any:
         raise missing("vllm", error) from error
     except Exception as error:
         raise UserError(f"vLLM cannot run {model}: {one_line(watch.cause() or error)}") from error
+
+
+@contextmanager
+def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
+    """Hears vLLM's processes while they start; where only errors are wanted, they say more, and that is not shown."""
+    own, level = os.environ.get("VLLM_LOGGING_LEVEL"), level_to_hear(os.environ)
+    stages.begin("process", "vLLM starts its process")
+    with watch.loading(VllmLog(hides=level is not None, begin=stages.begin)):
+        try:
+            os.environ["VLLM_LOGGING_LEVEL"] = level or own or "INFO"
+            yield
+        finally:
+            if own is None:
+                del os.environ["VLLM_LOGGING_LEVEL"]
+            else:
+                os.environ["VLLM_LOGGING_LEVEL"] = own
+            if level is not None:  # vLLM has set the log of this process to that level as well
+                log = logging.getLogger("vllm")
+                log.setLevel(logging.ERROR)
+                for handler in log.handlers:
+                    handler.setLevel(logging.ERROR)
 
 
 def tell_context(model: str, config: Any) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from livek12.core.text import one_line
 from livek12.engines.base import EngineDied
 from livek12.engines.reaper import Reaper
+from livek12.engines.vllm_log import VllmLog
 
 _END_SECONDS = 30
 """How long a process that says it is dead may take to end."""
@@ -56,11 +57,15 @@ class CoreWatch:
         self._listener: threading.Thread | None = None
 
     @contextmanager
-    def loading(self) -> Iterator[None]:
-        """Is around the load: what vLLM starts meanwhile is heard as long as it lives, and lives no longer than we."""
+    def loading(self, log: VllmLog) -> Iterator[None]:
+        """Context manager for loading: hears what vLLM's processes write as long as they live, and ends them with us.
+
+        Args:
+            log: decides what of it is shown.
+        """
         self._reaper = Reaper()
         try:
-            with self._hearing():
+            with self._hearing(log):
                 yield
         except BaseException:
             self.close()
@@ -134,19 +139,23 @@ class CoreWatch:
         outputs.put(EngineDied("vLLM's process ended"))
 
     @contextmanager
-    def _hearing(self) -> Iterator[None]:
-        """Passes stderr on as it is and keeps the end of it, for only there does vLLM's process say what is wrong."""
+    def _hearing(self, log: VllmLog) -> Iterator[None]:
+        """Passes stderr on and keeps the end of it, for only there does vLLM's process say what is wrong."""
         sys.stderr.flush()
         (source, sink), stderr = os.pipe(), os.dup(2)
         os.dup2(sink, 2)
         os.close(sink)
 
+        def show(piece: bytes) -> None:
+            self._heard.extend(piece)
+            del self._heard[:-_HEARD_BYTES]
+            with suppress(OSError):
+                os.write(stderr, piece)
+
         def pass_on() -> None:
             while piece := os.read(source, 1 << 16):
-                self._heard.extend(piece)
-                del self._heard[:-_HEARD_BYTES]
-                with suppress(OSError):
-                    os.write(stderr, piece)
+                show(log.feed(piece))
+            show(log.end())
             os.close(source)
             os.close(stderr)
 

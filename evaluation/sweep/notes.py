@@ -22,6 +22,11 @@ from livek12.core.locks import is_held
 from livek12.core.records import Record
 
 STOPPED = 128 + signal.SIGINT
+KILLED = 128 + signal.SIGKILL
+_NO_MEMORY = re.compile(
+    r"out of memory|OutOfMemory|(?:can't|cannot) allocate memory|Free memory on device", re.IGNORECASE
+)
+"""Words of torch, vLLM and systems with which taking less helps; a KV cache without room asks for more, not less."""
 _TAIL = 64 * 1024
 _LONGEST = 300
 
@@ -134,7 +139,8 @@ def why(note: Note) -> str:
     code = note.code or 0
     if code > 128 and code != STOPPED:
         names = {int(known): known.name for known in signal.Signals}
-        return f"killed by {names.get(code - 128, f'signal {code - 128}')}" + (f"; last: {said}" if said else "")
+        hint = " (out of memory?)" if code == KILLED else ""
+        return f"killed by {names.get(code - 128, f'signal {code - 128}')}{hint}" + (f"; last: {said}" if said else "")
     return said or f"ended with code {code}"
 
 
@@ -144,6 +150,14 @@ def crashed(note: Note) -> bool:
     if code in (0, 2, STOPPED):
         return False
     return code != 1 or any(line.startswith("Traceback (most recent call last)") for line in _tail(note))
+
+
+def out_of_memory(note: Note) -> str:
+    """The line that says that memory was too little for a run that failed, or that it was killed; "" for other ends."""
+    if note.code == KILLED:
+        return why(note)
+    failed = note.code not in (0, None, 2, STOPPED)
+    return next((line[:_LONGEST] for line in reversed(_tail(note)) if failed and _NO_MEMORY.search(line)), "")
 
 
 def _tail(note: Note) -> list[str]:

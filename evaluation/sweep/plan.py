@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,10 @@ WORK = "_jobs"
 JSON_REPORT, HTML_REPORT = "sweep.json", "sweep.html"
 _OURS = frozenset({"replicas", "ray", "gpus", "cpus"})
 _LONGEST_LABEL = 80
+SLOTS, SHARE, ROWS = 256, 0.9, 8
+"""From where less is taken where the file names nothing: vLLM's slots and share of the memory, transformers' rows."""
+LEAST_SHARE = 0.35
+"""Of the memory; a model needs room for its weights."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,10 @@ def read_plan(file: Path) -> SweepPlan:
     sweep = read_sweep(file)
     if sweep.out.startswith("-"):
         raise UserError(f"{file}: out: {sweep.out!r} looks like an option; write ./{sweep.out}")
+    if sweep.retry_smaller and sweep.backend not in ("local", "ray"):
+        raise UserError(
+            f"{file}: retry_smaller: for the backends local and ray; on {sweep.backend} give the job more memory"
+        )
     out = Path(sweep.out)
     labels = _labels(sweep, file)
     _check_gpus(sweep, file)
@@ -149,6 +157,25 @@ def _trials(tasks: list[str]) -> int:
     from livek12.tasks.registry import default_trials, get_task
 
     return default_trials(map(get_task, tasks))
+
+
+def smaller(run: PlannedRun, engine: str) -> PlannedRun | None:
+    """The run with less memory for its engine; None where it takes as little as it can.
+
+    Args:
+        run: that ran out of memory.
+        engine: that ran it, which `auto` may have settled.
+    """
+    args = dict(run.engine_args)
+    if engine == "transformers":
+        rows = args.get("batch_size", "auto")
+        now = int(rows) // 2 if rows.isdecimal() else ROWS
+        less = {"batch_size": str(now)} if now else {}
+    else:
+        slots, share = int(args.get("max_num_seqs", SLOTS)) // 2, float(args.get("gpu_memory_utilization", SHARE)) - 0.1
+        less = {"max_num_seqs": str(slots)} if slots else {}
+        less |= {"gpu_memory_utilization": f"{share:.2g}"} if slots and share > LEAST_SHARE else {}
+    return replace(run, engine_args=args | less) if less else None
 
 
 def safe_label(text: str) -> str:

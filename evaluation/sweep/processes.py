@@ -1,7 +1,9 @@
 """The backends `local` and `ray`: each run is a child process here; on Ray it is the driver, and Ray has the model.
 
 Contract: at most `parallel` children at a time, each in a process group that is cleared away when it ends, whichever
-way. A child that crashes is started again while it gets on, up to a limit, and a few times where it does not. Ctrl-C
+way. A child that crashes is started again while it gets on, up to a limit, and a few times where it does not; one that
+ran out of memory with less of it, where the sweep says so. Where one child runs at a time, the next one begins when the
+devices have their memory back. Ctrl-C
 ends all of them cleanly. A run that a process of an earlier sweep still has is waited for. A run that cannot begin, or
 whose note cannot be written, is no reason for the others to stop, nor for any process to be left behind.
 """
@@ -23,8 +25,11 @@ from pathlib import Path
 
 from livek12.core.benchmarks import include_flags
 from livek12.core.errors import UserError
-from livek12.evaluation.sweep.notes import STOPPED, Note, crashed, take, why, write_note
-from livek12.evaluation.sweep.plan import PlannedRun
+from livek12.core.run_folder import RunFolder
+from livek12.core.sessions import GIB
+from livek12.engines.memory import measure
+from livek12.evaluation.sweep.notes import STOPPED, Note, crashed, out_of_memory, take, why, write_note
+from livek12.evaluation.sweep.plan import PlannedRun, remote, smaller
 
 COMMAND = [sys.executable, "-m", "livek12.scripts.cli"]
 IDLE_RESTARTS = 3
@@ -33,6 +38,7 @@ RESTARTS = 20
 """How often in all: verdicts that a judge did not finish are stored too, and again each time."""
 _LOOK_SECONDS = 0.2
 _STOP_SECONDS = 60.0
+_MEMORY_SECONDS = 60.0
 _TOLD = signal.SIGTERM
 """By which a child is told to end: where a script starts us in the background, all that we start ignores SIGINT."""
 LOG = "log.txt"
@@ -59,13 +65,16 @@ class Tries:
 class _Child:
     run: PlannedRun
     process: subprocess.Popen[bytes]
+    on_devices: int
     lock: int
     note: Note
     stored: int
     tries: Tries
 
 
-def work_off(work: Path, runs: Iterable[PlannedRun], parallel: int, say: Callable[[str], None]) -> None:
+def work_off(
+    work: Path, runs: Iterable[PlannedRun], parallel: int, say: Callable[[str], None], retry_smaller: bool = False
+) -> None:
     """Does the runs; how each ended is in its note.
 
     Args:
@@ -73,6 +82,7 @@ def work_off(work: Path, runs: Iterable[PlannedRun], parallel: int, say: Callabl
         runs: what is not complete.
         parallel: how many at a time.
         say: told of each beginning and end.
+        retry_smaller: whether what ran out of memory is started again with less.
 
     Raises:
         KeyboardInterrupt: after every child has ended.
@@ -98,9 +108,12 @@ def work_off(work: Path, runs: Iterable[PlannedRun], parallel: int, say: Callabl
             time.sleep(_LOOK_SECONDS)
             for child in [child for child in living if _has_ended(child.process)]:
                 living.remove(child)
-                if _settle(work, child, say):
+                again = _settle(work, child, say, retry_smaller)
+                if again is not None:
                     got_on = stored_bytes(child.run.folder) > child.stored
-                    waiting.appendleft((child.run, child.tries.next(got_on)))
+                    waiting.appendleft((again, child.tries.next(got_on)))
+                if waiting and parallel == 1 and not remote(child.run.entry):
+                    _wait_for_memory(child, say)
     except BaseException:
         _stop(work, living, say)
         raise
@@ -125,7 +138,7 @@ def _begin(
     work: Path, run: PlannedRun, lock: int, tries: Tries, living: list[_Child], say: Callable[[str], None]
 ) -> None:
     """Starts a run; one that cannot begin has failed, and says so."""
-    stored = stored_bytes(run.folder)
+    stored, on_devices = stored_bytes(run.folder), measure().on_devices
     note = Note(by="livek12 sweep", host=socket.gethostname(), started=time.time(), log=str(run.folder / LOG))
     try:
         process, note = _started(run, lock, note)
@@ -136,7 +149,7 @@ def _begin(
         say(f"{run.label}: {note.said}")
         _keep(work, run, note, say)
         return
-    living.append(_Child(run, process, lock, note, stored, tries))
+    living.append(_Child(run, process, on_devices, lock, note, stored, tries))
     _keep(work, run, note, say)
     say(f"{run.label}: begun; {run.folder / LOG} has what it says")
 
@@ -176,15 +189,39 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _settle(work: Path, child: _Child, say: Callable[[str], None]) -> bool:
-    """Notes how a child ended; whether it is to be started again."""
+def _settle(work: Path, child: _Child, say: Callable[[str], None], retry_smaller: bool) -> PlannedRun | None:
+    """Notes how a child ended; the run that is to be started again, if any."""
     note = _ended(work, child, say)
+    run = child.run
     if note.code == 0:
-        say(f"{child.run.label}: done")
-        return False
+        say(f"{run.label}: done")
+        return None
+    reason = out_of_memory(note)
+    if reason and retry_smaller and child.tries.left and (less := smaller(run, _engine_of(run))) is not None:
+        changed = [f"{name}={value}" for name, value in less.engine_args.items() if run.engine_args.get(name) != value]
+        say(f"{run.label}: too little memory: {reason}; started again with {', '.join(changed)}")
+        return less
     again = crashed(note) and child.tries.left
-    say(f"{child.run.label}: {why(note)}" + ("; started again" if again else ""))
-    return again
+    memory = "too little memory: " if reason and reason != why(note) else ""
+    say(f"{run.label}: {memory}{reason or why(note)}" + ("; started again" if again else ""))
+    return run if again else None
+
+
+def _engine_of(run: PlannedRun) -> str:
+    """The engine of a run; the folder knows what `auto` came to."""
+    with contextlib.suppress(UserError, OSError):
+        return run.engine or RunFolder(run.folder).spec().engine
+    return "vllm"
+
+
+def _wait_for_memory(child: _Child, say: Callable[[str], None]) -> None:
+    """Waits until the devices hold about as much as before the child: a driver takes a while to free it."""
+    deadline = time.monotonic() + _MEMORY_SECONDS
+    while measure().on_devices > child.on_devices + GIB:
+        if time.monotonic() > deadline:
+            say(f"{child.run.label}: its GPUs did not get their memory back within {_MEMORY_SECONDS:.0f} s")
+            return
+        time.sleep(_LOOK_SECONDS)
 
 
 def _ended(work: Path, child: _Child, say: Callable[[str], None], told: bool = False) -> Note:

@@ -190,6 +190,7 @@ class Sweep(Strict):
     cache: bool = True
     audit: bool = True
     stages: Text = "auto"
+    retry_smaller: bool = False
     profile: Text = "article"
     price_per_gpu_hour: Price | None = None
     backend: Backend = "local"

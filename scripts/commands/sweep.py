@@ -81,7 +81,8 @@ def _work(plan: SweepPlan) -> bool:
         if signal.getsignal(name) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(name, signal.default_int_handler)
     parallel = plan.sweep.ray.at_once if plan.sweep.backend == "ray" else plan.sweep.local.parallel
-    work_off(plan.work, [run for run in plan.runs if run.label in unfinished], parallel, _say)
+    runs = [run for run in plan.runs if run.label in unfinished]
+    work_off(plan.work, runs, parallel, _say, plan.sweep.retry_smaller)
     return False
 
 

@@ -193,6 +193,9 @@ def test_figures_of_several_are_those_of_the_smallest_and_sums() -> None:
     one, other = Figures(kv_tokens=100, preemptions=2), Figures(kv_tokens=50, preemptions=3)
     assert together([one, other]) == Figures(kv_tokens=150, preemptions=5)
     assert one_after_another(one, other) == Figures(kv_tokens=50, preemptions=5)
+    starts = [Figures(stages={"imports": 2.0, "weights": 1.0}), Figures(stages={"imports": 3.0, "graphs": 4.0})]
+    assert together(starts).stages == {"imports": 3.0, "weights": 1.0, "graphs": 4.0}, "they start at the same time"
+    assert one_after_another(*starts) == starts[0]
     assert one_after_another(one, Figures()) == one
 
 

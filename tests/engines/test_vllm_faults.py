@@ -15,6 +15,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.engines.reaper import family, processes
 from livek12.engines.vllm_engine import NAN, VLLMEngine
+from livek12.engines.vllm_log import VllmLog
 from livek12.engines.vllm_watch import CoreWatch, named
 from tests.conftest import ROOT
 from tests.engines.conftest import needs
@@ -227,7 +228,7 @@ def test_why_a_process_fails_is_what_the_first_of_them_wrote_last(written: str, 
 
 def test_what_processes_write_is_passed_on_and_kept(capfd: pytest.CaptureFixture[str]) -> None:
     watch = CoreWatch()
-    with pytest.raises(RuntimeError), watch.loading():
+    with pytest.raises(RuntimeError), watch.loading(VllmLog(hides=False, begin=lambda name, words: None)):
         subprocess.run([sys.executable, "-c", f"import sys; sys.stderr.write({LOGGED!r})"], check=True)
         raise RuntimeError
     assert watch.cause() == "CUDA out of memory. Tried to allocate 594.00 MiB."

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ from livek12.core.errors import UserError
 from livek12.core.records import Key, Response, Sampling, Verdict
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec, TaskSpec
-from livek12.core.sessions import Session
+from livek12.core.sessions import GIB, DeviceMemory, Memory, Session
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.overlap import Overlap
 from livek12.evaluation.sweep import processes
-from livek12.evaluation.sweep.notes import Note, held, read_note, take, write_note
-from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan, read_plan
+from livek12.evaluation.sweep.notes import Note, held, out_of_memory, read_note, take, write_note
+from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan, read_plan, smaller
 from livek12.evaluation.sweep.processes import Tries, work_off
 from livek12.evaluation.sweep.report import write_report
 from livek12.evaluation.sweep.slurm import submit
@@ -272,6 +273,113 @@ def test_a_child_that_is_told_to_end_was_stopped(tmp_path: Path, monkeypatch: py
     with pytest.raises(KeyboardInterrupt):
         work_off(plan.work, plan.runs, 1, say)
     assert states(plan) == {"a": ("waiting", "stopped; the same command goes on")}
+
+
+MEMORY = "error: vLLM cannot run org/a: Free memory on device cuda:0 (4.82/79.18 GiB) on startup is less than desired"
+STARVED = f"""
+import sys
+args = next(word for word in sys.argv if word.startswith("--engine-args="))
+with open("ASKED", "a") as log:
+    log.write(args + "\\n")
+if "max_num_seqs=64" not in args:
+    print({MEMORY!r}, file=sys.stderr)
+    sys.exit(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("retried", "end", "asked"),
+    [
+        (True, "a: done", ["dtype=half", "dtype=half,max_num_seqs=128,gpu_memory_utilization=0.8"]),
+        (False, f"a: {MEMORY}", ["dtype=half"]),
+    ],
+)
+def test_a_run_that_has_too_little_memory_is_tried_with_less_where_the_file_says_so(
+    retried: bool, end: str, asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "asked"
+    children(monkeypatch, STARVED.replace("ASKED", str(log)))
+    local = {"name": "org/a", "engine": "vllm", "engine_args": {"dtype": "half"}}
+    plan = sweep_of(tmp_path, models=[local], retry_smaller=retried)
+    told: list[str] = []
+    work_off(plan.work, plan.runs, 1, told.append, plan.sweep.retry_smaller)
+    last = [f"{asked[-1].replace('128', '64').replace('0.8', '0.7')}"] if retried else []
+    assert log.read_text().splitlines() == [f"--engine-args={args}" for args in [*asked, *last]]
+    assert told[-1] == end
+    again = [line.partition("started again with ")[2] for line in told if "started again" in line]
+    assert again == (
+        ["max_num_seqs=128, gpu_memory_utilization=0.8", "max_num_seqs=64, gpu_memory_utilization=0.7"]
+        if retried
+        else []
+    )
+    assert all(MEMORY in line for line in told if "started again" in line)
+
+
+@pytest.mark.parametrize(
+    ("code", "written", "memory"),
+    [
+        (137, "asking: 3/9", True),
+        (1, "error: vLLM stopped: CUDA out of memory. Tried to allocate 2.00 GiB", True),
+        (
+            1,
+            "error: 3 requests failed\nwarning: t/q/0: failed: DefaultCPUAllocator: can't allocate memory",
+            True,
+        ),
+        (1, "error: the disk is full", False),
+        (0, "it was out of memory once", False),
+        (130, "CUDA out of memory", False),
+    ],
+)
+def test_an_end_for_want_of_memory_is_known_by_its_words(code: int, written: str, memory: bool, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(written + "\n")
+    assert bool(out_of_memory(Note(by="b", host="h", started=0.0, code=code, log=str(log)))) is memory
+
+
+@pytest.mark.parametrize(
+    ("engine", "args", "less"),
+    [
+        ("vllm", {}, {"max_num_seqs": "128", "gpu_memory_utilization": "0.8"}),
+        ("vllm", {"max_num_seqs": "1"}, None),
+        ("vllm", {"gpu_memory_utilization": "0.4"}, {"max_num_seqs": "128", "gpu_memory_utilization": "0.4"}),
+        ("transformers", {}, {"batch_size": "8"}),
+        ("transformers", {"batch_size": "8"}, {"batch_size": "4"}),
+        ("transformers", {"batch_size": "1"}, None),
+    ],
+)
+def test_less_memory_ends_where_nothing_is_left(
+    engine: str, args: dict[str, str], less: dict[str, str] | None, tmp_path: Path
+) -> None:
+    (run,) = sweep_of(tmp_path).runs
+    made = smaller(replace(run, engine_args=args), engine)
+    assert (made and made.engine_args) == less
+
+
+def test_the_next_run_begins_when_the_devices_are_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = [0, 70, 70, 30, 0, 0]
+    seen: list[int] = []
+
+    def measure() -> Memory:
+        seen.append(used.pop(0) if len(used) > 1 else used[0])
+        return Memory(devices=[DeviceMemory(index=0, name="x", used=seen[-1] * GIB, total=80 * GIB)])
+
+    monkeypatch.setattr(processes, "measure", measure)
+    children(monkeypatch, "print('hello')")
+    models = [{"name": "org/a", "engine": "vllm", "label": label} for label in "ab"]
+    plan = sweep_of(tmp_path, models=models)
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        told.append(f"{line.partition(';')[0]} at {seen[-1]}")
+
+    work_off(plan.work, plan.runs, 1, tell)
+    assert told == ["a: begun at 0", "a: done at 0", "b: begun at 0", "b: done at 0"]
+    assert seen == [0, 70, 70, 30, 0, 0], "before a, then until its memory is back, and before b"
+
+
+def test_a_smaller_try_is_for_processes_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="retry_smaller: for the backends local and ray; on slurm"):
+        sweep_of(tmp_path, backend="slurm", retry_smaller=True)
 
 
 def test_nohup_is_kept(tmp_path: Path) -> None:

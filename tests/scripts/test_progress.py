@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -59,3 +62,42 @@ def test_watching_begins_with_the_first_item_and_ends_with_the_last(capsys: pyte
     assert next(taken) == "b"
     assert next(taken, None) is None
     assert capsys.readouterr().err == ""
+
+
+def test_waiting_says_for_how_long_and_for_which_stage(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_EVERY_SECONDS", 0.05)
+    with progress.WaitProgress("loading m"):
+        progress.tell_stage("vLLM captures graphs")
+        end = time.monotonic() + 60
+        shown = ""
+        while "graphs\n" not in shown and time.monotonic() < end:
+            shown += capsys.readouterr().err
+    shown += capsys.readouterr().err
+    assert re.fullmatch(r"(loading m: \d+ s(, vLLM captures graphs)?\n)+loading m: done after \d+ s\n", shown)
+    progress.tell_stage("nobody waits")
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_waiting_that_is_short_or_quiet_is_not_announced(
+    quiet: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "quiet", quiet)
+    monkeypatch.setattr(progress, "_EVERY_SECONDS", 0.01 if quiet else 10.0)
+    with progress.WaitProgress("loading m"):
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def test_on_a_terminal_waiting_is_a_line_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr("sys.stderr", screen)
+    with progress.WaitProgress("loading m"):
+        progress.tell_stage("vLLM compiles the model")
+        end = time.monotonic() + 60
+        while "compiles" not in screen.getvalue() and time.monotonic() < end:
+            time.sleep(0.01)
+    assert "loading m, vLLM compiles the model" in screen.getvalue()
