@@ -22,13 +22,14 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from livek12.core.run_folder import RunFolder
 from livek12.core.sessions import GIB, Session, read_sessions
 from livek12.engines.memory import measure
+from livek12.engines.reaper import supervise
 
 ALL_SECONDS = 600.0
 POINT_SECONDS = 120.0
@@ -112,23 +113,17 @@ class Machine:
 
     @contextmanager
     def started(self, name: str, *words: object, module: bool = True) -> Iterator[subprocess.Popen[bytes]]:
-        """A livek12 command in a session of its own; whatever of it is left at the end of the block is killed."""
-        with (self.work / f"{name}.log").open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, *(["-m", "livek12.scripts.cli"] if module else []), *map(str, words)],
-                stdout=log,
-                stderr=log,
-                env={**os.environ, **{key: os.environ.get(key, value) for key, value in QUIET.items()}},
-                start_new_session=True,
-            )
-        try:
-            yield process
-        except subprocess.TimeoutExpired:
-            raise Failed(f"not done in time: {self.last_line(name)}") from None
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        """A livek12 command, killed with all that it has started at the end of the block and with this process."""
+        words = (*(("-m", "livek12.scripts.cli") if module else ()), *words)
+        environment = {**os.environ, **{key: os.environ.get(key, value) for key, value in QUIET.items()}}
+        with (
+            (self.work / f"{name}.log").open("ab") as log,
+            supervise([sys.executable, *map(str, words)], stdout=log, stderr=log, env=environment) as process,
+        ):
+            try:
+                yield process
+            except subprocess.TimeoutExpired:
+                raise Failed(f"not done in time: {self.last_line(name)}") from None
 
     def last_line(self, name: str) -> str:
         """What a command said last."""
@@ -294,11 +289,10 @@ def served(machine: Machine) -> str:
     script.write_text(SERVE)
     words = [str(script), "--model", str(machine.tiny), "--served-model-name", "tiny"]
     words += ["--host", "127.0.0.1", "--port", str(port), "--enforce-eager", "--max-model-len", "2048"]
-    with (machine.work / "server.log").open("ab") as log:
-        server = subprocess.Popen(
-            [sys.executable, *words], stdout=log, stderr=log, env={**os.environ, **QUIET}, start_new_session=True
-        )
-    try:
+    with (
+        (machine.work / "server.log").open("ab") as log,
+        supervise([sys.executable, *words], stdout=log, stderr=log, env={**os.environ, **QUIET}) as server,
+    ):
         end = time.monotonic() + POINT_SECONDS
         while not _healthy(port):
             if server.poll() is not None or time.monotonic() > end:
@@ -314,10 +308,6 @@ def served(machine: Machine) -> str:
         if process.returncode:
             raise Failed(f"exit code {process.returncode}: {machine.last_line('served')}")
         return f"{answers} answers in {time.monotonic() - began:.0f} s"
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
 
 
 def _healthy(port: int) -> bool:
