@@ -14,9 +14,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 LOOK_SECONDS = 0.2
 """How often it is looked for new processes until `settle`."""
@@ -43,11 +44,15 @@ class Reaper:
             start_new_session=True,  # what ends our group leaves it time to do its work
         )
 
-    def settle(self) -> None:
-        """Says that all are there: what our process starts from now on is no charge."""
+    def settle(self, *charges: int) -> None:
+        """Says that all are there: what our process starts from now on is no charge.
+
+        Args:
+            charges: ids of some that are. These are killed even when our process ends before the reaper first looks.
+        """
         if self._process.stdin is not None:
             with suppress(OSError):  # somebody has ended it
-                self._process.stdin.write(b".")
+                self._process.stdin.write(b"%s." % b" ".join(b"%d" % charge for charge in charges))
                 self._process.stdin.flush()
 
     def close(self) -> None:
@@ -56,6 +61,28 @@ class Reaper:
         self._process.wait()
         if self._process.stdin is not None:
             self._process.stdin.close()
+
+
+@contextmanager
+def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Starts a command in a session of its own, which is killed at the end of the block and with this process.
+
+    Args:
+        command: the words.
+        options: of `subprocess.Popen`.
+    """
+    reaper = Reaper()
+    try:
+        process = subprocess.Popen(command, start_new_session=True, **options)
+        try:
+            reaper.settle(process.pid)
+            yield process
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    finally:
+        reaper.close()
 
 
 def processes() -> dict[int, tuple[int, str]]:
@@ -106,17 +133,18 @@ def _read(file: Path) -> bytes:
 def _watch(parent: int, before: set[int]) -> None:
     """Learns whom to kill until the parent is gone, then kills."""
     charges: set[tuple[int, str]] = set()  # by id and beginning, for ids are given again
-    looking = True
-    while os.getppid() == parent:
-        told = select.select([0], [], [], LOOK_SECONDS if looking else WATCH_SECONDS)[0]
-        word = os.read(0, 1) if told else None
+    alive = looking = True
+    while alive:
+        alive = os.getppid() == parent
+        seconds = (LOOK_SECONDS if looking else WATCH_SECONDS) if alive else 0
+        message = os.read(0, select.PIPE_BUF) if select.select([0], [], [], seconds)[0] else None
         if looking:
             there = processes()
             heads = [one for one, (its, _) in there.items() if its == parent and one not in before | {os.getpid()}]
-            charges |= {(one, there[one][1]) for one in family(heads, there)}
-        if word == b"":
-            break
-        looking = looking and word is None
+            heads += map(int, (message or b"").rstrip(b".").split())
+            charges |= {(one, there[one][1]) for one in family(heads, there) if one in there}
+            looking = not message
+        alive = alive and message != b""
     _kill(charges)
 
 

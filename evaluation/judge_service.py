@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import suppress
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -68,7 +70,9 @@ class Health(BaseModel):
 
 
 def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], None]) -> None:
-    """Answers until it is ended by SIGINT or SIGTERM; requests in hand are answered first, for a while.
+    """Answers until SIGINT or SIGTERM ends it; requests in hand are answered first, for a while.
+
+    It is the last work of its process: a signal that comes after it ends the process at once.
 
     Args:
         verifier: who judges.
@@ -94,9 +98,17 @@ def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], 
     config.timeout_graceful_shutdown = GRACE_SECONDS
     server = uvicorn.Server(config)
     config.callback_notify = Idlers(server.server_state.connections).close
+    # uvicorn hands a signal on to the handlers from before. An exception of theirs, or of a second signal, would meet
+    # its loop while that closes.
+    _handle_signals(server.handle_exit)
     ready(f"http://{shown_host(host)}:{listening.getsockname()[1]}", health.judge)
-    with suppress(KeyboardInterrupt):  # uvicorn hands the signal on when it has ended
-        server.run(sockets=[listening])
+    server.run(sockets=[listening])
+    _handle_signals(lambda *_: os._exit(0))  # nothing is in hand; our processes end with this one
+
+
+def _handle_signals(handler: Callable[[int, FrameType | None], None]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
 
 
 def _models(judge: str | None) -> list[str]:

@@ -17,6 +17,9 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parents[1]
 pytest_plugins = ["tests.fixtures"]
 
+SLOW_SECONDS = 300
+"""A bound for a slow test by the clock, where `scripts/test.sh` bounds tests; none but pytest's own for `release`."""
+
 # A busy machine is no failure: no test may depend on how fast it is.
 settings.register_profile("livek12", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("livek12")
@@ -31,6 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     tests = Counter(item.path for item in items)
     items.sort(key=lambda item: (-slow[item.path], -tests[item.path]))
+    for item in items:
+        if not item.get_closest_marker("timeout") and (item.get_closest_marker("slow") or _is_dear(item)):
+            item.add_marker(pytest.mark.timeout(0 if _is_dear(item) else SLOW_SECONDS))
+
+
+def _is_dear(item: pytest.Item) -> bool:
+    return item.get_closest_marker("release") is not None
 
 
 def pytest_collection_finish() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -57,14 +58,27 @@ def logged_in(client: Client) -> Iterator[Client]:
     client.log_in(WRITER)
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample that ships inside, built; modules whose data are others make their own."""
+@pytest.fixture(scope="session")
+def built_sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The sample that ships inside, built once for all tests; none may change it."""
     from livek12.dataset_builders import build
 
     folder = tmp_path_factory.mktemp("data") / "sample"
     build("sample", "", folder)
-    return folder
+    before = _contents(folder)
+    yield folder
+    assert _contents(folder) == before, "a test changed the sample that all share"
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+@pytest.fixture(scope="session")
+def data(built_sample: Path) -> Path:
+    """The built sample; modules whose data are others make their own."""
+    return built_sample
 
 
 TASKS = "livek12,kmmmu,cfe_text,mdk12"

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -28,6 +25,7 @@ from livek12.core.records import Image
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.blocks import Block, Box, Kind, Line, PageBlocks
+from livek12.engines.reaper import supervise
 
 MAX_JSON: Final = 128 << 20
 MAX_PICTURE: Final = 32 << 20
@@ -71,15 +69,11 @@ def call(command: Sequence[str], name: str, pdf: Path) -> None:
         UserError: it fails, in its own last words, or takes too long.
     """
     limit = 20 * SECONDS_A_PAGE
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    try:
-        out, errors = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        raise UserError(f"{pdf}: {name} did not end within {limit:g} s") from None
-    finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)  # what it left behind, and itself where it did not end
-        process.wait()
+    with supervise(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            out, errors = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            raise UserError(f"{pdf}: {name} did not end within {limit:g} s") from None
     if process.returncode:
         lines = (errors or out).decode(errors="replace").strip().splitlines()
         raise UserError(f"{pdf}: {name} failed: {one_line(lines[-1], 200) if lines else process.returncode}")

@@ -19,6 +19,7 @@ from typing import Any
 
 from livek12.engines.memory import measure
 from livek12.engines.nvml import Gpus
+from livek12.engines.reaper import supervise
 
 LOOK_SECONDS = 0.2
 """How often the memory of a process and the GPU are looked at."""
@@ -43,24 +44,31 @@ def timed(
     environment: Mapping[str, str] | None = None,
     limit: float | None = None,
 ) -> Timed:
-    """Runs a command to its end, in a group of its own.
+    """Runs a command to its end, in a session of its own that ends with this process.
 
     Args:
         command: the words.
         out: where its stdout goes; default nowhere.
         errors: where its stderr goes; default to ours.
         environment: set for it over ours.
-        limit: seconds after which the group is killed.
+        limit: seconds after which the session is killed.
     """
-    began = time.perf_counter()
-    with (out or Path(os.devnull)).open("wb") as said, (errors or Path(os.devnull)).open("wb") as told:
-        process = subprocess.Popen(
+    with (
+        (out or Path(os.devnull)).open("wb") as output,
+        (errors or Path(os.devnull)).open("wb") as messages,
+        supervise(
             [str(word) for word in command],
-            stdout=said,
-            stderr=told if errors else None,
+            stdout=output,
+            stderr=messages if errors else None,
             env={**os.environ, **(environment or {})},
-            start_new_session=True,
-        )
+        ) as process,
+    ):
+        return _measure(process, limit)
+
+
+def _measure(process: subprocess.Popen[bytes], limit: float | None) -> Timed:
+    """Waits for a process and returns what it took."""
+    began = time.perf_counter()
     ended = threading.Event()
     peaks = [0]
     watcher = threading.Thread(target=_watch_memory, args=(process.pid, ended, peaks), daemon=True)
@@ -70,9 +78,6 @@ def timed(
     killer.start()
     try:
         _, status, usage = os.wait4(process.pid, 0)
-    except BaseException:
-        _kill(process.pid)
-        raise
     finally:
         killer.cancel()
         ended.set()

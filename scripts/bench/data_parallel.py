@@ -36,6 +36,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from livek12.engines.reaper import supervise
 from livek12.scripts.bench.common import machine, table
 from livek12.scripts.bench.counting import counted, counting_in
 from livek12.scripts.bench.pages import TASK, draw_papers
@@ -126,22 +127,18 @@ def server(bench: Bench, engines: int) -> Iterator[str]:
         option = f"--{name.replace('_', '-')}"
         words += ([option] if value else []) if isinstance(value, bool) else [option, value]
     environment = os.environ | QUIET | CPU_ENVIRONMENT | {"VLLM_ENABLE_V1_MULTIPROCESSING": "1"}
-    with log.open("wb") as said:
-        process = subprocess.Popen(
-            list(map(str, words)), env=environment, stdout=said, stderr=said, start_new_session=True
-        )
-        try:
-            _wait_for(f"http://127.0.0.1:{port}/health", process, log)
-            yield f"http://127.0.0.1:{port}"
-            time.sleep(1)
-            ended = process.poll()
-            print(f"server: {'still there' if ended is None else f'ended with exit code {ended}'}", file=sys.stderr)
-        finally:
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(60)
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+    with (
+        log.open("wb") as output,
+        supervise(list(map(str, words)), env=environment, stdout=output, stderr=output) as process,
+    ):
+        _wait_for(f"http://127.0.0.1:{port}/health", process, log)
+        yield f"http://127.0.0.1:{port}"
+        time.sleep(1)
+        ended = process.poll()
+        print(f"server: {'still there' if ended is None else f'ended with exit code {ended}'}", file=sys.stderr)
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(60)
 
 
 def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:

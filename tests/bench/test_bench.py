@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from livek12.scripts.bench.common import GpuWatch, Timed, gpus, spread, table, t
 from livek12.scripts.bench.sides import Bench, Side, build, write_prompts
 from livek12.scripts.bench.watch import BenchWatch
 from tests.engines.conftest import needs
+from tests.engines.helpers import gone, wait_until
 from tests.nvml import FakeNvml
 
 SCRIPTS = Path(bench_pages.__file__).parent
@@ -149,6 +151,28 @@ def test_a_process_over_its_limit_is_ended_and_memory_is_told_with_what_it_start
     assert 0.29 < run.peak < 0.6
     ended = timed([sys.executable, "-c", "import sys; print('said'); sys.exit(3)"], out=tmp_path / "said")
     assert (ended.code, (tmp_path / "said").read_text()) == (3, "said\n")
+
+
+KILLED = """
+import sys
+from livek12.scripts.bench.common import timed
+
+SLEEP = "import time; time.sleep(600)"
+SIDE = (
+    "import os, subprocess, sys; engine = subprocess.Popen(sys.argv[1:], start_new_session=True);"
+    "print(os.getpid(), engine.pid, file=sys.stderr, flush=True); engine.wait()"
+)
+timed([sys.executable, "-c", SIDE, sys.executable, "-c", SLEEP])
+"""
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
+def test_a_side_and_its_engine_end_with_the_benchmark(sign: signal.Signals) -> None:
+    with subprocess.Popen([sys.executable, "-c", KILLED], stderr=subprocess.PIPE, text=True) as benchmark:
+        assert benchmark.stderr is not None
+        side, engine = map(int, benchmark.stderr.readline().split())
+        benchmark.send_signal(sign)
+    wait_until(lambda: gone(side) and gone(engine))
 
 
 def test_the_share_in_which_gpus_were_busy(monkeypatch: pytest.MonkeyPatch) -> None:

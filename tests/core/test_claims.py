@@ -5,14 +5,18 @@ from __future__ import annotations
 import fcntl
 import subprocess
 import sys
+import time
 from itertools import zip_longest
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from livek12.core.claims import Claims, at_work, with_its_trials
+from livek12.core import claims as claiming
+from livek12.core.claims import LOOK_SECONDS, Claims, at_work, unsure, with_its_trials
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter
+from livek12.core.leases import SECONDS
 
 
 def test_of_two_living_owners_one_gets_the_key(tmp_path: Path) -> None:
@@ -185,6 +189,27 @@ def test_who_is_at_work_is_seen_by_many_at_once(tmp_path: Path) -> None:
             assert at_work(tmp_path, "r") == [], "who looks is not taken for who writes"
             with JournalWriter(tmp_path, "r") as other:
                 assert other.path.name == "r-1.jsonl", "and costs the next writer no more than another file"
+
+
+def test_a_living_holder_is_looked_up_once_in_its_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
+        first, second = Claims(one.path, "r", set), Claims(two.path, "r", set)
+        assert first.take("a")
+        now, looks = [0.0], []
+        monkeypatch.setattr(claiming, "time", SimpleNamespace(monotonic=lambda: now[0]))
+        monkeypatch.setattr(claiming, "is_held", lambda path: looks.append(path.name) or True)
+        for moment, count in ((0.0, 1), (0.9 * LOOK_SECONDS, 1), (LOOK_SECONDS, 2), (1.9 * LOOK_SECONDS, 2)):
+            now[0] = moment
+            assert not second.take("a") and looks == count * [one.path.name], moment
+
+
+def test_a_claim_without_a_seen_holder_is_waited_for_in_bounds(tmp_path: Path) -> None:
+    unseen, now = claiming._NOT_SEEN, time.monotonic()
+    assert unsure(tmp_path, {unseen}, now)
+    assert not unsure(tmp_path, {unseen}, now - SECONDS)
+    with JournalWriter(tmp_path, "r") as one:
+        assert not unsure(tmp_path, {one.path.name}, now), "a lock tells at once"
+        assert Claims(one.path, "r", set)._lives(unseen), "its holder is just beginning"
 
 
 def test_claims_need_a_folder_that_can_be_written(tmp_path: Path) -> None:

@@ -22,12 +22,10 @@ from livek12.core.records import Image, Question
 from livek12.dataset_builders import build, sample
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def built(built_sample: Path) -> Path:
     """The sample exam as a data set."""
-    folder = tmp_path_factory.mktemp("sample") / "data"
-    build("sample", "", folder)
-    return folder
+    return built_sample
 
 
 def test_people_read_questions_by_paper_and_number() -> None:

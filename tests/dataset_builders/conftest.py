@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from livek12.dataset_builders import build
-
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(built_sample: Path) -> Path:
     """The sample exam as a data set, which no test changes."""
-    folder = tmp_path_factory.mktemp("sample") / "data"
-    build("sample", "", folder)
-    return folder
+    return built_sample
 
 
 @pytest.fixture

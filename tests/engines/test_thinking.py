@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.engines.thinking import TAGS, Thinking, without
+from tests.seconds import within
 
 
 @pytest.mark.parametrize(
@@ -103,5 +104,6 @@ def test_text_without_tags_is_left_as_it_is(text: str) -> None:
 
 @pytest.mark.parametrize("repeated", ["a", "<|channel|>a", "<think>", "<|channel|>a<|message|>", "</think>"])
 def test_hostile_text_takes_no_quadratic_time(repeated: str) -> None:
-    reasoning, answer = Thinking().split("<|channel|>" + repeated * (1_000_000 // len(repeated)))
+    with within(2):
+        reasoning, answer = Thinking().split("<|channel|>" + repeated * (1_000_000 // len(repeated)))
     assert len(reasoning or "") + len(answer) <= 1_000_100

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import livek12
+from livek12.evaluation.asking import ask
 
 QUESTION = livek12.Question(
     id="q", benchmark="cfe", language="en", subject="math", question_type="fill_in_blank", question="?", answer=["5/6"]
@@ -103,3 +104,22 @@ def test_it_works_unguarded_from_standard_input_and_without_standard_error(how: 
     else:
         subprocess.run(["bash", "-c", f"exec {sys.executable} {script} 2>&-"], check=True)
     assert (tmp_path / "said").read_text() == "True"
+
+
+def test_a_run_of_two_trials_of_which_one_is_stored_asks_the_other(data: Path, tmp_path: Path) -> None:
+    file, out = tmp_path / "answers.jsonl", tmp_path / "run"
+    rows = [
+        {"question_id": question.id, "trial": trial, "response": f"\\boxed{{{trial}}}"}
+        for question in livek12.load(data, "cfe_text")
+        for trial in range(2)
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    how = ("cfe_text", str(file), out, str(data), "replay", "", None, 2, {})
+    ask(*how)[0].leave()
+    (journal,) = out.glob("responses-*.jsonl")
+    stored = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(line for line in stored if json.loads(line)["key"]["trial"] == 0))
+    folder, _ = ask(*how)
+    assert sorted(str(response.key) for response in folder.responses()) == sorted(
+        f"cfe_text/{row['question_id']}/{row['trial']}" for row in rows
+    )

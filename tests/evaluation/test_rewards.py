@@ -191,6 +191,7 @@ def test_a_fork_waits_for_no_thread_of_its_parent() -> None:
     rewards.accuracy_reward(SAID[:1], KEYS[:1])
     with _verifiers._lock:  # as another thread may
         if (fork := os.fork()) == 0:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(60)
             os._exit(rewards.accuracy_reward(SAID, KEYS) != SCORES)
     assert os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]) == 0

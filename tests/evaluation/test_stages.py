@@ -38,15 +38,6 @@ TASKS = "kmmmu,mdk12"
 PATIENCE = 240.0
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from livek12.dataset_builders import build
-
-    folder = tmp_path_factory.mktemp("data") / "sample"
-    build("sample", "", folder)
-    return folder
-
-
 class Both(JudgeScript):
     """One endpoint that serves the model under test (`tested`) and the judges.
 

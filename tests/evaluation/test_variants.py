@@ -14,7 +14,6 @@ from livek12.core.scoring.deltas import Counterpart, delta
 from livek12.core.scoring.outcomes import Slim
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mcnemar_exact
-from livek12.dataset_builders import build
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.running import ask_and_mark
 from livek12.judges.jury import JudgeOptions
@@ -22,13 +21,6 @@ from tests.endpoint import oracle_at
 from tests.scripts.command import livek12_here
 
 NAMES = "kmmmu,kmmmu_text_only,mdk12,mdk12_kprag,livek12,livek12_image_only"
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data") / "sample"
-    build("sample", "", folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

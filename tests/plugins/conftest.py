@@ -29,9 +29,9 @@ Row = tuple[str, str, str]
 
 
 @pytest.fixture(scope="session")
-def sample_data(tmp_path_factory: pytest.TempPathFactory) -> str:
+def sample_data(built_sample: Path) -> str:
     """The sample exam (zh, en, ko; text, figures and pages) as a data set, which no test changes."""
-    return _built("sample", "", tmp_path_factory)
+    return str(built_sample)
 
 
 @pytest.fixture(scope="session")

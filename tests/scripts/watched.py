@@ -9,14 +9,16 @@ so that only what the command itself sees to is seen.
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import re
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,10 +26,12 @@ from pathlib import Path
 import pytest
 
 from livek12.core.silence import SILENT
-from tests.scripts.command import COMMAND, ROOT
+from tests.scripts.command import COMMAND, ROOT, livek12_here
 
 STRACE = ["strace", "-f", "-yy", "--seccomp-bpf", "-qq", "-s", "0", "-e", "signal=none"]
 STRACE += ["-e", "trace=connect,sendto,sendmsg,sendmmsg"]
+_MARK = 9  # the port to discard at
+_BETWEEN = re.compile(rf".*sendto\(.*sin_port=htons\({_MARK}\).*\"127\.0\.0\.1\".*\n")
 _CALL = re.compile(r"(connect|send\w+)\(\d+<(\w+)(?:-\w+)?:?\[(.*?)\]>, (.*)")
 _ADDRESS = re.compile(
     r"sa_family=AF_INET6?, sin6?_port=htons\((\d+)\).*?(?:inet_addr\(|inet_pton\(AF_INET6, )\"([^\"]+)\""
@@ -72,6 +76,53 @@ def watched(
         cwd: where it runs.
         environment: set for it.
     """
+    code, out, err, trace, left = _traced(folder, [*COMMAND, *map(str, args)], meanwhile, cwd, environment)
+    return Watched(code, out, err, reached(trace), left)
+
+
+def watched_each(folder: Path, *commands: tuple[object, ...]) -> list[Watched]:
+    """Runs commands of livek12 one after the other in one process, which imports what they share once.
+
+    Args:
+        folder: where home, temporary files and the log go.
+        commands: the words of each.
+
+    Returns:
+        Of each command what `watched` returns.
+    """
+    ended = folder / "ended.jsonl"
+    lines = json.dumps([list(map(str, words)) for words in commands])
+    run = [sys.executable, "-c", "from tests.scripts.watched import _run_each; _run_each()", lines, str(ended)]
+    code, out, err, trace, left = _traced(folder, run, None, ROOT, {})
+    assert code == 0, (out, err)
+    rows, traces = map(json.loads, ended.read_text().splitlines()), _BETWEEN.split(trace)
+    return [
+        Watched(row["code"], row["out"], row["err"], reached(part), [file for file in row["new"] if file in left])
+        for row, part in zip(rows, traces[:-1], strict=True)
+    ]
+
+
+def _run_each() -> None:
+    """In the traced process: runs each command, and sends a datagram to this machine as a mark between their traces."""
+    places = {"home": Path(os.environ["HOME"]), "temporary": Path(os.environ["TMPDIR"])}
+    before: set[str] = set()
+    with Path(sys.argv[2]).open("w", encoding="utf-8") as rows, socket.socket(type=socket.SOCK_DGRAM) as mark:
+        for words in json.loads(sys.argv[1]):
+            ended = livek12_here(*words)
+            now = {file for name, place in places.items() for file in _files(name, place)}
+            rows.write(json.dumps({**vars(ended), "new": sorted(now - before)}) + "\n")
+            before = now
+            mark.sendto(b"", ("127.0.0.1", _MARK))
+
+
+def _traced(
+    folder: Path,
+    command: Sequence[str],
+    meanwhile: Callable[[subprocess.Popen[str]], None] | None,
+    cwd: Path,
+    environment: Mapping[str, str],
+) -> tuple[int, str, str, str, list[str]]:
+    """Exit code, outputs and trace of a command, and the files that it left in its home and among temporary files."""
     if why := can_watch():
         pytest.skip(why)
     home, log = folder / "home", folder / "trace"
@@ -79,7 +130,7 @@ def watched(
     with tempfile.TemporaryDirectory() as short:  # Ray's sockets lie in it, and cannot have a long path
         places = {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"), "TMPDIR": short}
         process = subprocess.Popen(
-            [*STRACE, "-o", str(log), *COMMAND, *map(str, args)],
+            [*STRACE, "-o", str(log), *command],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -94,7 +145,7 @@ def watched(
                 os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate()
         left = [*_files("home", home), *_files("temporary", Path(short))]
-    return Watched(process.returncode, out, err, reached(log.read_text()), left)
+    return process.returncode, out, err, log.read_text(), left
 
 
 def _surroundings() -> dict[str, str]:

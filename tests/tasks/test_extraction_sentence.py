@@ -7,6 +7,7 @@ import pytest
 from livek12.tasks.extraction import extract
 from livek12.tasks.extraction.sentence import sentence_value
 from tests.judges.helpers import question
+from tests.seconds import within
 
 SAID = [
     ("He pays 900 + 180.\nThe total is $1,080.", "$1,080"),
@@ -54,4 +55,5 @@ def test_it_is_the_weakest_claim() -> None:
 
 def test_long_texts_take_no_time() -> None:
     for text in ("1" * 100_000, "so " * 50_000 + "1", "the total is 1, " * 20_000, "1,111" * 20_000):
-        assert sentence_value(text) is None
+        with within(1):
+            assert sentence_value(text) is None

@@ -36,12 +36,10 @@ kmmmu_hard kmmmu_korean_specific kmmmu_text_only cfe_text cfe_multimodal mdk12_m
 mdk12_dynamic mdk12_kprag livek12_image_only_zh_rigorous_process_2603 mdk12_kprag_biology_easy_open_ended""".split()
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> str:
+@pytest.fixture
+def sample(built_sample: Path) -> str:
     """The sample exam as a data set."""
-    folder = tmp_path_factory.mktemp("tasks") / "sample"
-    build("sample", "", folder)
-    return str(folder)
+    return str(built_sample)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import select
 import signal
 import subprocess
@@ -31,6 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from livek12.engines.reaper import supervise
 from livek12.scripts.bench.common import machine
 from livek12.scripts.bench.gpu.station import END, START, STATIONS, Station
 
@@ -113,9 +113,7 @@ class Check:
 
 
 class Child:
-    """A station's process in a session of its own; whatever of it is left at the end of the block is killed.
-
-    It also ends by itself when its stdin ends without an order, that is when this process has been killed.
+    """A station's process, which ends with all it has started at the end of the block, and with this process.
 
     Attributes:
         process: the process.
@@ -125,20 +123,19 @@ class Child:
     def __init__(self, job: dict[str, Any], errors: Any) -> None:
         command = [sys.executable, "-m", "livek12.scripts.bench.gpu.station", json.dumps(job)]
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, start_new_session=True)
+        self._supervised = supervise(command, stdin=pipe, stdout=pipe, stderr=errors)
         self.stuck = False
 
     def __enter__(self) -> Child:
+        self.process = self._supervised.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
         if kind is None and not self.stuck:
             self.order(END)  # it closes its engine, which gives the memory back at once
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(30)
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self._supervised.__exit__(kind, *rest)
 
     def order(self, word: str) -> None:
         """Tells it what to do next; where it is gone, reading its answer says so."""

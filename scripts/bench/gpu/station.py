@@ -2,20 +2,17 @@
 
     python -m livek12.scripts.bench.gpu.station JOB      JOB: JSON with station, work, gpus, real, scale
 
-Contract: starts, then reads the name of a point from each line of its stdin, until one is "end"; prints one JSON line
-for the start and for each point (point, ok, seconds, seen, figures) and nothing else; what libraries print goes to
-stderr. Ends at once, with everything it has started, when its stdin ends otherwise.
+Contract: starts, then reads the name of a point from each line of its stdin, until one is "end" or there is none;
+prints one JSON line for the start and for each point (point, ok, seconds, seen, figures) and nothing else; what
+libraries print goes to stderr.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import queue
 import re
-import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -196,8 +193,6 @@ def main(job: dict[str, Any]) -> None:
 
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    orders: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     work = Work(job)
     environment = {"VLLM_LOGGING_LEVEL": "INFO", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
     os.environ |= environment | work.station.environment
@@ -219,19 +214,10 @@ def main(job: dict[str, Any]) -> None:
         sharing.count_in(work)
     points = {**sharing.POINTS, **starting.POINTS}
     tell(START, lambda work: ((work.load() if work.shape else work.station.purpose), {"stages": work.stages}))
-    while (name := orders.get()) != END:
+    while (name := sys.stdin.readline().strip()) not in ("", END):
         tell(name, points[name])
     if work.engine is not None:
         work.engine.close()
-
-
-def _listen(orders: queue.Queue[str]) -> None:
-    """Passes the lines of stdin on; kills this process group where they end without an order to end."""
-    for line in sys.stdin:
-        orders.put(line.strip())
-        if line.strip() == END:
-            return
-    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from livek12.dataset_builders.ingest.vlm import Reader
 from livek12.dataset_builders.ingest.vlm_forms import Unreadable, element_of, form_of, layout_of
 from tests.dataset_builders.ingest.pdf_making import typeset
 from tests.engines.scripted_server import Reply, Script, completion, error, good, serving
+from tests.seconds import within
 
 BODY = """#set page(width: 400pt, height: 300pt, margin: 30pt)
 = Physics Test
@@ -272,9 +273,10 @@ def test_what_is_in_no_form_is_not_read(reply: str, element: Any) -> None:
 
 
 def test_a_long_hostile_layout_is_read_in_time() -> None:
-    with pytest.raises(Unreadable):
+    with within(2), pytest.raises(Unreadable):
         layout_of("<|box_start|>" * 20_000)
     one = "<|box_start|>0 0 900 10<|box_end|><|ref_start|>text<|ref_end|>"
-    assert len(layout_of(one * 900)) == 1, "one region that is named again and again is one"
-    with pytest.raises(Unreadable, match="more than 1000"):
+    with within(2):
+        assert len(layout_of(one * 900)) == 1, "one region that is named again and again is one"
+    with within(2), pytest.raises(Unreadable, match="more than 1000"):
         layout_of(one * 2000)

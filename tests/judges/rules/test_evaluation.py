@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from livek12.judges.rules.evaluation import evaluate
 from livek12.judges.rules.latex import parse
-from livek12.judges.rules.values import Unsupported, value_of
+from livek12.judges.rules.values import MAX_BITS, TooBig, Unsupported, value_of
 
 X = sympy.Symbol("x")
 EXPRESSIONS = [
@@ -37,6 +37,27 @@ def test_what_is_too_big_is_refused_before_it_is_computed() -> None:
         value_of(parse("e^{e^{e^{9}}}"))
     with pytest.raises(OverflowError):
         evaluate(value_of(parse("e^{e^{e^{e^x}}}")).expr, {X: sympy.Integer(9)})
+
+
+@pytest.mark.parametrize(
+    ("power", "refused"),
+    [
+        (f"2^{{{MAX_BITS // 2}}}", None),  # two bits a factor
+        (f"2^{{{MAX_BITS // 2 + 1}}}", TooBig),
+        (f"2^{{-{MAX_BITS // 2}}}", None),
+        (f"2^{{-{MAX_BITS // 2 + 1}}}", Unsupported),
+        (f"2^{{{MAX_BITS // 2 + 1}/2}}", None),
+        (rf"(\frac{{1}}{{4}})^{{{MAX_BITS // 3}}}", None),
+        (rf"(\frac{{1}}{{4}})^{{{MAX_BITS // 3 + 1}}}", Unsupported),
+    ],
+)
+def test_a_power_has_so_many_bits_at_most(power: str, refused: type[Unsupported] | None) -> None:
+    if refused is None:
+        value_of(parse(power))
+        return
+    with pytest.raises(Unsupported) as caught:
+        value_of(parse(power))
+    assert type(caught.value) is refused
 
 
 def test_cancellation_is_left_to_sympy() -> None:

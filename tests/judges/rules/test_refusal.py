@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from livek12.judges.rules.refusal import is_given_up
 from tests.judges.helpers import options, outcome
+from tests.seconds import within
 
 GIVEN_UP = [
     "I don't know", "I'm sorry, I don't know the answer.", "I really cannot tell.", "(see above)", "no answer here",
@@ -45,10 +44,9 @@ def test_more_is_said(answer: str) -> None:
 
 
 def test_long_words_take_no_time() -> None:
-    began = time.process_time()
     for answer in ("I can't" + " the answer" * 9_000 + " x", "I cannot" + " tell the" * 15 + "!", "sorry " * 9_000):
-        assert outcome("nine lives", answer) == "undecided"
-    assert time.process_time() - began < 5
+        with within(2):
+            assert outcome("nine lives", answer) == "undecided"
 
 
 @pytest.mark.parametrize("answer", ["", " ", "x^2+" * 90 + "1", "d = " + r"\frac{1}{2}" * 40, "word " * 400])
