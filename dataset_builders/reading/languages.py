@@ -138,7 +138,7 @@ def _signs(text: str) -> _Signs:
     language = "ko" if hangul else "zh"
     if (hangul + han) * 5 > len(text):
         return _Signs(language)
-    words = _WORD.findall(_COMMAND.sub(" ", mask_formulas(text[:_LOOKED_AT])))
+    words = list(filter(str.isalpha, _WORD.findall(_COMMAND.sub(" ", mask_formulas(text[:_LOOKED_AT])))))
     english = sum(word.lower() in _ENGLISH for word in words)
     if hangul or han:
         return _Signs(None, fallback=language) if english > hangul + han else _Signs(language)

@@ -91,8 +91,8 @@ def _labelled(texts: Sequence[str]) -> list[Option]:
         matches = [match for text in texts if (match := pattern.match(text))]
         names = [plain_label(plain_width(match[1])) for match in matches]
         first = kind[: len(texts)]
-        if len(texts) < _FEWEST or len(matches) < len(texts) or (names == first and kind is not _LETTERS):
-            continue
+        if len(set(names)) < _FEWEST or len(matches) < len(texts) or (names == first and kind is not _LETTERS):
+            continue  # one name for all is no label: "A: ㄱ B: ㄴ", "A: ㄴ B: ㄱ"
         if sorted(names) != sorted(first):
             raise BadRow(
                 f"its options are labelled {', '.join(names)}, which are not the first {len(texts)} labels each once:"

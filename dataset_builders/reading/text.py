@@ -76,10 +76,8 @@ _NUMBERED_GAP = re.compile(r"(?<=\s{2})(\d{1,3})(?=\s{2})")
 """A gap that holds nothing but the number of its question."""
 _FEWEST_GAPS = 5
 _PARSE_LIMIT = 100_000
-_SHORT = 64
-"""An ASCII text of up to so many characters is looked at for control characters; longer ones are no labels or keys."""
 _INVISIBLE = re.compile(
-    "[\x00-\x06\x0e-\x1f\x7f\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
     "\u3164\ufeff\uffa0\U000e0000-\U000e007f]|(?<![^\x00-\x7f])[\u200c\u200d\ufe00-\ufe0f]|[\u200c\u200d](?![^\x00-\x7f])"
 )
 """A joiner or a variation selector within an emoji or a word of another script belongs to it."""
@@ -90,9 +88,7 @@ _QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*,?""")
 def without_invisible(value: Any) -> Any:
     """A value of a row without characters that nobody sees and comparing stumbles over; itself where it has none."""
     if isinstance(value, str):
-        if value.isascii() and (len(value) > _SHORT or value.isprintable()):
-            return value
-        return value if _FILE_NAME.search(value) else _INVISIBLE.sub("", value)
+        return value if value.isascii() or _FILE_NAME.search(value) else _INVISIBLE.sub("", value)
     if isinstance(value, list):
         shown = [without_invisible(item) for item in value]
         return value if all(map(operator.is_, shown, value)) else shown

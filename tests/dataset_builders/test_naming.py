@@ -198,11 +198,24 @@ def test_the_first_questions_are_shown_and_nothing_is_written(tmp_path: Path) ->
     assert "needs --out" in livek12_here("build", "livek12", "--source", tmp_path / "rows.json").err
 
 
-def test_pictures_that_no_question_has_are_told(tmp_path: Path) -> None:
+def test_pictures_of_a_folder_that_no_question_has_are_told(tmp_path: Path) -> None:
     (tmp_path / "11_image.png").write_bytes(picture())
+    (tmp_path / "rows.json").write_text(json.dumps([{"question": "Q?", "answer": "1"}]))
     log = Log()
-    questions(tmp_path, {"question": "Q?", "answer": "1"}, log=log)
-    assert "rows.json: pictures that no question has: 1 (11_image.png)" in log.notes
+    list(read(livek12.BUILDER, tmp_path, log))
+    assert f"{tmp_path.name}: pictures that no question has: 1 (11_image.png)" in log.notes
+
+
+@pytest.mark.parametrize("row", [{"question": "Q?", "answer": "1"}, [{"question": "Q?", "answer": "1"}]])
+def test_a_file_of_rows_is_all_of_its_source(tmp_path: Path, row: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what its rows name is looked at: not the pictures, the pages of other papers or the folders beside it."""
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "other_1.png").write_bytes(picture())
+    (tmp_path / "11_image.png").write_bytes(picture())
+    (tmp_path / "rows.json").write_text(json.dumps(row))
+    monkeypatch.setattr("os.walk", lambda *_: pytest.fail("the folder was walked"))
+    (question,) = read(livek12.BUILDER, tmp_path / "rows.json", Log())
+    assert isinstance(question, Question) and question.images == []
 
 
 VALUES = st.one_of(st.none(), st.text(max_size=5), st.integers(), st.lists(st.text(max_size=3), max_size=2))
