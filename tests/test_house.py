@@ -23,7 +23,16 @@ HEAVY = {"torch", "vllm", "transformers", "datasets", "pyarrow", "sympy", "numpy
 
 TOP = {
     *(".ci", ".github", ".gitignore", ".pre-commit-config.yaml", "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff"),
-    *("CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "README.md", "SECURITY.md", "constraints.txt", "docs", "integrations"),
+    *(
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "MANIFEST.in",
+        "README.md",
+        "SECURITY.md",
+        "constraints.txt",
+        "docs",
+        "integrations",
+    ),
     *("mkdocs.yml", "pyproject.toml", "setup.cfg", "setup.py", "src", "tests"),
 }
 """What lies at the top beside the rooms."""

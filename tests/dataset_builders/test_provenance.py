@@ -36,7 +36,13 @@ CFE_ROW |= {f"short_answer_{part}": ["x"] for part in ("value", "variable", "des
 CFE_ROW |= {"short_answer_type": ["numeric"], "reasoning_flow": []}
 KMMMU_ROW = {"question": "다음 중 옳은 것은?\n① 가\n② 나", "answer": "①", "question_type": "객관식(단일정답)"}
 KMMMU_ROW |= {"image_link": "[]"}
-CLICK_ROW = {"id": "CSAT_korean_22_6", "paragraph": "글", "question": "옳은 것은?", "choices": ["가", "나"], "answer": "가"}
+CLICK_ROW = {
+    "id": "CSAT_korean_22_6",
+    "paragraph": "글",
+    "question": "옳은 것은?",
+    "choices": ["가", "나"],
+    "answer": "가",
+}
 MDK12_ROW = {"index": "1", "question": "如图", "category": "MC", "A": "甲", "B": "乙", "answer": "A"}
 SHAPES: list[tuple[str, str, Any]] = [
     ("livek12", "rows.json", [{"id": "zh_2603_math_0001", "set": "2603", "question": "求 $x$。", "answer": ["1"]}]),
@@ -129,7 +135,10 @@ def test_rows_fetched_from_the_hub_are_its_publishers(
     for folder in (cached / "blobs", cached / "refs", snapshot):
         folder.mkdir(parents=True)
     (cached / "refs" / "main").write_text(revision)
-    rows = [SHAPES[0][2][0], {"id": "b", "question": "求 $y$。", "answer": ["1"], "licence": "KOGL", "review": "rejected"}]
+    rows = [
+        SHAPES[0][2][0],
+        {"id": "b", "question": "求 $y$。", "answer": ["1"], "licence": "KOGL", "review": "rejected"},
+    ]
     for name, text in (("README.md", card), ("rows.json", json.dumps(rows))):
         (cached / "blobs" / name).write_text(text)
         (snapshot / name).symlink_to(Path("..", "..", "blobs", name))
