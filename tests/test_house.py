@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import configparser
 import graphlib
+import json
+import re
 import shlex
 import subprocess
 import sys
@@ -119,6 +121,17 @@ def test_nothing_else_lies_at_the_top() -> None:
 def test_what_the_docs_have_people_make_is_ignored() -> None:
     ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()}
     assert {"accepted", "data", "demo", "exam", "exported", "papers", "runs", "site"} <= ignored
+
+
+def test_workflows_pin_their_actions_and_run_on_every_supported_python() -> None:
+    workflows = {file.name: file.read_text() for file in (ROOT / ".github" / "workflows").glob("*.yml")}
+    used = re.findall(r"uses: (\S+)(.*)", "".join(workflows.values()))
+    loose = [
+        name for name, tag in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name) or not tag.startswith("  # v")
+    ]
+    assert len(used) > 5 and not loose
+    versions = re.findall(r"Python :: (3\.\d+)", (ROOT / "setup.cfg").read_text())
+    assert f"python: {json.dumps(versions)}" in workflows["test.yml"]
 
 
 def test_no_file_names_this_machine_or_a_registry() -> None:
