@@ -27,6 +27,8 @@ from livek12.dataset_builders.reading.text import without_invisible
 _SHOWN = 5
 ASKED = ("question", "options", *"ABCDEFGHIJ", "passage")
 """What of a row is asked, by our names; a passage last, for it may be a sheet of data."""
+PROSE = frozenset({"passage", "solution", "marking", "reasoning_flow", "images", "solution_images"})
+"""What of a row is not compared, by our names: texts for people, and names of files."""
 
 
 @dataclass(frozen=True)
@@ -124,15 +126,19 @@ class _Maker:
         return self.beside.images
 
     def __call__(self, row: SourceRow, log: Log) -> Question | None:
-        shown = without_invisible(row.data)
-        if shown is not row.data:
-            names = ", ".join(str(key) for key, value in shown.items() if row.data.get(key) is not value)
-            log.note(row.where, None, f"characters that cannot be seen are left out of {names}")
-            row = row.holding(shown)
-        question = self.question(self.naming(row, log), self.beside, log)
+        question = self.question(_without_invisible(self.naming(row, log), log), self.beside, log)
         if question and self.benchmark and question.benchmark != self.benchmark:
             raise BadRow(f"its builder makes it a question of benchmark {question.benchmark!r}, not {self.benchmark!r}")
         return question
+
+
+def _without_invisible(row: SourceRow, log: Log) -> SourceRow:
+    """The row without characters that nobody sees in what is compared: everything but `PROSE`."""
+    shown = {key: value if key in PROSE else without_invisible(value) for key, value in row.data.items()}
+    if names := [str(key) for key, value in shown.items() if value is not row.data[key]]:
+        log.note(row.where, None, f"characters that cannot be seen are left out of {', '.join(names)}")
+        return row.holding(shown)
+    return row
 
 
 @dataclass(frozen=True)

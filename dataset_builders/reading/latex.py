@@ -26,7 +26,7 @@ _SEPARATOR = re.compile(r"\\\\|\\(n[A-Za-z]*)(\s?[).．、:）：])?")
 _BOXED = r"\boxed{"
 _RELATIONS = frozenset({"ne", "ni"})
 _CONTROLS = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r"}
-_DAMAGED = re.compile(r"([\a\b\v\f\t\n\r])([A-Za-z]+)|[\v\f]")
+_DAMAGED = re.compile(r"([\a\b\v\f\t\n\r])([A-Za-z]+)|[\v\f](?!\n)")
 _SURE = {
     "a": frozenset("lpha ngle pprox rc rccos rcsin rctan rray st symp ligned lign leph cute bs malg".split()),
     "b": frozenset(

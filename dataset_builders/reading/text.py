@@ -77,8 +77,8 @@ _NUMBERED_GAP = re.compile(r"(?<=\s{2})(\d{1,3})(?=\s{2})")
 _FEWEST_GAPS = 5
 _PARSE_LIMIT = 100_000
 _INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
-    "\u3164\ufeff\uffa0\U000e0000-\U000e007f]|(?<![^\x00-\x7f])[\u200c\u200d\ufe00-\ufe0f]|[\u200c\u200d](?![^\x00-\x7f])"
+    "[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    "\ufeff\U000e0000-\U000e007f]|(?<![^\x00-\x7f])[\u200c\u200d\ufe00-\ufe0f]|[\u200c\u200d](?![^\x00-\x7f])"
 )
 """A joiner or a variation selector within an emoji or a word of another script belongs to it."""
 _FILE_NAME = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp)\s*$", re.IGNORECASE)

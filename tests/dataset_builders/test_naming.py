@@ -293,7 +293,7 @@ def test_characters_that_nobody_sees_are_not_stored(tmp_path: Path, key: str) ->
         "answer": key,
         "question_type": "single choice",
     }
-    (question,) = questions(tmp_path, row | {"subject": "math\u200b"}, log=log)
+    (question,) = questions(tmp_path, row | {"\ufeffsubject": "math\u200b"}, log=log)
     assert (question.answer, [option.label for option in question.options]) == (["A"], ["A", "B"])
     assert (question.subject, question.question_type) == ("math", "single_choice")
     assert any("characters that cannot be seen are left out of options, answer, subject" in note for note in log.notes)

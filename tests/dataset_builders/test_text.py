@@ -87,6 +87,7 @@ def test_commands_that_were_taken_for_control_characters(text: str, expected: st
         ("Page one\fPage two", "Page one\nPage two"),
         ("a\v\vb", "a\n\nb"),
         ("line\v", "line\n"),
+        ("line\v\nnext", "line\v\nnext"),
         ("\vec{a}", r"\vec{a}"),
         ("$\varphi$", r"$\varphi$"),
         ("\frac{1}{2}", r"\frac{1}{2}"),
