@@ -142,7 +142,7 @@ def _without_invisible(row: SourceRow, log: Log) -> SourceRow:
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """A source that was found.
 
     Attributes:

@@ -16,7 +16,7 @@ from typing import TypeVar
 from livek12.core.errors import UserError
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import Log, Records
-from livek12.dataset_builders.builder import Place
+from livek12.dataset_builders.builder import SourcePlace
 from livek12.dataset_builders.reading.naming import NOTHING, Given, refuse_losses
 from livek12.dataset_builders.registry import builders
 from livek12.dataset_builders.sources import find_sources, layout_of, names, read_packed, read_source, tables_of
@@ -65,9 +65,9 @@ def build(
 
 
 def _told(
-    read: Callable[[str, Place, Log, Collection[str], Given], Iterator[T]],
+    read: Callable[[str, SourcePlace, Log, Collection[str], Given], Iterator[T]],
     benchmark: str,
-    source: Place,
+    source: SourcePlace,
     hosts: Collection[str],
     log: Log,
     several: bool,
