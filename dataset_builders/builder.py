@@ -8,21 +8,27 @@ and `citation.bib` where there is something to cite.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey, Records
 from livek12.dataset_builders.reading.images import ImageLoader
-from livek12.dataset_builders.reading.licences import stated_licence
+from livek12.dataset_builders.reading.languages import VOTERS, FileLanguage, asked_text, vote
 from livek12.dataset_builders.reading.making import UNFORESEEN, P, Packing, to_packs, to_questions
 from livek12.dataset_builders.reading.naming import NOTHING, Given, Naming, headed
 from livek12.dataset_builders.reading.pictures import find_pages, unused_pictures
-from livek12.dataset_builders.reading.rows import SourceRow, source_root, unread_files
+from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin, origin_of
+from livek12.dataset_builders.reading.rows import SourceRow, read_rows, source_root, unread_files
+from livek12.dataset_builders.reading.text import without_invisible
 
 _SHOWN = 5
+ASKED = ("question", "options", *"ABCDEFGHIJ", "passage")
+"""What of a row is asked, by our names; a passage last, for it may be a sheet of data."""
+PROSE = frozenset({"passage", "solution", "marking", "reasoning_flow", "images", "solution_images"})
+"""What of a row is not compared, by our names: texts for people, and names of files."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +67,11 @@ class Beside:
     Attributes:
         images: loads the pictures that rows refer to; nothing outside the source's folder is read.
         pages: the page images, by paper and number; none where the benchmark has no pages.
-        licence: what a licence or README file there states.
         read: what `Builder.beside` read.
     """
 
     images: ImageLoader
     pages: Collection[PageKey] = frozenset()
-    licence: str | None = None
     read: Any = None
 
 
@@ -80,9 +84,12 @@ class Builder:
             (a head). A function of a module, for large sources are read by several processes.
         layout: the configs and splits.
         hub: where its data is published, ORG/NAME; "" where `--source hub` has nothing to fetch.
+        licence: what that publisher states of them, for a revision that states nothing itself.
+        files: the origins of published files, by their SHA-256: a local copy of one has them, and no other file.
         month: when its article appeared, YYYY-MM as far as it is known; newer benchmarks come first.
         subsets: names of the subsets that can be proposed for its questions, beside those for any benchmark.
-        pages: the page images of a source, from its files by paper and number; None where it has none.
+        pages: the page images of a source, from its rows (as `question` is given them) and its page files by paper and
+            number; None where it has none.
         beside: reads, once a source, what else the rows need; can be pickled.
         other_files: names of files that hold no rows of questions.
         keys: the keys of a row that `question` reads. With them, a key that a source names otherwise (`reading.names`)
@@ -94,9 +101,11 @@ class Builder:
     question: Callable[[SourceRow, Beside, Log], Question | None]
     layout: Layout
     hub: str = ""
+    licence: str | None = None
+    files: Mapping[str, Origin] = field(default_factory=dict)
     month: str = ""
     subsets: tuple[str, ...] = ()
-    pages: Callable[[Path, Mapping[PageKey, Path], ImageLoader, Log], Iterator[Page]] | None = None
+    pages: Callable[[Iterable[SourceRow], Mapping[PageKey, Path], ImageLoader, Log], Iterator[Page]] | None = None
     beside: Callable[[Path, Log], Any] | None = None
     other_files: tuple[str, ...] = ()
     keys: frozenset[str] = frozenset()
@@ -117,19 +126,71 @@ class _Maker:
         return self.beside.images
 
     def __call__(self, row: SourceRow, log: Log) -> Question | None:
-        question = self.question(self.naming(row, log), self.beside, log)
+        question = self.question(_without_invisible(self.naming(row, log), log), self.beside, log)
         if question and self.benchmark and question.benchmark != self.benchmark:
             raise BadRow(f"its builder makes it a question of benchmark {question.benchmark!r}, not {self.benchmark!r}")
         return question
 
 
-def _one_a_question(rows: Iterable[SourceRow], builder: Builder) -> Iterator[SourceRow]:
-    """The rows of a source, one a question; what breaks the reading of a form is left for `question` to refuse."""
-    for row in headed(rows) if builder.keys else rows:
-        try:
-            yield from list(builder.rows(row))
-        except (BadRow, *UNFORESEEN):
+def _without_invisible(row: SourceRow, log: Log) -> SourceRow:
+    """The row without characters that nobody sees in what is compared: everything but `PROSE`."""
+    shown = {key: value if key in PROSE else without_invisible(value) for key, value in row.data.items()}
+    if names := [str(key) for key, value in shown.items() if value is not row.data[key]]:
+        log.note(row.where, None, f"characters that cannot be seen are left out of {', '.join(names)}")
+        return row.holding(shown)
+    return row
+
+
+@dataclass(frozen=True)
+class SourcePlace:
+    """A source that was found.
+
+    Attributes:
+        path: its file or folder.
+        origin: where it was fetched from.
+    """
+
+    path: Path
+    origin: Origin = UNKNOWN
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How the rows of a source are read: one a question, each with the origin and the language of its file."""
+
+    builder: Builder
+    origin: Origin
+    naming: Naming
+
+    def __call__(self, rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
+        file: Path | None = None
+        origin, language = UNKNOWN, FileLanguage()
+        for row in self._one_a_question(rows):
+            if row.file is not file:
+                file = row.file
+                origin = origin_of(file, self.builder.files) if self.origin is UNKNOWN else self.origin
+                language = self._language_of(file)
+            row.origin, row.language = origin, language
             yield row
+
+    def named(self, rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
+        """The rows by the names that the builder reads; what they lose is said when their questions are made."""
+        return (self.naming(row, Log()) for row in self(rows))
+
+    def _one_a_question(self, rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
+        """What breaks the reading of a form is left for `question` to refuse."""
+        for row in headed(rows) if self.builder.keys else rows:
+            try:
+                yield from list(self.builder.rows(row))
+            except (BadRow, *UNFORESEEN):
+                yield row
+
+    def _language_of(self, file: Path) -> FileLanguage:
+        if self.naming.given.language:
+            return FileLanguage(self.naming.given.language, given=True)
+        first = islice(self._one_a_question(read_rows(file, Log())), VOTERS)
+        named = (self.naming(row, Log()).data for row in first)
+        return vote(asked_text(data, *ASKED) for data in named if not data.get("language"))
 
 
 def read(
@@ -139,16 +200,17 @@ def read(
     hosts: Collection[str] = (),
     given: Given = NOTHING,
     benchmark: str = "",
+    origin: Origin = UNKNOWN,
 ) -> Records:
     """The pages, then the questions of a source: a file of rows (see `rows.SUFFIXES`), or a folder of them.
 
     See `read_packed` for the arguments.
     """
-    make, pages = _made_of(builder, source, log, hosts, given, benchmark)
+    reading = _Reading(builder, origin, Naming(builder.keys, given))
+    make, pages = _made_of(reading, source, log, hosts, benchmark)
     yield from pages
-    forms = partial(_one_a_question, builder=builder)
     used: set[str] = set()
-    for question in to_questions(source, make, log, other_files=builder.other_files, forms=forms):
+    for question in to_questions(source, make, log, other_files=builder.other_files, forms=reading):
         used.update(image.path or "" for image in (*question.images, *question.solution_images))
         yield question
     _tell_of_rest(builder, source, used, log)
@@ -161,6 +223,7 @@ def read_packed(
     hosts: Collection[str] = (),
     given: Given = NOTHING,
     benchmark: str = "",
+    origin: Origin = UNKNOWN,
     *,
     pack: Packing[P],
 ) -> Iterator[Page | list[P]]:
@@ -174,15 +237,16 @@ def read_packed(
         hosts: the only hosts that images may be fetched from, as HOST or HOST:PORT.
         given: what whoever builds says of the source's keys.
         benchmark: the builder's name: a row that it makes a question of another one is left out; "" lets all pass.
+        origin: where the source was fetched from; default: what its files prove.
 
     Raises:
         UserError: the source is not there or holds no rows.
     """
-    make, pages = _made_of(builder, source, log, hosts, given, benchmark)
+    reading = _Reading(builder, origin, Naming(builder.keys, given))
+    make, pages = _made_of(reading, source, log, hosts, benchmark)
     yield from pages
-    forms = partial(_one_a_question, builder=builder)
     used: set[str] = set()
-    for packs in to_packs(source, make, log, pack, other_files=builder.other_files, forms=forms):
+    for packs in to_packs(source, make, log, pack, other_files=builder.other_files, forms=reading):
         for one in packs:
             used.update(one.pictures())
         yield packs
@@ -190,22 +254,28 @@ def read_packed(
 
 
 def _made_of(
-    builder: Builder, source: Path, log: Log, hosts: Collection[str], given: Given, benchmark: str
+    reading: _Reading, source: Path, log: Log, hosts: Collection[str], benchmark: str
 ) -> tuple[_Maker, Iterator[Page]]:
     """What makes the questions of a source, and its pages."""
-    naming = Naming(builder.keys, given)
+    builder, naming = reading.builder, reading.naming
     naming.check()
     root = source_root(source)
     loader, pages = ImageLoader(root, hosts), find_pages(root) if builder.pages else {}
+    if pages and source.is_file():  # the folder beside a file may hold the pages of other exams
+        papers = {row.data.get("paper_id") for row in reading.named(read_rows(source, Log()))}
+        pages = {page: file for page, file in pages.items() if page[0] in papers}
     known = builder.beside(root, log) if builder.beside else None
-    make = _Maker(builder.question, Beside(loader, frozenset(pages), stated_licence(root), known), naming, benchmark)
-    return make, builder.pages(source, pages, loader, log) if builder.pages else iter(())
+    make = _Maker(builder.question, Beside(loader, frozenset(pages), known), naming, benchmark)
+    if builder.pages is None or not pages:
+        return make, iter(())
+    return make, builder.pages(reading.named(read_rows(source, Log())), pages, loader, log)
 
 
 def _tell_of_rest(builder: Builder, source: Path, used: Collection[str], log: Log) -> None:
-    """Says what of a source no question has."""
+    """Says what of a source no question has; a file is all of its source, whatever lies beside it."""
+    pictures = unused_pictures(source, used) if source.is_dir() else []
     for what, files in (
-        ("pictures that no question has", unused_pictures(source_root(source), used)),
+        ("pictures that no question has", pictures),
         ("files that are not read", unread_files(source, builder.other_files)),
     ):
         if files:

@@ -16,6 +16,7 @@ from typing import TypeVar
 from livek12.core.errors import UserError
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import Log, Records
+from livek12.dataset_builders.builder import SourcePlace
 from livek12.dataset_builders.reading.naming import NOTHING, Given, refuse_losses
 from livek12.dataset_builders.registry import builders
 from livek12.dataset_builders.sources import find_sources, layout_of, names, read_packed, read_source, tables_of
@@ -64,9 +65,9 @@ def build(
 
 
 def _told(
-    read: Callable[[str, Path, Log, Collection[str], Given], Iterator[T]],
+    read: Callable[[str, SourcePlace, Log, Collection[str], Given], Iterator[T]],
     benchmark: str,
-    source: Path,
+    source: SourcePlace,
     hosts: Collection[str],
     log: Log,
     several: bool,
@@ -79,7 +80,7 @@ def _told(
     """
     own = Log()
     yield from read(benchmark, source, own, hosts, given)
-    refuse_losses(source, own)
+    refuse_losses(source.path, own)
     log.read += own.read
     log.mended += Counter({f"{benchmark} {name}": count for name, count in own.mended.items()})
     before = f"{benchmark}: " * several

@@ -79,7 +79,7 @@ def preview(
         if not found:
             why = f" ({len(log.skipped)} rows left out; the first: {log.skipped[0]})" if log.skipped else ""
             unknown = f"; keys without a place: {one_line(', '.join(sorted(log.unread)))}" if log.unread else ""
-            raise UserError(f"{place}: no question could be read{why}{unknown}")
+            raise UserError(f"{place.path}: no question could be read{why}{unknown}")
     return Preview(questions, lost, said, looked_at)
 
 

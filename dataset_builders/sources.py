@@ -10,12 +10,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.hub import endpoint
 from livek12.core.records import Page, Question
 from livek12.dataset_builders import builder, sample
 from livek12.dataset_builders.base import Log, PageKey, Records
-from livek12.dataset_builders.builder import Layout
+from livek12.dataset_builders.builder import Layout, SourcePlace
+from livek12.dataset_builders.reading.licences import stated_licence
 from livek12.dataset_builders.reading.making import P, Packing
 from livek12.dataset_builders.reading.naming import NOTHING, Given
+from livek12.dataset_builders.reading.publishers import Origin
 from livek12.dataset_builders.reading.rows import hub_snapshot
 from livek12.dataset_builders.registry import builder_of, builders
 from livek12.dataset_builders.writing.layouts import merged, merged_tables, tables
@@ -46,22 +49,24 @@ def tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Iterab
     return merged_tables if data_set in (ALL, SAMPLE) else tables
 
 
-def read_source(name: str, source: Path, log: Log, hosts: Collection[str], given: Given = NOTHING) -> Records:
+def read_source(name: str, source: SourcePlace, log: Log, hosts: Collection[str], given: Given = NOTHING) -> Records:
     """The records of a benchmark's source, or the sample; see `builder.read`."""
-    return sample.read(log) if name == SAMPLE else builder.read(builder_of(name), source, log, hosts, given, name)
+    if name == SAMPLE:
+        return sample.read(log)
+    return builder.read(builder_of(name), source.path, log, hosts, given, name, source.origin)
 
 
 def read_packed(
-    name: str, source: Path, log: Log, hosts: Collection[str], given: Given, pack: Packing[P]
+    name: str, source: SourcePlace, log: Log, hosts: Collection[str], given: Given, pack: Packing[P]
 ) -> Iterator[Page | Question | list[P]]:
     """As `read_source`, but questions may come packed; see `builder.read_packed`."""
     if name == SAMPLE:
         yield from sample.read(log)
     else:
-        yield from builder.read_packed(builder_of(name), source, log, hosts, given, name, pack=pack)
+        yield from builder.read_packed(builder_of(name), source.path, log, hosts, given, name, source.origin, pack=pack)
 
 
-def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, Path]:
+def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, SourcePlace]:
     """The source of each benchmark to build, in the order of `builders`.
 
     Args:
@@ -78,7 +83,7 @@ def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, Pa
     if benchmark == SAMPLE:
         if given:
             raise UserError(f"{benchmark} ships inside the package: leave --source out")
-        return {benchmark: Path()}
+        return {benchmark: SourcePlace(Path())}
     hub = builder_of(benchmark).hub
     if not given:
         raise UserError(f"build {benchmark} needs --source: a file or folder{f', or {HUB} for {hub}' if hub else ''}")
@@ -87,7 +92,7 @@ def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, Pa
     return {benchmark: _place(benchmark, given[0])}
 
 
-def _find_all(given: Sequence[str], log: Log) -> dict[str, Path]:
+def _find_all(given: Sequence[str], log: Log) -> dict[str, SourcePlace]:
     known = list(builders())
     named: dict[str, str] = {}
     found: dict[str, str] = {}
@@ -114,6 +119,10 @@ def _below(source: str, known: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _place(benchmark: str, source: str) -> Path:
-    hub = builder_of(benchmark).hub
-    return hub_snapshot(hub) if hub and source == HUB else Path(source)
+def _place(benchmark: str, source: str) -> SourcePlace:
+    made = builder_of(benchmark)
+    if not made.hub or source != HUB:
+        return SourcePlace(Path(source))
+    folder = hub_snapshot(made.hub)
+    address = f"{endpoint()}/datasets/{made.hub}/tree/{folder.name}"  # a snapshot is named for its revision
+    return SourcePlace(folder, Origin(made.hub, stated_licence(folder) or made.licence, address))

@@ -49,6 +49,15 @@ def test_every_command_is_understood(page: Path) -> None:
         assert not told.args, (page.name, args)
 
 
+def test_navigation_and_index_name_every_page() -> None:
+    """mkdocs ends with an error where its navigation lacks a page (`bash scripts/docs.sh`)."""
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    navigation = re.findall(r": ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(navigation) == sorted(pages)
+    index = re.findall(r"\]\(([\w-]+\.md)", (ROOT / "docs" / "index.md").read_text())
+    assert {*index, "index.md"} == pages
+
+
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
 def test_every_file_that_a_guide_names_is_there(page: Path) -> None:
     text = page.read_text()

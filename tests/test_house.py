@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import configparser
 import graphlib
+import json
+import re
 import shlex
 import subprocess
 import sys
@@ -19,6 +21,23 @@ from tests.scripts.command import leaf, livek12_here
 
 ROOMS = tuple(sorted(link.name for link in (ROOT / "src" / "livek12").iterdir() if link.is_symlink()))
 HEAVY = {"torch", "vllm", "transformers", "datasets", "pyarrow", "sympy", "numpy", "fastapi", "ray", "jinja2", "openai"}
+
+
+TOP = {
+    *(".ci", ".github", ".gitignore", ".pre-commit-config.yaml", "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff"),
+    *(
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "MANIFEST.in",
+        "README.md",
+        "SECURITY.md",
+        "constraints.txt",
+        "docs",
+        "integrations",
+    ),
+    *("mkdocs.yml", "pyproject.toml", "setup.cfg", "setup.py", "src", "tests"),
+}
+"""What lies at the top beside the rooms."""
 
 
 def settings() -> configparser.ConfigParser:
@@ -90,6 +109,29 @@ def test_listing_imports_nothing_heavy(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not HEAVY & {name.split(".")[0] for name in done.stderr.split()}
     assert done.stdout
+
+
+def test_nothing_else_lies_at_the_top() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {name.partition("/")[0] for name in listed.splitlines()} == TOP | {*ROOMS}
+
+
+def test_what_the_docs_have_people_make_is_ignored() -> None:
+    ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()}
+    assert {"accepted", "data", "demo", "exam", "exported", "papers", "runs", "site"} <= ignored
+
+
+def test_workflows_pin_their_actions_and_run_on_every_supported_python() -> None:
+    workflows = {file.name: file.read_text() for file in (ROOT / ".github" / "workflows").glob("*.yml")}
+    used = re.findall(r"uses: (\S+)(.*)", "".join(workflows.values()))
+    loose = [
+        name for name, tag in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name) or not tag.startswith("  # v")
+    ]
+    assert len(used) > 5 and not loose
+    versions = re.findall(r"Python :: (3\.\d+)", (ROOT / "setup.cfg").read_text())
+    assert f"python: {json.dumps(versions)}" in workflows["test.yml"]
 
 
 def test_no_file_names_this_machine_or_a_registry() -> None:

@@ -10,13 +10,13 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from livek12.core.records import Language, PageBox, Review, Source
 from livek12.dataset_builders.base import BadRow, one_line
+from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin
 from livek12.dataset_builders.reading.text import parse_list
 
 Data = Mapping[str, Any]
@@ -28,14 +28,6 @@ LANGUAGES: dict[str, Language] = {
 """Names of the languages, in lower case."""
 MOST_POINTS = 99_999
 """More than this is a mistake; comparing also refuses nan and infinity."""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Who published rows of a form, and the licence they state for them; None where the form does not tell."""
-
-    published_by: str | None = None
-    licence: str | None = None
 
 
 _BETWEEN = re.compile(r"[;；\n]")
@@ -68,9 +60,24 @@ def text_of(data: Data, *keys: str) -> str:
     return str(value).strip()
 
 
+def stated_language(data: Data) -> Language | None:
+    """The language that a row states, by any of its names.
+
+    Raises:
+        BadRow: it states one that is none of ours.
+    """
+    stated_name = text_of(data, "language").lower()
+    if stated_name and stated_name not in LANGUAGES:
+        raise BadRow(f"language {stated_name!r} is none of zh, en, ko")
+    return LANGUAGES.get(stated_name)
+
+
 def texts_of(data: Data, *keys: str) -> list[str]:
-    """The texts of a list, of a text that spells a list, or of a text alone; numbers as they are written."""
-    values = parse_list(stated(data, *keys))
+    """The texts of a list, of a text that spells a list, or of a text alone; numbers as they are written.
+
+    A null is passed over, but not in a key, whose entries belong to blanks by their places.
+    """
+    values = [value for value in parse_list(stated(data, *keys)) if value is not None or "answer" in keys]
     if not all(isinstance(value, str | int | float) for value in values):
         raise BadRow(f"{_named(data, keys)} holds something that is not a text")
     return [text for value in values if (text := as_text(value).strip())]
@@ -192,11 +199,11 @@ def units_of(data: Data) -> list[str]:
     return given if any(given) else []
 
 
-def review_of(data: Data, published_by: str | None) -> Review:
-    """The row's own review; else that of its upstream, where it is a row that one published; else none yet."""
+def review_of(data: Data, origin: Origin = UNKNOWN) -> Review:
+    """The row's own review; else that of its publisher, where its origin is proved; else none yet."""
     own = data.get("review")
     if own is None or own == "":
-        return Review(state="upstream", by=published_by) if published_by else Review()
+        return Review(state="upstream", by=origin.published_by) if origin.published_by else Review()
     if isinstance(own, str):
         try:
             own = json.loads(own)
@@ -211,14 +218,14 @@ def review_of(data: Data, published_by: str | None) -> Review:
         raise BadRow(f"review: {first['msg']}") from None
 
 
-def source_of(data: Data, licence: str | None, url: str | None = None) -> Source:
-    """Where the row says it comes from; `licence` and `url` are those of its upstream, where the row states none."""
+def source_of(data: Data, origin: Origin = UNKNOWN) -> Source:
+    """Where the row says it comes from; what it does not say is that of its publisher, where its origin is proved."""
     given = data.get("source")
     source = given if isinstance(given, Mapping) else {}
     upstream = stated(source, "upstream_id") or stated(data, "upstream_id", "id")
     return Source(
-        url=text_of(source, "url") or text_of(data, "source_url", "url") or url,
-        licence=text_of(source, "licence", "license") or text_of(data, "licence", "license") or licence,
+        url=text_of(source, "url") or text_of(data, "source_url", "url") or origin.url,
+        licence=text_of(source, "licence", "license") or text_of(data, "licence", "license") or origin.licence,
         upstream_id=None if upstream is None else str(upstream),
     )
 

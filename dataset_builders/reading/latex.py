@@ -26,8 +26,19 @@ _SEPARATOR = re.compile(r"\\\\|\\(n[A-Za-z]*)(\s?[).．、:）：])?")
 _BOXED = r"\boxed{"
 _RELATIONS = frozenset({"ne", "ni"})
 _CONTROLS = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r"}
-_DAMAGED = re.compile(r"[\a\b\v\f](?=[A-Za-z])|([\t\n\r])([A-Za-z]+)")
+_DAMAGED = re.compile(r"([\a\b\v\f\t\n\r])([A-Za-z]+)|[\v\f](?!\n)")
 _SURE = {
+    "a": frozenset("lpha ngle pprox rc rccos rcsin rctan rray st symp ligned lign leph cute bs malg".split()),
+    "b": frozenset(
+        "ar eta egin inom igcap igcup igoplus igotimes igl igr igg iggl iggr ig igtriangleup igtriangledown igcirc f ot"
+        " oldsymbol oxed owtie ullet ecause mod m reve ackslash lacksquare lacktriangle oxplus oxtimes umpeq race"
+        " egingroup rack".split()
+    ),
+    "f": frozenset("rac orall lat rown box ootnotesize ootnote".split()),
+    "v": frozenset(
+        "ec ert ee dots arphi arepsilon artheta arnothing arrho arsigma arpi arkappa arpropto artriangle space skip"
+        " phantom center dash Dash Vdash eebar erb".split()
+    ),
     "t": frozenset(
         "heta ilde imes ext extstyle extrm extsf extit extbf exttt extnormal hinspace au anh frac binom"
         " herefore riangle riangleq riangleleft riangleright hickapprox hicksim woheadrightarrow".split()
@@ -56,10 +67,10 @@ def restore_commands(text: str) -> str:
     r"""Turns control characters that were the beginning of a command back into it.
 
     Reading `\frac`, `\begin` or `\theta` as an escaped text leaves a form feed and "rac", a backspace and "egin", a
-    tab and "heta". Form feeds, backspaces and the like stand in no text by themselves; a tab, a line break or a
-    carriage return is taken for a command where what follows is the rest of one and no word. What could be a word too
-    ("an", "to", a line that begins with u) counts only inside a formula, where no tab belongs, and for the others in a
-    text that is damaged for sure.
+    tab and "heta". A control character is taken for a command where what follows is the rest of one and no word. What
+    could be a word too ("an", "to", a line that begins with u) counts only inside a formula, where no tab belongs, and
+    for the others in a text that is damaged for sure; inside a formula a bell or a backspace before letters is always
+    one. A vertical tab or form feed that begins no command is the line or page break of a word processor.
     """
     if not _may_be_damaged(text):
         return text
@@ -69,9 +80,10 @@ def restore_commands(text: str) -> str:
     def replace(match: re.Match[str]) -> str:
         letter = _CONTROLS[match[0][0]]
         inside = masked[match.start()] == "\0"
-        if _is_sure(match) or (inside and (damaged or letter == "t") and match[2] in _IN_FORMULAS.get(letter, ())):
-            return f"\\{letter}{match[2] or ''}"
-        return match[0]
+        could_be = letter in "ab" or ((damaged or letter == "t") and match[2] in _IN_FORMULAS.get(letter, ()))
+        if _is_sure(match) or (inside and match[2] and could_be):
+            return f"\\{letter}{match[2]}"
+        return f"\n{match[2] or ''}" if letter in "vf" else match[0]
 
     return _DAMAGED.sub(replace, text)
 
@@ -84,7 +96,7 @@ def _may_be_damaged(text: str) -> bool:
 
 
 def _is_sure(match: re.Match[str]) -> bool:
-    return match[1] is None or match[2] in _SURE[_CONTROLS[match[1]]]
+    return match[2] is not None and match[2] in _SURE[_CONTROLS[match[1]]]
 
 
 def restore_newlines(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a source's own licence or README file, beside the data, states of its licence.
+"""The licence that the licence or README file of a fetched repository states.
 
 Contract: only a licence named in a plain statement ("Licence: Apache-2.0", `license: apache-2.0` in a front matter) or
 the full text of a known licence counts; anything else is no statement.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+
+from livek12.dataset_builders.reading.rows import roots
 
 _FILES = re.compile(r"(?:data[_-]?)?licen[cs]e(?:\.\w+)?|readme(?:\.\w+)?", re.IGNORECASE)
 _NAMES = {
@@ -31,7 +33,8 @@ def stated_licence(folder: Path) -> str | None:
     """The licence that the files of a folder state; None where they state none, or several that differ."""
     found = set()
     for file in sorted(folder.iterdir()):
-        if _FILES.fullmatch(file.name) and file.is_file() and not file.is_symlink():
+        inside = any(file.resolve().is_relative_to(root) for root in roots(folder))
+        if _FILES.fullmatch(file.name) and inside and file.is_file():
             with file.open(encoding="utf-8", errors="replace") as lines:
                 text = lines.read(_LONGEST)
             found |= {name for name, full in _TEXTS.items() if full.match(text)}

@@ -6,8 +6,9 @@ question, then those of its options.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from livek12.core.records import IMAGE_MARK, Image, Option
 
@@ -65,6 +66,29 @@ def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:
     return "".join([*pieces, text[done:]]), [*ordered, *numbered.values(), *waiting]
 
 
+def without_absent(
+    question: str, options: Sequence[Option], refs: Sequence[object]
+) -> tuple[str, list[Option], list[object]]:
+    """A question without the references that name no picture (null); a mark that stands for one becomes `ABSENT`."""
+    if not any(map(_is_absent, refs)):
+        return question, list(options), list(refs)
+    places = iter(refs)
+
+    def marked(text: str) -> str:
+        return re.sub(re.escape(IMAGE_MARK), lambda match: ABSENT if _is_absent(next(places, "")) else match[0], text)
+
+    question = marked(question)
+    shown = [Option(label=option.label, text=marked(option.text)) for option in options]
+    return question, shown, [ref for ref in refs if not _is_absent(ref)]
+
+
+def _is_absent(ref: object) -> bool:
+    """Whether a reference names no picture: null, an empty text, nan, or a picture without bytes and path."""
+    if isinstance(ref, Mapping):
+        return not any(ref.values())
+    return ref is None or (isinstance(ref, str) and not ref.strip()) or (isinstance(ref, float) and math.isnan(ref))
+
+
 def _has_marks_only(text: str) -> bool:
     """Whether no picture is written into a text or named in it: whatever could be one is a mark."""
     return "[" not in text and ("<" not in text or text.count("<") == text.count(IMAGE_MARK))
@@ -81,9 +105,10 @@ def take_all_inline(
     text, ordered = take_inline(_BETWEEN.join([question, *(option.text for option in options)]), refs)
     if text.count(_BETWEEN) != len(options):  # a text with such characters of its own
         text, ordered = take_inline(question, refs)
-        return text, list(options), ordered
+        return without_absent(text, options, ordered)
     stem, *texts = text.split(_BETWEEN)
-    return stem, [Option(label=o.label, text=t) for o, t in zip(options, texts, strict=True)], ordered
+    shown = [Option(label=option.label, text=text) for option, text in zip(options, texts, strict=True)]
+    return without_absent(stem, shown, ordered)
 
 
 def place_marks(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from livek12.dataset_builders.reading.text import without_invisible
+
 NAMES: dict[str, str] = {
     "id": "qid question_id problem_id problemid item_id uid que_id sample_id",
     "question": "problem problem_text prompt question_text question_body question_content stem query"
@@ -52,4 +54,4 @@ RANK = {name: place for names in NAMES.values() for place, name in enumerate(nam
 
 def spelled(key: str) -> str:
     """A key in lower case with underscores."""
-    return re.sub(r"[\s-]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key.strip())).lower()
+    return re.sub(r"[\s-]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", without_invisible(key).strip())).lower()

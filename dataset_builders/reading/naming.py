@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError, why
+from livek12.core.records import Language
 from livek12.dataset_builders.base import Log, one_line
-from livek12.dataset_builders.reading.fields import stated
+from livek12.dataset_builders.reading.fields import LANGUAGES, stated
 from livek12.dataset_builders.reading.names import OURS, RANK, spelled
 from livek12.dataset_builders.reading.options import other_members
 from livek12.dataset_builders.reading.pictures import is_picture
@@ -39,15 +40,17 @@ _NOTHING = re.compile(r"(?:none|null|n/?a)?[.。]?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Given:
-    """What whoever builds says of the keys of a source.
+    """What whoever builds says of a source.
 
     Attributes:
         names: their key (members with dots: `question.content`) → ours.
         dropped: keys that are meant to be left out.
+        language: of the rows that state none.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
+    language: Language | None = None
 
 
 NOTHING = Given()
@@ -155,15 +158,16 @@ def lost_keys(log: Log) -> dict[str, int]:
     return {key: count for key, count in sorted(log.lost.items()) if count > min(FEW, log.read // 2)}
 
 
-def read_given(file: Path | None, dropped: str) -> Given:
-    """What whoever builds says of the keys of a source.
+def read_given(file: Path | None, dropped: str, language: str = "") -> Given:
+    """What whoever builds says of a source.
 
     Args:
         file: YAML, their key: ours.
         dropped: keys that are meant to be left out, with commas between them.
+        language: of the rows that state none.
 
     Raises:
-        UserError: the file cannot be read as that.
+        UserError: the file cannot be read as that, or the language is none of ours.
     """
     names: object = {}
     if file:
@@ -177,7 +181,10 @@ def read_given(file: Path | None, dropped: str) -> Given:
             raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
     if not isinstance(names, dict) or not all(isinstance(text, str) for pair in names.items() for text in pair):
         raise UserError(f"{file}: a map has lines THEIR_KEY: OUR_KEY, both texts")
-    return Given(names, frozenset(key.strip() for key in dropped.split(",") if key.strip()))
+    if language and language.lower() not in LANGUAGES:
+        raise UserError(f"--language {one_line(language, 40)} is none of zh, en, ko")
+    dropped_keys = frozenset(key.strip() for key in dropped.split(",") if key.strip())
+    return Given(names, dropped_keys, LANGUAGES.get(language.lower()))
 
 
 def refuse_losses(source: Path, log: Log) -> None:

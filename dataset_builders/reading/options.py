@@ -17,18 +17,29 @@ from livek12.dataset_builders.base import BadRow
 from livek12.dataset_builders.reading.choice_keys import plain_label
 from livek12.dataset_builders.reading.fields import numbers_of, stated, truth_of, whole_of
 from livek12.dataset_builders.reading.latex import restore
-from livek12.dataset_builders.reading.text import parse_list, parse_object, split_options, unlabelled
+from livek12.dataset_builders.reading.text import parse_list, parse_object, plain_width, split_options, unlabelled
 
 _LABELS = ("label", "key", "aoVal", "letter", "id", "name", "index", "option_label")
 _TEXTS = ("text", "content", "value", "option", "option_text", "choice", "answer")
 _PICTURES = ("image", "img", "picture", "figure", "image_path", "image_url")
 _RIGHT = ("is_correct", "isCorrect", "correct", "is_answer", "is_right")
 _PATH = re.compile(r"[^\s()<>]{1,300}\.(?:png|jpe?g|webp|gif|bmp)", re.IGNORECASE)
-_LETTERED = re.compile(r"\s*[(（]?\s*([A-J])\s*[.．、:：)）]\s*")
+_REFERS = r"(?!\s*(?:$|and\b|or\b|only\b|[,，、&와과및和与或是]|[①-⑳⑴-⒇(（]))"
+"""What follows a label that is one, and not the name of a statement: "(A) and (C)", "① ②", "(B) only"."""
+_LETTERS = list("ABCDEFGHIJ")
+_DIGITS = [str(number) for number in range(1, 21)]
+_IN_TEXT = [
+    (re.compile(rf"\s*[(（]?\s*([A-JＡ-Ｊ])\s*[.．、:：)）]\s*{_REFERS}"), _LETTERS),
+    (re.compile(rf"\s*(?:[(（]\s*)?(\d{{1,2}})\s*(?:[.．、](?!\d)|[)）])\s*{_REFERS}"), _DIGITS),
+    (re.compile(rf"\s*([①-⑳⑴-⒇])\s*{_REFERS}"), _DIGITS),
+]
+"""Labels in the texts of options, and the order of each kind."""
 _NUMBERED = re.compile(r"\s*[(（]?\s*[①⑴1A]")
 """How options with labels in them begin; (가) and ㄱ in them name what the question is about."""
 LETTERS = "ABCDEFGHIJ"
 _PAIR = 2
+_FEWEST = 2
+"""Options that show whether labels are any."""
 
 
 def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
@@ -45,9 +56,13 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
     if isinstance(value, Mapping):
         return _of_object(value), False
     items = [_alone(item) for item in parse_list(value)]
+    while items and items[-1] is None:  # a table fills shorter lists up
+        items.pop()
     pairs = [item for item in items if isinstance(item, Mapping)]
     if pairs and len(pairs) == len(items):
-        return [_of_pair(pair, place) for place, pair in enumerate(pairs)], False
+        options = [_of_pair(pair, place) for place, pair in enumerate(pairs)]
+        stated = any(_first(pair, _LABELS) is not None or _first(pair, _TEXTS) is None for pair in pairs)
+        return options if stated else _labelled([option.text for option in options]) or options, False
     lists = [item for item in items if isinstance(item, list) and len(item) == _PAIR]
     if lists and len(lists) == len(items):
         return [_option(*item) for item in lists], False
@@ -56,14 +71,38 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
     texts = [restore(str(item)) for item in items]
     if len(texts) == 1 and (split := split_options("\n" + texts[0]))[1] and not split[0].strip():
         return split[1], False
-    matches = [_LETTERED.match(text) for text in texts]
-    if len(texts) > 1 and [match[1] for match in matches if match] == list(LETTERS[: len(texts)]):
-        found = zip(matches, texts, strict=True)
-        return [Option(label=match[1], text=text[match.end() :].strip()) for match, text in found if match], False
+    if own := _labelled(texts if len(texts) > 1 else "".join(texts).splitlines()):
+        return own, False
     texts = [_pictured(text) for text in texts]
     bare = unlabelled(texts) if texts and _NUMBERED.match(texts[0]) else texts
     labels = list(LETTERS) if letters and len(bare) <= len(LETTERS) else list(map(str, range(1, len(bare) + 1)))
     return [Option(label=label, text=text) for label, text in zip(labels, bare, strict=False)], bare == texts
+
+
+def _labelled(texts: Sequence[str]) -> list[Option]:
+    """The options by the labels in their texts, in whatever order they stand; none where the texts have no labels.
+
+    Numbers that come in their order are left to the caller, who may want letters.
+
+    Raises:
+        BadRow: each text begins with a label of one kind, and these are not the first labels of that kind, each once.
+    """
+    for pattern, kind in _IN_TEXT:
+        matches = [match for text in texts if (match := pattern.match(text))]
+        names = [plain_label(plain_width(match[1])) for match in matches]
+        first = kind[: len(texts)]
+        if len(set(names)) < _FEWEST or len(matches) < len(texts) or (names == first and kind is not _LETTERS):
+            continue  # one name for all is no label: "A: ㄱ B: ㄴ", "A: ㄴ B: ㄱ"
+        if sorted(names) != sorted(first):
+            raise BadRow(
+                f"its options are labelled {', '.join(names)}, which are not the first {len(texts)} labels each once:"
+                " give them as {label, text}"
+            )
+        return [
+            Option(label=name, text=_pictured(text[match.end() :].strip()))
+            for name, match, text in zip(names, matches, texts, strict=True)
+        ]
+    return []
 
 
 def placed_key(data: Mapping[str, Any], options: Sequence[Option]) -> list[str]:

@@ -18,7 +18,9 @@ from livek12.core.errors import UserError
 from livek12.core.lines import MAX_LINE, BadLine, read_lines, read_table
 from livek12.dataset_builders.base import BadRow, Log
 from livek12.dataset_builders.reading.json_rows import members, read_json
+from livek12.dataset_builders.reading.languages import NOT_TOLD, FileLanguage
 from livek12.dataset_builders.reading.pictures import is_picture
+from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".parquet", ".csv", ".tsv")
 PARQUET_BATCH = 64
@@ -45,7 +47,8 @@ class SourceRow:
         context: what the file says of all its rows.
         alone: whether it is the whole file.
         found: what it held in its source, where `data` is not that any more.
-        form: who published rows of its form, where that is known.
+        origin: who published its file, where that is proved.
+        language: of the rows of its file.
     """
 
     data: dict[str, Any]
@@ -55,11 +58,13 @@ class SourceRow:
     context: Mapping[str, Any] = field(default_factory=dict)
     alone: bool = False
     found: Mapping[str, Any] | None = None
-    form: str = ""
+    origin: Origin = UNKNOWN
+    language: FileLanguage = NOT_TOLD
 
     def holding(self, data: dict[str, Any]) -> SourceRow:
         """The row with other data. A copy by `dataclasses.replace` takes four times as long."""
-        return SourceRow(data, self.file, self.number, self.where, self.context, self.alone, self.as_found, self.form)
+        place = (self.file, self.number, self.where, self.context, self.alone)
+        return SourceRow(data, *place, self.as_found, self.origin, self.language)
 
     @property
     def folder(self) -> Path:
@@ -152,7 +157,7 @@ def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> I
             for number, (data, where, context, alone) in enumerate(found, start=1):
                 log.read += 1
                 if isinstance(data, dict):
-                    yield SourceRow(data, file, number, where, context, alone)
+                    yield SourceRow(data, file, number, where, context, alone and source.is_dir())
                 else:
                     log.skip(where, None, f"a row is an object, this is {type(data).__name__}")
         except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself

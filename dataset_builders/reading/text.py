@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import operator
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
@@ -75,7 +76,26 @@ _NUMBERED_GAP = re.compile(r"(?<=\s{2})(\d{1,3})(?=\s{2})")
 """A gap that holds nothing but the number of its question."""
 _FEWEST_GAPS = 5
 _PARSE_LIMIT = 100_000
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    "\ufeff\U000e0000-\U000e007f]|(?<![^\x00-\x7f])[\u200c\u200d\ufe00-\ufe0f]|[\u200c\u200d](?![^\x00-\x7f])"
+)
+"""A joiner or a variation selector within an emoji or a word of another script belongs to it."""
+_FILE_NAME = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp)\s*$", re.IGNORECASE)
 _QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*,?""")
+
+
+def without_invisible(value: Any) -> Any:
+    """A value of a row without characters that nobody sees and comparing stumbles over; itself where it has none."""
+    if isinstance(value, str):
+        return value if value.isascii() or _FILE_NAME.search(value) else _INVISIBLE.sub("", value)
+    if isinstance(value, list):
+        shown = [without_invisible(item) for item in value]
+        return value if all(map(operator.is_, shown, value)) else shown
+    if isinstance(value, dict):
+        shown_items = {without_invisible(key): without_invisible(item) for key, item in value.items()}
+        return value if all(map(operator.is_, shown_items.values(), value.values())) else shown_items
+    return value
 
 
 def split_options(text: str, chosen: Collection[str] = ()) -> tuple[str, list[Option]]:

@@ -66,6 +66,12 @@ def build(
     drop: Annotated[
         str, typer.Option("--drop", help="Keys of the source that are meant to be left out, with commas between them.")
     ] = "",
+    language: Annotated[
+        str,
+        typer.Option(
+            "--language", help="zh, en or ko: what rows count as that state no language; default: as written."
+        ),
+    ] = "",
     preview: Annotated[
         bool, typer.Option("--preview", help="Show the first questions as they would be, and write nothing.")
     ] = False,
@@ -76,7 +82,7 @@ def build(
     from livek12.dataset_builders import build as make
     from livek12.dataset_builders.reading.naming import read_given
 
-    given = read_given(names, drop)
+    given = read_given(names, drop, language)
     if preview:
         _preview(benchmark, source or [], allow_host or [], given, as_json)
         return

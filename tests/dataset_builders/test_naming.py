@@ -198,11 +198,24 @@ def test_the_first_questions_are_shown_and_nothing_is_written(tmp_path: Path) ->
     assert "needs --out" in livek12_here("build", "livek12", "--source", tmp_path / "rows.json").err
 
 
-def test_pictures_that_no_question_has_are_told(tmp_path: Path) -> None:
+def test_pictures_of_a_folder_that_no_question_has_are_told(tmp_path: Path) -> None:
     (tmp_path / "11_image.png").write_bytes(picture())
+    (tmp_path / "rows.json").write_text(json.dumps([{"question": "Q?", "answer": "1"}]))
     log = Log()
-    questions(tmp_path, {"question": "Q?", "answer": "1"}, log=log)
-    assert "rows.json: pictures that no question has: 1 (11_image.png)" in log.notes
+    list(read(livek12.BUILDER, tmp_path, log))
+    assert f"{tmp_path.name}: pictures that no question has: 1 (11_image.png)" in log.notes
+
+
+@pytest.mark.parametrize("row", [{"question": "Q?", "answer": "1"}, [{"question": "Q?", "answer": "1"}]])
+def test_a_file_of_rows_is_all_of_its_source(tmp_path: Path, row: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what its rows name is looked at: not the pictures, the pages of other papers or the folders beside it."""
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "other_1.png").write_bytes(picture())
+    (tmp_path / "11_image.png").write_bytes(picture())
+    (tmp_path / "rows.json").write_text(json.dumps(row))
+    monkeypatch.setattr("os.walk", lambda *_: pytest.fail("the folder was walked"))
+    (question,) = read(livek12.BUILDER, tmp_path / "rows.json", Log())
+    assert isinstance(question, Question) and question.images == []
 
 
 VALUES = st.one_of(st.none(), st.text(max_size=5), st.integers(), st.lists(st.text(max_size=3), max_size=2))
@@ -228,3 +241,86 @@ def test_options_that_are_none(given: object) -> None:
 def test_letters_that_belong_to_the_options_stay() -> None:
     texts = ["[A]에서 나무", "[B]에서 숲", "[C]에서 강"]
     assert [option.text for option in options_of(texts, letters=False)[0]] == texts
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["B) two", "A) one"], "B two, A one"),
+        (["C. 3", "A. 1", "B. 2"], "C 3, A 1, B 2"),
+        (["（Ｂ）二", "（Ａ）一"], "B 二, A 一"),
+        (["② 둘", "① 하나"], "2 둘, 1 하나"),
+        (["2) two", "1) one"], "2 two, 1 one"),
+        ([{"text": "B) two"}, {"text": "A) one"}], "B two, A one"),
+        ("B. two\nA. one", "B two, A one"),
+        (["A. one", "B. two"], "A one, B two"),
+        ([{"label": "A", "text": "B. subtilis"}, {"label": "B", "text": "A. niger"}], "A B. subtilis, B A. niger"),
+        (["(B) only", "(A) only"], "A (B) only, B (A) only"),
+        (["(A) and (C)", "(A) and (B)"], "A (A) and (C), B (A) and (B)"),
+        (["A: ㄱ B: ㄴ", "A: ㄴ B: ㄱ"], "A A: ㄱ B: ㄴ, B A: ㄴ B: ㄱ"),
+        (["2.5 m", "1.5 m"], "A 2.5 m, B 1.5 m"),
+        (["E. coli", "S. aureus"], "A E. coli, B S. aureus"),
+        (["one", "two", None, None], "A one, B two"),
+        (["A) one", "C) three"], None),
+        (["A) one", "B) two", "B) three"], None),
+        (["3. a", "2. b"], None),
+        (["one", None, "three"], None),
+    ],
+)
+def test_labels_in_the_texts_of_options_are_read_or_refused(options: Any, expected: str | None) -> None:
+    if expected is None:
+        with pytest.raises(BadRow):
+            options_of(options, letters=True)
+    else:
+        found, _ = options_of(options, letters=True)
+        assert ", ".join(f"{option.label} {option.text}" for option in found) == expected
+
+
+@given(st.permutations("ABCDE"), st.sampled_from(["{}. {}", "({}) {}", "{}、{}", "{}: {}"]))
+def test_labels_in_any_order_name_their_own_texts(order: list[str], form: str) -> None:
+    found, _ = options_of([form.format(label, f"text {label.lower()}") for label in order], letters=True)
+    assert [(option.label, option.text) for option in found] == [(label, f"text {label.lower()}") for label in order]
+
+
+@pytest.mark.parametrize(
+    "key", ["A\u200b", "\ufeffA", "A\u00ad", "\u2060A\u200e", "A\ufe0e", "\u202aA\u202c", "A\u200d"]
+)
+def test_characters_that_nobody_sees_are_not_stored(tmp_path: Path, key: str) -> None:
+    log = Log()
+    row = {
+        "question": "Which one?",
+        "options": [f"{key}. one", "B. two"],
+        "answer": key,
+        "question_type": "single choice",
+    }
+    (question,) = questions(tmp_path, row | {"\ufeffsubject": "math\u200b"}, log=log)
+    assert (question.answer, [option.label for option in question.options]) == (["A"], ["A", "B"])
+    assert (question.subject, question.question_type) == ("math", "single_choice")
+    assert any("characters that cannot be seen are left out of options, answer, subject" in note for note in log.notes)
+
+
+def test_joiners_of_emoji_and_words_stay(tmp_path: Path) -> None:
+    (question,) = questions(tmp_path, {"question": "Who is 👩\u200d🏫?", "answer": "می\u200cخواهم"})
+    assert (question.question, question.answer) == ("Who is 👩\u200d🏫?", ["می\u200cخواهم"])
+
+
+@pytest.mark.parametrize("builder", [livek12, kmmmu, mdk12], ids=["livek12", "kmmmu", "mdk12"])
+@pytest.mark.parametrize(
+    ("text", "images", "expected", "count"),
+    [
+        ("Look.", [None], "Look.", 0),
+        ("Look.", [None, "a.png", ""], f"Look.\n{IMAGE_MARK}", 1),
+        ("Look.", [{"bytes": None, "path": None}], "Look.", 0),
+        ("First <image> then <image>", [None, "a.png"], f"First [image] then {IMAGE_MARK}", 1),
+    ],
+)
+def test_a_null_in_a_list_of_pictures_loses_no_row(
+    tmp_path: Path, builder: Any, text: str, images: list[object], expected: str, count: int
+) -> None:
+    (tmp_path / "a.png").write_bytes(picture())
+    row = {"question": text, "answer": "1", "images": images, "knowledge_points": ["x", None], "language": "en"}
+    (tmp_path / "rows.json").write_text(json.dumps([row]))
+    log = Log()
+    (question,) = read(builder.BUILDER, tmp_path, log)
+    assert isinstance(question, Question) and not log.skipped
+    assert (question.question, len(question.images), question.knowledge_points) == (expected, count, ["x"])

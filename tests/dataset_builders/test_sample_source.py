@@ -5,15 +5,18 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from livek12.core.errors import UserError
+from livek12.core.questions import data_files, read_card, read_records
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Page, Question
 from livek12.dataset_builders import sample
+from livek12.dataset_builders.publishing.policy import judge_rows
 from livek12.dataset_builders.sample import markup, render
 
-GROUPS = {"livek12_zh": 21, "livek12_en": 21, "kmmmu": 8, "cfe": 6, "mdk12": 6}
+GROUPS = {"livek12_zh": 21, "livek12_en": 21, "kmmmu": 9, "cfe": 6, "mdk12": 6}
 EXAMS = ("livek12_zh", "livek12_en")
 QUESTIONS: dict[str, list[Question]] = {name: sample.load(name) for name in GROUPS}
 EVERY = [question for questions in QUESTIONS.values() for question in questions]
@@ -130,11 +133,21 @@ def test_korean_questions_carry_the_axes() -> None:
     questions = QUESTIONS["kmmmu"]
     assert {q.question_type for q in questions} == {"single_choice", "multiple_choice", "short_answer", "open_ended"}
     assert sum(question.flags.is_korean_specific is True for question in questions) == 2
-    assert sum(question.flags.is_korean_specific is False for question in questions) == 6
+    assert sum(question.flags.is_korean_specific is False for question in questions) == 7
     assert sum(bool(question.images) for question in questions) >= 3
     axes = [question.attributes for question in questions]
     assert all(axis.macro_subject and axis.task and axis.visual_modality for axis in axes)
     assert len({axis.macro_subject for axis in axes}) >= 4
+
+
+def test_every_name_of_the_published_set_loads_from_the_sample(built: Path) -> None:
+    """A publish sends all of it, so that these names load from a published sample as from the folder."""
+    assert judge_rows(built, []).withheld == {}
+    configs = read_card(built)
+    for name in ("text_only", "text_image", "image_only", "hard", "korean_specific"):
+        assert all(data_files(built, patterns) for patterns in configs[name].values()), name
+    (hard,) = read_records(Question, *data_files(built, configs["hard"]["test"]))
+    assert hard.id == "ko_sample_0009" and hard.subsets == ["hard"]
 
 
 def test_university_questions_have_typed_variables_and_flows() -> None:

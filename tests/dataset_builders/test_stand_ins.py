@@ -15,6 +15,7 @@ from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Question
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.benchmarks import livek12
 from livek12.dataset_builders.builder import read as read_source
+from livek12.dataset_builders.reading.licences import stated_licence
 from tests.dataset_builders.pictures import picture
 
 GROUPS_APART, PARTS = 250, 1398
@@ -55,8 +56,7 @@ def test_papers_with_pictures(shared_data: Path, below: str) -> None:
     assert len(pictured) == 49
     assert not any(IMAGE_MARK in option.text for question in found for option in question.options)
     assert {(q.review.state, q.review.by) for q in found} == {("upstream", "OpenMOSS/GAOKAO-MM")}
-    # The folder above says what its licence is; the folder of the rows alone does not.
-    assert {question.source.licence for question in found} == {None if below else "Apache-2.0"}
+    assert {question.source.licence for question in found} == {"Apache-2.0"}
 
 
 def test_papers_without_pictures(shared_data: Path) -> None:
@@ -185,7 +185,8 @@ def test_a_copy_of_the_files_alone(shared_data: Path, tmp_path: Path) -> None:
         ("notes.txt", "License: MIT\n", None),
     ],
 )
-def test_licence_beside_the_rows(tmp_path: Path, name: str, text: str, licence: str | None) -> None:
+def test_licence_of_a_fetched_folder(tmp_path: Path, name: str, text: str, licence: str | None) -> None:
     (papers(tmp_path, ROW) / name).write_text(text)
+    assert stated_licence(tmp_path) == licence
     (question,) = read(tmp_path)
-    assert question.source.licence == licence
+    assert question.source.licence is None, "the licence of a folder is none of the rows that lie in it"

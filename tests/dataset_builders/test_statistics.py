@@ -59,7 +59,7 @@ def test_figures_of_the_cfe_paper(shared_data: Path, tmp_path: Path) -> None:
 def test_counts_of_the_sample(built: Path) -> None:
     found, questions = read_statistics(built), everything()
     by = found["all"]["by"]
-    assert found["all"]["questions"] == len(questions) == 62
+    assert found["all"]["questions"] == len(questions) == 63
     assert by["subject"] == Counter(question.subject for question in questions)
     assert by["language"] == Counter(question.language for question in questions)
     assert by["question_type"] == Counter(question.question_type for question in questions)
@@ -129,7 +129,7 @@ def test_distributions(values: list[float]) -> None:
 
 
 @settings(max_examples=4)
-@given(st.randoms(), st.integers(0, 62))
+@given(st.randoms(), st.integers(0, 63))
 def test_merging_is_counting_all_in_any_order(draw: Any, cut: int) -> None:
     questions = everything()
     draw.shuffle(questions)

@@ -80,6 +80,33 @@ def test_commands_that_were_taken_for_control_characters(text: str, expected: st
     assert restore_commands(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("damaged", "expected"),
+    [
+        ("one\vtwo", "one\ntwo"),
+        ("Page one\fPage two", "Page one\nPage two"),
+        ("a\v\vb", "a\n\nb"),
+        ("line\v", "line\n"),
+        ("line\v\nnext", "line\v\nnext"),
+        ("\vec{a}", r"\vec{a}"),
+        ("$\varphi$", r"$\varphi$"),
+        ("\frac{1}{2}", r"\frac{1}{2}"),
+        ("$\frac12$ then\fNext", "$\\frac12$ then\nNext"),
+        ("$\forall x$", r"$\forall x$"),
+        ("\begin{cases}", r"\begin{cases}"),
+        ("$\bar x+\beta$", r"$\bar x+\beta$"),
+        ("$\alpha\approx 1$", r"$\alpha\approx 1$"),
+        ("done\bwell", "done\bwell"),
+        ("$\boldmacro x$", r"$\boldmacro x$"),
+        ("$\theta$\r\nright", "$\\theta$\r\nright"),
+        ("$\right)$", r"$\right)$"),
+        ("a\tan b", "a\tan b"),
+    ],
+)
+def test_control_characters_are_commands_only_where_they_begin_one(damaged: str, expected: str) -> None:
+    assert restore_commands(damaged) == expected
+
+
 @given(
     st.lists(
         st.sampled_from([r"\frac", r"\theta", r"\right", r"\beta", r"\neq", r"\times", r"\rho", r"\vec"]), min_size=1

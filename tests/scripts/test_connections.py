@@ -108,7 +108,7 @@ def test_ingest_with_ocr(paper: str, language: str, tmp_path: Path) -> None:
         pytest.skip("tesseract is not installed")
     how = ["--how", "ocr", "--language", language, "--out", tmp_path / "exam"]
     ended = quiet(watched(tmp_path, "ingest", PAPERS / paper, *how), 0, 1)
-    assert "the paper says that it has 8 questions" in ended.err if language == "ko" else not ended.code
+    assert "the paper says that it has 9 questions" in ended.err if language == "ko" else not ended.code
 
 
 def test_review(ingested: Path, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from pages that state no licence: each row has the licence its own source states
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -17,20 +16,19 @@ from typing import Any, get_args
 
 from livek12.core.records import Attributes, FlowStep, Question, Variable
 from livek12.dataset_builders.base import BadRow, Log, PageKey
-from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
+from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import as_text, points_of, review_of, source_of, units_of
 from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.languages import asked_text, written_language
 from livek12.dataset_builders.reading.latex import restore_commands
-from livek12.dataset_builders.reading.marks import place_marks
+from livek12.dataset_builders.reading.marks import place_marks, without_absent
+from livek12.dataset_builders.reading.publishers import Origin
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import parse_list, parse_object
 
 _VARIABLE_TYPES = get_args(Variable.model_fields["type"].annotation)
 _NO_LICENCE = "no licence stated"
-UPSTREAM = "analogyai/CFE_Benchmark"
 PROVENANCE, SOURCES = "PROVENANCE.csv", "SOURCES.csv"
-_PUBLISHED_ID = re.compile(r"[0-9a-f]{64}")
-_PUBLISHED_KEYS = {"question", "answer", "short_answer_value", "short_answer_type", "reasoning_flow"}
 KEYS = frozenset(
     {
         *("id", "index", "question", "answer", "reasoning_flow", "part_units", "points", "review", "source"),
@@ -64,17 +62,17 @@ def _question(row: SourceRow, provenance: Provenance, loader: ImageLoader, log: 
     for what in filter(None, (change, solution_change and f"solution: {solution_change}")):
         log.note(row.where, row.id, what)
     variables = _variables(data, row, log)
-    origin = provenance.get(("mm" if images else "text", row.id), {})
-    topic = origin.get("topic") or None
+    entry = provenance.get(("mm" if images else "text", row.id), {})
+    topic = entry.get("topic") or None
     log.mended.update(_mended("question", data.get("question"), text))
     log.mended.update(_mended("solution", data.get("answer"), solution))
     return Question(
         id=row.id,
         benchmark="cfe",
-        language="en",
+        language=written_language(asked_text(data, *ASKED), row.language, "en"),
         subject=(topic or "").lower(),
         question_type="short_answer",
-        question_type_raw=origin.get("question_type") or None,
+        question_type_raw=entry.get("question_type") or None,
         question=text,
         images=images,
         answer=[variable.value for variable in variables],
@@ -85,17 +83,13 @@ def _question(row: SourceRow, provenance: Provenance, loader: ImageLoader, log: 
         attributes=Attributes(topic=topic),
         part_units=units_of(data),
         points=points_of(data, "points"),
-        review=review_of(data, UPSTREAM if _is_published(row) else None),
-        source=source_of({"source_url": origin.get("source_url"), **data}, _licence(origin)),
+        review=review_of(data, row.origin),
+        source=source_of(data, Origin(None, _licence(entry), entry.get("source_url") or row.origin.url)),
     )
 
 
-def _is_published(row: SourceRow) -> bool:
-    return bool(_PUBLISHED_ID.fullmatch(row.id)) and row.as_found.keys() >= _PUBLISHED_KEYS
-
-
-def _licence(origin: Mapping[str, str]) -> str | None:
-    stated = origin.get("license")
+def _licence(entry: Mapping[str, str]) -> str | None:
+    stated = entry.get("license")
     return None if stated in ("", _NO_LICENCE) else stated
 
 
@@ -106,7 +100,8 @@ def _body(data: Mapping[str, Any], key: str) -> tuple[str, list[Any]]:
         return "", []
     if not isinstance(body, Mapping) or not isinstance(body.get("text") or "", str):
         raise BadRow(f"{key} is not {{text, images}}")
-    return _as_text(body.get("text")).strip(), parse_list(body.get("images"))
+    text, _, refs = without_absent(_as_text(body.get("text")).strip(), [], parse_list(body.get("images")))
+    return text, refs
 
 
 def _mended(name: str, body: object, now: str) -> Iterator[str]:
@@ -175,7 +170,7 @@ def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
 BUILDER = Builder(
     question,
     Layout(own_tables("text", "multimodal"), _tables, whole=("text", "multimodal")),
-    hub=UPSTREAM,
+    hub="analogyai/CFE_Benchmark",
     month="2026-02",
     beside=_provenance,
     other_files=(PROVENANCE, SOURCES),

@@ -14,12 +14,10 @@ from collections.abc import Collection, Iterator, Sequence
 from livek12.core.question_types import CHOICE, FREE, kind_of, settle
 from livek12.core.records import CHOICE_TYPES, Attributes, Flags, Language, Option, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey
-from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
+from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.choice_keys import chosen, label_only, plain_label
 from livek12.dataset_builders.reading.fields import (
-    LANGUAGES,
     Data,
-    Origin,
     joined_of,
     numbers_of,
     pieces_of,
@@ -28,6 +26,7 @@ from livek12.dataset_builders.reading.fields import (
     scheme_of,
     source_of,
     stated,
+    stated_language,
     text_of,
     texts_of,
     truth_of,
@@ -35,6 +34,7 @@ from livek12.dataset_builders.reading.fields import (
     whole_of,
 )
 from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.languages import asked_text, written_language
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
 from livek12.dataset_builders.reading.options import options_of, placed_key
@@ -48,8 +48,6 @@ from livek12.dataset_builders.reading.text import (
     unlabelled,
 )
 
-UPSTREAM, LICENCE = "HAERAE-HUB/KMMMU", "CC BY-NC 4.0"
-CLICK = "rladmstn1714/CLIcK"
 KEYS = frozenset(
     {
         *("id", "passage", "question", "answer", "question_type", "language", "subject", "category", "number", "index"),
@@ -68,7 +66,6 @@ KEYS = frozenset(
     }
 )
 """What is read of a row, by our names."""
-_PUBLISHED = {"question", "answer", "question_type", "image_link"}
 _CLICK_EXAM = re.compile(r"(?P<exam>[A-Za-z]+)(?:_[A-Za-z]+)?(?:_(?P<year>(?:20)?\d\d)(?=_\d))?_")
 _CLICK_NAMES = {"TK": "TOPIK"}
 _DATED = frozenset({"CSAT", "PSAT", "PSE", "TK"})
@@ -81,10 +78,10 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     Raises:
         BadRow: it is none.
     """
-    return _question(row.data, row, _origin(row, beside.licence), beside.images, log)
+    return _question(row.data, row, beside.images, log)
 
 
-def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, log: Log) -> Question:
+def _question(data: Data, row: SourceRow, loader: ImageLoader, log: Log) -> Question:
     listed, are_bare = options_of(data.get("options"), letters=False)
     parts = [restore(text_of(data, key)) for key in ("passage", "question")]
     whole = "\n\n".join(part for part in parts if part)
@@ -120,7 +117,7 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
         id=row.id,
         benchmark="kmmmu",
         release=text_of(data, "release") or None,
-        language=_language(data),
+        language=_language(data, row),
         subject=text_of(data, "subject", "category") or _click_subject(row),
         question_type=question_type,
         question_type_raw=raw_type,
@@ -153,17 +150,9 @@ def _question(data: Data, row: SourceRow, origin: Origin, loader: ImageLoader, l
         ),
         exam=joined_of(data, "exam", by="; ") or exam,
         removed_in=text_of(data, "removed_in") or None,
-        review=review_of(data, origin.published_by),
-        source=source_of(data, origin.licence),
+        review=review_of(data, row.origin),
+        source=source_of(data, row.origin),
     )
-
-
-def _origin(row: SourceRow, licence: str | None) -> Origin:
-    """Who published rows of this form; the set without pictures was published in folders that may state a licence."""
-    found = row.as_found
-    if found.keys() >= _PUBLISHED and re.search(r"객관식|주관식|서술형", str(found["question_type"])):
-        return Origin(UPSTREAM, LICENCE)
-    return Origin(CLICK, licence) if found.keys() == _CLICK else Origin()
 
 
 def _options(text: str, key: Sequence[str]) -> tuple[str, list[Option]]:
@@ -210,11 +199,11 @@ def _truth(data: Data, key: str, row: SourceRow, log: Log) -> bool | None:
     return truth
 
 
-def _language(data: Data) -> Language:
-    given = text_of(data, "language").lower() or "ko"
-    if given not in LANGUAGES:
-        raise BadRow(f"language {given!r} is none of ko, en, zh")
-    return LANGUAGES[given]
+def _language(data: Data, row: SourceRow) -> Language:
+    """The row's own; a Korean exam is one whatever language a question's text is in."""
+    if given := stated_language(data):
+        return given
+    return "ko" if row.language.language == "ko" else written_language(asked_text(data, *ASKED), row.language, "ko")
 
 
 def _click_subject(row: SourceRow) -> str:
@@ -242,7 +231,8 @@ def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
 BUILDER = Builder(
     question,
     Layout(own_tables("default", "hard", "korean_specific"), _tables),
-    hub=UPSTREAM,
+    hub="HAERAE-HUB/KMMMU",
+    licence="CC BY-NC 4.0",
     month="2026-04",
     keys=KEYS,
 )

@@ -7,7 +7,7 @@ question, with a wrong type or with a bad image is left out with one line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,12 +18,11 @@ from livek12.core.question_types import CHOICE, FREE, kind_of, settle
 from livek12.core.records import CHOICE_TYPES, Attributes, Image, Language, Option, Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
 from livek12.dataset_builders.benchmarks.livek12 import gaokao, reviewed
-from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
+from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.choice_keys import chosen
 from livek12.dataset_builders.reading.fields import (
     LANGUAGES,
     Data,
-    Origin,
     boxes_of,
     joined_of,
     knowledge_of,
@@ -39,12 +38,11 @@ from livek12.dataset_builders.reading.fields import (
     whole_of,
 )
 from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.languages import asked_text, written_language
 from livek12.dataset_builders.reading.latex import restore, unboxed
-from livek12.dataset_builders.reading.marks import place_marks, take_all_inline, take_inline
-from livek12.dataset_builders.reading.naming import Naming
+from livek12.dataset_builders.reading.marks import place_marks, take_all_inline, take_inline, without_absent
 from livek12.dataset_builders.reading.options import options_of, placed_key
-from livek12.dataset_builders.reading.publishers import PUBLISHERS
-from livek12.dataset_builders.reading.rows import SourceRow, read_rows
+from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import (
     count_blanks,
     has_parts,
@@ -60,11 +58,8 @@ from livek12.dataset_builders.reading.text import (
 SUBJECTS = {"数学": "math", "物理": "physics", "化学": "chemistry", "生物": "biology", "mathematics": "math"}
 _SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
 SUBSETS = {"long_reason": "long_horizon"}
-UPSTREAM, LICENCE = "Shawn-wxh/livek12bench", "CC BY-NC 4.0"
-"""Who published livek12, and what they state of its licence."""
 _KNOWN_SUBJECTS = {*SUBJECTS.values()}
 _LANGUAGE_RELEASE = re.compile(r"(?:^|[^A-Za-z])(zh|en|ko)[_-](\d{4})(?!\d)")
-_PUBLISHED_ID = re.compile(r"(?:zh|en)_(\d{4})_[a-z]+_\d+")
 KEYS = frozenset(
     {
         *("id", "index", "set", "release", "subject", "topic", "question_type", "question_type_raw", "points"),
@@ -98,7 +93,7 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     Raises:
         BadRow: it is none.
     """
-    return _question(row.data, row, _origin(row, beside.licence), beside.pages, beside.images, log)
+    return _question(row.data, row, beside.pages, beside.images, log)
 
 
 def rows(row: SourceRow) -> list[SourceRow]:
@@ -106,22 +101,18 @@ def rows(row: SourceRow) -> list[SourceRow]:
     if reviewed.matches(row.data):
         return [replace(row, data=reviewed.to_ours(row.data), found=row.data)]
     if gaokao.matches(row):
-        known = replace(row, context={}, found=row.data, form=gaokao.published_by(row))
+        known = replace(row, context={}, found=row.data)
         return [replace(known, data=data) for data in gaokao.questions(row)]
     return [row]
 
 
-def pages(source: Path, files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
+def pages(rows: Iterable[SourceRow], files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
     """The pages of a source, each with the language and release of a row of its paper."""
-    if not files:
-        return
     papers: dict[str, tuple[Language, str | None]] = {}
-    naming = Naming(KEYS)
-    for row in (naming(one, Log()) for found in read_rows(source, Log()) for one in rows(found)):
-        data = row.data
-        if isinstance(paper := data.get("paper_id"), str) and paper not in papers:
+    for row in rows:
+        if isinstance(paper := row.data.get("paper_id"), str) and paper not in papers:
             with suppress(BadRow):  # said when the question is read
-                papers[paper] = _language_release(data, row)
+                papers[paper] = _language_release(row.data, row)
     for (paper, number), file in files.items():
         language, release = papers.get(paper, (None, None))
         try:
@@ -132,9 +123,7 @@ def pages(source: Path, files: Mapping[PageKey, Path], loader: ImageLoader, log:
         yield Page(paper_id=paper, page_number=number, image=image, language=language, release=release)
 
 
-def _question(
-    data: Data, row: SourceRow, origin: Origin, pages: Collection[PageKey], loader: ImageLoader, log: Log
-) -> Question:
+def _question(data: Data, row: SourceRow, pages: Collection[PageKey], loader: ImageLoader, log: Log) -> Question:
     id = row.id
     language, release = _language_release(data, row)
     given_type = joined_of(data, "question_type", by=", ") or None
@@ -196,8 +185,8 @@ def _question(
         knowledge_points=knowledge,
         taxonomy=further.pop("taxonomy", None) or path,
         **further,
-        review=review_of(data, origin.published_by),
-        source=source_of(data, origin.licence, PUBLISHERS[row.form].url if row.form in PUBLISHERS else None),
+        review=review_of(data, row.origin),
+        source=source_of(data, row.origin),
     )
 
 
@@ -239,6 +228,7 @@ def _solution(data: Data, row: SourceRow, loader: ImageLoader) -> tuple[str, lis
     refs = parse_list(data.get("solution_images"))
     text = "\n\n".join(filter(None, parts))
     text, refs = take_inline(text, refs) if refs else (text, refs)
+    text, _, refs = without_absent(text, [], refs)
     text, _, images, change = place_marks(text, [], [loader.load(ref, row.folder) for ref in refs])
     return text, images, change if refs else None
 
@@ -250,21 +240,6 @@ def _check_on_pages(paper: str, page_numbers: list[Any], number: str, pages: Col
     missing = [str(page) for page in page_numbers if not str(page).isdigit() or (paper, int(page)) not in pages]
     if missing:
         raise BadRow(f"it has no question: no text, no images, and no image of page {', '.join(missing)} of {paper}")
-
-
-def _origin(row: SourceRow, stated: str | None) -> Origin:
-    """Who published the row and what they state of its licence, where its form tells.
-
-    Args:
-        row: the row as found.
-        stated: the licence stated beside the rows, for forms that were published in folders with one.
-    """
-    if row.form:
-        return Origin(row.form, stated)
-    published = _PUBLISHED_ID.fullmatch(str(row.data.get("id") or ""))
-    if published and str(row.data.get("set") or "") == published[1]:
-        return Origin(UPSTREAM, LICENCE)
-    return Origin()
 
 
 def _language_release(data: Data, row: SourceRow) -> tuple[Language, str | None]:
@@ -280,20 +255,17 @@ def _language_release(data: Data, row: SourceRow) -> tuple[Language, str | None]
     if set_name and not in_set:
         release = set_name
     said = str(data.get("language") or "")
-    language = LANGUAGES.get(said.lower(), said) or language or _language_of(_written(data), row)
+    language = LANGUAGES.get(said.lower(), said) or language or _language_of(data, row)
     if language not in get_args(Language) or len(release or "") > _LONGEST_NAME:
         raise BadRow(f"language {language!r} or set {set_name!r} cannot be: zh, en or ko, and a short name")
     return cast(Language, language), release
 
 
-def _written(data: Data) -> str:
-    return f"{data.get('passage') or ''} {data.get('question')}"
-
-
-def _language_of(text: str, row: SourceRow) -> Language:
-    if re.search(r"[가-힣]", text):
-        return "ko"
-    return "zh" if row.as_found.keys() & _CHINESE or re.search(r"[一-鿿]", text) else "en"
+def _language_of(data: Data, row: SourceRow) -> Language:
+    text = asked_text(data, *ASKED)
+    if row.as_found.keys() & _CHINESE and not re.search(r"[가-힣]", text):
+        return "zh"
+    return written_language(text, row.language, "en")
 
 
 def _subject(data: Data, row: SourceRow) -> str:
@@ -345,7 +317,8 @@ BUILDER = Builder(
         _tables,
         split=by_release,
     ),
-    hub=UPSTREAM,
+    hub="Shawn-wxh/livek12bench",
+    licence="CC BY-NC 4.0",
     month="2026-05",
     pages=pages,
     keys=KEYS,

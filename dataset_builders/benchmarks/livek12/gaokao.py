@@ -38,11 +38,6 @@ def matches(row: SourceRow) -> bool:
     return "keywords" in row.context and {"question", "answer", "category", "score"} <= row.data.keys()
 
 
-def published_by(row: SourceRow) -> str:
-    """Who published rows of this shape."""
-    return "OpenMOSS/GAOKAO-MM" if "picture" in row.data else "OpenLMLab/GAOKAO-Bench"
-
-
 def to_ours(row: SourceRow) -> dict[str, Any]:
     """The row in our keys."""
     data, keywords = row.data, str(row.context["keywords"])

@@ -1,8 +1,9 @@
 """Reads mdk12 questions: the published tables, one file a subject, stage, form and modality, or rows of their columns.
 
 Contract: subject, stage and form come from the row's columns, else from the file's name (MSPH_fill_in_the_blank_
-multi_modal: middle school, physics); the language from the row's text. A key stays as it is spelled, except that the
-letters of a choice become one entry and the key of several blanks one entry each. No row is left out for its key.
+multi_modal: middle school, physics); the language from the row's text or its file (see `languages`). A key stays as it
+is spelled, except that the letters of a choice become one entry and the key of several blanks one entry each. No row is
+left out for its key.
 """
 
 from __future__ import annotations
@@ -13,11 +14,9 @@ from collections.abc import Collection, Iterator
 from livek12.core.question_types import CHOICE, FREE, kind_of, settle
 from livek12.core.records import CHOICE_TYPES, Attributes, Language, Option, Question
 from livek12.dataset_builders.base import DIFFICULTIES, BadRow, Log, PageKey
-from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
+from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (
-    LANGUAGES,
     Data,
-    Origin,
     joined_of,
     numbers_of,
     pieces_of,
@@ -26,12 +25,14 @@ from livek12.dataset_builders.reading.fields import (
     scheme_of,
     source_of,
     stated,
+    stated_language,
     text_of,
     texts_of,
     units_of,
     whole_of,
 )
 from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading.languages import asked_text, written_language
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
 from livek12.dataset_builders.reading.options import options_of, placed_key
@@ -46,7 +47,6 @@ from livek12.dataset_builders.reading.text import (
     unlabelled,
 )
 
-UPSTREAM = "IntJudge/MDK12"
 LETTERS = "ABCDEFGHIJ"
 STAGES = {
     "GS": "primary school",
@@ -84,7 +84,6 @@ LAYERS = (
 _FORM = re.compile(
     r"(?:.*?(?:^|_)(?P<code>[GPMJH]S[A-Z]{2})_)?(?P<form>[a-z_]+?)_(?P<modality>multi|single)_?modal", re.IGNORECASE
 )
-_PUBLISHED = {"index", "question", "category"}
 KEYS = frozenset(
     {
         *("id", "index", "question", "answer", "category", "images", "solution", "year", "difficulty", "language"),
@@ -112,10 +111,9 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
 def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
     data, name = row.data, _FORM.match(row.file.stem)
     id = row.id
-    given = [ref for ref in parse_list(stated(data, "images")) if ref is not None]
     parts = [restore(text_of(data, name)) for name in ("passage", "question")]
     options = _columns(data) or options_of(data.get("options"), letters=True)[0]
-    text, options, refs = take_all_inline("\n\n".join(filter(None, parts)), options, given)
+    text, options, refs = take_all_inline("\n\n".join(filter(None, parts)), options, parse_list(data.get("images")))
     images = [loader.load(ref, row.folder) for ref in refs]
     if not (text or images):
         raise BadRow("it has no question")
@@ -132,7 +130,7 @@ def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
         log.note(row.where, id, f"form {raw_type!r} is not known: taken as {kind}")
     question_type = settle(kind, several=len("".join(letters)) > 1, has_key=bool(key))
     answer = _answer(key, letters, text, question_type)
-    language = _language(data, text, options)
+    language = stated_language(data) or _language(data, row)
     text, options, images, change = place_marks(text, options, images)
     if change:
         log.note(row.where, id, change)
@@ -164,15 +162,9 @@ def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
         attributes=Attributes(topic=text_of(data, "topic") or None),
         exam=text_of(data, "exam") or None,
         removed_in=text_of(data, "removed_in") or None,
-        review=review_of(data, _origin(row).published_by),
-        source=source_of({"upstream_id": stated(data, "index"), **data}, None),
+        review=review_of(data, row.origin),
+        source=source_of({"upstream_id": stated(data, "index"), **data}, row.origin),
     )
-
-
-def _origin(row: SourceRow) -> Origin:
-    """Who published a row: the name of its file is theirs, and so are the columns that are never empty."""
-    published = row.data.keys() >= _PUBLISHED and _FORM.match(row.file.stem)
-    return Origin(UPSTREAM if published else None)
 
 
 def _raw_type(data: Data, name: re.Match[str] | None) -> str | None:
@@ -237,15 +229,8 @@ def _difficulty(data: Data) -> str | None:
     return LEVELS.get(given.lower(), given) or None
 
 
-def _language(data: Data, text: str, options: list[Option]) -> Language:
-    """The row's own, else by the script of its text: Chinese where it has any Chinese character."""
-    given = text_of(data, "language").lower()
-    if given:
-        if given not in LANGUAGES:
-            raise BadRow(f"language {given!r} is none of zh, en, ko")
-        return LANGUAGES[given]
-    written = " ".join([text, *(option.text for option in options)]) or text_of(data, "solution")
-    return "zh" if re.search(r"[一-鿿]", written) else "en"
+def _language(data: Data, row: SourceRow) -> Language:
+    return written_language(asked_text(data, *ASKED) or asked_text(data, "solution"), row.language, "en")
 
 
 def _year(data: Data, row: SourceRow, id: str, log: Log) -> int | None:
@@ -275,7 +260,7 @@ def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
 BUILDER = Builder(
     question,
     Layout({"full": (*DIFFICULTIES, "unrated"), **own_tables("mini", *DIFFICULTIES, _DYNAMIC)}, _tables),
-    hub=UPSTREAM,
+    hub="IntJudge/MDK12",
     month="2025",
     keys=KEYS,
 )

@@ -17,10 +17,16 @@ from livek12.dataset_builders.base import BadRow, Log, PageKey, by_release
 from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import numbers_of, review_of, source_of, text_of, texts_of
 from livek12.dataset_builders.reading.marks import place_marks
+from livek12.dataset_builders.reading.publishers import Origin
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import split_options
 
-UPSTREAM = "SciYu/HiPhO"
+UPSTREAM = Origin("SciYu/HiPhO", "MIT")
+FILES = {
+    "55b31bb9e98f4e3dd84eeac6bc93eb68c5a6eab76ddd43e48383bf2a245fd3d3": UPSTREAM,  # EuPhO_2024.json
+    "64ea576428cc1caaf912f86321c6c41df4858a3c165717fef3e5475b100538aa": UPSTREAM,  # PanMechanics_2024.json
+}
+"""What HiPhO published, by SHA-256."""
 INFORMATION = "information"
 _BOXED = re.compile(r"\\boxed\{(.*)\}", re.DOTALL)
 
@@ -63,8 +69,8 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question | None:
         year=int(year) if year.isdigit() else None,
         exam=f"{paper} {year}".strip() or None,
         attributes=Attributes(topic=text_of(data, "field") or None, visual_modality=text_of(data, "modality") or None),
-        review=review_of(data, UPSTREAM),
-        source=source_of({"upstream_id": row.id}, beside.licence),
+        review=review_of(data, row.origin),
+        source=source_of({"upstream_id": row.id}, row.origin),
     )
 
 
@@ -118,6 +124,7 @@ BUILDER = Builder(
         split=by_release,
     ),
     month="2025-09",
+    files=FILES,
     subsets=("hard",),
     beside=_information,
 )

@@ -1,0 +1,159 @@
+"""The language of rows that state none.
+
+Contract: Hangul, Chinese characters or English sentences in a row decide. A row of formulas, a few words or several
+languages has the language of most rows of its file (`vote`). A row in another script, with the accents of another
+language, or without such signs in a file of that language, is refused: whoever builds has to say which of our languages
+it counts as.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from livek12.core.records import Language
+from livek12.dataset_builders.base import BadRow
+from livek12.dataset_builders.reading.text import mask_formulas
+
+VOTERS: Final = 64
+"""Rows at the beginning of a file that tell its language."""
+OTHER: Final = "other"
+_HANGUL, _HAN = re.compile(r"[가-힣]"), re.compile(r"[一-鿿]")
+_KANA = re.compile(r"[ぁ-ゖァ-ヺ]")
+_COMMAND = re.compile(r"\\[A-Za-z]+|<[^<>]{0,200}>|!\[[^\[\]]{0,200}\]\([^()\s]{0,500}\)")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_ACCENTED = re.compile(r"[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
+_PATH = re.compile(r"\S{1,300}\.\w{2,4}|\S{200,}")
+_ENGLISH = frozenset(
+    "the are and which what with for that this if from by how find be when then than each given does its these there"
+    " calculate determine".split()
+)
+"""Frequent English words that other languages do not have; German and Dutch share "is", "in" and "of"."""
+_FEWEST_ACCENTS, _ACCENTS, _KANAS = 3, 0.2, 0.25
+"""Accented words, their share of all words, and the share of kana that our languages do not reach."""
+_ENGLISH_SHARE, _FOREIGN_SHARE, _FEWEST_WORDS = 0.08, 0.04, 8
+"""The share of `_ENGLISH` in an English sentence, and the share below which as many words are not English prose."""
+_LOOKED_AT = 1000
+"""Characters of a text whose words are counted."""
+_FEWEST_FOREIGN = 3
+"""Rows without a sign of any language that tell nothing by themselves."""
+
+
+@dataclass(frozen=True)
+class FileLanguage:
+    """The language of a file's rows.
+
+    Attributes:
+        language: of most of its rows: zh, en, ko, `OTHER`, or None where they show none.
+        given: whether whoever builds said so; then it is that of every row that states none.
+    """
+
+    language: str | None = None
+    given: bool = False
+
+
+NOT_TOLD: Final = FileLanguage()
+
+
+def vote(texts: Iterable[str]) -> FileLanguage:
+    """The language of a file, from the texts of its first rows."""
+    signs = [_signs(text) for text in texts]
+    counts = Counter(sign.language for sign in signs if sign.language)
+    foreign, silent = counts.pop(OTHER, 0), sum(sign.has_foreign_words for sign in signs)
+    if foreign + silent > counts.total() and (foreign or silent >= _FEWEST_FOREIGN):
+        return FileLanguage(OTHER)
+    return FileLanguage(counts.most_common(1)[0][0]) if counts else NOT_TOLD
+
+
+def written_language(text: str, file: FileLanguage, default: Language) -> Language:
+    """The language of a row that states none.
+
+    Args:
+        text: all that the row asks.
+        file: the language of its file.
+        default: for a row that shows no language in a file that shows none.
+
+    Raises:
+        BadRow: it is none of ours.
+    """
+    signs = _Signs(file.language) if file.given else _signs(text)
+    language, why = signs.language, signs.why
+    if language == OTHER and file.language in ("zh", "ko"):
+        language = file.language  # a question of an exam in a foreign language, as the other rows tell
+    elif language is None:
+        language, why = file.language or signs.fallback, "as most rows of its file are"
+    match language:
+        case "zh" | "en" | "ko":
+            return language
+        case "other":
+            raise BadRow(
+                f"it is written in another language than zh, en and ko ({why}): give it a `language`, or name the one"
+                " that it counts as with --language"
+            )
+        case _:
+            return default
+
+
+def asked_text(data: Mapping[str, Any], *keys: str) -> str:
+    """All texts in some members of a row, however nested; no paths, and nothing encoded."""
+    return "\n".join(text for key in keys for text in _texts_in(data.get(key)) if not _PATH.fullmatch(text))
+
+
+def _texts_in(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for member in value.values():
+            yield from _texts_in(member)
+    elif isinstance(value, list | tuple):
+        for member in value:
+            yield from _texts_in(member)
+
+
+class _Signs(NamedTuple):
+    """What a text shows of its language.
+
+    Attributes:
+        language: zh, en, ko or `OTHER`; None where it does not show one.
+        why: what shows `OTHER`.
+        fallback: the language of a mixed text where its file shows none.
+        has_foreign_words: whether it has words enough to be English, and is not.
+    """
+
+    language: str | None = None
+    why: str = ""
+    fallback: str | None = None
+    has_foreign_words: bool = False
+
+
+def _signs(text: str) -> _Signs:
+    text = text if text.isascii() else unicodedata.normalize("NFC", text)
+    hangul, han, kana = (0 if text.isascii() else len(signs.findall(text)) for signs in (_HANGUL, _HAN, _KANA))
+    if kana and not hangul and kana >= _KANAS * (kana + han):
+        return _Signs(OTHER, "in Japanese letters")
+    language = "ko" if hangul else "zh"
+    if (hangul + han) * 5 > len(text):
+        return _Signs(language)
+    words = list(filter(str.isalpha, _WORD.findall(_COMMAND.sub(" ", mask_formulas(text[:_LOOKED_AT])))))
+    english = sum(word.lower() in _ENGLISH for word in words)
+    if hangul or han:
+        return _Signs(None, fallback=language) if english > hangul + han else _Signs(language)
+    if not text.isascii():
+        scripts = Counter(script for word in words if (script := _script(word)) != "Latin")
+        if scripts.total() * 2 > len(words):
+            return _Signs(OTHER, f"in {scripts.most_common(1)[0][0]} letters")
+        accented = [word for word in words if _ACCENTED.search(word)]
+        if len(accented) >= _FEWEST_ACCENTS and len(accented) >= _ACCENTS * len(words):
+            return _Signs(OTHER, f"with accents, as in {accented[0]}, {accented[1]}")
+    if english and english >= _ENGLISH_SHARE * len(words):
+        return _Signs("en")
+    return _Signs(has_foreign_words=len(words) >= _FEWEST_WORDS and english < _FOREIGN_SHARE * len(words))
+
+
+def _script(word: str) -> str:
+    """The script of a word, as Unicode names that of its first letter (Latin, Cyrillic, Thai)."""
+    return "Latin" if word[0] < "\u0250" else unicodedata.name(word[0], "unknown").split()[0].capitalize()
