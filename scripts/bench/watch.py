@@ -188,6 +188,7 @@ def _name_vllm() -> None:
 
 
 def given(sampling: dict[str, Any]) -> dict[str, Any]:
+    """The part of a request's sampling that the bare engine is given."""
     return {name: sampling[name] for name in PASSED_ON if sampling.get(name) is not None}
 
 

@@ -43,7 +43,9 @@ def command(work: Work, name: str, *words: object, **environment: str) -> Iterat
     with (work.work / f"{name}.log").open("ab") as log:
         words = (sys.executable, "-m", "livek12.scripts.cli", *words)
         environment = {**os.environ, "VLLM_LOGGING_LEVEL": "ERROR", **environment}
-        process = subprocess.Popen(list(map(str, words)), stdout=log, stderr=log, env=environment)
+        process = subprocess.Popen(
+            list(map(str, words)), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
+        )
     try:
         yield process
     finally:
