@@ -15,7 +15,7 @@ import pytest
 
 from livek12.engines.reaper import family, processes
 from livek12.scripts.bench.gpu import sharing, starting
-from livek12.scripts.bench.gpu.station import STATIONS, stages_in
+from livek12.scripts.bench.gpu.work import STATIONS, stages_in
 from tests.conftest import ROOT
 from tests.engines.conftest import needs
 

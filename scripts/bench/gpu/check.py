@@ -32,7 +32,7 @@ from typing import Any
 
 from livek12.engines.reaper import supervise
 from livek12.scripts.bench.common import machine
-from livek12.scripts.bench.gpu.station import END, START, STATIONS, Station
+from livek12.scripts.bench.gpu.work import END, START, STATIONS, Station, last_line
 
 SHORTEST = 60.0
 """Seconds that every point may take, however quick it is expected to be."""
@@ -151,14 +151,6 @@ class Child:
             self.stuck = True
             return None
         return self.process.stdout.readline().decode() or None
-
-
-def last_line(log: Path) -> str:
-    """The last error of a log, else its last line."""
-    text = log.read_text(errors="replace").replace("\r", "\n")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("error:")]
-    return (errors or lines or [""])[-1][:300]
 
 
 def driver() -> str:

@@ -7,12 +7,10 @@ sides run twice in the order bare, ours, ours, bare, so that warming favours nei
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +19,12 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.sessions import GIB
 from livek12.scripts.bench.common import GpuWatch
 from livek12.scripts.bench.counting import counted, counting_in
-from livek12.scripts.bench.gpu.station import Failed, Seen, Work
+from livek12.scripts.bench.gpu.work import Failed, Seen, Work, text_data
 
 if TYPE_CHECKING:
     from livek12.engines.base import Outcome
 
 TEXT = "livek12_text_only_en"
-QUESTIONS = 2048
-"""Text questions of the built set; each point asks the first so many."""
 
 
 class Interrupted(Exception):
@@ -92,24 +88,6 @@ def ask(work: Work, name: str, task: str, data: Path, **given: Any) -> tuple[Run
     if (answers := sum(1 for _ in folder.responses())) < expected:
         raise Failed(f"{answers} of {expected} answers")
     return folder, lent
-
-
-@cache
-def text_data(work: Work) -> Path:
-    """The built set of text questions."""
-    from livek12.scripts.bench.generation import ROOT, build_questions
-
-    folder = work.work / "text-data"
-    if not folder.is_dir():
-        folder.mkdir()
-        build_questions(ROOT.parent / "shared" / "data", work.many(QUESTIONS), folder)
-    return folder / "built"
-
-
-def questions(work: Work) -> list[str]:
-    """The texts of these questions, from which tokenizers are learned, so that prompts are as long as real ones."""
-    lines = (text_data(work).parent / "source" / "en_2601.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["question"] for line in lines]
 
 
 def tokens_of(folder: RunFolder) -> int:

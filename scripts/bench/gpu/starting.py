@@ -17,8 +17,8 @@ from livek12.core.records import Response
 from livek12.core.run_folder import RunFolder
 from livek12.core.sessions import GIB, Session, read_sessions
 from livek12.engines.memory import measure
-from livek12.scripts.bench.gpu.sharing import TEXT, ask, requests_of, text_data, tokens_of
-from livek12.scripts.bench.gpu.station import Failed, Seen, Work, short_request
+from livek12.scripts.bench.gpu.sharing import TEXT, ask, requests_of, tokens_of
+from livek12.scripts.bench.gpu.work import Failed, Seen, Work, last_line, short_request, text_data
 
 LIMIT = 240.0
 """Seconds of one command; the check's own limit for the point comes first as a rule."""
@@ -64,8 +64,6 @@ def finished(work: Work, name: str, *words: object, codes: tuple[int, ...] = (0,
 
 def said_last(work: Work, name: str) -> str:
     """The last error of a command's log, else its last line."""
-    from livek12.scripts.bench.gpu.check import last_line
-
     return last_line(work.work / f"{name}.log")
 
 
