@@ -226,7 +226,7 @@ def _as_pushed(address: str, there: Mapping[str, Stored], pushed: Manifest) -> d
             raise UserError(f"{shown(address)}: {name} {what} than it was when the run was pushed; push the run again")
     if others := sorted(there.keys() - pushed.files.keys()):
         warn(f"{shown(address)}: passed over, as no files of what was pushed: {', '.join(others[:3])}")
-    return {name: replace(there[name], sha256=file.sha256) for name, file in pushed.files.items()}
+    return {name: replace(there[name], print=file.sha256, sha256=file.sha256) for name, file in pushed.files.items()}
 
 
 _CHANGED: Final = "{}: was changed while it was read; run the same command again"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 from livek12.core.errors import UserError
 from livek12.core.own_files import check_names, check_tree, make_subfolder, remove_files, write_atomically
 from livek12.core.records import Image
+from livek12.core.run_locks import only_writer
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import safe_name
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
@@ -45,6 +47,14 @@ class Folder:
         check_names(root, _OWNED)
         for name in ("images", "pages", STATE):
             check_tree(make_subfolder(root, name))
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Nobody else ingests, translates or tags in the folder meanwhile.
+
+        Raises:
+            UserError: somebody does.
+        """
+        return only_writer(self.root / STATE)
 
     def papers(self) -> list[IngestedPaper]:
         """All papers in it, by id.

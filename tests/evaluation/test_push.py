@@ -56,7 +56,7 @@ def test_a_run_comes_back_from_a_bucket_as_it_was(run: Path, bucket: str) -> Non
     pushed = push(run, address, PLAIN)
     files = fsspec.filesystem("memory")
     there = {str(name).rpartition("/")[2] for name in files.ls("/bucket/season/qwen3", detail=False)}
-    assert there == {"run.json", "questions.jsonl", "responses-0.jsonl", "verdicts-0.jsonl"}
+    assert there == {"run.json", "questions.jsonl", "responses-0.jsonl", "verdicts-0.jsonl", "push.json"}
     assert (pushed.files, pushed.address, pushed.commit) == (4, address, None)
     copy = run_folder(address)
     assert copy.name == "qwen3"
@@ -65,7 +65,7 @@ def test_a_run_comes_back_from_a_bucket_as_it_was(run: Path, bucket: str) -> Non
     compact(run)
     push(run, address, PLAIN)  # the journals there go, for they are packed now
     there = {str(name).rpartition("/")[2] for name in files.ls("/bucket/season/qwen3", detail=False)}
-    assert there == {"run.json", "questions.jsonl", "responses.parquet", "verdicts.parquet"}
+    assert there == {"run.json", "questions.jsonl", "responses.parquet", "verdicts.parquet", "push.json"}
     assert score(RunFolder(fetch(address)))["tasks"] == score(RunFolder(run))["tasks"]
     assert not list(copy.glob("*-0.jsonl"))
     restore(run)
@@ -88,8 +88,8 @@ def test_only_what_changed_is_fetched_again(run: Path, bucket: str, monkeypatch:
     monkeypatch.setattr(remote, "_copy", noting)
     copy = fetch(f"{bucket}/qwen3")
     assert not copied
-    more = (run / "verdicts-0.jsonl").read_bytes()
-    fsspec.filesystem("memory").pipe("/bucket/qwen3/verdicts-1.jsonl", more)
+    (run / "verdicts-1.jsonl").write_bytes((run / "verdicts-0.jsonl").read_bytes())
+    push(run, f"{bucket}/qwen3", PLAIN)
     (copy / "responses-0.jsonl").unlink()
     fetch(f"{bucket}/qwen3")
     assert sorted(copied) == ["responses-0.jsonl", "verdicts-1.jsonl"]

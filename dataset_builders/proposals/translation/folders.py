@@ -92,15 +92,16 @@ def translate_data(
     if not papers:
         raise UserError(f"{data}: every question in it is in {LANGUAGES[to]}")
     folder = Folder(out)
-    asker = Asker(start(), Store(REPLIES, out / STATE))
-    step = begin(sum(len(paper.paper.drafts) for paper in papers))
-    report = TranslationReport()
-    with closing(asker):
-        for paper in papers:
-            _translate_paper(paper, folder, asker, to, glossary, retries, report)
-            for _ in paper.paper.drafts:
-                step()
-    return report
+    with folder.alone():
+        asker = Asker(start(), Store(REPLIES, out / STATE))
+        step = begin(sum(len(paper.paper.drafts) for paper in papers))
+        report = TranslationReport()
+        with closing(asker):
+            for paper in papers:
+                _translate_paper(paper, folder, asker, to, glossary, retries, report)
+                for _ in paper.paper.drafts:
+                    step()
+        return report
 
 
 def new_id(id: str, language: str, to: str = "en") -> str:
