@@ -165,7 +165,7 @@ def fetch(address: str, texts: bool = True) -> Path:
     """
     files, path = open_place(address)
     there = stored(address, files, path)
-    pushed = read_manifest(address, files, path)
+    pushed = read_manifest(address, files, path) if there else None
     if pushed is not None:
         there = _as_pushed(address, there, pushed)
     if "run.json" not in there:
@@ -222,8 +222,8 @@ def _as_pushed(address: str, there: Mapping[str, Stored], pushed: Manifest) -> d
         )
     for name, file in pushed.files.items():
         if name not in there or there[name].size != file.size:
-            what = "is gone" if name not in there else "is another"
-            raise UserError(f"{shown(address)}: {name} {what} than it was when the run was pushed; push the run again")
+            what = "has gone since" if name not in there else "is another than when"
+            raise UserError(f"{shown(address)}: {name} {what} the run was pushed; push it again")
     if others := sorted(there.keys() - pushed.files.keys()):
         warn(f"{shown(address)}: passed over, as no files of what was pushed: {', '.join(others[:3])}")
     return {name: replace(there[name], print=file.sha256, sha256=file.sha256) for name, file in pushed.files.items()}
@@ -292,7 +292,7 @@ def _copy(address: str, files: Any, one: Stored, target: Path, progress: Progres
         if left:
             raise UserError(_CHANGED.format(f"{shown(address)}: {target.name}"))
         if one.sha256 not in (None, digest.hexdigest()):
-            raise UserError(f"{shown(address)}: {target.name} is another than the run was pushed with; push it again")
+            raise UserError(f"{shown(address)}: {target.name} is another than when the run was pushed; push it again")
         part.replace(target)
 
 

@@ -33,8 +33,11 @@ def csv_text(rows: Iterable[Sequence[Any]], quoted: bool = False) -> str:
         quoted: whether every cell has quotes around it.
     """
     text = io.StringIO(newline="")
-    writer = csv.writer(text, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL, lineterminator="\n")
-    writer.writerows([safe(cell) for cell in row] for row in rows)
+    plain = csv.writer(text, lineterminator="\n")
+    whole = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    for row in rows:
+        broken = any(isinstance(cell, str) and "\r" in cell for cell in row)  # `csv` itself sees no line break in it
+        (whole if quoted or broken else plain).writerow([safe(cell) for cell in row])
     return text.getvalue()
 
 

@@ -207,7 +207,8 @@ def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes]) -
                 system.pipe_file(f"{path}/{name}", file)
             else:
                 system.put_file(str(file), f"{path}/{name}")
-        pushed = Manifest(whole=True, files={name: _account(file) for name, file in files.items()})
+        read = {name: _account(file) for name, file in files.items() if RUN_FILE.fullmatch(name)}
+        pushed = Manifest(whole=True, files=read)
         system.pipe_file(manifest, pushed.model_dump_json().encode())
         for name in there.keys() - files.keys():  # no reader looks at them any more
             system.rm_file(there[name].path)
