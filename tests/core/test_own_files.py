@@ -14,9 +14,11 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.journal import Index
 from livek12.core.own_files import check_names, copy_file, make_subfolder, open_file, remove_files, write_atomically
-from livek12.core.records import Response
+from livek12.core.records import Image, Response
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import only_writer
+from livek12.dataset_builders.ingest.drafts import IngestedPaper
+from livek12.dataset_builders.ingest.folder import Folder
 from tests.core.test_run_folder import question, response, spec
 from tests.scripts.command import livek12_here
 
@@ -186,3 +188,33 @@ def test_room_is_made_for_what_is_stored_and_not_for_what_is_stated(run: Path) -
     assert stored.find(response("a").key) == response("a")
     assert stored.find(response("a", trial=9_999).key) is None
     assert sum(map(sys.getsizeof, stored._places.values())) < 1_000
+
+
+def paper(name: str, pages: int) -> IngestedPaper:
+    return IngestedPaper(
+        paper_id=name, source=f"{name}.pdf", sha256="0" * 64, pages=pages, language="en", template="plain"
+    )
+
+
+def test_an_ingested_folder_forgets_its_own_pages_alone(tmp_path: Path, victim: Path) -> None:
+    folder = Folder(tmp_path / "exam")
+    for number in (1, 2, 3):
+        folder.save_page("a", number, Image(bytes=b"\x89PNG"))
+    (folder.root / "pages" / "a_99.png").write_bytes(b"mine")
+    folder.save(paper("a", 3), {})
+    Folder(folder.root).forget_pages("a", beyond=1)
+    assert {file.name for file in (folder.root / "pages").iterdir()} == {"a_1.png", "a_99.png"}
+    (folder.root / "pages").rename(tmp_path / "pages")
+    (folder.root / "pages").symlink_to(tmp_path / "pages")
+    with pytest.raises(UserError, match="pages: is no folder of its own"):
+        Folder(folder.root)
+    other = Folder(tmp_path / "other")
+    with other.alone(), pytest.raises(UserError, match="another command writes it"):
+        other.alone().__enter__()
+    (other.root / "questions.jsonl").symlink_to(victim)
+    with pytest.raises(UserError, match=r"questions\.jsonl: is a link"):
+        Folder(other.root)
+    (tmp_path / "third" / ".ingest").mkdir(parents=True)
+    (tmp_path / "third" / ".ingest" / "a.json").write_text(paper("a", 3).model_dump_json().replace(":3,", ":99999999,"))
+    with pytest.raises(UserError, match="is damaged"):
+        Folder(tmp_path / "third").papers()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from livek12.core.spreadsheets import csv_rows, csv_text
 from livek12.evaluation.comparing import Comparison
+from livek12.report.compared import COUNTS
 from livek12.report.compared_files import as_csv
 
 NAMES = (
@@ -21,6 +22,7 @@ NAMES = (
     "@SUM(A1)",
     "\t=1",
     "\r=1",
+    "a\r=1",
     "'=1",
     "''=1",
     "=cmd|' /C calc'!A0",
@@ -49,7 +51,7 @@ def test_numbers_stay_numbers() -> None:
 
 
 def test_names_of_runs_that_are_compared_are_no_formulas() -> None:
-    counts: dict[str, Any] = dict.fromkeys(("answers", "graded", "ungraded", "failed", "unsupported", "no_answer"), 1)
+    counts: dict[str, Any] = dict.fromkeys(COUNTS, 1)
     task: dict[str, Any] = {"counts": {"=1+1": counts}, "metrics": {}, "ranks": {}, "pairs": []}
     task["pairs"] = [{"a": "@a", "b": "-b", "shared": 3, "metrics": {}}]
     text = as_csv(cast(Comparison, {"tasks": {"+t": task}}))
