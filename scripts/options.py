@@ -52,9 +52,7 @@ Data = Annotated[
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N questions of a task.")]
 Trials = Annotated[
     int | None,
-    typer.Option(
-        "--trials", min=1, max=10_000, help="Answers drawn for each question; default: as the task has it, mostly 1."
-    ),
+    typer.Option("--trials", min=1, help="Answers drawn for each question; default: as the task has it, mostly 1."),
 ]
 Questions = Annotated[
     tuple[str, Path] | None,
