@@ -286,7 +286,7 @@ def test_who_was_stopped_past_the_lease_overwrites_no_other_run(
         """The other takes over while this one is stopped, right before a file takes its place."""
         if path.name == "run.json":
             monkeypatch.setattr(run_folder, "write_atomically", real)
-            (mine,) = (lease for lease in leases._LEASES if (lease.home / f"alive-{lease.token}").exists())
+            (mine,) = (lease for lease in leases._LEASES if lease.home.parent == folder)
             leases._LEASES.discard(mine)
             with monkeypatch.context() as there:
                 for module in (leases, run_locks):
