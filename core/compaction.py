@@ -16,7 +16,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +23,12 @@ from pydantic import BaseModel, ConfigDict
 
 from livek12.core.errors import UserError
 from livek12.core.journal import journal_files
-from livek12.core.light import MODELS, light_line
 from livek12.core.locks import close_own, is_held, lock_own
-from livek12.core.packed import LIGHT, META, STEMS, VERSIONS, PackedLines, is_words, packed_files, packed_path
+from livek12.core.own_files import create, open_file, remove_files
+from livek12.core.packed import META, STEMS, PackedLines, note_checked, packed_files, packed_path, writing_options
+from livek12.core.packed_rows import LIGHT, VERSIONS, WITHOUT_TEXTS, columns_of, schema_of
 from livek12.core.progress import Progress
-from livek12.core.record import canonical_json
-from livek12.core.records import Failure, Key, Response, Verdict
+from livek12.core.records import Key
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import alone
 from livek12.core.run_spec import PACKED_VERSION, RunSpec
@@ -37,7 +36,6 @@ from livek12.core.run_spec import PACKED_VERSION, RunSpec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyarrow import Schema
 
 GROUP_BYTES, GROUP_LINES = 16 << 20, 20_000
 """A group of rows ends at whichever comes first: this much is held at once."""
@@ -53,20 +51,6 @@ class _Keyed(BaseModel):
 
 
 _KEY = re.compile(rb'\{"key":(\{"task":"(?:[^"\\]|\\.)*+","question_id":"(?:[^"\\]|\\.)*+","trial":-?\d+\})[,}]')
-_TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
-_KINDS: Mapping[str, Mapping[str, type]] = {
-    "responses": {"model": str, "finish_reason": str, **dict.fromkeys(_TOKENS, int), "seconds": float},
-    "verdicts": {
-        "state": str,
-        **dict.fromkeys(("points", "low", "high", "max_points"), float),
-        "correct": bool,
-        "judge": str,
-    },
-    "failures": {"state": str},
-}
-"""The columns of a stem beside those of the key, and what they hold."""
-_LIGHT = ("responses", "verdicts")
-"""Stems whose records stand in a column without their texts as well."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +80,7 @@ def compact(folder: Path) -> Sizes:
             _pack(folder, stem, order)
         run.amend(record_version=PACKED_VERSION)  # before the journals go: earlier versions must not ask all again
         for stem in STEMS:
-            for name in packed_files(folder, stem):
-                (folder / name).unlink(missing_ok=True)
+            remove_files(folder, packed_files(folder, stem))
         _sync(folder)
         packed = [stem for stem in STEMS if packed_files(folder, stem)]
         whole = sum(size for stem in packed for size, _ in packed_files(folder, stem).values())
@@ -144,7 +127,7 @@ def _sources(folder: Path, stem: str) -> list[Path]:
 def _is_older(folder: Path, stem: str) -> bool:
     """Whether a packed file is of a version that did not set the texts apart."""
     path = packed_path(folder, stem)
-    return stem in _LIGHT and path.exists() and not {LIGHT, VERSIONS} <= PackedLines(path).columns
+    return stem in WITHOUT_TEXTS and path.exists() and not {LIGHT, VERSIONS} <= PackedLines(path).columns
 
 
 class _Lines:
@@ -218,6 +201,7 @@ def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None
     try:
         _check(temporary, _write(temporary, stem, lines))
         temporary.replace(packed_path(folder, stem))
+        note_checked(packed_path(folder, stem))
         _sync(folder)
     except OSError as error:
         raise UserError(f"{temporary}: cannot be written ({error.strerror}); make room: nothing is lost") from error
@@ -226,33 +210,19 @@ def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None
         temporary.unlink(missing_ok=True)
 
 
-def _schema(stem: str) -> Schema:
-    import pyarrow as pa
-
-    kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
-    words = pa.dictionary(pa.int32(), pa.string())
-    fields = [("file", words), ("start", pa.int64()), ("line", pa.large_binary())]
-    fields += [("task", words), ("question_id", pa.string()), ("trial", pa.int64())]
-    fields += [(name, words if name == "model" else kinds[kind]) for name, kind in _KINDS.get(stem, {}).items()]
-    fields += [(VERSIONS, words), (LIGHT, pa.large_binary())] * (stem in _LIGHT)
-    return pa.schema(fields)
-
-
 def _write(path: Path, stem: str, lines: _Lines) -> str:
     """Writes a packed file; the SHA-256 of all its lines in their order."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     account = json.dumps({"journals": lines.files})
-    schema = _schema(stem).with_metadata({META: account})
-    words = [field.name for field in schema if is_words(field.type)]
+    schema = schema_of(stem).with_metadata({META: account})
     digest = hashlib.sha256()
-    path.unlink(missing_ok=True)  # of one that was killed
-    with path.open("xb") as file, Progress(f"packing {stem}", len(lines), patient=True) as progress:
-        with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=words) as writer:
+    with create(path) as file, Progress(f"packing {stem}", len(lines), patient=True) as progress:
+        with pq.ParquetWriter(file, schema, **writing_options(schema)) as writer:
             for rows in _groups(lines, progress.step):
                 columns = [
-                    pa.array(column, field.type) for column, field in zip(_columns(stem, rows), schema, strict=True)
+                    pa.array(column, field.type) for column, field in zip(columns_of(stem, rows), schema, strict=True)
                 ]
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema), row_group_size=len(rows))
                 for _, _, line in rows:
@@ -278,45 +248,6 @@ def _groups(
         yield rows
 
 
-def _columns(stem: str, rows: Iterable[tuple[str, int, bytes]]) -> list[list[Any]]:
-    """The columns of a group in the order of the schema; a line that is no record has none of its own."""
-    columns: list[list[Any]] = [[] for _ in _schema(stem)]
-    for row in rows:
-        record = _record(stem, row[2])  # with its texts: one at a time
-        key = record.key if record else None
-        trial = key.trial if key and abs(key.trial) < 1 << 62 else None
-        values = [*row, *((key.task, key.question_id, trial) if key else (None, None, None))]
-        values += [_held(getattr(record, name)) if record else None for name in _KINDS.get(stem, {})]
-        if stem in _LIGHT:
-            values += _without_texts(record)
-        for column, value in zip(columns, values, strict=True):
-            column.append(value)
-    return columns
-
-
-def _without_texts(record: Any) -> tuple[str | None, bytes | None]:
-    """The versions that a response or verdict names, as JSON, and its light line."""
-    return (_as_json(tuple(record.versions.items())), light_line(record)) if record else (None, None)
-
-
-@lru_cache(64)
-def _as_json(versions: tuple[tuple[str, str], ...]) -> str:
-    """As most records have the same."""
-    return canonical_json(dict(versions))
-
-
-def _record(stem: str, line: bytes) -> Response | Failure | Verdict | None:
-    try:
-        return MODELS[stem].model_validate_json(line)
-    except (KeyError, ValueError):
-        return None
-
-
-def _held(value: Any) -> Any:
-    """A value that a column can hold; a number of more than 64 bits stands in its line alone."""
-    return None if isinstance(value, int) and abs(value) >= 1 << 62 else value
-
-
 def _check(packed: Path, digest: str) -> None:
     """Reads a packed file back.
 
@@ -338,7 +269,7 @@ def _unpack(folder: Path, stem: str) -> int:
         with ExitStack() as stack:
             fds: dict[str, int] = {}
             for name, path in temporary.items():
-                fds[name] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+                fds[name] = open_file(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
                 stack.callback(os.close, fds[name])
             for name, start, line in PackedLines(packed).named():
                 written = 0

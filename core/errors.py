@@ -8,5 +8,11 @@ class UserError(Exception):
 
 
 def why(error: BaseException) -> str:
-    """What an error says, on one line: of the system its words, without number and path; of several lines the first."""
+    """What an error says, on one line: of the system its words, without number and path; of several lines the first.
+
+    Of a record that does not fit its model it is the first field that does not, and why.
+    """
+    if (errors := getattr(error, "errors", None)) is not None:  # pydantic's, which is not imported for this
+        first = errors(include_url=False, include_input=False)[0]
+        return " ".join([*(f"{step}:" for step in first["loc"]), *first["msg"].split()])
     return getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)

@@ -11,7 +11,6 @@ packed (`core.packed`) is read before the files.
 from __future__ import annotations
 
 import os
-import uuid
 import weakref
 from array import array
 from bisect import bisect_right
@@ -161,26 +160,6 @@ def journal_files(folder: Path, stem: str) -> list[Path]:
 def has_lines(folder: Path, stem: str) -> bool:
     """Whether anything of a stem is stored."""
     return packed_path(folder, stem).exists() or any(path.stat().st_size for path in journal_files(folder, stem))
-
-
-def write_atomically(path: Path, text: str | Iterable[str]) -> None:
-    """Writes a whole file, a text or its pieces, so that a kill leaves either the old text or the new.
-
-    Raises:
-        UserError: the disk is full or fails.
-    """
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")  # a process id is another's in another container
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.writelines([text] if isinstance(text, str) else text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); make room or choose another folder") from error
-    finally:
-        with suppress(OSError):  # it is in its place, or never was
-            temporary.unlink()
 
 
 def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
@@ -354,9 +333,10 @@ class Index(Generic[K]):
         if not 0 <= key.trial < self._trials:
             return
         name = (key.task, key.question_id)
-        places = self._places.get(name)
-        if places is None:
-            places = self._places[name] = array("q", [_NOWHERE]) * self._trials
+        places = self._places.setdefault(name, array("q"))
+        if key.trial >= len(places):  # so much as was stored: what a run states may be more
+            room = min(max(key.trial + 1, 2 * len(places)), self._trials)
+            places.extend(array("q", [_NOWHERE]) * (room - len(places)))
         before = places[key.trial]
         if before != _NOWHERE and self._wins is not None:
             new = self._at(place) if isinstance(record, StoredKey) else record

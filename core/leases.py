@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from livek12.core.errors import UserError
+from livek12.core.own_files import open_file
 
 FOLDER: Final = ".leases"
 _SAID: Final = os.environ.get("LIVEK12_LEASE_SECONDS", "")
@@ -181,7 +182,7 @@ class Lease:
 
 def _store(path: Path, text: bytes, flags: int = 0) -> None:
     """Writes a short text in one step and closes the file, so that others who open it then see it."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o644)
+    fd = open_file(path, os.O_WRONLY | os.O_CREAT | flags)
     try:
         os.pwrite(fd, text, 0)
         os.fsync(fd)
@@ -284,15 +285,51 @@ def take_next(lease: Lease, name: str) -> int:
     return number
 
 
-def wait_for(lease: Lease, name: str) -> None:
-    """Takes the number behind that of the last holder of a name, once that one has gone."""
-    number = _last(lease, name)
-    while not lease.put(f"{name}.{number}"):
-        holder = owner_of(lease.home / f"{name}.{number}")
-        if holder is None or lives(lease.home.parent, holder):
-            time.sleep(LOOK_SECONDS)
-        else:
-            number += 1
+class Turn:
+    """The turn of a lease at a name, from the end of the one before it.
+
+    Args:
+        lease: whose turn it is.
+        name: of what.
+    """
+
+    def __init__(self, lease: Lease, name: str) -> None:
+        self._lease, self._name, self._number = lease, name, _last(lease, name)
+        while not lease.put(f"{name}.{self._number}"):
+            holder = owner_of(lease.home / f"{name}.{self._number}")
+            if holder is None or lives(lease.home.parent, holder):
+                time.sleep(LOOK_SECONDS)
+            else:
+                self._number += 1
+        self._lapses = lease.lapses
+
+    def check(self) -> None:
+        """Looks whether the turn is still the lease's; after a silence that was too long it takes the next number.
+
+        Raises:
+            UserError: another has taken over.
+        """
+        self._lease.overdue()
+        if self._lapses == self._lease.lapses:
+            return
+        self._lapses, self._number = self._lease.lapses, self._number + 1
+        if not self._lease.put(f"{self._name}.{self._number}"):
+            raise UserError(
+                f"{self._lease.home.parent}: this command was stopped for so long that another took over; run it again"
+            )
+
+
+def check_home(folder: Path) -> None:
+    """Refuses a folder whose leases lead elsewhere.
+
+    Raises:
+        UserError: something of them is a symlink.
+    """
+    for place in (folder, folder / FOLDER, *(folder / FOLDER).glob("claims-*")):
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_symlink() and (place != folder or entry.name == FOLDER):
+                    raise UserError(f"{entry.path}: is a link, and no lease of ours is one; use a copy (`cp -rL`)")
 
 
 def holders(lease: Lease, name: str) -> list[str | None]:

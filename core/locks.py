@@ -12,6 +12,7 @@ from pathlib import Path
 
 from livek12.core.errors import UserError
 from livek12.core.leases import Lease, lives, shared
+from livek12.core.own_files import open_file
 
 _OWN: set[int] = set()
 """What this process has open for its own; a forked child does not keep it."""
@@ -65,8 +66,13 @@ def lease_own(path: Path, lease: Lease) -> int:
 
 
 def open_own(path: Path) -> int:
-    """Opens a file to read and append; forked children let go of it, for a lock lasts until all have closed it."""
-    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    """Opens a file to read and append; forked children let go of it, for a lock lasts until all have closed it.
+
+    Raises:
+        UserError: it is a link, or no regular file.
+        OSError: it cannot be opened.
+    """
+    fd = open_file(path)
     _OWN.add(fd)
     return fd
 

@@ -14,7 +14,8 @@ Contract: lines with a key stand by task, question and trial in the order of the
 read each group of rows once; lines of one key, and lines without any, keep their order. A journal that is named in the
 file is dead: whoever lists journals passes over it, whether it is still there or not, and no writer takes its name
 again. So a kill between writing the one and removing the other loses nothing and doubles nothing. The file may come
-from elsewhere: a name in it is one of a journal of its stem, beside it, or it is refused.
+from elsewhere: a name in it is one of a journal of its stem, beside it, or it is refused. Its pages have checksums, and
+before its columns make a mark they are compared with its lines, once on each machine.
 """
 
 from __future__ import annotations
@@ -22,13 +23,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from livek12 import __version__
 from livek12.core.errors import UserError, why
 from livek12.core.light import StoredKey
+from livek12.core.packed_rows import LIGHT, PackedRow, contradiction
+from livek12.core.progress import watched
 from livek12.core.records import Key
+from livek12.core.store import Store
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -36,7 +42,6 @@ if TYPE_CHECKING:
 STEMS = ("responses", "earlier", "failures", "verdicts", "repeats", "sessions")
 """The journals of a run folder."""
 PACKED = ".parquet"
-LIGHT, VERSIONS = "light", "versions"
 MOST_BYTES = 2 << 30
 """The most that a column of a group of rows may be unpacked; ours end at 16 MiB, or with the line that crosses that."""
 MOST_ROWS = 1 << 20
@@ -96,9 +101,9 @@ class PackedLines:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
 
-        self._path = path
+        self._path, self._local, self._trusted = path, source is None, False
         try:
-            self._file = ParquetFile(source or path)
+            self._file = ParquetFile(source or path, page_checksum_verification=True)
             found = self._file.metadata
             counts = [found.row_group(n).num_rows for n in range(found.num_row_groups)]
             self._types = {field.name: field.type for field in self._file.schema_arrow}
@@ -117,6 +122,30 @@ class PackedLines:
     def parts(self) -> int:
         """How many groups of rows there are."""
         return len(self._begins) - 1
+
+    def _trust(self) -> None:
+        """Compares all columns with the lines they were made of, if this machine has not done so for this very file.
+
+        A copy without lines (`write_light`) cannot be compared; who fetched it is told.
+
+        Raises:
+            UserError: a column says other than its line, or the file cannot be read.
+        """
+        if self._trusted or not self._local or "line" not in self._types:
+            return
+        if not is_checked(self._path):
+            names = ["file", "start", "line", *(name for name in self._types if name not in ("file", "start", "line"))]
+            for number in watched(range(self.parts), f"comparing {self._path.name} with its lines", self.parts):
+                columns = {name: values_of(self._read(number, [name], nulls=True)[name]) for name in names}
+                rows: list[PackedRow] = list(zip(columns["file"], columns["start"], columns["line"], strict=True))
+                if wrong := contradiction(self._path.stem, rows, columns):
+                    row, name = self._begins[number] + wrong[0] + 1, wrong[1]
+                    raise UserError(
+                        f"{self._path}: column {name} of row {row:,} does not say what its line says; "
+                        f"`livek12 compact --undo {self._path.parent}` goes back to the lines"
+                    )
+            note_checked(self._path)
+        self._trusted = True
 
     def __iter__(self) -> Iterator[bytes]:
         for number in range(self.parts):
@@ -141,6 +170,7 @@ class PackedLines:
         if not {LIGHT, *KEYS} <= self._types.keys():
             yield from self
             return
+        self._trust()
         columns = [*KEYS, *({"model"} & self._types.keys())]
         for number in range(self.parts):
             table = self._read(number, columns, nulls=True)
@@ -155,8 +185,9 @@ class PackedLines:
         """Some columns of each group of rows, with the number of its first row.
 
         Raises:
-            UserError: it cannot be read, or lacks one.
+            UserError: it cannot be read, or lacks one, or does not say what its lines say.
         """
+        self._trust()
         for number, begin in enumerate(self._begins[:-1]):
             yield begin, self._read(number, columns, nulls=True)
 
@@ -173,8 +204,7 @@ class PackedLines:
         names = [name for name in self._types if name != "line"]
         schema = self._file.schema_arrow
         schema = schema.remove(schema.get_field_index("line")) if "line" in self._types else schema
-        words = [name for name in names if is_words(self._types[name])]
-        with ParquetWriter(target, schema, compression="zstd", use_dictionary=words) as writer:
+        with ParquetWriter(target, schema, **writing_options(schema)) as writer:
             for number in range(self.parts):
                 table = self._read(number, names, nulls=True)
                 if table[LIGHT].null_count:
@@ -201,6 +231,7 @@ class PackedLines:
 
         if not self._light:
             return self._read(number, ["line"])["line"].combine_chunks()
+        self._trust()
         light = self._read(number, [LIGHT], nulls=True)[LIGHT]
         if light.null_count:  # what is no record has no light one
             light = coalesce(light, self._read(number, ["line"])["line"])
@@ -243,6 +274,31 @@ class PackedLines:
             repeats = {*chunk.encodings} - _ENCODINGS
             if repeats and not is_words(self._types[chunk.path_in_schema]):
                 raise ValueError(f"{chunk.path_in_schema} is encoded as {min(repeats)}, as no run folder is")
+
+
+def writing_options(schema: Any) -> dict[str, Any]:
+    """How a packed file is written, as options of `ParquetWriter`; the checksums of pages tell of flipped bits."""
+    words = [field.name for field in schema if is_words(field.type)]
+    return {"compression": "zstd", "use_dictionary": words, "write_page_checksum": True}
+
+
+def is_checked(path: Path) -> bool:
+    """Whether this version, on this machine, has found that the columns of the very file say what its lines say."""
+    with closing(Store("packed")) as store:
+        return store.get(_print(path)) is not None
+
+
+def note_checked(path: Path) -> None:
+    """Remembers that they do."""
+    with closing(Store("packed")) as store:
+        store.put(_print(path), "same")
+
+
+def _print(path: Path) -> str:
+    """What a file that was changed or replaced has another of: nobody but the system sets `ctime`."""
+    state = path.stat()
+    times = state.st_mtime_ns, state.st_ctime_ns
+    return json.dumps([__version__, str(path.resolve()), state.st_dev, state.st_ino, state.st_size, *times])
 
 
 def values_of(column: Any) -> list[Any]:

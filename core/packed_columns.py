@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.expected import Expected
 from livek12.core.light import StoredKey
-from livek12.core.packed import KEYS, LIGHT, VERSIONS, PackedLines, values_of
+from livek12.core.packed import KEYS, PackedLines, values_of
+from livek12.core.packed_rows import LIGHT, VERSIONS
 from livek12.core.progress import watched
 from livek12.core.records import Key, Question, Verdict
 from livek12.core.run_folder import RunFolder

@@ -2,7 +2,8 @@
 
 Contract: only the files that a run is read from are looked at, right in the folder at the address; their names are
 checked, so that none can lead out of the copy, and files and bytes are bounded. What did not change is not fetched
-again, and of a compacted run no text where nobody looks at texts. Nothing secret is said or written: of an address
+again, and of a compacted run no text where nobody looks at texts. What a push began and did not end is told, and so is
+a file that is not the one that was pushed. Nothing secret is said or written: of an address
 neither user, password nor query, and keys are where the libraries look for them (`hf auth login`, the environment).
 """
 
@@ -14,18 +15,21 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fcntl import LOCK_EX
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.hub import reason
-from livek12.core.journal import write_atomically
 from livek12.core.locks import close_own, lock_own
+from livek12.core.own_files import create, write_atomically
 from livek12.core.packed import PACKED, STEMS, PackedLines
-from livek12.core.progress import Progress
+from livek12.core.progress import Progress, warn
+from livek12.core.record import Record
 from livek12.core.store import cache_folder
 from livek12.core.text import one_line
 
@@ -36,6 +40,9 @@ RUN_FILE: Final = re.compile(
     re.ASCII,
 )
 """The files that a run is read from; reports are made of them."""
+MANIFEST: Final = "push.json"
+"""Where a place has no commits: the files of the last push that came to its end, with size and SHA-256 of each."""
+_MOST_MANIFEST: Final = 16 << 20
 MOST_FILES: Final = 20_000
 MOST_BYTES: Final = 256 << 30
 _BLOCK: Final = 16 << 20
@@ -44,11 +51,29 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Stored:
-    """A file at an address: where its file system has it, its size in bytes, and a hash that changes when it does."""
+    """A file at an address: where its file system has it, its size in bytes, and a hash that changes when it does.
+
+    `sha256` is that of its content, where it is known.
+    """
 
     path: str
     size: int
     print: str
+    sha256: str | None = None
+
+
+class PushedFile(Record):
+    """A file of a push."""
+
+    size: Annotated[int, Field(ge=0, le=MOST_BYTES)]
+    sha256: str
+
+
+class Manifest(Record):
+    """A push: its files, if it is `whole`."""
+
+    whole: bool = False
+    files: dict[str, PushedFile] = {}
 
 
 def run_folder(place: str | Path, texts: bool = True) -> Path:
@@ -140,6 +165,9 @@ def fetch(address: str, texts: bool = True) -> Path:
     """
     files, path = open_place(address)
     there = stored(address, files, path)
+    pushed = read_manifest(address, files, path) if there else None
+    if pushed is not None:
+        there = _as_pushed(address, there, pushed)
     if "run.json" not in there:
         raise UserError(f"{shown(address)}: not a run folder (no run.json), or not one that you may read")
     texts = texts or any(name.startswith(("harness", "label")) for name in there)
@@ -152,10 +180,56 @@ def fetch(address: str, texts: bool = True) -> Path:
     fd = lock_own(home / "lock", LOCK_EX)
     try:
         _renew(address, files, there, folder, home / "fetched.json", texts)
+        if read_manifest(address, files, path) != pushed:
+            raise UserError(_CHANGED.format(shown(address)))
     finally:
         if fd is not None:
             close_own(fd)
+    if not texts and any(name.endswith(PACKED) for name in there):
+        warn(
+            f"{shown(address)}: marks are read from columns; the lines that they were made of are not fetched and not"
+            " compared with them (a command that reads texts, as `report`, does both)"
+        )
     return folder
+
+
+def read_manifest(address: str, files: Any, path: str) -> Manifest | None:
+    """What the last push to a place says of it; None where no push of this kind was made.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    try:
+        with files.open(f"{path}/{MANIFEST}", "rb") as file:
+            return Manifest.model_validate_json(file.read(_MOST_MANIFEST))
+    except FileNotFoundError:
+        return None
+    except ValidationError:
+        raise UserError(f"{shown(address)}: holds a {MANIFEST} that cannot be read; push the run again") from None
+    except Exception as error:
+        raise failure(address, error) from None
+
+
+def _as_pushed(address: str, there: Mapping[str, Stored], pushed: Manifest) -> dict[str, Stored]:
+    """The files of the last push, if it came to its end and nothing was changed since.
+
+    Raises:
+        UserError: a push is going on, or was cut off, or a file is another than the one that was pushed.
+    """
+    if not pushed.whole:
+        raise UserError(
+            f"{shown(address)}: a push to it is going on or was cut off; wait for it, or push the run again"
+        )
+    for name, file in pushed.files.items():
+        if name not in there or there[name].size != file.size:
+            what = "has gone since" if name not in there else "is another than when"
+            raise UserError(f"{shown(address)}: {name} {what} the run was pushed; push it again")
+    if others := sorted(there.keys() - pushed.files.keys()):
+        warn(f"{shown(address)}: passed over, as no files of what was pushed: {', '.join(others[:3])}")
+    return {name: replace(there[name], print=file.sha256, sha256=file.sha256) for name, file in pushed.files.items()}
+
+
+_CHANGED: Final = "{}: was changed while it was read; run the same command again"
 
 
 def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, account: Path, texts: bool) -> None:
@@ -206,16 +280,19 @@ def _part_of(address: str, target: Path) -> Iterator[Path]:
 def _copy(address: str, files: Any, one: Stored, target: Path, progress: Progress) -> None:
     """Fetches one file, never more than its stated size."""
     with _part_of(address, target) as part:
-        with part.open("wb") as copy, files.open(one.path, "rb", block_size=_BLOCK) as source:
-            left = one.size
+        with create(part) as copy, files.open(one.path, "rb", block_size=_BLOCK) as source:
+            left, digest = one.size, hashlib.sha256()
             while block := source.read(min(_BLOCK, left + 1)):
                 left -= len(block)
                 if left < 0:
                     break
                 copy.write(block)
+                digest.update(block)
                 progress.beat()
         if left:
-            raise UserError(f"{shown(address)}: {target.name} changed while it was read; run the same command again")
+            raise UserError(_CHANGED.format(f"{shown(address)}: {target.name}"))
+        if one.sha256 not in (None, digest.hexdigest()):
+            raise UserError(f"{shown(address)}: {target.name} is another than when the run was pushed; push it again")
         part.replace(target)
 
 

@@ -33,11 +33,12 @@ from pydantic import BaseModel, ValidationError
 from livek12.core.answered import AnsweredKeys
 from livek12.core.errors import UserError, why
 from livek12.core.expected import Expected
-from livek12.core.journal import Index, JournalWriter, journal_files, journal_lines, read_journal, write_atomically
+from livek12.core.journal import Index, JournalWriter, journal_files, journal_lines, read_journal
 from livek12.core.keys import KeySet
 from livek12.core.light import ResponseHead
 from livek12.core.locks import close_own
 from livek12.core.markings import counts_over, in_words
+from livek12.core.own_files import write_atomically
 from livek12.core.records import (
     Failure,
     Image,
@@ -48,9 +49,9 @@ from livek12.core.records import (
     Verdict,
 )
 from livek12.core.rows import Row
-from livek12.core.run_locks import has_responses, in_use, make_folder, settling, take_part
+from livek12.core.run_locks import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
 from livek12.core.run_rows import fits, row_of
-from livek12.core.run_spec import RunSpec, differences, read_spec
+from livek12.core.run_spec import RunSpec, check_size, differences, read_spec
 
 QUESTIONS = "questions.jsonl"
 
@@ -112,12 +113,12 @@ class RunFolder:
         """
         run = cls(path, on_problem)
         make_folder(path)
-        with settling(path):
+        with settling(path) as fence:
             if not run._file("run.json").exists():
-                run._begin(spec, questions)
+                run._begin(spec, questions, fence)
             elif different := "; ".join(differences(found := run.spec(), spec)):
-                run._take_over(different)
-                run._begin(spec, questions)
+                run._take_over(different, fence)
+                run._begin(spec, questions, fence)
             elif on_problem and found.package_version != spec.package_version:
                 on_problem(f"{path}: begun by livek12 {found.package_version}, goes on with {spec.package_version}")
             run._part = weakref.finalize(run, close_own, take_part(path))
@@ -129,11 +130,14 @@ class RunFolder:
         if self._part is not None:
             self._part()
 
-    def _begin(self, spec: RunSpec, questions: Mapping[str, Iterable[Question]]) -> None:
-        digest = self._write_questions(questions)
-        self._write_spec(spec.model_copy(update={"questions_sha256": digest}))
+    def _begin(self, spec: RunSpec, questions: Mapping[str, Iterable[Question]], fence: Fence) -> None:
+        digest = self._write_questions(questions, fence)
+        try:
+            self._write_spec(spec.model_copy(update={"questions_sha256": digest}), fence, new=True)
+        except FileExistsError:
+            raise UserError(f"{self.path}: another command began a run here meanwhile; run yours again") from None
 
-    def _take_over(self, different: str) -> None:
+    def _take_over(self, different: str, fence: Fence) -> None:
         """Clears away what another run left that came to nothing.
 
         Raises:
@@ -149,6 +153,7 @@ class RunFolder:
             raise UserError(
                 f"{self.path}: another command is at work on another run here: {different}; choose a new --out, or wait"
             )
+        fence()
         left = [file for stem in ("failures", "earlier") for file in journal_files(self.path, stem)]
         for file in (self._file("run.json"), *left):
             file.unlink()
@@ -160,9 +165,10 @@ class RunFolder:
         """Opens a folder that must hold a run.
 
         Raises:
-            UserError: no run.json, or one that this version cannot read.
+            UserError: no run.json, or one that this version cannot read, or one of its files is a link.
         """
         run = cls(path, on_problem)
+        check_links(path)
         run.spec()
         return run
 
@@ -186,11 +192,11 @@ class RunFolder:
 
     def amend(self, **changes: Any) -> None:
         """Writes some fields of run.json anew; the others stand, whoever wrote them last."""
-        with settling(self.path):
-            self._write_spec(self.spec().model_copy(update=changes))
+        with settling(self.path) as fence:
+            self._write_spec(self.spec().model_copy(update=changes), fence)
 
-    def _write_spec(self, spec: RunSpec) -> None:
-        write_atomically(self._file("run.json"), spec.model_dump_json(indent=1) + "\n")
+    def _write_spec(self, spec: RunSpec, fence: Fence, new: bool = False) -> None:
+        write_atomically(self._file("run.json"), spec.model_dump_json(indent=1) + "\n", new=new, before=fence)
 
     def questions(self) -> dict[str, list[Question]]:
         """The questions of each task, in the order they are asked; pictures without bytes."""
@@ -222,8 +228,9 @@ class RunFolder:
         tasks = {task.name for task in spec.tasks}
         try:
             with file.open("rb") as lines:
-                for line in lines:
+                for number, line in enumerate(lines, 1):
                     digest.update(line)
+                    check_size(number, spec.trials)
                     item = model.model_validate_json(line)
                     if item.task not in tasks:
                         raise ValueError(f"{item.task!r:.80} is no task of the run")
@@ -281,12 +288,12 @@ class RunFolder:
             words: who they are, by version.
             marking: its number (see `core.markings`).
         """
-        with settling(self.path):
+        with settling(self.path) as fence:
             spec = self.spec()
             before = spec.judged_by or {version: in_words(version) for version in spec.judges.values()}
             by = {version: said for version, said in before.items() if version not in words} | words
             marking = max(marking, spec.marking)
-            self._write_spec(spec.model_copy(update={"judges": judges, "judged_by": by, "marking": marking}))
+            self._write_spec(spec.model_copy(update={"judges": judges, "judged_by": by, "marking": marking}), fence)
 
     def judged(self, among: Callable[[Verdict], bool] | None = None) -> Iterator[tuple[Response, Verdict]]:
         """The responses that have a verdict, with the one that counts.
@@ -358,7 +365,7 @@ class RunFolder:
                 key = Key(task=task, question_id=question.id, trial=trial)
                 yield row_of(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 
-    def _write_questions(self, questions: Mapping[str, Iterable[Question]]) -> str:
+    def _write_questions(self, questions: Mapping[str, Iterable[Question]], fence: Fence) -> str:
         """Writes questions.jsonl; returns its hash."""
         digest = hashlib.sha256()
 
@@ -369,7 +376,7 @@ class RunFolder:
                     digest.update(line.encode())
                     yield line
 
-        write_atomically(self._file(QUESTIONS), lines())
+        write_atomically(self._file(QUESTIONS), lines(), before=fence)
         return digest.hexdigest()
 
     def _file(self, name: str) -> Path:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from pathlib import Path
@@ -19,8 +19,9 @@ from tempfile import NamedTemporaryFile
 
 from livek12.core.errors import UserError
 from livek12.core.journal import has_lines
-from livek12.core.leases import FOLDER, Lease, holders, lives, shared, take_next, wait_for
+from livek12.core.leases import FOLDER, Lease, Turn, check_home, holders, lives, shared, take_next
 from livek12.core.locks import close_own, lease_own, lock_own
+from livek12.core.own_files import check_names
 
 _LOCK, _IN_USE = ".lock", ".in-use"
 _LEFT = (
@@ -30,6 +31,24 @@ _LEFT = (
     *(_LOCK, _IN_USE, FOLDER, ".linked.*", ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
 )
 """What a command that was killed may leave in a folder that has no run.json yet."""
+_OWNED = (
+    *_LEFT,
+    *("run.json", "earlier-*.jsonl", "regrades.jsonl", "harness.jsonl", "label-plan.jsonl", "labels-*.jsonl"),
+    *("*.parquet", ".*.parquet.new", ".*.unpacked", "report", "report.*", ".report.*"),
+)
+"""What we read or write in a run folder."""
+Fence = Callable[[], None]
+"""To be called right before something takes its place: raises a UserError where another has taken over meanwhile."""
+
+
+def check_links(path: Path) -> None:
+    """Refuses a run folder in which what we read or write is a link, as a stranger's may be.
+
+    Raises:
+        UserError: something is a link, or neither file nor folder.
+    """
+    check_names(path, _OWNED)
+    check_home(path)
 
 
 def check_out(path: Path) -> None:
@@ -48,6 +67,7 @@ def check_out(path: Path) -> None:
         raise UserError(f"{path}: is a file; give --out a folder") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); choose another --out") from error
+    check_links(path)
     if "run.json" in found:
         return
     if foreign := [name for name in found if not any(fnmatch(name, pattern) for pattern in _LEFT)]:
@@ -77,19 +97,19 @@ def has_responses(path: Path) -> bool:
 
 
 @contextmanager
-def settling(path: Path) -> Iterator[None]:
-    """Nobody else settles anything about the folder meanwhile.
+def settling(path: Path) -> Iterator[Fence]:
+    """Nobody else settles anything about the folder meanwhile; gives what to call before each file takes its place.
 
     Raises:
         UserError: the folder cannot be written, or has no locks.
     """
     if shared(path):
-        with _settling_by_lease(path):
-            yield
+        with _settling_by_lease(path) as fence:
+            yield fence
         return
     fd = lock_own(path / _LOCK, fcntl.LOCK_EX)
     try:
-        yield
+        yield lambda: None  # a lock lasts as long as we do, however long we are stopped
     finally:
         if fd is not None:
             close_own(fd)
@@ -99,20 +119,20 @@ _mine = threading.local()
 
 
 @contextmanager
-def _settling_by_lease(path: Path) -> Iterator[None]:
+def _settling_by_lease(path: Path) -> Iterator[Fence]:
     """The same by a lease; who settles already may do so within."""
-    held: set[Path] = _mine.__dict__.setdefault("held", set())
-    if path in held:
-        yield
+    fences: dict[Path, Fence] = _mine.__dict__.setdefault("fences", {})
+    if path in fences:
+        yield fences[path]
         return
     lease = Lease(path)
     try:
-        wait_for(lease, "lock")
+        turn = Turn(lease, "lock")
         _look_anew(path)
-        held.add(path)
-        yield
+        fences[path] = turn.check
+        yield turn.check
     finally:
-        held.discard(path)
+        fences.pop(path, None)
         lease.end()
 
 
@@ -154,6 +174,32 @@ def alone(path: Path) -> Iterator[None]:
         fd = lock_own(path / _IN_USE)
     if fd is None:
         raise UserError(_AT_WORK.format(path))
+    try:
+        yield
+    finally:
+        close_own(fd)
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Nobody else writes an output folder of another kind meanwhile; it has to be there.
+
+    Raises:
+        UserError: somebody does, or it cannot be written.
+    """
+    busy = UserError(f"{folder}: another command writes it; wait until it is done, or name another folder")
+    if shared(folder):
+        lease = Lease(folder)
+        try:
+            if any(holder is None or lives(folder, holder) for holder in holders(lease, "writer")):
+                raise busy
+            yield
+        finally:
+            lease.end()
+        return
+    fd = lock_own(folder / _LOCK)
+    if fd is None:
+        raise busy
     try:
         yield
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
@@ -30,6 +30,12 @@ PACKED_VERSION = 5
 """Version of a run folder whose journals are Parquet (`core.packed`), which earlier versions cannot see."""
 
 
+MOST_TRIALS, MOST_ANSWERS = 10_000, 20_000_000
+"""Of one question, and of a whole run: room is made for so many answers."""
+Count = Annotated[int, Field(ge=0, le=1 << 40)]
+"""What a run.json, which may come from anybody, can count."""
+
+
 class TaskSpec(Record):
     """One task of a run: its versions, and a hash of the very questions it asks."""
 
@@ -39,7 +45,7 @@ class TaskSpec(Record):
     prompt_sha256: str
     data: str
     data_sha256: str
-    questions: int
+    questions: Count
     sampling: Sampling
 
 
@@ -58,8 +64,8 @@ class ChosenQuestions(Record):
     how: str
     run: str
     model: str
-    failed: dict[str, int]
-    of: dict[str, int]
+    failed: dict[str, Count]
+    of: dict[str, Count]
     undecided: dict[str, list[str]] = {}
 
 
@@ -78,14 +84,14 @@ class RunSpec(Record):
     engine_args: dict[str, Any] = {}
     engine_versions: dict[str, str] = {}
     tasks: list[TaskSpec]
-    trials: int = 1
-    limit: int | None = None
+    trials: Annotated[int, Field(ge=1, le=MOST_TRIALS)] = 1
+    limit: Count | None = None
     chosen: ChosenQuestions | None = None
     judges: dict[str, str] = {}
     """Who marked each task last, by version."""
     judged_by: dict[str, str] = {}
     """All that ever marked the run, in words, by version; who came last stands last."""
-    marking: int = 0
+    marking: Count = 0
     """How often it was begun to mark the run anew."""
     questions_sha256: str | None = None
 
@@ -109,6 +115,18 @@ class RunSpec(Record):
         return {
             name: value for name, value in fields.items() if value or name not in ("judged_by", "marking", "chosen")
         }
+
+
+def check_size(questions: int, trials: int) -> None:
+    """Refuses a run of more answers than a run may have.
+
+    Raises:
+        UserError: it would have them.
+    """
+    if trials > MOST_TRIALS:
+        raise UserError(f"{trials:,} trials: a run has at most {MOST_TRIALS:,}")
+    if questions * trials > MOST_ANSWERS:
+        raise UserError(f"{questions:,} questions × {trials:,} trials: a run has at most {MOST_ANSWERS:,} answers")
 
 
 class _Maker(BaseModel):

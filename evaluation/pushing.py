@@ -1,13 +1,16 @@
 """A finished run to a data set of the Hub, or to any folder that fsspec can write.
 
-Contract: what goes out is what the run is read from, and report.json. On the Hub it is one commit; elsewhere run.json
-goes last, so that half a run is none. Nothing of questions whose answers are held back, or of what was made from them,
+Contract: what goes out is what the run is read from, and report.json. On the Hub it is one commit; elsewhere a manifest
+(`push.json`) says first that a push is going on and last which files it has, so that readers see the old run, the new
+one, or a line that says why neither. Nothing of questions whose answers are held back, or of what was made from them,
 goes out unless that is asked for; nothing without a licence goes to a public data set. A place that holds another run
 is left alone. No secret and no address of an endpoint stands in the run.json that goes out.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -21,7 +24,18 @@ from livek12.core.journal import journal_files
 from livek12.core.packed import STEMS
 from livek12.core.progress import warn, watched
 from livek12.core.records import UNMARKED, Question
-from livek12.core.remote import RUN_FILE, Stored, failure, is_address, open_place, shown, stored
+from livek12.core.remote import (
+    MANIFEST,
+    RUN_FILE,
+    Manifest,
+    PushedFile,
+    Stored,
+    failure,
+    is_address,
+    open_place,
+    shown,
+    stored,
+)
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import alone
 from livek12.core.run_spec import RunSpec, differences, read_spec
@@ -157,6 +171,11 @@ def _size(file: Path | bytes) -> int:
     return len(file) if isinstance(file, bytes) else file.stat().st_size
 
 
+def _account(file: Path | bytes) -> PushedFile:
+    with io.BytesIO(file) if isinstance(file, bytes) else file.open("rb") as content:
+        return PushedFile(size=_size(file), sha256=hashlib.file_digest(content, "sha256").hexdigest())
+
+
 def _check_same(address: str, files: Any, there: Mapping[str, Stored], spec: RunSpec) -> None:
     """Refuses a place with another run."""
     if "run.json" not in there:
@@ -178,15 +197,20 @@ def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes]) -
     system, path = open_place(address)
     there = stored(address, system, path)
     _check_same(address, system, there, run.spec())
+    manifest = f"{path}/{MANIFEST}"
     try:
         if not system.async_impl:  # fsspec's asynchronous ones store objects: no folders, and a typo made a bucket
             system.makedirs(path, exist_ok=True)
+        system.pipe_file(manifest, Manifest().model_dump_json().encode())
         for name, file in watched(files.items(), f"sending {run.path.name}", len(files)):
             if isinstance(file, bytes):
                 system.pipe_file(f"{path}/{name}", file)
             else:
                 system.put_file(str(file), f"{path}/{name}")
-        for name in there.keys() - files.keys():
+        read = {name: _account(file) for name, file in files.items() if RUN_FILE.fullmatch(name)}
+        pushed = Manifest(whole=True, files=read)
+        system.pipe_file(manifest, pushed.model_dump_json().encode())
+        for name in there.keys() - files.keys():  # no reader looks at them any more
             system.rm_file(there[name].path)
     except Exception as error:
         raise failure(address, error) from None

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.journal import write_atomically
 from livek12.core.keys import KeySet
+from livek12.core.own_files import write_atomically
 from livek12.core.progress import say, warn, watched
 from livek12.core.records import Failure, Question, Response, Sampling
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import check_out, make_folder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run_spec import RunSpec, TaskSpec, check_size
 from livek12.evaluation.harness_marks import MARKS
 from livek12.evaluation.logs import Fields, LogEntry, entries, fields_of
 from livek12.evaluation.logs.lines import BAD_ENTRY
@@ -227,6 +227,7 @@ def _spec(spool: _Spool, log: Path, source: str, given: Mapping[str, str], model
                 sampling=Sampling(),
             )
         )
+    check_size(sum(task.questions for task in tasks), spool.trials)
     return RunSpec(model=named, engine=ENGINE, engine_args=args, tasks=tasks, trials=spool.trials)
 
 

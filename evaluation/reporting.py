@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.journal import write_atomically
+from livek12.core.own_files import write_atomically
 from livek12.core.packed_answers import packed_answers
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question

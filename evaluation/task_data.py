@@ -11,7 +11,7 @@ from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.records import Image, Question, Sampling
 from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import ChosenQuestions, RunSpec, TaskSpec
+from livek12.core.run_spec import ChosenQuestions, RunSpec, TaskSpec, check_size
 from livek12.core.scoring import Row
 from livek12.tasks.base import Task
 from livek12.tasks.budgets import siblings
@@ -69,9 +69,14 @@ def make_spec(
     sampling: Mapping[str, Any],
     chosen: ChosenQuestions | None = None,
 ) -> RunSpec:
-    """What a command would run; `sampling` holds only what the user set, over each task's defaults."""
+    """What a command would run; `sampling` holds only what the user set, over each task's defaults.
+
+    Raises:
+        UserError: it would be too many answers.
+    """
     from livek12.core.questions import fingerprint
 
+    check_size(sum(map(len, exam.questions.values())), trials)
     # Budgets of one task share their questions.
     digests = {
         group[0].base_name: fingerprint(exam.questions[group[0].name], _pages_asked(group[0], exam))

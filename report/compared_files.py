@@ -6,12 +6,11 @@ are, unrounded.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from livek12.core.spreadsheets import csv_text
 from livek12.report.compared import (
     COUNTS,
     USAGE,
@@ -90,29 +89,20 @@ def _escaped(text: str) -> str:
 def as_csv(result: Comparison) -> str:
     """One table: a row a run, and below these a row a pair, which holds the differences `run` minus `minus`."""
     metrics = [name for name in METRICS if any(is_known(task, name) for task in result["tasks"].values())]
-    written = io.StringIO()
-    table = csv.writer(written, lineterminator="\n")
     usage = result.get("usage", {})
     used = _USED if usage else ()
-    table.writerow(["task", "run", "minus", *COUNTS, *(f"{m}_{end}" for m in metrics for end in _ENDS), *used])
+    head = ["task", "run", "minus", *COUNTS, *(f"{m}_{end}" for m in metrics for end in _ENDS), *used]
+    table: list[list[Any]] = [head]
     for task, comparison in result["tasks"].items():
         for name, counts in comparison["counts"].items():
             values = [value for metric in metrics for value in _ranked(comparison, metric, name)]
-            table.writerow(
-                [
-                    task,
-                    name,
-                    None,
-                    *(counted(counts, c) for c in COUNTS),
-                    *values,
-                    *(_used(usage.get(name)) if usage else ()),
-                ]
-            )
+            values += _used(usage.get(name)) if usage else ()
+            table.append([task, name, None, *(counted(counts, c) for c in COUNTS), *values])
         for pair in comparison["pairs"]:
             values = [value for metric in metrics for value in _tested(pair["metrics"].get(metric))]
             blank = [None] * (len(COUNTS) - 1)
-            table.writerow([task, pair["b"], pair["a"], pair["shared"], *blank, *values, *[None] * len(used)])
-    return written.getvalue()
+            table.append([task, pair["b"], pair["a"], pair["shared"], *blank, *values, *[None] * len(used)])
+    return csv_text(table)
 
 
 def _ends(estimate: Estimate | None) -> list[float | None]:

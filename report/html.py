@@ -18,8 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.errors import UserError
-from livek12.core.journal import write_atomically
+from livek12.core.own_files import make_subfolder, remove_files, write_atomically
 from livek12.core.progress import Progress
 from livek12.report import budgets, deltas, marks
 from livek12.report.markup import clean
@@ -130,12 +129,7 @@ def _drawn(chosen: Sequence[PaperEntry], pages: Pages, step: Callable[[], None],
 
 def _folder(index: Path) -> Path:
     """Where the further pages go, made where it is missing."""
-    folder = index.parent / FOLDER
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: cannot be made ({error.strerror}); move what is in its place") from error
-    return folder
+    return make_subfolder(index.parent, FOLDER)
 
 
 def further_pages(index: Path) -> list[Path]:
@@ -154,11 +148,11 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
 
 def _clear(folder: Path, kept: Set[str]) -> None:
     """Takes away the pages of an earlier report that this one does not have."""
-    with suppress(OSError):
-        for file in folder.glob("[0-9]*-*.*"):
-            if file.suffix in (".html", ".pdf") and file.with_suffix(".html").name not in kept:
-                file.unlink()
-        if not kept:
+    old = [file.name for file in folder.glob("[0-9]*-*.*") if file.suffix in (".html", ".pdf")]
+    gone = [name for name in old if Path(name).with_suffix(".html").name not in kept]
+    remove_files(folder.parent, [f"{folder.name}/{name}" for name in gone])
+    if not kept:
+        with suppress(OSError):
             folder.rmdir()
 
 

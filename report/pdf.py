@@ -19,6 +19,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from livek12.core.errors import UserError
+from livek12.core.own_files import write_atomically
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 MOST_SECONDS = 300.0
@@ -62,18 +63,7 @@ def write_pdf(page: Path, pdf: Path) -> None:
         said = _run([*command, page.resolve().as_uri()])
         if not made.is_file() or not made.read_bytes().startswith(b"%PDF"):
             raise UserError(f"{pdf.name}: {Path(browser).name} did not print {page}{said}")
-        made.write_bytes(_LINK.sub(partial(_from, page.resolve().parent), made.read_bytes()))
-        temporary = pdf.with_name(f".{pdf.name}.{os.getpid()}")
-        try:
-            shutil.copyfile(made, temporary)
-            temporary.replace(pdf)
-        except OSError as error:
-            raise UserError(
-                f"{pdf}: cannot be written ({error.strerror}); make room or choose another folder"
-            ) from None
-        finally:
-            with suppress(OSError):
-                temporary.unlink()
+        write_atomically(pdf, _LINK.sub(partial(_from, page.resolve().parent), made.read_bytes()))
 
 
 def _from(folder: Path, link: re.Match[bytes]) -> bytes:

@@ -8,13 +8,12 @@ everything is escaped. CSV has a line a cell, unrounded, with the interval.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from livek12.core.spreadsheets import csv_text
 from livek12.report.marks import number, shown
 from livek12.report.markup import clean
 
@@ -175,21 +174,13 @@ def with_heads(tables: Sequence[ArticleTable]) -> list[tuple[Written, list[list[
 
 def as_csv(tables: Sequence[ArticleTable]) -> str:
     """One line for each cell of all tables, unrounded: shares from 0 to 1, marks from 0 to 100."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["table", "row", "column", "metric", "low", "high", "ci_low", "ci_high", "std", "questions", "note"])
+    lines: list[list[Any]] = [
+        ["table", "row", "column", "metric", "low", "high", "ci_low", "ci_high", "std", "questions", "note"]
+    ]
     for table in tables:
         for row, cells in zip(table["rows"], table["cells"], strict=True):
             for column, cell in zip(table["columns"], cells, strict=True):
                 head = " / ".join(filter(None, column["head"]))
-                ends = [cell["low"], cell["high"], *(cell["ci"] or (None, None)), cell["std"], cell["n"]]
-                lines.writerow(
-                    [table["name"], _formula_safe(row), _formula_safe(head), column["metric"], *ends, cell["note"]]
-                )
-    return text.getvalue()
-
-
-def _formula_safe(text: str) -> str:
-    """A name that a spreadsheet does not take for a formula."""
-    line = _line(text)
-    return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line
+                values = [cell["low"], cell["high"], *(cell["ci"] or (None, None)), cell["std"], cell["n"]]
+                lines.append([table["name"], _line(row), _line(head), column["metric"], *values, cell["note"]])
+    return csv_text(lines)

@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -152,3 +153,79 @@ def test_no_class_has_the_name_of_one_in_another_room() -> None:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     rooms.setdefault(node.name, set()).add(room)
     assert not {name: found for name, found in rooms.items() if len(found) > 1}
+
+
+WRITERS = {
+    "core/own_files.py": "the one place",
+    "core/leases.py": "links names that nobody has",
+    "core/run_locks.py": "a file without a name of its own",
+    "engines/small_model.py": "the cache of the user",
+    "evaluation/ray_workers.py": "a folder of its own, made for it",
+    "tasks/plugins/vlmevalkit.py": "a new name, which then takes its place",
+    "dataset_builders/review/export.py": "removes what the list of the last export holds",
+    "dataset_builders/sample/render.py": "makes the sample of this repository",
+    "dataset_builders/writing/": "a hidden folder of its own (`workspace`)",
+    "dataset_builders/publishing/": "the same",
+}
+"""Modules that write in another way than by `core.own_files`, and where."""
+_WRITING = {
+    *("write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "rmtree", "copyfile", "copy2", "copytree"),
+    *("os.link", "os.replace", "os.rename", "os.truncate", "os.symlink", "NamedTemporaryFile"),
+}
+
+
+def writes(call: ast.Call) -> bool:
+    """Whether a call writes a file, or opens one for that, or removes a folder with all that is in it."""
+    name, text = ast.unparse(call.func), ast.unparse(call)
+    if name == "os.open":
+        return any(flag in text for flag in ("O_WRONLY", "O_RDWR", "O_CREAT"))
+    if name == "open" or name.endswith(".open"):
+        values = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
+        modes = [value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]
+        return any({*mode} & {*"wax+"} for mode in modes if {*mode} <= {*"rwaxbt+"})
+    return name in _WRITING or name.rpartition(".")[2] in _WRITING
+
+
+def calls(*rooms: str) -> Iterator[tuple[str, ast.Call]]:
+    """Every call of some rooms with the path of its module; what measures is not looked at."""
+    for room in rooms:
+        for module in sorted((ROOT / room).rglob("*.py")):
+            path = module.relative_to(ROOT).as_posix()
+            if not path.startswith("scripts/bench/"):
+                tree = ast.parse(module.read_text(encoding="utf-8"))
+                yield from ((path, node) for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def test_files_are_written_in_one_way() -> None:
+    """Whatever lies in a folder that a user names is written by `core.own_files`, which follows no link."""
+    found = {path: node for path, node in calls(*ROOMS) if writes(node)}
+    strange = {path: node.lineno for path, node in found.items() if not path.startswith(tuple(WRITERS))}
+    assert not strange
+    assert not {prefix for prefix in WRITERS if not any(path.startswith(prefix) for path in found)}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("open(path, 'a')", True),
+        ("path.open('wb')", True),
+        ("path.open(mode='r+')", True),
+        ("os.open(path, os.O_RDWR | os.O_CREAT)", True),
+        ("path.write_text(text)", True),
+        ("shutil.rmtree(folder)", True),
+        ("path.open('rb')", False),
+        ("os.open(path, os.O_RDONLY)", False),
+        ("Run.open('ab', 'c')", True),
+        ("RunFolder.open(path, warn)", False),
+        ("write_atomically(path, text)", False),
+    ],
+)
+def test_what_writes_is_noticed(code: str, expected: bool) -> None:
+    (call,) = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call))
+    assert writes(call) == expected
+
+
+def test_every_csv_is_safe_to_open() -> None:
+    """Of what people open in a spreadsheet; a harness reads its own tables as they are."""
+    found = {path for path, call in calls(*ROOMS) if ast.unparse(call.func) in ("csv.writer", "csv.DictWriter")}
+    assert found == {"core/spreadsheets.py", "tasks/plugins/vlmevalkit.py"}

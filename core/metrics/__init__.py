@@ -13,6 +13,7 @@ from typing import Final
 
 from livek12.core.arguments import one_of
 from livek12.core.errors import UserError
+from livek12.core.own_files import write_atomically
 
 _HERE = Path(__file__).resolve().parent
 METRICS: Final = {
@@ -105,7 +106,7 @@ def space(name: str, out: Path) -> Path:
         if strange := sorted(path.name for path in folder.iterdir() if path.name not in {*files, ".git"}):
             raise UserError(f"{folder}: holds {strange[0]}, which is no part of a metric: name another folder")
         for file, text in files.items():
-            (folder / file).write_text(text, encoding="utf-8")
+            write_atomically(folder / file, text)
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); name another folder") from None
     return folder

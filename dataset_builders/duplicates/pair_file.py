@@ -8,9 +8,7 @@ found no longer stay at the end of the file. The file is written whole or not at
 from __future__ import annotations
 
 import csv
-import io
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.own_files import write_atomically
+from livek12.core.spreadsheets import csv_rows, csv_text
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.duplicates.figures import distance
 from livek12.dataset_builders.duplicates.finding import Pairs
@@ -29,7 +29,6 @@ COLUMNS = (
     *("texts", "decision", "by", "at", "reason"),
 )
 _REVIEWED = ("decision", "by", "at", "reason")
-_FORMULA = ("=", "+", "-", "@")
 Key = tuple[str, ...]
 
 
@@ -139,15 +138,11 @@ def write_pairs(file: Path, library: Library, pairs: Pairs, decided: Decided) ->
 def _write(file: Path, lines: Iterator[str]) -> None:
     if file.suffix.lower() not in (".jsonl", ".csv"):
         raise UserError(f"{file}: give a name that ends in .jsonl or .csv")
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8", newline="") as stream:
-            stream.writelines(lines)
-        temporary.replace(file)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise UserError(f"{file}: cannot be written ({error.strerror}); choose another place") from None
+    write_atomically(file, lines)
 
 
 def _same(identical: bool, similarity: float) -> str:
@@ -161,8 +156,7 @@ def _key(row: Mapping[str, Any]) -> Key:
 def _rows(file: Path) -> Iterator[dict[str, Any]]:
     text = file.read_text(encoding="utf-8-sig")
     if file.suffix.lower() == ".csv":
-        for row in csv.DictReader(io.StringIO(text, newline="")):
-            yield {name: _value(cell) for name, cell in row.items() if name}
+        yield from csv_rows(text)
         return
     for line in text.splitlines():
         if line.strip():
@@ -173,17 +167,4 @@ def _rows(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _csv_line(row: Mapping[str, Any]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow([_cell(row.get(name)) for name in COLUMNS])
-    return out.getvalue()
-
-
-def _value(cell: str | None) -> str:
-    text = cell or ""
-    return text[1:] if text[:1] == "'" and text[1:].startswith(_FORMULA) else text
-
-
-def _cell(value: Any) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return csv_text([[row.get(name) for name in COLUMNS]])

@@ -132,12 +132,13 @@ def _mark(root: Path, library: Library, pairs: Pairs, decided: Decided, first: i
             shown = f"{row['kind']} of {row[other]} ({row['why']}{said}): {row[text]}"
             doubts[row[id]].append(Doubt(kind="duplicate", text=shown, confidence=_DOUBTS[row["kind"]]))
     folder = Folder(root)
-    for paper in folder.papers():
-        drafts = [
-            draft.model_copy(
-                update={"doubts": [doubt for doubt in draft.doubts if doubt.kind != "duplicate"] + doubts[draft.id]}
-            )
-            for draft in paper.drafts
-        ]
-        if drafts != paper.drafts:
-            folder.save(paper.model_copy(update={"drafts": drafts}), {})
+    with folder.alone():
+        for paper in folder.papers():
+            drafts = [
+                draft.model_copy(
+                    update={"doubts": [doubt for doubt in draft.doubts if doubt.kind != "duplicate"] + doubts[draft.id]}
+                )
+                for draft in paper.drafts
+            ]
+            if drafts != paper.drafts:
+                folder.save(paper.model_copy(update={"drafts": drafts}), {})

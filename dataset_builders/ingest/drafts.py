@@ -11,11 +11,15 @@ An ingested folder (`--out DIR`) holds:
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from livek12.core.records import FlowStep, Language, Option, QuestionType, Record, Variable
 from livek12.dataset_builders.ingest.blocks import Box
 
+MOST_PAGES = 10_000
+"""Of one paper; `ingest` itself stops far below."""
 DoubtKind = Literal[
     "number",  # the question's number is missing, doubled or out of order
     "type",
@@ -131,7 +135,7 @@ class IngestedPaper(Record):
     title: str = ""
     source: str
     sha256: str
-    pages: int
+    pages: Annotated[int, Field(ge=0, le=MOST_PAGES)]
     language: Language
     subject: str = ""
     template: str

@@ -7,22 +7,24 @@ again replaces its own files only.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.journal import write_atomically
+from livek12.core.own_files import check_names, check_tree, make_subfolder, remove_files, write_atomically
 from livek12.core.records import Image
+from livek12.core.run_locks import only_writer
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import safe_name
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 
 STATE = ".ingest"
 ROWS = "questions.jsonl"
+_OWNED = (ROWS, "report.*", "README.md", ".*")
 
 
 class Folder:
@@ -32,16 +34,27 @@ class Folder:
         root: the folder; made where it is missing.
 
     Raises:
-        UserError: it cannot be made.
+        UserError: it cannot be made, or something of it is a link.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._pages: dict[str, int] = {}  # the last page that was written of each paper
         try:
-            for name in ("images", "pages", STATE):
-                (root / name).mkdir(parents=True, exist_ok=True)
+            root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{root}: cannot be made ({error.strerror}); choose another folder") from None
+        check_names(root, _OWNED)
+        for name in ("images", "pages", STATE):
+            check_tree(make_subfolder(root, name))
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Nobody else ingests, translates or tags in the folder meanwhile.
+
+        Raises:
+            UserError: somebody does.
+        """
+        return only_writer(self.root / STATE)
 
     def papers(self) -> list[IngestedPaper]:
         """All papers in it, by id.
@@ -79,25 +92,25 @@ class Folder:
         """Writes the picture of a page."""
         data = image.bytes or b""
         suffix = "jpg" if data.startswith(b"\xff\xd8") else "png"
-        _write(self.root / "pages" / f"{paper_id}_{number}.{suffix}", data)
+        write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", data, sync=False)
+        self._pages[paper_id] = max(number, self._pages.get(paper_id, 0))
 
     def save(self, paper: IngestedPaper, pictures: Mapping[str, Image]) -> None:
         """Writes a paper and its pictures, in place of what it had before, and the rows of all papers."""
         before = self.paper(paper.paper_id)
         for name, image in pictures.items():
-            _write(self.root / "images" / name, image.bytes or b"")
+            write_atomically(self.root / "images" / name, image.bytes or b"", sync=False)
         write_atomically(self.root / STATE / f"{paper.paper_id}.json", paper.model_dump_json(indent=1) + "\n")
         old = {figure.name for draft in before.drafts for figure in draft.figures} if before else set()
-        for name in old - {figure.name for draft in paper.drafts for figure in draft.figures}:
-            (self.root / "images" / Path(name).name).unlink(missing_ok=True)
+        old -= {figure.name for draft in paper.drafts for figure in draft.figures}
+        remove_files(self.root / "images", [name for name in old if name == Path(name).name])
         self.write_rows()
 
     def forget_pages(self, paper_id: str, beyond: int = 0) -> None:
-        """Removes the page pictures of a paper behind a number."""
-        for file in (self.root / "pages").glob("*"):
-            stem, _, number = file.stem.rpartition("_")
-            if stem == paper_id and number.isdigit() and int(number) > beyond:
-                file.unlink(missing_ok=True)
+        """Removes the page pictures of a paper behind a number: those that we wrote, and that its own file counts."""
+        before = self.paper(paper_id)
+        numbers = range(beyond + 1, max(before.pages if before else 0, self._pages.get(paper_id, 0)) + 1)
+        remove_files(self.root / "pages", [f"{paper_id}_{n}.{suffix}" for n in numbers for suffix in ("jpg", "png")])
 
     def write_rows(self) -> None:
         """Writes `questions.jsonl` anew, from all papers."""
@@ -155,13 +168,3 @@ def row(paper: IngestedPaper, draft: Draft, review: Mapping[str, Any] | None = N
         "source": {"upstream_id": f"{paper.source} q{draft.number}"},
         "review": dict(review) if review else {"state": "unreviewed"},
     }
-
-
-def _write(file: Path, data: bytes) -> None:
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(file)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UserError(f"{file}: cannot be written ({error.strerror}); make room or choose another folder") from error

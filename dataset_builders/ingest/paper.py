@@ -103,15 +103,16 @@ def ingest(
     template = load_template(options.template) if options.template else None
     key = AnswerKey.read(*options.answers)
     outcome = IngestOutcome()
-    for pdf in pdfs:
-        try:
-            _one(pdf, folder, options, template, key, parser, reader, step, outcome)
-        except UserError as error:
-            line = one_line(error)
-            outcome.failed.append(line if pdf.name in line else f"{pdf.name}: {line}")
-        except Exception as error:  # whatever a page leads a rule to raise: the other papers go on
-            said = one_line(f"{type(error).__name__}: {error}", 160)
-            outcome.failed.append(f"{pdf.name}: the rules failed on it ({said}); please report this paper")
+    with folder.alone():
+        for pdf in pdfs:
+            try:
+                _one(pdf, folder, options, template, key, parser, reader, step, outcome)
+            except UserError as error:
+                line = one_line(error)
+                outcome.failed.append(line if pdf.name in line else f"{pdf.name}: {line}")
+            except Exception as error:  # whatever a page leads a rule to raise: the other papers go on
+                said = one_line(f"{type(error).__name__}: {error}", 160)
+                outcome.failed.append(f"{pdf.name}: the rules failed on it ({said}); please report this paper")
     return outcome
 
 

@@ -1,20 +1,25 @@
 """What was accepted, as a folder that `build livek12 --source` reads like any other.
 
 Contract: accepted questions only, each with who accepted it and when; a re-cropped figure is cut from its page. The
-folder appears whole or not at all; an earlier export in its place goes.
+folder appears whole or not at all; an earlier export in its place goes, if it holds nothing but what it lists.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from livek12.core.errors import UserError
+from livek12.core.own_files import check_tree, copy_file, write_atomically
 from livek12.core.records import Record
 from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
@@ -30,7 +35,7 @@ MARK = "export.json"
 
 
 class Exported(Record):
-    """What an export holds and leaves out: counts, and the reasons of the rejected."""
+    """What an export holds and leaves out: counts, the reasons of the rejected, and its files."""
 
     accepted: int
     rejected: int
@@ -39,6 +44,7 @@ class Exported(Record):
     reasons: dict[str, int] = {}
     papers: list[str] = []
     cut: int = 0
+    files: list[str] = []
 
 
 def export(store: ReviewStore, out: Path, pdfs: Path | None = None) -> Exported:
@@ -74,8 +80,9 @@ def export(store: ReviewStore, out: Path, pdfs: Path | None = None) -> Exported:
             papers=papers,
             cut=cut,
         )
-        (temporary / ROWS).write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in accepted), "utf-8")
-        (temporary / STATE / MARK).write_text(done.model_dump_json(indent=1) + "\n", "utf-8")
+        write_atomically(temporary / ROWS, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in accepted))
+        done = done.model_copy(update={"files": sorted({*_files(temporary), f"{STATE}/{MARK}"})})
+        write_atomically(temporary / STATE / MARK, done.model_dump_json(indent=1) + "\n")
         if out.exists():
             shutil.rmtree(out)
         temporary.rename(out)
@@ -89,8 +96,26 @@ def export(store: ReviewStore, out: Path, pdfs: Path | None = None) -> Exported:
 def _check(root: Path, out: Path) -> None:
     if out.resolve() == root.resolve() or root.resolve() in out.resolve().parents:
         raise UserError(f"{out}: is in the reviewed folder; choose a folder beside it")
-    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / STATE / MARK).is_file())):
-        raise UserError(f"{out}: holds something else; choose an empty folder")
+    if not out.exists():
+        return
+    check_tree(out)
+    listed = set[str]()
+    with suppress(OSError, ValidationError):
+        listed = set(Exported.model_validate_json((out / STATE / MARK).read_bytes()).files) or _of_earlier(out)
+    if not out.is_dir() or (others := sorted(_files(out) - listed)):
+        which = f" ({others[0]})" if out.is_dir() else ""
+        raise UserError(f"{out}: holds something else{which}; choose an empty folder")
+
+
+def _files(folder: Path) -> set[str]:
+    """The files of a folder, by their paths in it."""
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if not file.is_dir()}
+
+
+def _of_earlier(folder: Path) -> set[str]:
+    """What an export that listed no files may hold."""
+    kinds = re.compile(rf"{re.escape(STATE)}/{re.escape(MARK)}|{re.escape(ROWS)}|(?:images|pages)/[^/]+\.(?:png|jpg)")
+    return set(filter(kinds.fullmatch, _files(folder)))
 
 
 def _fill(root: Path, folder: Folder, board: Board, originals: Originals) -> tuple[int, list[dict[str, object]]]:
@@ -101,7 +126,7 @@ def _fill(root: Path, folder: Folder, board: Board, originals: Originals) -> tup
         accepted = [entry for id in ids if (entry := board.entries[id]).state() == "accepted"]
         for number in range(1, paper.pages + 1) if accepted else ():
             file = page_file(root, paper_id, number)
-            shutil.copyfile(file, folder.root / "pages" / file.name)
+            copy_file(file, folder.root / "pages" / file.name)
         for entry in accepted:
             copy, decisions = entry.final()
             draft, new = _with_pictures(root, folder, entry, to_draft(entry.draft, copy), partial(originals.cut, paper))
@@ -124,10 +149,10 @@ def _with_pictures(
         target = figure
         if is_cut_anew(entry.draft, figure) and figure.box:
             target = Figure(name=cut_name(draft.id, figure), box=figure.box, caption=figure.caption)
-            (folder.root / "images" / target.name).write_bytes(cut_from(figure.box))
+            write_atomically(folder.root / "images" / target.name, cut_from(figure.box), sync=False)
             cut += 1
         else:
-            shutil.copyfile(figure_file(root, figure.name), folder.root / "images" / figure.name)
+            copy_file(figure_file(root, figure.name), folder.root / "images" / figure.name)
         figures.append(target)
     return draft.model_copy(update={"figures": figures}), cut
 

@@ -6,7 +6,6 @@ the same bytes. The card's text lies in a template, beside the builder of a benc
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from livek12.core.flat import SPLIT, FlatRow
 from livek12.core.questions import CARD
 from livek12.core.records import Page, Question, Record
 from livek12.core.rights import FORBIDDEN, REVIEWED, is_stated, licence_refusal
+from livek12.core.spreadsheets import csv_rows
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import IMAGE_ONLY
 from livek12.dataset_builders.reading.built import tables_of
@@ -49,6 +49,7 @@ MARK = "Built with `livek12 build`"
 """Stands in every card, and tells a build which folders it may replace."""
 CROISSANT = "croissant.json"
 WITHDRAWN = "withdrawn.csv"
+WITHDRAWN_COLUMNS = ("id", "removed_in", "reason")
 """Why questions were withdrawn: columns id, removed_in, reason."""
 VARIANTS = "variants.jsonl"
 """What `livek12 vary` drew for each question, and what became of it."""
@@ -291,8 +292,8 @@ def read_withdrawn(folder: Path) -> list[dict[str, str]]:
     """The rows of `withdrawn.csv`; none where there is no such file."""
     if not (folder / WITHDRAWN).is_file():
         return []
-    with (folder / WITHDRAWN).open(encoding="utf-8", newline="") as lines:
-        return [{name: row.get(name) or "" for name in ("id", "removed_in", "reason")} for row in csv.DictReader(lines)]
+    rows = csv_rows((folder / WITHDRAWN).read_text("utf-8"))
+    return [{name: row.get(name, "") for name in WITHDRAWN_COLUMNS} for row in rows]
 
 
 def _type(feature: Mapping[str, Any]) -> str:

@@ -5,10 +5,12 @@ Contract: members that the source itself lists have no row. A later build on thi
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import NamedTuple
+
+from livek12.core.own_files import write_atomically
+from livek12.core.spreadsheets import csv_rows, csv_text
 
 FILE = "subsets.csv"
 
@@ -39,8 +41,8 @@ def read_members(folder: Path) -> list[MemberRow]:
     """The rows of the file; none where there is none."""
     if not (folder / FILE).is_file():
         return []
-    with (folder / FILE).open(encoding="utf-8", newline="") as lines:
-        return [MemberRow(*(row.get(name) or "" for name in MemberRow._fields)) for row in csv.DictReader(lines)]
+    rows = csv_rows((folder / FILE).read_text("utf-8"))
+    return [MemberRow(*(row.get(name, "") for name in MemberRow._fields)) for row in rows]
 
 
 def write_members(folder: Path, members: Iterable[MemberRow]) -> None:
@@ -48,10 +50,7 @@ def write_members(folder: Path, members: Iterable[MemberRow]) -> None:
     rows = list(dict.fromkeys(members))
     if not rows:
         return
-    with (folder / FILE).open("w", encoding="utf-8", newline="") as lines:
-        writer = csv.writer(lines, lineterminator="\n")
-        writer.writerow(MemberRow._fields)
-        writer.writerows(rows)
+    write_atomically(folder / FILE, csv_text([MemberRow._fields, *rows]))
 
 
 def members_of(members: Iterable[MemberRow], kept: Container[tuple[str, str]]) -> list[MemberRow]:

@@ -20,13 +20,15 @@ from itertools import chain, count, takewhile
 from pathlib import Path
 
 from livek12.core.errors import UserError, why
+from livek12.core.own_files import write_atomically
 from livek12.core.questions import fingerprint
 from livek12.core.records import Page, Question
+from livek12.core.spreadsheets import csv_text
 from livek12.dataset_builders.base import PAGES, Log, PageKey, Records, UniqueIds, one_line
 from livek12.dataset_builders.duplicates import DuplicateIndex, Match, Stem, stem
 from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
 from livek12.dataset_builders.reading.keyless import without_answers
-from livek12.dataset_builders.writing.card import WITHDRAWN, read_withdrawn
+from livek12.dataset_builders.writing.card import WITHDRAWN, WITHDRAWN_COLUMNS, read_withdrawn
 from livek12.dataset_builders.writing.measures import NOT_STATED
 from livek12.dataset_builders.writing.parquet import Counts, writer_options
 from livek12.dataset_builders.writing.statistics import Statistics, read_statistics
@@ -167,10 +169,8 @@ class Base:
                     self._carry_file(file, folder / table / file.name)
         listed = [*read_withdrawn(self.folder), *self._entries()]
         if listed:
-            with (folder / WITHDRAWN).open("w", encoding="utf-8", newline="") as lines:
-                writer = csv.DictWriter(lines, ["id", "removed_in", "reason"], lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(listed)
+            rows = [[entry[name] for name in WITHDRAWN_COLUMNS] for entry in listed]
+            write_atomically(folder / WITHDRAWN, csv_text([WITHDRAWN_COLUMNS, *rows]))
 
     def _entries(self) -> list[dict[str, str]]:
         known = {entry["id"] for entry in read_withdrawn(self.folder)}

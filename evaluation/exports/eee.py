@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from livek12 import __version__
 from livek12.core.errors import UserError
-from livek12.core.journal import write_atomically
+from livek12.core.own_files import write_atomically
 from livek12.core.records import Verdict, canonical_json
 from livek12.core.run_spec import TaskSpec
 from livek12.core.scoring import OUT_OF_100, Row

@@ -17,7 +17,7 @@ from typing import Any, Final
 from livek12.core.errors import UserError
 from livek12.core.extras import install
 from livek12.core.hub import reason
-from livek12.core.journal import write_atomically
+from livek12.core.own_files import write_atomically
 from livek12.core.run_spec import TaskSpec
 from livek12.core.scoring import OUT_OF_100
 from livek12.core.text import one_line

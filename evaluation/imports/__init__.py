@@ -14,7 +14,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.journal import write_atomically
+from livek12.core.own_files import write_atomically
 from livek12.core.run_locks import make_folder
 
 READERS: dict[str, str] = {

@@ -18,8 +18,11 @@ from typing import Any
 
 from livek12 import __version__
 from livek12.core.errors import UserError
+from livek12.core.leases import FOLDER
+from livek12.core.own_files import check_names, make_subfolder, write_atomically
 from livek12.core.progress import Progress, warn
 from livek12.core.run_folder import RunFolder
+from livek12.core.run_locks import only_writer
 from livek12.evaluation.site.across import items
 from livek12.evaluation.site.exams import Exams, stem_of
 from livek12.evaluation.site.hidden import Hidden, Refuses, held_back_in
@@ -30,7 +33,7 @@ from livek12.evaluation.site.scores import method, places, scores
 from livek12.evaluation.site.tables import front_of, write_tables
 from livek12.evaluation.studies.suspects import same_by_rules
 from livek12.report.site.front import write_front
-from livek12.report.site.store import SiteStore, digest_of
+from livek12.report.site.store import SiteStore, digest_of, is_half_made
 
 MADE = "data/made.json"
 DRAWING = (
@@ -86,6 +89,16 @@ def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
         UserError: a folder holds no run, or `out` holds something else.
     """
     _check(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{out}: cannot be made ({error.strerror}); choose another --out") from None
+    with only_writer(out):
+        _check(out)  # of two that begin at once the other may have been first
+        return _made(runs, out, wishes)
+
+
+def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
     slugs = _slugs(runs)
     specs = {
         slug: RunFolder.open(path, warn).spec() for slug, path in slugs.items()
@@ -98,26 +111,29 @@ def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
     basis = digest_of(code, wishes.title, wishes.permits, sorted(held), prints, [known[slug] for slug in slugs])
     if wishes.permits is not None and before.get("basis") == basis and (same := _unchanged(out, before)):
         return same
+    if not (out / MADE).exists():
+        write_atomically(make_subfolder(out, "data") / "made.json", "{}")  # a build that is killed can be begun again
     hidden, exams = Hidden(wishes.refuses, held), Exams()
     for path in runs:
         exams.take(path, hidden)
     hidden.settle()
-    store = SiteStore(out)
-    records, read = _records(slugs, hidden, store, before, prints, digest_of(code, hidden.digest()))
-    made = exams.write(store, hidden, before.get("exams", {}), code)
+    store = SiteStore(out, before["files"])
+    records, read = _records(slugs, hidden, store, before["runs"], prints, digest_of(code, hidden.digest()))
+    made = exams.write(store, hidden, before["exams"], code)
     _across(store, exams, hidden, records, made, wishes.title, known, code)
     asked, off = sum(map(len, exams.tasks.values())), len(exams.hidden(hidden))
     drawn = all(group["digest"] for task in made.values() for group in task["groups"])
     found = {"basis": basis if drawn else "", "questions": asked, "hidden": off, "files": store.sizes()}
-    store.file(MADE, json.dumps({"runs": prints, "exams": made, **found}, ensure_ascii=False).encode())
     store.clear()
+    store.file(MADE, json.dumps({"runs": prints, "exams": made, **found}, ensure_ascii=False).encode())
+    store.end()
     return SiteMade(len(runs), read, asked, off, store.written)
 
 
 def _unchanged(out: Path, before: Mapping[str, Any]) -> SiteMade | None:
     """What a build that has nothing to do says; None where files are gone or others than they were."""
     with suppress(OSError, KeyError, TypeError):
-        if all((out / name).stat().st_size == size for name, size in before["files"].items()):
+        if not is_half_made(out) and all((out / name).stat().st_size == size for name, size in before["files"].items()):
             return SiteMade(len(before["runs"]), 0, before["questions"], before["hidden"], 0)
     return None
 
@@ -135,7 +151,7 @@ def _records(
     with Progress("reading runs", len(slugs), patient=True) as progress:
         for slug, path in slugs.items():
             prints[slug] = digest_of(fresh, prints[slug])
-            record = store.read(f"runs/{slug}") if before.get("runs", {}).get(slug) == prints[slug] else None
+            record = store.read(f"runs/{slug}") if before.get(slug) == prints[slug] else None
             if record is None:
                 record = {**read_run(path, slug, hidden, store), "name": path.resolve().name}
                 read += 1
@@ -231,17 +247,25 @@ def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
 
 
 def _check(out: Path) -> None:
-    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / MADE).is_file())):
-        raise UserError(f"{out}: holds something else than a site; choose an empty folder")
+    """Refuses a folder of something else; one in which a first build was killed holds at most empty folders of ours."""
+    foreign = f"{out}: holds something else than a site; choose an empty folder"
+    if out.exists() and not out.is_dir():
+        raise UserError(foreign)
+    check_names(out, ("data", ".*"))
+    if (out / MADE).is_file() or not out.exists():
+        return
+    begun = (*out.iterdir(), *(out / "data").glob("*"))
+    if any(file.name != "data" and not file.name.startswith((".lock", FOLDER, ".made.json.")) for file in begun):
+        raise UserError(foreign)
 
 
 def _before(out: Path) -> dict[str, Any]:
     """What the build before says it was made from; nothing where there was none, or it cannot be read."""
+    found: Any = None
     with suppress(OSError, ValueError):
         found = json.loads((out / MADE).read_bytes())
-        if isinstance(found, dict):
-            return found
-    return {}
+    told = found if isinstance(found, dict) else {}
+    return told | {name: told[name] if isinstance(told.get(name), dict) else {} for name in ("runs", "exams", "files")}
 
 
 @cache

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from livek12.core.errors import UserError
 from livek12.core.hub import endpoint, reason
+from livek12.core.own_files import write_atomically
 from livek12.core.visible import visible
 
 _CARD = """\
@@ -46,7 +47,7 @@ def send(site: Path, space: str, title: str) -> str:
     from huggingface_hub import HfApi
 
     card = _CARD.format(title=json.dumps(visible(title or space.rpartition("/")[2]), ensure_ascii=False))
-    (site / "README.md").write_text(card, encoding="utf-8")
+    write_atomically(site / "README.md", card)
     api = HfApi()
     try:
         api.create_repo(space, repo_type="space", space_sdk="static", exist_ok=True)
@@ -56,6 +57,7 @@ def send(site: Path, space: str, title: str) -> str:
             folder_path=site,
             commit_message="livek12 site",
             delete_patterns=["data/**", "images/**", "assets/**"],
+            ignore_patterns=[".*", "data/.*"],  # locks, and what is not at its end
         )
     except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
         raise UserError(f"{space}: {reason(error).replace('data set', 'Space')}; `hf auth login` logs in") from None

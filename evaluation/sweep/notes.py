@@ -17,8 +17,8 @@ from typing import Literal
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.journal import write_atomically
 from livek12.core.locks import is_held
+from livek12.core.own_files import open_file, write_atomically
 from livek12.core.records import Record
 
 STOPPED = 128 + signal.SIGINT
@@ -82,7 +82,7 @@ def take(work: Path, label: str) -> int | None:
     path = work / f"{label}.lock"
     try:
         work.mkdir(parents=True, exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = open_file(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror}); choose another `out`") from error
     try:

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from livek12.core.benchmarks import include_flags
 from livek12.core.errors import UserError
+from livek12.core.own_files import open_file
 from livek12.core.run_folder import RunFolder
 from livek12.core.sessions import GIB
 from livek12.engines.memory import measure
@@ -161,7 +162,7 @@ def _started(run: PlannedRun, lock: int, note: Note) -> tuple[subprocess.Popen[b
         OSError: the folder or the log cannot be written, or the system starts no such process.
     """
     run.folder.mkdir(parents=True, exist_ok=True)
-    with (run.folder / LOG).open("ab") as log:
+    with os.fdopen(open_file(run.folder / LOG), "ab") as log:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(note.started))
         log.write(f"\n== {now} {shown(run, run.whole)}\n".encode())
         log.flush()

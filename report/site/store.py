@@ -2,8 +2,9 @@
 
 Contract: a data file is `livek12.data("NAME", 'JSON')`; `read` gives the JSON back, and the next build goes on from it.
 It is a text that the page parses: as part of a script a key `__proto__` would be none.
-No data file is larger than `LARGEST`; names are ours, never taken from a record. What a build neither wrote nor kept is
-removed at its end.
+No data file is larger than `LARGEST`; names are ours, never taken from a record. A build notes the name of each file in
+`data/.written` before it writes it, and removes at its end what the build before it, or one that was killed, wrote and
+it did not: nothing that no list of ours names, and nothing through a link.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator
+import re
+import weakref
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from typing import Any
 from markupsafe import Markup
 
 from livek12.core.errors import UserError
+from livek12.core.own_files import check_names, check_tree, make_subfolder, open_file, remove_files, write_atomically
 from livek12.core.records import Image
 from livek12.report.pictures import FIGURE_WIDTH, PictureFiles, scaled
 
@@ -29,6 +33,11 @@ PIECE = 300_000
 """Bytes from which the fragments of one file are enough."""
 OWNED = ("data", "images", "assets")
 """Folders that a build clears of what it no longer needs."""
+_FOLDERS = [(name,) for name in OWNED]
+_TOP = ("*.html", "*.json", "*.parquet", ".*")
+_WRITTEN = "data/.written"
+"""Names of files of a build that is not at its end, one a line."""
+_TEMPORARY = re.compile(r"\.[\w.~-]+\.[0-9a-f]{32}")
 
 
 def _quoted(value: Any) -> bytes:
@@ -41,21 +50,23 @@ class SiteStore:
     """Writes below one folder.
 
     Args:
-        root: the folder; made where it is missing.
+        root: the folder; nobody else may write it meanwhile (`core.run_locks.only_writer`).
+        before: the files of the build before, as its list names them.
 
     Raises:
-        UserError: it cannot be made.
+        UserError: something of it is a link, or it cannot be written.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, before: Iterable[str] = ()) -> None:
         self.root = root
         self.written = 0
         self._kept: set[Path] = set()
-        for folder in (root, *(root / name for name in OWNED)):
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise UserError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from None
+        check_names(root, _TOP)
+        for name in OWNED:
+            check_tree(make_subfolder(root, name))
+        self._log: int | None = None
+        cut_off = (root / _WRITTEN).read_text("utf-8", "replace") if is_half_made(root) else ""
+        self._listed = {*before, *cut_off.splitlines()}
 
     def data(self, name: str, value: Any) -> None:
         """Writes a data file.
@@ -103,34 +114,48 @@ class SiteStore:
         """
         path = self.root / name
         self._kept.add(path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
                 return
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(content)
-            temporary.replace(path)
-            self.written += 1
+            self._list(name)
         except OSError as error:
-            with suppress(OSError):
-                temporary.unlink()
             raise UserError(
                 f"{path}: cannot be written ({error.strerror}); make room or choose another folder"
             ) from None
+        make_subfolder(self.root, *Path(name).parts[:-1])
+        write_atomically(path, content, sync=False)
+        self.written += 1
+
+    def _list(self, name: str) -> None:
+        """Notes that a file is ours, if no list says so yet."""
+        if name in self._listed:
+            return
+        if self._log is None:
+            self._log = open_file(self.root / _WRITTEN)
+            weakref.finalize(self, os.close, self._log)
+        os.write(self._log, f"{name}\n".encode())
+        self._listed.add(name)
 
     def sizes(self) -> dict[str, int]:
         """Bytes of each file that this build wrote or kept."""
         return {path.relative_to(self.root).as_posix(): path.stat().st_size for path in sorted(self._kept)}
 
     def clear(self) -> None:
-        """Removes what this build neither wrote nor kept, in its own folders alone."""
-        for path in [path for folder in OWNED for path in self._files(self.root / folder)]:
-            if path not in self._kept:
-                with suppress(OSError):
-                    path.unlink()
+        """Removes what an earlier build wrote and this one neither wrote nor kept, in its own folders alone."""
+        kept = {path.relative_to(self.root).as_posix() for path in self._kept}
+        remove_files(self.root, [name for name in self._listed - kept if Path(name).parts[:1] in _FOLDERS])
+        for folder in OWNED:
+            for place, _, files in os.walk(self.root / folder):
+                remove_files(Path(place), filter(_TEMPORARY.fullmatch, files))
 
-    def _files(self, folder: Path) -> Iterator[Path]:
-        return (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
+    def end(self) -> None:
+        """Ends the build: from now on its own list names its files."""
+        remove_files(self.root, [_WRITTEN])
+
+
+def is_half_made(root: Path) -> bool:
+    """Whether a build of the site was cut off."""
+    return (root / _WRITTEN).exists()
 
 
 class SitePictures(PictureFiles):

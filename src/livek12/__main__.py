@@ -1,5 +1,21 @@
-"""`python -m livek12` is the `livek12` command."""
+"""The console script and `python -m livek12`: the command, which Ctrl-C ends in one line from its first moment on."""
 
-from livek12.scripts.cli import main
+from __future__ import annotations
 
-main()
+import os
+import sys
+
+
+def main() -> None:
+    """Runs the command; while its modules are loaded, nothing else would answer Ctrl-C."""
+    try:
+        from livek12.scripts.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        print("stopped; run the same command again to go on", file=sys.stderr, flush=True)
+        os._exit(130)
+
+
+if __name__ == "__main__":
+    main()

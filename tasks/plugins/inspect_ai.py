@@ -11,6 +11,7 @@ from shlex import quote
 
 from livek12.core.errors import UserError
 from livek12.core.extras import install
+from livek12.core.own_files import write_atomically
 from livek12.tasks.plugins.harness_task import Guide, require
 from livek12.tasks.plugins.yaml_tasks import example, sought
 from livek12.tasks.registry import all_tasks
@@ -44,7 +45,7 @@ def guide(data: str, folder: Path) -> Guide:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / FILE).write_text(file_of_tasks(), encoding="utf-8")
+        write_atomically(folder / FILE, file_of_tasks())
     except OSError as error:
         raise UserError(f"{folder / FILE}: cannot be written ({error.strerror})") from error
     return Guide(

@@ -21,7 +21,7 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.extras import install
-from livek12.core.journal import write_atomically
+from livek12.core.own_files import write_atomically
 from livek12.core.questions import open_card
 from livek12.core.records import Verdict
 from livek12.tasks.base import Task

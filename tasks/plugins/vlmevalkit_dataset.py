@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlmeval.dataset.image_base import ImageBaseDataset
 
-from livek12.core.journal import write_atomically
+from livek12.core.own_files import write_atomically
 from livek12.tasks.plugins.harness_task import METRICS, Document, HarnessTask, harness_name, open_task
 from livek12.tasks.plugins.vlmevalkit import FAILED, ID, picture_bytes, predictions
 from livek12.tasks.registry import all_tasks
@@ -89,5 +89,5 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
         file = Path(self.img_root) / f"{document.images[place].sha256}.{suffix}"
         if not (file.is_file() and file.stat().st_size == len(encoded)):
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(encoded)
+            write_atomically(file, encoded, sync=False)
         return str(file)

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from livek12.core import compaction
+from livek12.core import compaction, packed
 from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter, Tail, journal_files
-from livek12.core.packed import META, packed_files, packed_path
+from livek12.core.packed import META, packed_files, packed_path, writing_options
 from livek12.core.records import Failure, Key, Response
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import take_part
 from livek12.core.scoring import score
+from livek12.evaluation import reporting
 from livek12.scripts.bench.run_folders import begun_run
 from tests.core.test_scoring import TASK, graded, question
 
@@ -163,6 +167,77 @@ def test_a_damaged_packed_file_is_told_and_nothing_goes(run: Path) -> None:
     with pytest.raises(UserError, match=r"responses\.parquet: cannot be read"):
         list(RunFolder(run).responses())
     assert packed.exists()
+
+
+def forged(run: Path, stem: str, column: str, change: Callable[[Any], Any]) -> None:
+    """Rewrites one column of a packed file, with checksums that fit."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = packed_path(run, stem)
+    table = pq.read_table(path)
+    place, field = table.schema.get_field_index(column), table.schema.field(column)
+    values = [None if value is None else change(value) for value in table[column].to_pylist()]
+    table = table.set_column(place, field, pa.array(values, field.type))
+    pq.write_table(table, path, **writing_options(table.schema))
+
+
+def by_columns(folder: Path) -> object:
+    """The scores as commands make them that read no text."""
+    return reporting.score(RunFolder(folder))["tasks"]
+
+
+@pytest.mark.parametrize(
+    ("stem", "column", "change"),
+    [
+        ("verdicts", "light", lambda light: light.replace(b'"points":0.0', b'"points":4.0')),
+        ("verdicts", "trial", lambda trial: 0),
+        ("responses", "light", lambda light: light.replace(b'"hash":"', b'"hash":"0')),
+        ("responses", "model", lambda model: "n"),
+        ("responses", "question_id", lambda name: "q0"),
+    ],
+)
+def test_columns_that_say_other_than_their_lines_make_no_mark(
+    run: Path, stem: str, column: str, change: Callable[[Any], Any]
+) -> None:
+    before = by_columns(run)
+    compact(run)
+    assert by_columns(run) == before
+    forged(run, stem, column, change)
+    with pytest.raises(UserError, match=rf"{stem}\.parquet: column {column} of row .*compact --undo"):
+        by_columns(run)
+    restore(run)
+    assert by_columns(run) == before
+
+
+def test_columns_of_a_copy_are_compared_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = by_columns(run)
+    compact(run)
+    copy = shutil.copytree(run, run.with_name("copy"))
+    compared: list[str] = []
+    real = packed.contradiction
+    monkeypatch.setattr(packed, "contradiction", lambda stem, *rest: (compared.append(stem), real(stem, *rest))[1])
+    assert [by_columns(copy) for _ in range(2)] == [before, before]
+    assert {*compared} >= {"responses", "verdicts"}
+    assert len(compared) == len({*compared})
+    assert by_columns(run) == before
+    assert len(compared) == len({*compared})  # what was packed here needs none
+
+
+def test_a_flipped_bit_changes_no_mark_in_silence(run: Path) -> None:
+    """In a page, that is: what stands in the footer has no checksum."""
+    compact(run)
+    before, draw = by_columns(run), random.Random(7)
+    for _ in range(40):
+        path = packed_path(run, draw.choice(["responses", "verdicts"]))
+        whole = path.read_bytes()
+        content = bytearray(whole)
+        footer = int.from_bytes(content[-8:-4], "little") + 8
+        content[draw.randrange(len(content) - footer)] ^= 1 << draw.randrange(8)
+        path.write_bytes(content)
+        with suppress(UserError):
+            assert by_columns(run) == before
+        path.write_bytes(whole)
 
 
 LINES = st.lists(

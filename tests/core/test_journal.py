@@ -17,8 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.core.journal import JournalWriter, journal_files, read_journal, write_atomically
+from livek12.core.journal import JournalWriter, journal_files, read_journal
 from livek12.core.locks import is_held
+from livek12.core.own_files import write_atomically
 from livek12.core.records import Failure, Key
 
 
@@ -204,7 +205,7 @@ def test_a_full_disk_keeps_the_old_file(small_disk: Path) -> None:
 WRITING = """
 import sys
 from pathlib import Path
-from livek12.core.journal import write_atomically
+from livek12.core.own_files import write_atomically
 for number in range(150):
     write_atomically(Path(sys.argv[1]), sys.argv[2] * 2000)
 """

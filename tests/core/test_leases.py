@@ -6,16 +6,18 @@ import json
 import multiprocessing
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from livek12.core import claims as claiming
-from livek12.core import leases
+from livek12.core import leases, run_folder, run_locks
 from livek12.core.claims import Claims, at_work, unsure, with_its_trials
 from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
@@ -266,6 +268,59 @@ def test_a_run_is_made_gone_on_with_and_read(tmp_path: Path, spec: RunSpec) -> N
     assert not list(folder.glob("responses-*.jsonl")) and len(list(read_journal(folder, "responses", Response))) == 1
     restore(folder)
     assert {name: (folder / name).read_bytes() for name in journals} == journals
+
+
+@pytest.mark.parametrize("stopped", ["beginning", "amending"])
+def test_who_was_stopped_past_the_lease_overwrites_no_other_run(
+    tmp_path: Path, spec: RunSpec, monkeypatch: pytest.MonkeyPatch, stopped: str
+) -> None:
+    folder = tmp_path / "run"
+    if stopped == "amending":
+        RunFolder.create_or_resume(folder, spec, {"t": []}).leave()
+    else:
+        folder.mkdir()
+    other = spec.model_copy(update={"model": "other"})
+    real = run_folder.write_atomically
+
+    def stop(path: Path, *content: Any, **how: Any) -> None:
+        """The other takes over while this one is stopped, right before a file takes its place."""
+        if path.name == "run.json":
+            monkeypatch.setattr(run_folder, "write_atomically", real)
+            (mine,) = (lease for lease in leases._LEASES if lease.home.parent == folder)
+            leases._LEASES.discard(mine)
+            with monkeypatch.context() as there:
+                for module in (leases, run_locks):
+                    there.setattr(module, "lives", lambda where, token: token != mine.token and lives(where, token))
+                there.setattr(run_locks, "_mine", threading.local())
+                RunFolder.create_or_resume(folder, other, {"t": []}).leave()
+            mine.lapses += 1
+        real(path, *content, **how)
+
+    monkeypatch.setattr(run_folder, "write_atomically", stop)
+    with pytest.raises(UserError, match="another took over"):
+        if stopped == "amending":
+            RunFolder(folder).amend(model_revision="r")
+        else:
+            RunFolder.create_or_resume(folder, spec, {"t": []})
+    assert RunFolder.open(folder).spec().model == "other"
+    list(RunFolder.open(folder).each_question())
+
+
+def test_who_was_stopped_goes_on_where_nobody_took_over(tmp_path: Path, spec: RunSpec) -> None:
+    RunFolder.create_or_resume(tmp_path / "run", spec, {"t": []}).leave()
+    with settling(tmp_path / "run") as fence:
+        for lease in leases._LEASES:
+            lease.lapses += 1
+        fence()
+        fence()
+
+
+def test_a_run_begins_once(tmp_path: Path, spec: RunSpec) -> None:
+    """However late others see it."""
+    run = RunFolder.create_or_resume(tmp_path / "run", spec, {"t": []})
+    with pytest.raises(UserError, match="another command began a run here"):
+        RunFolder(tmp_path / "run")._begin(spec.model_copy(update={"model": "other"}), {"t": []}, lambda: None)
+    assert run.spec().model == "m"
 
 
 @pytest.mark.usefixtures("_short")

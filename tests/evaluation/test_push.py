@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def test_a_run_comes_back_from_a_bucket_as_it_was(run: Path, bucket: str) -> Non
     pushed = push(run, address, PLAIN)
     files = fsspec.filesystem("memory")
     there = {str(name).rpartition("/")[2] for name in files.ls("/bucket/season/qwen3", detail=False)}
-    assert there == {"run.json", "questions.jsonl", "responses-0.jsonl", "verdicts-0.jsonl"}
+    assert there == {"run.json", "questions.jsonl", "responses-0.jsonl", "verdicts-0.jsonl", "push.json"}
     assert (pushed.files, pushed.address, pushed.commit) == (4, address, None)
     copy = run_folder(address)
     assert copy.name == "qwen3"
@@ -65,7 +66,7 @@ def test_a_run_comes_back_from_a_bucket_as_it_was(run: Path, bucket: str) -> Non
     compact(run)
     push(run, address, PLAIN)  # the journals there go, for they are packed now
     there = {str(name).rpartition("/")[2] for name in files.ls("/bucket/season/qwen3", detail=False)}
-    assert there == {"run.json", "questions.jsonl", "responses.parquet", "verdicts.parquet"}
+    assert there == {"run.json", "questions.jsonl", "responses.parquet", "verdicts.parquet", "push.json"}
     assert score(RunFolder(fetch(address)))["tasks"] == score(RunFolder(run))["tasks"]
     assert not list(copy.glob("*-0.jsonl"))
     restore(run)
@@ -73,6 +74,87 @@ def test_a_run_comes_back_from_a_bucket_as_it_was(run: Path, bucket: str) -> Non
     assert {path.name: path.read_bytes() for path in fetch(address).glob("*-0.jsonl")} == {
         path.name: path.read_bytes() for path in run.glob("*-0.jsonl")
     }
+
+
+@pytest.mark.parametrize("cut", range(7))
+def test_of_half_a_push_nothing_is_read_in_silence(
+    run: Path, bucket: str, monkeypatch: pytest.MonkeyPatch, cut: int
+) -> None:
+    """A push of the compacted run over its journals, killed before each of its steps."""
+    address, files = f"{bucket}/qwen3", fsspec.filesystem("memory")
+    before = score(RunFolder(run))["tasks"]
+    push(run, address, PLAIN)
+    compact(run)
+    steps = 0
+
+    def step(name: str) -> None:
+        real = getattr(type(files), name)
+
+        def counted(self: Any, *given: Any, **named: Any) -> Any:
+            nonlocal steps
+            if steps == cut:
+                raise KeyboardInterrupt
+            steps += 1
+            return real(self, *given, **named)
+
+        monkeypatch.setattr(type(files), name, counted)
+
+    with monkeypatch.context():
+        for name in ("pipe_file", "put_file", "rm_file"):
+            step(name)
+        with suppress(KeyboardInterrupt):
+            push(run, address, PLAIN)
+    monkeypatch.undo()
+    monkeypatch.setenv("LIVEK12_CACHE", str(run.parent / "cache"))
+    if cut in (0, 6):  # not begun; nothing left but to remove what nobody looks at
+        assert score(RunFolder(fetch(address)))["tasks"] == before
+    else:
+        with pytest.raises(UserError, match="a push to it is going on or was cut off"):
+            fetch(address)
+    push(run, address, PLAIN)
+    assert score(RunFolder(fetch(address)))["tasks"] == before
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"verdicts-0.jsonl": b""}, r"verdicts-0\.jsonl is another than when the run was pushed"),
+        ({"verdicts-0.jsonl": None}, r"verdicts-0\.jsonl has gone since the run was pushed"),
+        ({"push.json": b"{"}, r"push\.json that cannot be read"),
+        ({"push.json": b'{"whole": true, "files": {"run.json": {"size": -1, "sha256": ""}}}'}, "cannot be read"),
+    ],
+)
+def test_what_is_not_what_was_pushed_is_told(run: Path, bucket: str, change: dict[str, bytes | None], why: str) -> None:
+    push(run, f"{bucket}/qwen3", PLAIN)
+    files = fsspec.filesystem("memory")
+    for name, content in change.items():
+        if content is None:
+            files.rm(f"/bucket/qwen3/{name}")
+        else:
+            files.pipe(f"/bucket/qwen3/{name}", content)
+    with pytest.raises(UserError, match=why):
+        fetch(f"{bucket}/qwen3")
+
+
+def test_a_file_of_the_same_size_is_not_taken_for_the_pushed_one(run: Path, bucket: str) -> None:
+    push(run, f"{bucket}/qwen3", PLAIN)
+    content = (run / "verdicts-0.jsonl").read_bytes()
+    fsspec.filesystem("memory").pipe("/bucket/qwen3/verdicts-0.jsonl", content.replace(b"true", b"null", 1))
+    with pytest.raises(UserError, match=r"verdicts-0\.jsonl is another than when the run was pushed"):
+        fetch(f"{bucket}/qwen3")
+
+
+def test_what_is_no_file_of_the_push_is_passed_over(run: Path, bucket: str, capsys: pytest.CaptureFixture[str]) -> None:
+    push(run, f"{bucket}/qwen3", PLAIN)
+    fsspec.filesystem("memory").pipe("/bucket/qwen3/verdicts-1.jsonl", b"{}\n")
+    assert not (fetch(f"{bucket}/qwen3") / "verdicts-1.jsonl").exists()
+    assert "passed over, as no files of what was pushed: verdicts-1.jsonl" in capsys.readouterr().err
+
+
+def test_a_place_without_a_manifest_is_read_as_before(run: Path, bucket: str) -> None:
+    push(run, f"{bucket}/qwen3", PLAIN)
+    fsspec.filesystem("memory").rm("/bucket/qwen3/push.json")
+    assert score(RunFolder(fetch(f"{bucket}/qwen3"))) == score(RunFolder(run))
 
 
 def test_only_what_changed_is_fetched_again(run: Path, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,8 +170,8 @@ def test_only_what_changed_is_fetched_again(run: Path, bucket: str, monkeypatch:
     monkeypatch.setattr(remote, "_copy", noting)
     copy = fetch(f"{bucket}/qwen3")
     assert not copied
-    more = (run / "verdicts-0.jsonl").read_bytes()
-    fsspec.filesystem("memory").pipe("/bucket/qwen3/verdicts-1.jsonl", more)
+    (run / "verdicts-1.jsonl").write_bytes((run / "verdicts-0.jsonl").read_bytes())
+    push(run, f"{bucket}/qwen3", PLAIN)
     (copy / "responses-0.jsonl").unlink()
     fetch(f"{bucket}/qwen3")
     assert sorted(copied) == ["responses-0.jsonl", "verdicts-1.jsonl"]
@@ -163,7 +245,7 @@ def test_a_file_that_grows_while_it_is_read_is_told(run: Path, bucket: str, monk
     memory = fsspec.filesystem("memory")
     listed = memory.ls("/bucket/qwen3", detail=True)
     monkeypatch.setattr(type(memory), "ls", lambda *_, **__: [{**one, "size": one["size"] - 1} for one in listed])
-    with pytest.raises(UserError, match=r"changed while it was read"):
+    with pytest.raises(UserError, match=r"is another than when the run was pushed"):
         fetch(f"{bucket}/qwen3")
 
 

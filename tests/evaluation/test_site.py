@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from livek12.evaluation.site.making import SiteMade, SiteWishes, make_site
 from livek12.evaluation.site.models import KnownModel, cost_of, read_models
 from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED, shown_name
 from livek12.report.paper import anchor_of
+from livek12.report.site import store as site_store
 from livek12.report.site.store import LARGEST, SiteStore
 from livek12.scripts.bench.run_folders import made_run
 from tests.scripts.command import livek12_here
@@ -481,3 +483,107 @@ def _hunt_in_parquet(file: Path) -> None:
     import pyarrow.parquet as pq
 
     assert MARKER not in json.dumps(pq.read_table(file).to_pylist())
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> Path:
+    """A run of three answers."""
+    return simple(tmp_path / "few", "few", [True, False, True], [asked(n) for n in range(1, 4)])
+
+
+def test_nothing_is_deleted_or_written_through_a_link(few: Path, tmp_path: Path) -> None:
+    out, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    made([few], out)
+    (out / "images").rename(tmp_path / "images")
+    elsewhere.mkdir()
+    (elsewhere / "thesis.png").write_text("three years")
+    (out / "images").symlink_to(elsewhere)
+    with pytest.raises(UserError, match="images: is no folder of its own, but a link"):
+        made([few], out, title="again")
+    (out / "images").unlink()
+    for name in ("data/runs", "index.html"):
+        there = out / name
+        kept = there.rename(tmp_path / "kept")
+        there.symlink_to(elsewhere, target_is_directory=True)
+        with pytest.raises(UserError, match=f"{name}: is "):
+            made([few], out, title="again")
+        there.unlink()
+        kept.rename(there)
+    assert [file.name for file in elsewhere.iterdir()] == ["thesis.png"]
+
+
+def test_only_what_a_build_wrote_goes(few: Path, tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    other = simple(tmp_path / "other", "other", [True], [asked(1)])
+    made([few, other], out)
+    (out / "images" / "mine.png").write_text("x")
+    state = json.loads((out / "data" / "made.json").read_text())
+    state["files"] |= {"../few/run.json": 1, "index.html": 1, "data/../../few/questions.jsonl": 1, "/etc/passwd": 1}
+    (out / "data" / "made.json").write_text(json.dumps(state))
+    made([few], out)
+    assert not (out / "data" / "runs" / "other.js").exists()
+    assert (out / "images" / "mine.png").exists()
+    assert (out / "index.html").exists()
+    assert {"run.json", "questions.jsonl"} <= {file.name for file in few.iterdir()}
+
+
+@pytest.mark.parametrize("made_json", ["[]", '{"runs": [], "exams": 3, "files": "x"}', "{}", "nothing"])
+def test_a_strange_list_is_none(few: Path, tmp_path: Path, made_json: str) -> None:
+    out = tmp_path / "site"
+    made([few], out)
+    (out / "data" / "made.json").write_text(made_json)
+    assert made([few], out).read == 1
+
+
+@pytest.mark.parametrize("at", range(0, 40, 3))
+def test_a_build_that_was_killed_is_begun_again(
+    few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """Before the file of that number is written; what it wrote and the next one does not is gone."""
+    out, written = tmp_path / "site", 0
+    real = site_store.write_atomically
+
+    def killed(path: Path, *content: Any, **how: Any) -> None:
+        nonlocal written
+        written += 1
+        if written > at:
+            raise KeyboardInterrupt
+        real(path, *content, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(site_store, "write_atomically", killed)
+        with suppress(KeyboardInterrupt):
+            made([simple(tmp_path / "secret", "secret", [True], [asked(9)])], out)
+    made([few], out)
+    assert not [file for file in out.rglob("*") if "secret" in file.name]
+    assert not (out / "data" / ".written").exists()
+    assert made([few], out).written == 0
+
+
+def test_of_two_builds_at_once_one_is_told(few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, told = tmp_path / "site", list[str]()
+    real = making.write_tables
+
+    def meanwhile(*given: Any) -> None:
+        with pytest.raises(UserError) as refused:
+            made([few], out)
+        told.append(str(refused.value))
+        real(*given)
+
+    monkeypatch.setattr(making, "write_tables", meanwhile)
+    made([few], out)
+    assert told == [f"{out}: another command writes it; wait until it is done, or name another folder"]
+    monkeypatch.undo()
+    assert made([few], out).written == 0
+
+
+def test_a_first_build_that_was_killed_at_once_is_begun_again(few: Path, tmp_path: Path) -> None:
+    for left in ([], [".lock"], [".lock", "data/"], [".lock", "data/", "data/.made.json.0123"]):
+        out = tmp_path / f"site{len(left)}"
+        for name in left:
+            (out / name).mkdir(parents=True) if name.endswith("/") else (out.mkdir(exist_ok=True), (out / name).touch())
+        made([few], out)
+    (tmp_path / "mine" / "data").mkdir(parents=True)
+    (tmp_path / "mine" / "data" / "thesis.txt").write_text("x")
+    with pytest.raises(UserError, match="holds something else than a site"):
+        made([few], tmp_path / "mine")

@@ -23,6 +23,22 @@ def test_the_package_is_the_command() -> None:
     assert module("--version").stdout.startswith("livek12 ")
 
 
+@pytest.mark.parametrize("name", ["livek12.scripts.cli", "typer", "livek12.core.progress"])
+def test_a_signal_ends_it_in_a_line_while_modules_are_loaded(name: str) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from livek12.__main__ import main\n"
+        "class Interrupted:\n"
+        f"    def find_spec(self, name, *_): name == {name!r} and os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "sys.argv = ['livek12', 'tasks']\n"
+        "main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (130, "")
+    assert ended.stderr == "stopped; run the same command again to go on\n"
+
+
 def test_alone_it_shows_its_commands() -> None:
     ended = livek12_here()
     assert ended.code == 2

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.own_files import make_subfolder, write_atomically
 from livek12.core.records import Image, Question
 
 _ENDINGS = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"RIFF": ".webp", b"GIF8": ".gif", b"BM": ".bmp"}
@@ -34,7 +35,8 @@ def write(questions: Iterable[Question], ids: Collection[str], sheet: Path) -> d
     try:
         for question in questions:
             if question.id in ids and question.images:
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                make_subfolder(folder.parent, folder.name)
                 names = [_write(image, folder) for image in question.images if image.bytes]
                 found[question.id] = "\n".join(f"{folder.name}/{name}" for name in names)
     except OSError as error:
@@ -47,5 +49,5 @@ def _write(image: Image, folder: Path) -> str:
     ending = next((ending for magic, ending in _ENDINGS.items() if data.startswith(magic)), ".bin")
     file = folder / f"{image.sha256[:20]}{ending}"
     if not file.exists():
-        file.write_bytes(data)
+        write_atomically(file, data, sync=False)
     return file.name

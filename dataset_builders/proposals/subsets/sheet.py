@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.journal import write_atomically
+from livek12.core.own_files import write_atomically
+from livek12.core.spreadsheets import bare, csv_text
 from livek12.dataset_builders.base import one_line
 
 STATES = ("proposed", "reserve", "undecided", "out", "kept")
@@ -30,7 +31,6 @@ COLUMNS = (
     *("question", "pictures", "features", "annotator", "made_by", "text_sha256"),
 )
 DECISIONS = {"accept": True, "accepted": True, "reject": False, "rejected": False}
-_FORMULA = re.compile(r"'*[=+\-@＝＋－＠\t\r\n]")
 _AFTER_SEPARATOR = re.compile(r"([;,\t\r\n])(?=[=+\-@＝＋－＠])")
 _DATE = re.compile(r"(\d{4})[-/.]\s?(\d{1,2})[-/.]\s?(\d{1,2})\.?(?:[T ]\s?\d{1,2}:\d{2}(?::\d{2})?.{0,12})?")
 _MAX_BYTES = 512 << 20
@@ -127,11 +127,9 @@ def write(file: Path, rows: Iterable[SheetRow]) -> None:
     """
     rows = list(rows)
     added = dict.fromkeys(name for row in rows for name in row.extra)
-    stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, [*COLUMNS, *added], quoting=csv.QUOTE_ALL, lineterminator="\n", restval="")
-    writer.writeheader()
-    writer.writerows(_cells(row) for row in rows)
-    write_atomically(file, "\ufeff" + stream.getvalue())
+    columns = [*COLUMNS, *added]
+    lines = ([cells.get(name, "") for name in columns] for cells in map(_cells, rows))
+    write_atomically(file, "\ufeff" + csv_text([columns, *lines], quoted=True))
 
 
 def merged(new: Iterable[SheetRow], old: Iterable[SheetRow]) -> list[SheetRow]:
@@ -158,7 +156,7 @@ def features_cell(features: Mapping[str, object]) -> str:
 
 
 def _row(cells: Mapping[str | None, str | list[str] | None], line: int, file: Path) -> SheetRow:
-    texts = {name: _bare(value) for name, value in cells.items() if name and isinstance(value, str)}
+    texts = {name: bare(value) for name, value in cells.items() if name and isinstance(value, str)}
     if None in cells:
         raise UserError(f"{file}:{line}: more cells than columns; mend or restore the file")
     try:
@@ -187,13 +185,4 @@ def _cells(row: SheetRow) -> dict[str, str]:
     """The cells of a row; in what only a person reads, no separator is followed by what could start a formula."""
     exact = {name: str(getattr(row, name)) for name in ("subset", "state", "id", "text_sha256", "language", "subject")}
     shown = {name: _AFTER_SEPARATOR.sub(r"\1 ", text.replace("\0", "")) for name, text in row.shown.items()}
-    cells = {**shown, **exact, "score": "" if row.score is None else f"{row.score:.3f}", **row.review, **row.extra}
-    return {name: _safe(text) for name, text in cells.items()}
-
-
-def _safe(text: str) -> str:
-    return "'" + text if _FORMULA.match(text) else text
-
-
-def _bare(text: str) -> str:
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+    return {**shown, **exact, "score": "" if row.score is None else f"{row.score:.3f}", **row.review, **row.extra}

@@ -138,13 +138,15 @@ def tag_folder(
         UserError: the folder is damaged or cannot be written.
     """
     folder, done = Folder(root), []
-    for paper in folder.papers():
-        tagged = []
-        for draft, tags in zip(paper.drafts, make([draft_item(paper, draft) for draft in paper.drafts]), strict=True):
-            new = with_tags(cleared(draft, TAGS), paper, tags, by, threshold)
-            tagged.append(new)
-            done.append((new, tags))
-        folder.save(paper.model_copy(update={"drafts": tagged}), {})
+    with folder.alone():
+        for paper in folder.papers():
+            tagged = []
+            proposed = make([draft_item(paper, draft) for draft in paper.drafts])
+            for draft, tags in zip(paper.drafts, proposed, strict=True):
+                new = with_tags(cleared(draft, TAGS), paper, tags, by, threshold)
+                tagged.append(new)
+                done.append((new, tags))
+            folder.save(paper.model_copy(update={"drafts": tagged}), {})
     return done
 
 

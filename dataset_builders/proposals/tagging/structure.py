@@ -80,16 +80,17 @@ def propose_structure(
         UserError: the folder is damaged or cannot be written, or the engine cannot run.
     """
     folder, report = Folder(root), StructureReport()
-    asker = Asker(engine, Store(REPLIES, root / STATE)) if engine else None
-    for paper in folder.papers():
-        fields = [name for name, wanted in (("variables", variables), ("reasoning_flow", flows)) if wanted]
-        drafts = [cleared(draft, fields) for draft in paper.drafts]
-        said = _asked(drafts, asker, report) if asker else {}
-        done = []
-        for draft in drafts:
-            done.append(_with(draft, said.get(draft.id), engine, variables, flows, report))
-            step()
-        folder.save(paper.model_copy(update={"drafts": done}), {})
+    with folder.alone():
+        asker = Asker(engine, Store(REPLIES, root / STATE)) if engine else None
+        for paper in folder.papers():
+            fields = [name for name, wanted in (("variables", variables), ("reasoning_flow", flows)) if wanted]
+            drafts = [cleared(draft, fields) for draft in paper.drafts]
+            said = _asked(drafts, asker, report) if asker else {}
+            done = []
+            for draft in drafts:
+                done.append(_with(draft, said.get(draft.id), engine, variables, flows, report))
+                step()
+            folder.save(paper.model_copy(update={"drafts": done}), {})
     return report
 
 

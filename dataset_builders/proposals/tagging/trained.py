@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.extras import install
+from livek12.core.own_files import write_atomically
 from livek12.core.records import Image, Record
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.proposals.tagging.classifier import Proposed
@@ -132,7 +133,7 @@ def save(folder: Path, processor: Any, model: Any, saved: SavedTagger) -> None:
     processor.save_pretrained(folder)
     head = {name: value.detach().cpu().contiguous() for name, value in model.head.state_dict().items()}
     save_file(head, folder / HEAD)
-    (folder / SAVED).write_text(saved.model_dump_json(indent=1) + "\n", "utf-8")
+    write_atomically(folder / SAVED, saved.model_dump_json(indent=1) + "\n")
 
 
 class TrainedTagger:

@@ -7,13 +7,13 @@ its own. Every other one carries such a doubt too, for no check reads meaning.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.own_files import copy_file
 from livek12.core.questions import CARD, PAGES_CONFIG, data_files, read_card, read_records
 from livek12.core.records import Image, Question
 from livek12.core.store import Store
@@ -92,15 +92,16 @@ def translate_data(
     if not papers:
         raise UserError(f"{data}: every question in it is in {LANGUAGES[to]}")
     folder = Folder(out)
-    asker = Asker(start(), Store(REPLIES, out / STATE))
-    step = begin(sum(len(paper.paper.drafts) for paper in papers))
-    report = TranslationReport()
-    with closing(asker):
-        for paper in papers:
-            _translate_paper(paper, folder, asker, to, glossary, retries, report)
-            for _ in paper.paper.drafts:
-                step()
-    return report
+    with folder.alone():
+        asker = Asker(start(), Store(REPLIES, out / STATE))
+        step = begin(sum(len(paper.paper.drafts) for paper in papers))
+        report = TranslationReport()
+        with closing(asker):
+            for paper in papers:
+                _translate_paper(paper, folder, asker, to, glossary, retries, report)
+                for _ in paper.paper.drafts:
+                    step()
+        return report
 
 
 def new_id(id: str, language: str, to: str = "en") -> str:
@@ -130,7 +131,7 @@ def _translate_paper(
     paper_id = new_id(source.paper.paper_id, drafts[0].language, to)
     for page in source.pages:
         number = page.stem.rpartition("_")[2]
-        shutil.copyfile(page, folder.root / "pages" / f"{paper_id}_{number}{page.suffix}")
+        copy_file(page, folder.root / "pages" / f"{paper_id}_{number}{page.suffix}")
     note = f"translated by {asker.model} from {source.paper.paper_id}"
     told = {"paper_id": paper_id, "drafts": done, "language": to, "notes": [*source.paper.notes, note], "made_by": ""}
     folder.save(source.paper.model_copy(update=told), pictures)

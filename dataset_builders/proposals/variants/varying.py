@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.own_files import write_atomically
 from livek12.core.prompts import load_prompt
 from livek12.core.questions import iter_questions
 from livek12.core.store import Store
@@ -212,8 +213,7 @@ def _records(made: Sequence[Made], maker: Maker) -> Records:
 
 
 def _write_rows(file: Path, made: Sequence[Made]) -> None:
-    with file.open("w", encoding="utf-8") as rows:
-        rows.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(made))
+    write_atomically(file, (json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(made)))
 
 
 def _rows(made: Sequence[Made]) -> Iterator[dict[str, Any]]:

@@ -47,8 +47,10 @@ def command(
         found |= {"irt": fit(items)} if irt else {}
         found |= {"chosen": chosen(items, choose)} if choose else {}
     if export is not None:
+        from livek12.core.own_files import write_atomically
+
         rows = plan(found["suspects"])
-        export.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+        write_atomically(export, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     if html is not None:
         from livek12.report.items import charts, tables
 

@@ -68,6 +68,16 @@ def test_an_export_replaces_an_export_and_nothing_else(tmp_path: Path) -> None:
             with pytest.raises(UserError, match="choose"):
                 export(store, wrong)
         assert (mine / "diary.txt").read_text() == "dear"
+        (tmp_path / "out" / "notes.txt").write_text("dear")  # of the user, in an export of ours
+        with pytest.raises(UserError, match=r"holds something else \(notes\.txt\)"):
+            export(store, tmp_path / "out")
+        (tmp_path / "out" / "notes.txt").unlink()
+        (tmp_path / "out" / "pages").rename(tmp_path / "pages")
+        (tmp_path / "out" / "pages").symlink_to(folder / "pages")
+        with pytest.raises(UserError, match="pages: is a link"):
+            export(store, tmp_path / "out")
+        (tmp_path / "out" / "pages").unlink()
+        (tmp_path / "pages").rename(tmp_path / "out" / "pages")
         (folder / "pages" / "alpha_2.png").unlink()
         with pytest.raises(UserError, match="alpha_2"):
             export(store, tmp_path / "out")
