@@ -34,6 +34,7 @@ from inspect_ai.model import (  # noqa: E402
     ModelAPI,
     ModelOutput,
     ModelUsage,
+    get_model,
     modelapi,
 )
 from inspect_ai.model._model_output import ChatCompletionChoice  # noqa: E402
@@ -169,6 +170,24 @@ def report_of(run: Path, *arguments: object) -> dict[str, Any]:
     assert ended.code in (0, 1), ended.err
     report: dict[str, Any] = json.loads((run / "report.json").read_text())
     return report["tasks"]
+
+
+def test_a_call_of_a_tool_that_nobody_offered_is_no_answer_and_is_not_answered(
+    sample_data: str, tmp_path: Path
+) -> None:
+    document = open_task("kmmmu", sample_data).documents[0]
+    right = ModelOutput.from_content("m", f"\\boxed{{{document.question.answer[0]}}}")
+    call = ModelOutput.for_tool_call("m", "calculator", {"text": "1 + 1"})
+    made = TASKS["kmmmu"](data=sample_data)
+    (log,) = inspect_eval(
+        made, get_model("mockllm/model", custom_outputs=[call, right]), log_dir=str(tmp_path), limit=1, display="none"
+    )
+    assert log.status == "success", log.error
+    (sample,) = log.samples or []
+    assert [message.role for message in sample.messages].count("assistant") == 1
+    score = (sample.scores or {})["exam_marks"]
+    assert (score.metadata or {})["state"] == "no_answer"
+    assert sample.output.completion == "" and score.value["accuracy"] == 0  # type: ignore[index, call-overload]
 
 
 @pytest.mark.parametrize(
