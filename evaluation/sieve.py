@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.keys import KeySet
@@ -29,8 +29,8 @@ from livek12.tasks.registry import find_task, way_of
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Floats
-    from livek12.evaluation.studies.labels import Label
 
+L = TypeVar("L")
 QuestionKey = tuple[str, str]
 """Exam and id."""
 STANDARD = "standard"
@@ -115,12 +115,17 @@ class Sieve:
             parts = ", ".join(f"{count} {reason}" for reason, count in omitted.items())
             warn(f"{self.run}: {omitted.total()} answers are left out: {parts}; --way or --task chooses others")
 
-    def labelled(self, pairs: Iterable[tuple[Label, Row]], rows: Iterable[Row]) -> list[tuple[Label, Row]]:
-        """Labels with their answers, of the answers that are taken of all rows of the run."""
-        if not self._overlap:
-            return [(label, row) for label, row in pairs if row.task in self.tasks]
-        taken = {(row.task, row.question.id, row.trial) for row in self.rows(rows)}
-        return [(label, row) for label, row in pairs if (row.task, row.question.id, row.trial) in taken]
+    def labelled(self, pairs: Sequence[tuple[L, Row]], rows: Iterable[Row]) -> list[tuple[L, Row]]:
+        """Labels with their answers, of the answers that are taken of all rows of the run; tells how many are not."""
+        kept = [(label, row) for label, row in pairs if row.task in self.tasks]
+        if self._overlap:
+            taken = {(row.task, row.question.id, row.trial) for row in self.rows(rows)}
+            kept = [(label, row) for label, row in kept if (row.task, row.question.id, row.trial) in taken]
+        if dropped := len(pairs) - len(kept):
+            warn(
+                f"{self.run}: {dropped} labels of answers that are left out do not count; --way or --task chooses them"
+            )
+        return kept
 
 
 def exam_of(task: str) -> str:

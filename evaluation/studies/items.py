@@ -60,6 +60,11 @@ class ExamItem:
     answers: dict[str, list[Answered]] = field(default_factory=lambda: defaultdict(list))
     tasks: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its name in results."""
+        return self.task, self.question.id
+
     def scores(self) -> dict[str, float]:
         """The share of decided answers that are right, of each run that has some."""
         decided = {run: [a.right for a in given if a.right is not None] for run, given in self.answers.items()}

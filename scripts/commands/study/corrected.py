@@ -27,7 +27,8 @@ def command(
     from livek12.evaluation.studies.planned import PLAN
     from livek12.evaluation.studies.strata import METRICS
 
-    counted, chosen = one_of("--metric", metric, METRICS), choice(task, way)
+    counted = one_of("--metric", metric, METRICS)
+    chosen = choice(task, way) if task or way else None  # each task is corrected on its own
     fitted, given, found = labelled(runs, labels, chosen), folders(runs), {}
     rows = rows_of(given, chosen, together=False, judged=True)
     for name, folder in given.items():

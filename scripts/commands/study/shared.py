@@ -63,13 +63,13 @@ def choice(task: str, way: str) -> Choice:
 
 
 def rows_of(
-    runs: Mapping[str, RunFolder], chosen: Choice, *, together: bool = True, judged: bool = False
+    runs: Mapping[str, RunFolder], chosen: Choice | None, *, together: bool = True, judged: bool = False
 ) -> dict[str, Iterable[Row]]:
     """The answers of each run that were asked in one way, each question and trial once.
 
     Args:
         runs: the run folders by name.
-        chosen: from `choice`.
+        chosen: from `choice`; None takes all answers.
         together: whether all have to be asked in the same way.
         judged: the marks of the judges alone.
 
@@ -78,13 +78,14 @@ def rows_of(
     """
     from livek12.evaluation.sieve import RunRows, one_way
 
-    return one_way({name: RunRows(folder, judged=judged) for name, folder in runs.items()}, chosen, together)
+    rows = {name: RunRows(folder, judged=judged) for name, folder in runs.items()}
+    return dict(rows) if chosen is None else one_way(rows, chosen, together)
 
 
 def labelled(
-    runs: list[Path], labels: list[Path], chosen: Choice, together: bool = False
+    runs: list[Path], labels: list[Path], chosen: Choice | None, together: bool = False
 ) -> dict[str, tuple[list[tuple[Label, Row]], list[Stranger]]]:
-    """The labels of each run with their answers, those asked in one way, and the labels of other runs.
+    """The labels of each run with their answers, those asked in one way (None: all), and the labels of other runs.
 
     Raises:
         UserError: a row of the labels cannot be used, or is of no answer of any run; or as `rows_of`.
@@ -101,11 +102,11 @@ def labelled(
             warn(line)
 
     given = {name: RunRows(folder, judged=True) for name, folder in folders(runs).items()}
-    taken = sieves({name: rows.tasks for name, rows in given.items()}, chosen, together)
+    taken = sieves({name: rows.tasks for name, rows in given.items()}, chosen, together) if chosen else {}
     found = {}
     for name, rows in given.items():
         pairs, strangers = fit_labels(read_labels(labels, rows.spec.model, once), rows)
-        found[name] = taken[name].labelled(pairs, rows), strangers
+        found[name] = taken[name].labelled(pairs, rows) if taken else pairs, strangers
     refuse_strangers([strangers for _, strangers in found.values()])
     return found
 
