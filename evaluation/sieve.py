@@ -38,7 +38,7 @@ STANDARD = "standard"
 
 
 @dataclass(frozen=True)
-class Choice:
+class AnswerChoice:
     """Which answers a study is about.
 
     Attributes:
@@ -50,7 +50,7 @@ class Choice:
     tasks: tuple[str, ...] = ()
 
 
-ANY = Choice()
+ANY = AnswerChoice()
 
 
 class RunRows(Iterable[Row]):
@@ -140,7 +140,7 @@ def task_way(task: str) -> str:
     return f"task {task}" if known is None else way_of(known) or STANDARD
 
 
-def sieves(tasks: Mapping[str, Collection[str]], choice: Choice = ANY, together: bool = True) -> dict[str, Sieve]:
+def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, together: bool = True) -> dict[str, Sieve]:
     """The sieve of each run.
 
     Args:
@@ -171,7 +171,9 @@ def sieves(tasks: Mapping[str, Collection[str]], choice: Choice = ANY, together:
     }
 
 
-def one_way(runs: Mapping[str, Iterable[Row]], choice: Choice = ANY, together: bool = True) -> dict[str, Iterable[Row]]:
+def one_way(
+    runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY, together: bool = True
+) -> dict[str, Iterable[Row]]:
     """The rows of each run that were asked in one way, each question and trial once.
 
     Args:

@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Review:
+class LoggedReview:
     """What EvalScope logs of one sample.
 
     Attributes:
@@ -70,7 +70,7 @@ class Review:
         return {"response": "".join(texts), **stated, **thinking}
 
 
-def reviews(path: Path) -> Iterator[Review]:
+def reviews(path: Path) -> Iterator[LoggedReview]:
     """The reviews of a work folder of EvalScope, or of one file.
 
     Raises:
@@ -85,7 +85,7 @@ def reviews(path: Path) -> Iterator[Review]:
                 warn(f"{place}: is no review of EvalScope; passed over", kind=BAD_ENTRY)
                 continue
             turns = [turn for turn in turns if isinstance(turn, dict)]
-            yield Review(place, file.parent.name, file.stem, raw, turns, score)
+            yield LoggedReview(place, file.parent.name, file.stem, raw, turns, score)
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[Json]:

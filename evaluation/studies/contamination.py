@@ -17,7 +17,7 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Slim, SlimQuestion
 from livek12.core.statistics import holm
-from livek12.evaluation.sieve import ANY, Choice, QuestionKey, one_way
+from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, one_way
 from livek12.evaluation.studies.contrasts import Contrast, Scored, beyond_others, contrast, scored
 from livek12.evaluation.studies.exam_dates import Period, exam_period
 from livek12.evaluation.studies.words import points
@@ -32,7 +32,7 @@ def contamination(
     metric: str = "accuracy",
     profile: Profile = "article",
     released: Mapping[str, Period] | None = None,
-    choice: Choice = ANY,
+    choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
     """The three tables.
 

@@ -11,7 +11,7 @@ from livek12.core.errors import UserError
 from livek12.core.journal import write_atomically
 from livek12.core.run_folder import RunFolder
 from livek12.core.scoring import Row
-from livek12.evaluation.sieve import ANY, Choice, RunRows, one_way
+from livek12.evaluation.sieve import ANY, AnswerChoice, RunRows, one_way
 from livek12.evaluation.studies.consulting import authors_of, consult
 from livek12.evaluation.studies.error_kinds import (
     Wrong,
@@ -41,7 +41,7 @@ def gathered(
     size: int,
     seed: int,
     labels: Mapping[str, Sequence[tuple[Label, Row]]],
-    choice: Choice = ANY,
+    choice: AnswerChoice = ANY,
 ) -> Found:
     """The wrong answers of each run to questions asked in one way, the sample of them, and what people said.
 

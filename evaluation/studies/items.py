@@ -22,7 +22,7 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
 from livek12.core.text import one_line
-from livek12.evaluation.sieve import ANY, Choice, QuestionKey, exam_of, one_way
+from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, one_way
 from livek12.evaluation.studies.suspects import AnswerSaid, SameAnswer, Suspicion, suspicion
 from livek12.evaluation.studies.words import number, percent
 from livek12.report.paper import anchor_of
@@ -79,7 +79,7 @@ class ExamItem:
         return found
 
 
-def read_items(runs: Mapping[str, Iterable[Row]], choice: Choice = ANY) -> list[ExamItem]:
+def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) -> list[ExamItem]:
     """The items of several runs, by exam and question.
 
     Args:

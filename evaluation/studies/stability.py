@@ -22,7 +22,7 @@ from livek12.core.scoring.outcomes import Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.scoring.terms import task_terms
 from livek12.core.statistics import mean_std
-from livek12.evaluation.sieve import ANY, Choice, QuestionKey, exam_of, exam_sums, one_way
+from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
 from livek12.evaluation.studies.words import interval, number
 
 STABILITY_AXES = ("subject", "question_type", "difficulty")
@@ -37,7 +37,7 @@ def stability(
     profile: Profile = "article",
     halves: int = 100,
     seed: int = 0,
-    choice: Choice = ANY,
+    choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
     """Rankings of the runs on all shared questions, on each group, and on random halves.
 

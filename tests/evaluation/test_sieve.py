@@ -23,7 +23,7 @@ from livek12.core.records import (
 )
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec, TaskSpec
-from livek12.evaluation.sieve import STANDARD, Choice, exam_of, sieves, task_way
+from livek12.evaluation.sieve import STANDARD, AnswerChoice, exam_of, sieves, task_way
 from livek12.tasks.registry import all_tasks, find_task
 from tests.evaluation.diagnosed import drawn
 from tests.scripts.command import livek12_here
@@ -209,7 +209,7 @@ def test_runs_without_a_way_in_common_are_refused() -> None:
     assert sieves({"a": ["livek12_image_only"]})["a"].tasks == ("livek12_image_only",), "the only way is taken"
     both = sieves({"a": ["livek12", "livek12_image_only"], "b": ["livek12_image_only"]})
     assert {sieve.tasks for sieve in both.values()} == {("livek12_image_only",)}, "the way that all have"
-    assert sieves({"a": ["livek12", "kmmmu"]}, Choice(STANDARD))["a"].tasks == ("livek12", "kmmmu")
+    assert sieves({"a": ["livek12", "kmmmu"]}, AnswerChoice(STANDARD))["a"].tasks == ("livek12", "kmmmu")
 
 
 def test_a_way_is_all_that_differs_and_a_stranger_is_its_own() -> None:

@@ -14,7 +14,7 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from livek12.core.run_folder import RunFolder
     from livek12.core.scoring import Row
-    from livek12.evaluation.sieve import Choice
+    from livek12.evaluation.sieve import AnswerChoice
     from livek12.evaluation.studies.labels import Label, Stranger
     from livek12.judges.jury import Jury
     from livek12.report.charts import Chart, TableShown
@@ -55,15 +55,15 @@ Way = Annotated[
 ]
 
 
-def choice(task: str, way: str) -> Choice:
+def choice(task: str, way: str) -> AnswerChoice:
     """Which answers `--task` and `--way` choose."""
-    from livek12.evaluation.sieve import Choice
+    from livek12.evaluation.sieve import AnswerChoice
 
-    return Choice(way.strip(), tuple(name.strip() for name in task.split(",") if name.strip()))
+    return AnswerChoice(way.strip(), tuple(name.strip() for name in task.split(",") if name.strip()))
 
 
 def rows_of(
-    runs: Mapping[str, RunFolder], chosen: Choice | None, *, together: bool = True, judged: bool = False
+    runs: Mapping[str, RunFolder], chosen: AnswerChoice | None, *, together: bool = True, judged: bool = False
 ) -> dict[str, Iterable[Row]]:
     """The answers of each run that were asked in one way, each question and trial once.
 
@@ -83,7 +83,7 @@ def rows_of(
 
 
 def labelled(
-    runs: list[Path], labels: list[Path], chosen: Choice | None, together: bool = False
+    runs: list[Path], labels: list[Path], chosen: AnswerChoice | None, together: bool = False
 ) -> dict[str, tuple[list[tuple[Label, Row]], list[Stranger]]]:
     """The labels of each run with their answers, those asked in one way (None: all), and the labels of other runs.
 
