@@ -103,9 +103,8 @@ def test_a_panel_that_loses_a_judge_says_so_and_one_suspicion_of_two_is_no_error
     ended = livek12_here("judge", run, "--judge", critics)
     assert ended.code == 0, ended.err
     told = [line for line in ended.warnings if "judges mark each answer" in line]
-    assert (
-        len(told) == 1 and "qwen: not asked about qwen3-8b" in told[0] and "2 judges" in told[0] and "not 3" in told[0]
-    )
+    assert len(told) == 1 and "qwen: not asked about qwen3-8b" in told[0]
+    assert "2 judges mark each answer, not 3" in told[0]
     assert livek12_here("report", run).code == 0
     report = json.loads((run / "report.json").read_text())
     ((who,),) = [[one["who"] for one in report["marked_by"]]]

@@ -172,8 +172,11 @@ def report_of(run: Path, *arguments: object) -> dict[str, Any]:
 
 
 @modelapi(name="livek12_caller")
-class Caller(Recorder):
+class Caller(ModelAPI):
     """Calls a tool that nobody offered; asked once more, it gives an answer."""
+
+    def __init__(self, model_name: str, base_url: Any = None, api_key: Any = None, config: Any = None, **more: Any):
+        super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
 
     async def generate(self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
         if any(message.role == "assistant" for message in input):
