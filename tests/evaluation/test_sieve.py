@@ -24,6 +24,7 @@ from livek12.core.records import (
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec, TaskSpec
 from livek12.evaluation.sieve import STANDARD, AnswerChoice, exam_of, sieves, task_way
+from livek12.evaluation.site.across import items
 from livek12.tasks.registry import all_tasks, find_task
 from tests.evaluation.diagnosed import drawn
 from tests.scripts.command import livek12_here
@@ -222,3 +223,27 @@ def test_a_way_is_all_that_differs_and_a_stranger_is_its_own() -> None:
     assert task_way("unheard_of") == "task unheard_of" and exam_of("unheard_of") == "unheard_of"
     assert exam_of("livek12_text_only") == exam_of("livek12_image_only@0.1") == "livek12"
     assert exam_of("log.a") != exam_of("log.b"), "logs number their questions alike"
+
+
+def test_the_items_of_a_site_are_those_of_one_way_together() -> None:
+    def cell(right: bool) -> Any:
+        return None, (0, 0, float(right), float(right), 0, 0, 5, ("B" if right else "A",))
+
+    exams = {
+        task: {f"{task}-{n}": question(n, "livek12") for n in range(6)} for task in ("livek12", "livek12_image_only")
+    }
+    cells = {
+        f"r{r}": {
+            "livek12": {f"livek12-{n}": cell(n <= r) for n in range(6)},
+            "livek12_image_only": {f"livek12_image_only-{n}": cell((n + r) % 2 == 1) for n in range(6)},
+        }
+        for r in range(4)
+    }
+    alone = {run: {"cells": {"livek12": own["livek12"]}} for run, own in cells.items()}
+
+    def of(exams: Any, records: Any) -> dict[str, Any]:
+        return items(exams, frozenset(), records, lambda asked, one, other: one == other)
+
+    both = of(exams, {run: {"cells": own} for run, own in cells.items()})
+    assert {anchor: both[anchor] for anchor in exams["livek12"]} == of({"livek12": exams["livek12"]}, alone)
+    assert all(both[anchor]["runs"] == 4 for anchor in exams["livek12_image_only"])

@@ -181,7 +181,9 @@ class Caller(ModelAPI):
     async def generate(self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
         if any(message.role == "assistant" for message in input):
             return ModelOutput.from_content(self.model_name, "\\boxed{1}")
-        return ModelOutput.for_tool_call(self.model_name, "calculator", {"text": "1 + 1"})
+        call = ModelOutput.for_tool_call(self.model_name, "calculator", {"text": "1 + 1"})
+        call.choices[0].message.content = ""
+        return call
 
 
 def test_a_call_of_a_tool_that_nobody_offered_is_no_answer_and_is_not_answered(
