@@ -24,6 +24,8 @@ _QUESTION = re.compile(
 )
 _LIMIT = re.compile(r"(?:at most |less than or equal to `?|range of \S+ is \[\d+, ?|: \d{1,9} > )(\d{1,9})\b")
 """How endpoints word what they hold: vLLM, SGLang, OpenAI and those like it, TGI; and the limits of answers alone."""
+_WITHOUT_TEXT = ("length", "tool_calls", "function_call", "content_filter")
+"""Why a response may end before it says anything."""
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
 
@@ -128,8 +130,8 @@ def _text_of(message: Json, finish: Any) -> tuple[str, str | None]:
         raise BadCompletion(f"the answer's content is neither text nor parts but {type(content).__name__}")
     if isinstance(message.get("refusal"), str):
         return message["refusal"], reasoning
-    # Cut while it was thinking: there is a response, and it holds no answer.
-    if reasoning or finish == "length":
+    # It thought, called a tool that nobody offered, was cut or filtered: a response, and it holds no answer.
+    if reasoning or message.get("tool_calls") or message.get("function_call") or finish in _WITHOUT_TEXT:
         return "", reasoning
     raise BadCompletion(f"the answer has no content (finish_reason {one_line(finish, 60)})")
 

@@ -2,7 +2,8 @@
 
 Contract: `harness.jsonl` has a line for each question (or trial) that the harness marked: `{task, question_id, trial,
 scores}`, `trial` null where the mark is of all trials. A mark whose values are all 0 or 1 says right or wrong and is
-compared with ours, answer by answer; any other has its mean alone, and so has overlap with the key (BLEU, ROUGE, F1).
+compared with ours, answer by answer; any other has its mean alone, and so has overlap with the key (BLEU, ROUGE, F1)
+and, of what a plug-in of ours wrote there, all but what says that an answer is right.
 What nobody here could decide is counted and is no disagreement. `disagreements.jsonl` lists each one; it follows from
 the rest and is written anew with the scores.
 """
@@ -21,6 +22,8 @@ from livek12.core.own_files import write_atomically
 from livek12.core.run_folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.text import one_line
+from livek12.tasks.logged import logged_name
+from livek12.tasks.plugins.harness_task import PREFIX, RIGHT_OR_WRONG
 
 MARKS: Final = "harness.jsonl"
 DISAGREEMENTS: Final = "disagreements.jsonl"
@@ -29,6 +32,8 @@ _NO_MARK: Final = re.compile(
     r"bleu|rouge|meteor|chrf|bert|f1\b|[wc]er\b|ppl|perplexity|len|token|latency|time", re.IGNORECASE
 )
 """Names of what is no mark of right or wrong, even where it is 0 or 1 throughout."""
+_OURS: Final = logged_name(PREFIX)
+"""How the names of tasks of ours begin in logs that are marked again."""
 Place = tuple[str, str]
 """A task and the name of one of its marks."""
 
@@ -91,7 +96,7 @@ class HarnessMarks:
         for task, key, scores in _lines(file):
             for name, value in scores.items():
                 found.of.setdefault((task, name), {})[key] = value
-                beside = found.beside.setdefault((task, name), MarkBeside(is_binary=not _NO_MARK.search(name)))
+                beside = found.beside.setdefault((task, name), MarkBeside(is_binary=_is_mark(task, name)))
                 beside.answers += 1
                 beside.total += value
                 beside.is_binary &= value in (0.0, 1.0)
@@ -141,6 +146,13 @@ class HarnessMarks:
             tasks.setdefault(task, {})[name] = figures
         lines = [_sentence(self.source, task, name, one) for (task, name), one in self.beside.items()]
         return {"from": self.source, "tasks": tasks, "lines": lines}
+
+
+def _is_mark(task: str, name: str) -> bool:
+    """Whether a number of a harness may say that an answer is right; of our own columns we know it."""
+    if task.startswith(_OURS):
+        return not RIGHT_OR_WRONG.isdisjoint(re.split(r"[/,.]", name))
+    return not _NO_MARK.search(name)
 
 
 def _sentence(source: str, task: str, name: str, one: MarkBeside) -> str:

@@ -6,7 +6,7 @@ once, and any number of threads may mark with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from livek12.core.markings import KEYS, in_words, other_rules
 from livek12.core.progress import warn
 from livek12.core.question_index import question_indexes
 from livek12.core.records import Call, Image, PartVerdict, Question, Response, Verdict
-from livek12.judges.grade import GradingConfig, judge_version, total
+from livek12.judges.grade import judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
 from livek12.tasks.logged import is_logged
@@ -153,7 +153,7 @@ class RunScorer:
                 questions[name] = {**questions[name], **{q.id: q for q in asked if q.id in questions[name]}}
         keys = add_keys(questions, tasks, judges.options.answers) if judges.options.answers else ""
         versions = {name: scorer.version + keys for name, scorer in scorers.items()}
-        words = {versions[name]: _in_words(scorer.config, judges.options) for name, scorer in scorers.items()}
+        words = {versions[name]: _in_words(scorer, judges.options, authors) for name, scorer in scorers.items()}
         return cls(questions, pages, authors, scorers, versions, words)
 
     def check_keys(self, spec: RunSpec) -> None:
@@ -235,11 +235,11 @@ def _questions_of(run: RunFolder, options: JudgeOptions) -> dict[str, Mapping[st
     return {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
 
 
-def _in_words(config: GradingConfig, options: JudgeOptions) -> str:
-    """Who marks, for people."""
-    said = in_words(judge_version(config))
-    if options.panel is not None:
-        said += f" and {', '.join(judge.name for judge in options.panel.judges)}"
+def _in_words(scorer: Scorer, options: JudgeOptions, authors: Collection[str]) -> str:
+    """Who marks what these models wrote, for people."""
+    said = in_words(judge_version(scorer.config))
+    if options.panel is not None and scorer.panel is not None:
+        said += f" and {scorer.panel.panel.members(authors, scorer.panel.named.size)}"
         said += f" ({options.panel.method})" if options.panel.method else ""
         said += ", who see every answer" if options.panel.scope == "all" else ""
     return said + (f" with the keys of {options.answers}" if options.answers else "")

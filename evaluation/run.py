@@ -170,23 +170,51 @@ class Run:
     def to_pandas(self) -> pd.DataFrame:
         """The answers as a table, a row each.
 
-        Columns: task, question_id, trial, state (graded, no_answer, ungraded, failed or unsupported), correct (None
-        while undecided), points, low, high, max_points, response, answer (as extracted), key, reason, finish_reason,
-        completion_tokens, judge, and subject, question_type, language, difficulty and release of the question.
+        Columns: task, question_id, trial, state (graded, no_answer, ungraded, failed or unsupported), correct (NA
+        while undecided, so that its mean is of the decided answers alone), correct_low and correct_high (0 or 1; their
+        means are the ends of the accuracy over all answers), points, low, high, max_points, response, answer (as
+        extracted), key, reason, finish_reason, completion_tokens, judge, and subject, question_type, language,
+        difficulty and release of the question. Types are nullable.
         """
         import pandas as pd
 
-        return pd.DataFrame([_cells(row) for row in self.rows()])
+        columns = list(zip(*(_cells(row).values() for row in self.rows()), strict=True))
+        return pd.DataFrame(
+            {
+                name: pd.array(columns[place] if columns else [], dtype=kind)
+                for place, (name, kind) in enumerate(_COLUMNS.items())
+            }
+        )
+
+
+_COLUMNS = {
+    **dict.fromkeys(("task", "question_id"), "object"),
+    "trial": "Int64",
+    "state": "object",
+    "correct": "boolean",
+    **dict.fromkeys(("correct_low", "correct_high"), "Int64"),
+    **dict.fromkeys(("points", "low", "high", "max_points"), "Float64"),
+    **dict.fromkeys(("response", "answer", "key", "reason", "finish_reason"), "object"),
+    "completion_tokens": "Int64",
+    **dict.fromkeys(("judge", "subject", "question_type", "language", "difficulty", "release"), "object"),
+}
+"""The columns of `Run.to_pandas` and their types."""
 
 
 def _cells(row: Row) -> dict[str, Any]:
+    """The cells of an answer, in the order of `_COLUMNS`."""
+    from livek12.core.scoring.outcomes import outcome_bounds
+
     question, response, verdict = row.question, row.response, row.verdict
+    _, (low, high) = outcome_bounds(row)
     return {
         "task": row.task,
         "question_id": question.id,
         "trial": row.trial,
         "state": row.state,
         "correct": verdict.correct if verdict else None,
+        "correct_low": int(low),
+        "correct_high": int(high),
         "points": verdict.points if verdict else None,
         "low": verdict.low if verdict else None,
         "high": verdict.high if verdict else None,

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring.deltas import Counterpart
 from livek12.tasks.base import Task
-from livek12.tasks.registry import find_task, variants
+from livek12.tasks.registry import find_task, variants, way_of
 
 
 def tasks_of(spec: RunSpec) -> list[Task]:
@@ -34,7 +34,7 @@ def beside(tasks: Iterable[Task], among: Iterable[Task] | None = None) -> dict[s
 
 def alike(tasks: Iterable[Task]) -> list[list[str]]:
     """The tasks in groups that differ in nothing but the questions they choose."""
-    groups: defaultdict[tuple[object, ...], list[str]] = defaultdict(list)
+    groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for task in tasks:
         groups[_manner(task)].append(task.name)
     return list(groups.values())
@@ -50,8 +50,6 @@ def _asked_as(base: str, task: Task, asked: Iterable[Task]) -> list[str]:
     return [other.name for other in asked if other != task and _manner(other) == _manner(meant)]
 
 
-def _manner(task: Task) -> tuple[object, ...]:
+def _manner(task: Task) -> tuple[str, str]:
     """All of how a task asks, but for which questions: what is equal here asks a question alike."""
-    whole = find_task(task.base_name)
-    ablated = (whole.differs if whole else task.differs, task.without_pictures, task.modality == "image_only")
-    return task.benchmark, task.style, task.budget, task.derive, *ablated
+    return task.benchmark, way_of(task)

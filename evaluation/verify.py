@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
 
 from livek12.core.errors import UserError
 from livek12.evaluation.plain import plain
@@ -39,7 +39,7 @@ _log = logging.getLogger("livek12.verify")
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is said to one response.
+    """The judgement of one response. It has no truth value: a wrong answer is judged too.
 
     Attributes:
         decision: `accept` (right), `reject` (wrong), or `undecided`: nobody could tell.
@@ -58,6 +58,17 @@ class Judgement:
     reason: str
     extracted: list[str]
     judge: str
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether the answer is right; None where nobody could tell."""
+        return {"accept": True, "reject": False}.get(self.decision)
+
+    def __bool__(self) -> NoReturn:
+        raise UserError(
+            "a judgement is neither true nor false: take its .score (1.0 is right), .correct (None where undecided) or"
+            " .decision"
+        )
 
 
 class Verifier:

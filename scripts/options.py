@@ -87,7 +87,8 @@ JudgeEngineArgs = Annotated[
 JudgeMethod = Annotated[
     str,
     typer.Option(
-        "--judge-method", help="p1, p2, p3, count, marks, s2s, l2s, l2l, compass or xverify; default: the task's own."
+        "--judge-method",
+        help="p1, p2, p3, count, marks, s2s, s2s_rules, l2s, l2l, compass or xverify; default: that of the task.",
     ),
 ]
 JudgeScope = Annotated[

@@ -103,6 +103,12 @@ def variants(task: Task) -> list[tuple[str, str]]:
     return found
 
 
+def way_of(task: Task) -> str:
+    """How a task asks its questions, in words: all that differs on the way to the standard task; "" for that one."""
+    base = find_task(task.variant_of) if task.variant_of else None
+    return ", ".join(filter(None, (way_of(base) if base else "", task.differs)))
+
+
 def default_trials(tasks: Iterable[Task]) -> int:
     """Answers to each question where a command names no number.
 

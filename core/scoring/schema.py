@@ -35,7 +35,8 @@ class Parameters:
         length_weight: weight of brevity in ARL.
         reference_tokens: completion length at which ARL equals accuracy (profile `article`).
         token_limit: completion tokens that Acc≤1.0 allows.
-        error_threshold: mean presence from which an answer is counted as having an error of a type.
+        error_threshold: mean presence above which an answer is counted as having an error of a type (0.5: where more
+            than half of the critics saw it; even votes do not count).
         seed: of the sign flips of paired tests.
         level: of the confidence intervals.
         min_papers: papers from which on intervals are clustered by paper.

@@ -63,7 +63,7 @@ def points(table: Table, questions: Sequence[int]) -> float | None:
 
 
 def process_errors(rows: Outcomes, threshold: float) -> ProcessErrors | None:
-    """How often critics saw each error type; None where no answer was audited."""
+    """How often critics saw each error type, in more than that mean presence; None where no answer was audited."""
     found = rows.findings
     audited = rows.finding[found.audited[rows.finding]]
     if found.presence is None or not len(audited):
@@ -72,7 +72,7 @@ def process_errors(rows: Outcomes, threshold: float) -> ProcessErrors | None:
 
     def tally(kind: int) -> ErrorCount:
         seen = presence[audited, kind].tolist()
-        return ErrorCount(answers=sum(x >= threshold for x in seen), mean_presence=sum(seen) / len(seen))
+        return ErrorCount(answers=sum(x > threshold for x in seen), mean_presence=sum(seen) / len(seen))
 
     return ProcessErrors(audited=len(audited), CIE=tally(0), LAE=tally(1), DRE=tally(2))
 

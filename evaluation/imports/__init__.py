@@ -23,6 +23,7 @@ READERS: dict[str, str] = {
     "inspect": "livek12.evaluation.imports.inspect_ai",
     "lighteval": "livek12.evaluation.imports.lighteval",
     "vlmevalkit": "livek12.evaluation.imports.vlmevalkit",
+    "evalscope": "livek12.evaluation.imports.evalscope",
 }
 IMPORTED = "imported.jsonl"
 

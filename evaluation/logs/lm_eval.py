@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
+from livek12.evaluation.imports.lines import BAD_ENTRY, objects
 from livek12.evaluation.imports.lm_eval import SAMPLES, limit_of, logs_of, model_of
 from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, number, objects
+from livek12.evaluation.logs.lines import number
 
 FIELDS: Final = Fields(
     question=(*(f"doc.{name}" for name in STEMS), "arguments.gen_args_0.arg_0"),

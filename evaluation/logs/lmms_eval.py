@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.progress import warn
-from livek12.evaluation.imports.lines import results_of
+from livek12.evaluation.imports.lines import BAD_ENTRY, log_files, objects, results_of
 from livek12.evaluation.imports.lmms_eval import RESULTS, SAMPLES, config_of, counts_of, limit_of, model_of
 from livek12.evaluation.logs import Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, log_files, numbers, objects
+from livek12.evaluation.logs.lines import numbers
 from livek12.tasks.plugins.lmms_eval import GAVE_UP
 
 FIELDS: Final = Fields(question=("input",), gold=("target",))

@@ -14,8 +14,9 @@ from typing import Final
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.text import clean
+from livek12.evaluation.imports.lines import BAD_ENTRY
 from livek12.evaluation.logs import KEYS, STEMS, Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, numbers
+from livek12.evaluation.logs.lines import numbers
 from livek12.tasks.plugins.vlmevalkit import FAILED, result_rows
 
 FIELDS: Final = Fields(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from livek12.core.records import Question
+from livek12.evaluation.sieve import task_way
 from livek12.evaluation.site.ranking import Records
 from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, items_study
 from livek12.evaluation.studies.suspects import SameAnswer
@@ -42,17 +43,34 @@ def items(
     asked = [item for item in by_anchor.values() if item.answers]
     if len(records) < FEWEST_RUNS:
         return {found[item.key][0]: _counted(item) for item in asked}
-    study = items_study(asked, same if _few(asked) else _where_it_matters(asked, same))
-    rows = {(row["task"], row["question_id"]): row for row in study["items"]}
-    doubted = {(one["task"], one["question_id"]): one for one in study["suspects"] if one["chance"] >= SUSPECT}
+    compare = same if _few(asked) else _where_it_matters(asked, same)
+    studies = [items_study(together, compare) for together in _by_way(asked) if _runs(together) >= FEWEST_RUNS]
+    rows = {(row["task"], row["question_id"]): row for study in studies for row in study["items"]}
+    suspects = [one for study in studies for one in study["suspects"]]
+    doubted = {(one["task"], one["question_id"]): one for one in suspects if one["chance"] >= SUSPECT}
     told: dict[str, dict[str, Any]] = {}
-    for key, row in rows.items():
-        anchor, item = found[key]
-        told[anchor] = _counted(item) | {"discrimination": _short(row["discrimination"])}
+    for item in asked:
+        key = item.key
+        anchor, _ = found[key]
+        told[anchor] = _counted(item)
+        if key in rows:
+            told[anchor]["discrimination"] = _short(rows[key]["discrimination"])
         if anchor not in hidden and (doubt := doubted.get(key)):
             names = ("key", "agreed", "agreed_runs", "of_runs")
             told[anchor]["suspect"] = {"chance": _short(doubt["chance"]), **{name: doubt[name] for name in names}}
     return told
+
+
+def _by_way(asked: Sequence[ExamItem]) -> list[list[ExamItem]]:
+    """The items that were asked in one way together: an ability of pages says nothing of one of texts."""
+    ways: dict[str, list[ExamItem]] = {}
+    for item in asked:
+        ways.setdefault(task_way(item.task), []).append(item)
+    return list(ways.values())
+
+
+def _runs(asked: Sequence[ExamItem]) -> int:
+    return len({run for item in asked for run in item.answers})
 
 
 def _few(asked: Sequence[ExamItem]) -> bool:
@@ -66,9 +84,10 @@ def _where_it_matters(asked: Sequence[ExamItem], same: SameAnswer) -> SameAnswer
     with all wrong ones taken for one; the truth lies between the two.
     """
     near: set[tuple[str, str]] = set()
-    for quick in (_never, _always):
-        found = items_study(asked, quick)["suspects"]
-        near |= {(one["task"], one["question_id"]) for one in found if one["chance"] >= SUSPECT / 10}
+    for together in _by_way(asked):
+        for quick in (_never, _always) if _runs(together) >= FEWEST_RUNS else ():
+            suspects = items_study(together, quick)["suspects"]
+            near |= {(one["task"], one["question_id"]) for one in suspects if one["chance"] >= SUSPECT / 10}
     ids = {question_id for _, question_id in near}
     return lambda question, one, other: question.id in ids and same(question, one, other)
 

@@ -1,10 +1,11 @@
 """Has a model seen the exam? Marks on older exams against newer ones, by year, and before against after its release.
 
-Contract: three tables, each over every run. *releases* (LiveK12Bench, appendix E, Table 13): an older release minus the
-newest, over all questions and by subject. *years* (MDK12-Bench, figure 4): marks by exam year and difficulty, and each
-year against the others of that difficulty. *dates*: exams that were surely held before the model was released against
-those surely held after. An older exam may just be an easier one: `beyond` is the same difference of what a run has more
-than the mean of the other runs on each question. p values are corrected by Holm's method over the cells of a table.
+Contract: three tables, each over every run, of answers asked in one way (`evaluation.sieve`). *releases*
+(LiveK12Bench, appendix E, Table 13): an older release minus the newest, over all questions and by subject. *years*
+(MDK12-Bench, figure 4): marks by exam year and difficulty, and each year against the others of that difficulty.
+*dates*: exams that were surely held before the model was released against those surely held after. An older exam may
+just be an easier one: `beyond` is the same difference of what a run has more than the mean of the other runs on each
+question. p values are corrected by Holm's method over the cells of a table.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Slim, SlimQuestion
 from livek12.core.statistics import holm
-from livek12.evaluation.studies.contrasts import Contrast, QuestionKey, Scored, beyond_others, contrast, scored
+from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, one_way
+from livek12.evaluation.studies.contrasts import Contrast, Scored, beyond_others, contrast, scored
 from livek12.evaluation.studies.exam_dates import Period, exam_period
 from livek12.evaluation.studies.words import points
 
@@ -30,6 +32,7 @@ def contamination(
     metric: str = "accuracy",
     profile: Profile = "article",
     released: Mapping[str, Period] | None = None,
+    choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
     """The three tables.
 
@@ -38,14 +41,16 @@ def contamination(
         metric: one of `METRICS`.
         profile: which formulas.
         released: when the model of a run was released.
+        choice: of the answers, where runs were asked in several ways.
 
     Raises:
-        UserError: no such metric, or no question says of which release or year it is.
+        UserError: no such metric, no way of asking that the runs have in common, or no question says of which release
+            or year it is.
     """
     slim = Slim()
     marks: dict[str, Scored] = {}
     asked: dict[QuestionKey, SlimQuestion] = {}
-    for name, rows in runs.items():
+    for name, rows in one_way(runs, choice).items():
         marks[name], own = scored(map(slim, rows), metric, profile)
         asked |= own
     if not any(question.on("release") or question.on("year") for question in asked.values()):

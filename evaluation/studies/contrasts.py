@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from livek12.core.errors import UserError
 from livek12.core.intervals import difference_reach, mean_interval
 from livek12.core.scoring import Profile
-from livek12.core.scoring.answers import question_sums, tabulate
+from livek12.core.scoring.answers import tabulate
 from livek12.core.scoring.outcomes import Outcome, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.scoring.terms import task_terms
+from livek12.evaluation.sieve import QuestionKey, exam_of, exam_sums
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Bools, Floats, Indices
 
-QuestionKey = tuple[str, str]
 DRAWS = 9999
 """Permutations of a test."""
 _FEWER_DRAWS = 999
@@ -68,6 +68,11 @@ class Contrast:
 def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scored, dict[QuestionKey, SlimQuestion]]:
     """A metric on each question (its trials together), and the questions.
 
+    Args:
+        rows: answers asked in one way, each question and trial once (`evaluation.sieve`).
+        metric: as in reports.
+        profile: which formulas.
+
     Raises:
         UserError: the run has no such metric.
     """
@@ -75,9 +80,10 @@ def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scor
     term = task_terms(table, profile, parameters_of(profile)).get(metric, "there is no such metric in these runs")
     if isinstance(term, str):
         raise UserError(f"{metric}: {term}; choose another --metric")
-    sums = question_sums(table, term.low, term.high, term.weight)
-    asked = {(task, question.id): question for task, own in table.rows.by_task().items() for question in own.asked()}
-    sums = {key: own for key, own in sums.items() if own[2] > 0}
+    by_task = table.rows.by_task()
+    exams = {task: exam_of(task) for task in by_task}
+    asked = {(exams[task], question.id): question for task, own in by_task.items() for question in own.asked()}
+    sums = {key: own for key, own in exam_sums(table, term.low, term.high, term.weight).items() if own[2] > 0}
     return (
         Scored(
             {key: own[0] / own[2] for key, own in sums.items()},

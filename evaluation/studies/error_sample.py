@@ -11,6 +11,7 @@ from livek12.core.errors import UserError
 from livek12.core.own_files import write_atomically
 from livek12.core.run_folder import RunFolder
 from livek12.core.scoring import Row
+from livek12.evaluation.sieve import ANY, AnswerChoice, RunRows, one_way
 from livek12.evaluation.studies.consulting import authors_of, consult
 from livek12.evaluation.studies.error_kinds import (
     Wrong,
@@ -36,24 +37,31 @@ Found = dict[str, dict[str, TypedRun]]
 
 
 def gathered(
-    folders: Mapping[str, RunFolder], size: int, seed: int, labels: Mapping[str, Sequence[tuple[Label, Row]]]
+    folders: Mapping[str, RunFolder],
+    size: int,
+    seed: int,
+    labels: Mapping[str, Sequence[tuple[Label, Row]]],
+    choice: AnswerChoice = ANY,
 ) -> Found:
-    """The wrong answers of each run, the sample of them, and what people said.
+    """The wrong answers of each run to questions asked in one way, the sample of them, and what people said.
 
     Args:
         folders: the runs.
         size: of the sample of each run and benchmark.
         seed: of the sample.
         labels: of each run, with their answers.
+        choice: of the answers, where runs were asked in several ways.
 
     Raises:
-        UserError: no answer is wrong, or all that are wrong are of benchmarks whose article tells no kinds apart.
+        UserError: the runs have no way of asking in common, no answer is wrong, or all that are wrong are of benchmarks
+            whose article tells no kinds apart.
     """
     found: defaultdict[str, dict[str, TypedRun]] = defaultdict(dict)
     without = set[str]()
-    for name, folder in folders.items():
+    taken = one_way({name: RunRows(folder) for name, folder in folders.items()}, choice)
+    for name, answers in taken.items():
         wrong: defaultdict[str, list[Row]] = defaultdict(list)
-        for row in folder.rows():
+        for row in answers:
             benchmark = row.question.benchmark
             if not kinds_of(benchmark):
                 without.add(benchmark)

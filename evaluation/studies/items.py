@@ -1,10 +1,11 @@
 """Which questions tell models apart, and which keys look wrong: the items of an exam over the runs of several models.
 
-Contract: a question's difficulty is the share of runs' answers that are fully right, low and high where some are
-undecided. Its discrimination is the correlation, over the runs, of being right on it with the ability shown on the
-others (item-rest correlation; ability is the mean of right-or-wrong less the question's own mean, so that runs need
-not have asked the same questions). Undecided answers are in neither. A key is suspect for either of two reasons, which
-are told apart: the discrimination is negative, or the answers themselves say so (`evaluation.studies.suspects`).
+Contract: answers are those of one way of asking (`evaluation.sieve`). A question's difficulty is the share of runs'
+answers that are fully right, low and high where some are undecided. Its discrimination is the correlation, over the
+runs, of being right on it with the ability shown on the others (item-rest correlation; ability is the mean of
+right-or-wrong less the question's own mean, so that runs need not have asked the same questions). Undecided answers
+are in neither. A key is suspect for either of two reasons, which are told apart: the discrimination is negative, or
+the answers themselves say so (`evaluation.studies.suspects`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
 from livek12.core.text import one_line
+from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, one_way
 from livek12.evaluation.studies.suspects import AnswerSaid, SameAnswer, Suspicion, suspicion
 from livek12.evaluation.studies.words import number, percent
 from livek12.report.paper import anchor_of
@@ -29,7 +31,6 @@ FEWEST_RUNS = 3
 """Fewer runs give no correlation worth the name."""
 SUSPECT = 0.3
 """From which chance on a key is listed; docs/studies.md has recall and precision of planted wrong keys."""
-ItemKey = tuple[str, str]
 
 
 class Answered(NamedTuple):
@@ -45,15 +46,23 @@ class Answered(NamedTuple):
 
 @dataclass
 class ExamItem:
-    """One question of one task with what each run answered, by run."""
+    """One question with what each run answered, by run.
+
+    Attributes:
+        task: of the first run that asked it.
+        question: that was asked.
+        answers: by run.
+        tasks: that asked it, by run.
+    """
 
     task: str
     question: Question
     answers: dict[str, list[Answered]] = field(default_factory=lambda: defaultdict(list))
+    tasks: dict[str, str] = field(default_factory=dict)
 
     @property
-    def key(self) -> ItemKey:
-        """Its name."""
+    def key(self) -> tuple[str, str]:
+        """Its name in results."""
         return self.task, self.question.id
 
     def scores(self) -> dict[str, float]:
@@ -70,21 +79,35 @@ class ExamItem:
         return found
 
 
-def read_items(runs: Mapping[str, Iterable[Row]]) -> list[ExamItem]:
-    """The items of several runs, by task and question.
+def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) -> list[ExamItem]:
+    """The items of several runs, by exam and question.
+
+    Args:
+        runs: rows of each run by its name.
+        choice: of the answers, where runs were asked in several ways.
 
     Raises:
-        UserError: there are no answers.
+        UserError: there are no answers, or the runs have no way of asking in common.
     """
-    items: dict[ItemKey, ExamItem] = {}
-    for run, rows in runs.items():
+    items: dict[QuestionKey, ExamItem] = {}
+    exams = _Exams()
+    for run, rows in one_way(runs, choice).items():
         for row in rows:
-            key = row.task, row.question.id
+            key = exams[row.task], row.question.id
             item = items.get(key) or items.setdefault(key, ExamItem(row.task, row.question))
             item.answers[run].append(_answered(row))
+            item.tasks[run] = row.task
     if not items:
         raise UserError("there are no answers: give run folders with answers to the same questions")
     return [items[key] for key in sorted(items)]
+
+
+class _Exams(dict[str, str]):
+    """The exam of each task, looked up once."""
+
+    def __missing__(self, task: str) -> str:
+        self[task] = exam = exam_of(task)
+        return exam
 
 
 def _answered(row: Row) -> Answered:
@@ -211,6 +234,7 @@ def _row(item: ExamItem, discrimination: float | None) -> dict[str, Any]:
 
 
 def _suspect(item: ExamItem, seen: Mapping[str, Any], doubt: Suspicion, runs: int) -> dict[str, Any]:
+    others = {run: task for run, task in item.tasks.items() if task != item.task}
     return {
         "task": item.task,
         "question_id": item.question.id,
@@ -222,6 +246,7 @@ def _suspect(item: ExamItem, seen: Mapping[str, Any], doubt: Suspicion, runs: in
         "agreed": one_line("; ".join(filter(None, doubt.agreed))),
         "agreed_runs": doubt.runs,
         "of_runs": runs,
+        **({"asked_as": others} if others else {}),
     }
 
 
@@ -230,8 +255,10 @@ def linked(suspects: Sequence[dict[str, Any]], folders: Mapping[str, Path]) -> N
     papers = {run: path / "report.html" for run, path in folders.items()}
     papers = {run: paper for run, paper in papers.items() if paper.is_file()}
     for one in suspects:
-        anchor = anchor_of(one["task"], one["question_id"])
-        one["papers"] = [f"{paper}#{anchor}" for paper in papers.values()]
+        one["papers"] = [
+            f"{paper}#{anchor_of(one.get('asked_as', {}).get(run, one['task']), one['question_id'])}"
+            for run, paper in papers.items()
+        ]
 
 
 def plan(suspects: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """Does the ranking of models hold on parts of the exam? Kendall's τ over groups and random halves (LiveK12Bench, C.2).
 
-Contract: only questions that every run asked count. An answer that is undecided or missing enters twice, at its
-worst and at its best, so every τ is given for both; they are equal where nothing is undecided.
+Contract: of answers asked in one way (`evaluation.sieve`), only questions that every run asked count. An answer that
+is undecided or missing enters twice, at its worst and at its best, so every τ is given for both; they are equal where
+nothing is undecided.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from typing import Any, Literal
 from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile, Row
-from livek12.core.scoring.answers import question_sums, tabulate
+from livek12.core.scoring.answers import tabulate
 from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.outcomes import Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.scoring.terms import task_terms
 from livek12.core.statistics import mean_std
+from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
 from livek12.evaluation.studies.words import interval, number
 
 STABILITY_AXES = ("subject", "question_type", "difficulty")
 Metric = Literal["accuracy", "mark", "PES", "OES"]
-_Key = tuple[str, str]
-_Scores = Mapping[_Key, tuple[float, ...]]
+_Scores = Mapping[QuestionKey, tuple[float, ...]]
 """Numerator and weight of each question."""
 
 
@@ -36,6 +37,7 @@ def stability(
     profile: Profile = "article",
     halves: int = 100,
     seed: int = 0,
+    choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
     """Rankings of the runs on all shared questions, on each group, and on random halves.
 
@@ -45,14 +47,15 @@ def stability(
         profile: which formulas.
         halves: how often the questions are split in two.
         seed: of the splits.
+        choice: of the answers, where runs were asked in several ways.
 
     Raises:
         UserError: fewer than two runs, or fewer than two shared questions.
     """
     slim = Slim()
-    answers = {name: Outcomes.of(map(slim, rows)) for name, rows in runs.items()}
+    answers = {name: Outcomes.of(map(slim, rows)) for name, rows in one_way(runs, choice).items()}
     questions = [
-        {(task, question.id): question for task, own in rows.by_task().items() for question in own.asked()}
+        {(exam_of(task), question.id): question for task, own in rows.by_task().items() for question in own.asked()}
         for rows in answers.values()
     ]
     shared = sorted(set.intersection(*map(set, questions))) if len(runs) > 1 else []
@@ -70,7 +73,7 @@ def stability(
 
 def _study(
     runs: Mapping[str, Outcomes],
-    asked: Mapping[_Key, SlimQuestion],
+    asked: Mapping[QuestionKey, SlimQuestion],
     metric: Metric,
     profile: Profile,
     bound: str,
@@ -103,9 +106,9 @@ def _summary(taus: Sequence[float | None]) -> dict[str, Any]:
 
 
 def _groups(
-    scores: Mapping[str, _Scores], asked: Mapping[_Key, SlimQuestion], overall: Sequence[float], axis: str
+    scores: Mapping[str, _Scores], asked: Mapping[QuestionKey, SlimQuestion], overall: Sequence[float], axis: str
 ) -> dict[str, dict[str, Any]]:
-    members: defaultdict[str, list[_Key]] = defaultdict(list)
+    members: defaultdict[str, list[QuestionKey]] = defaultdict(list)
     for key, question in asked.items():
         for value in question.on(axis):
             members[value].append(key)
@@ -115,7 +118,7 @@ def _groups(
     }
 
 
-def _halves(keys: list[_Key], count: int, seed: int) -> list[tuple[list[_Key], list[_Key]]]:
+def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[QuestionKey], list[QuestionKey]]]:
     generator = random.Random(seed)
     middle = len(keys) // 2
     splits = [generator.sample(keys, len(keys)) for _ in range(count)]
@@ -123,7 +126,7 @@ def _halves(keys: list[_Key], count: int, seed: int) -> list[tuple[list[_Key], l
 
 
 def _scores(
-    rows: Outcomes, asked: Mapping[_Key, SlimQuestion], metric: Metric, profile: Profile, bound: str
+    rows: Outcomes, asked: Mapping[QuestionKey, SlimQuestion], metric: Metric, profile: Profile, bound: str
 ) -> _Scores:
     """The metric's numerator and weight, summed over the trials of each question.
 
@@ -135,14 +138,14 @@ def _scores(
     term = task_terms(table, profile, parameters_of(profile))[metric]
     if isinstance(term, str):
         raise UserError(f"{metric}: {term}; choose another --metric")
-    return question_sums(table, term.low if bound == "low" else term.high, term.weight)
+    return exam_sums(table, term.low if bound == "low" else term.high, term.weight)
 
 
-def _among(asked: Mapping[_Key, SlimQuestion], task: str, question: SlimQuestion) -> bool:
-    return (task, question.id) in asked
+def _among(asked: Mapping[QuestionKey, SlimQuestion], task: str, question: SlimQuestion) -> bool:
+    return (exam_of(task), question.id) in asked
 
 
-def _means(scores: Mapping[str, _Scores], keys: Sequence[_Key]) -> list[float]:
+def _means(scores: Mapping[str, _Scores], keys: Sequence[QuestionKey]) -> list[float]:
     """The metric of each run over some questions; 0 where they weigh nothing."""
     found = []
     for sums in scores.values():

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile
 from livek12.core.scoring.answers import Table as Answers
-from livek12.core.scoring.answers import answers_of, ranked, tabulate
+from livek12.core.scoring.answers import answers_of, tabulate
 from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.estimates import Units, draw, estimates, group_difference
@@ -25,9 +25,10 @@ from livek12.core.scoring.formulas import Terms
 from livek12.core.scoring.outcomes import Outcome, SlimQuestion
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
 from livek12.core.scoring.terms import task_terms
+from livek12.evaluation.sieve import once
 from livek12.evaluation.tables.shapes import BY_LANGUAGE, ERRORS, QUESTIONS, STANDARD, ColumnBlock, Slice, TableShape
 from livek12.report.tables import ArticleTable, Column
-from livek12.tasks.registry import find_task
+from livek12.tasks.registry import find_task, way_of
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Indices
@@ -161,9 +162,11 @@ class _Pool:
         if found.presence is None or not len(audited):
             return absent("no critics: nobody has audited the reasoning", len(picked))
         missing = len(picked) - len(audited)
-        note = f"{missing} of {len(picked)} answers not audited" if missing else None
-        seen = int((found.presence[0, audited, place] >= self.parameters.error_threshold).sum())
-        return _count(seen, len(audited), note)
+        presence, threshold = found.presence[0, audited, place], self.parameters.error_threshold
+        even = int((presence == threshold).sum())
+        notes = [f"{missing} of {len(picked)} answers not audited"] if missing else []
+        notes += [f"{even} answers of which half of the critics saw one are not counted"] if even else []
+        return _count(int((presence > threshold).sum()), len(audited), "; ".join(notes) or None)
 
 
 class _Sitter:
@@ -234,13 +237,13 @@ def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterato
             if task is None or task.budget is not None or task.derive is not None:
                 continue
             for group in dict.fromkeys(map(_group, of_task.asked())):
-                pools[group][task.differs].append(of_task.where(partial(_is_in, group)))
+                pools[group][way_of(task)].append(of_task.where(partial(_is_in, group)))
         spoken = defaultdict[str, set[str]](set)
         for benchmark, language in pools:
             spoken[benchmark].add(language)
         for (benchmark, language), ways in sorted(pools.items()):
             label = f"{name} ({language})" if len(spoken[benchmark]) > 1 else name
-            made = {way: _Pool(_once(Outcomes.joined(rows)), profile, parameters) for way, rows in ways.items()}
+            made = {way: _Pool(once(Outcomes.joined(rows)), profile, parameters) for way, rows in ways.items()}
             yield _Sitter(label, benchmark, made, profile)
 
 
@@ -252,15 +255,6 @@ def _group(question: SlimQuestion) -> tuple[str, str]:
 
 def _is_in(group: tuple[str, str], question: SlimQuestion) -> bool:
     return _group(question) == group
-
-
-def _once(rows: Outcomes) -> Outcomes:
-    """Of several answers to one question with one trial number the first."""
-    import numpy as np
-
-    question = ranked([one.id for one in rows.questions], rows.question)
-    first = np.unique(np.stack([question, rows.trial]), axis=1, return_index=True)[1]
-    return rows if len(first) == len(rows) else rows.take(np.sort(first))
 
 
 def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:

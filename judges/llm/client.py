@@ -28,7 +28,7 @@ from livek12.core.text import one_line
 from livek12.engines.asking import ATTEMPTS, DIRECT, ReplyMemory, Sender, drawn, memory_key, problem_of
 from livek12.engines.sessions import SessionWriter
 from livek12.engines.spec import ModelSpec
-from livek12.judges.llm.families import normalised
+from livek12.judges.llm.families import short_name
 from livek12.judges.llm.forms import Form
 from livek12.judges.llm.prompts import AnyPrompt, Values, load_prompt
 from livek12.judges.llm.schedule import NOT_UP, Schedule
@@ -81,8 +81,8 @@ class JudgeSpec(ModelSpec):
 
     @property
     def name(self) -> str:
-        """The name in votes: equal for a model and its quantised or otherwise served variants."""
-        return normalised(self.model)
+        """The name in votes: a model's own, without organisation, date and quantisation."""
+        return short_name(self.model)
 
     @property
     def identity(self) -> list[Any]:
@@ -178,7 +178,7 @@ class JudgeModel:
     def name(self) -> str:
         """The name in votes; of recorded replies, once started, that of the model that gave them."""
         recorded = self._engine is not None and self.spec.engine == "replay"
-        return normalised(self._engine.model) if recorded and self._engine else self.spec.name
+        return short_name(self._engine.model) if recorded and self._engine else self.spec.name
 
     @property
     def sees(self) -> bool:

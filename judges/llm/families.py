@@ -54,25 +54,34 @@ FAMILIES: Mapping[str, str] = {
 """Family → how its models' names begin (a word of the normalised name, which a version may follow)."""
 
 _WORDS = {name: re.compile(rf"(?:^|-)(?:{words})(?=$|-|\d|v\d|vl)") for name, words in FAMILIES.items()}
-_ENDING = re.compile(r"\.(?:gguf|safetensors|bin|pt|onnx|jsonl)$")
+_ENDING = re.compile(r"\.(?:gguf|safetensors|bin|pt|onnx|jsonl)$", re.IGNORECASE)
 _QUANTISED = re.compile(
     r"-(?:gguf|ggml|awq|gptq|exl[23]|bnb|mlx|nf4|hqq|aqlm|imatrix|quantized|dynamic|"
     r"i?q[2-8](?:-(?:k|[01]|xxs|xs|s|m|l|xl|nl))*|i1|ud|u?int[48]|[48]bit|fp(?:4|8|16|32)|f16|f32|bf16|mxfp[48]|nvfp4|"
-    r"w\d+a\d+|torchao|e4m3|marlin|unsloth)(?=-|$)"
+    r"w\d+a\d+|torchao|e4m3|marlin|unsloth)(?=-|$)",
+    re.IGNORECASE,
 )
-_DATED = re.compile(r"-(?:latest|free|20\d{6}|20\d\d-\d\d-\d\d)(?=-|$)")
+_DATED = re.compile(r"-(?:latest|free|20\d{6}|20\d\d-\d\d-\d\d)(?=-|$)", re.IGNORECASE)
 
 
-def normalised(name: str) -> str:
-    """The name of a model without all that does not make it another model.
+def short_name(name: str) -> str:
+    """The name of a model without all that does not make it another model, in its own case.
 
-    "Qwen/Qwen3-8B-AWQ", "/models/qwen3-8b.Q4_K_M.gguf" and "qwen3:8b" are "qwen3-8b".
+    "Qwen/Qwen3-8B-AWQ" is "Qwen3-8B".
     """
     last = name.strip().rstrip("/\\").replace("\\", "/").rpartition("/")[2]
-    plain = _ENDING.sub("", last.lower().partition("@")[0])
+    plain = _ENDING.sub("", last.partition("@")[0])
     words = "-".join(re.findall(r"[^\W_]+", plain))
     words = _QUANTISED.sub("", words)
     return _DATED.sub("", words)
+
+
+def normalised(name: str) -> str:
+    """By what names of models are compared.
+
+    "Qwen/Qwen3-8B-AWQ", "/models/qwen3-8b.Q4_K_M.gguf" and "qwen3:8b" are "qwen3-8b".
+    """
+    return short_name(name.lower())
 
 
 def families_of(name: str, declared: Mapping[str, str] | None = None) -> frozenset[str]:

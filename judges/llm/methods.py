@@ -6,7 +6,9 @@ undecided when the judge could not be asked or gave no readable reply; why stand
     p1 p2 p3   KMMMU, Table 23: [TRUE] or [FALSE] for each open part
     count      LiveK12Bench: which of the open parts are right, and their number
     marks      MDK12-Bench: m of n of a part, worth m/n
-    s2s        CFE-Bench: extract one value a variable, compare by rule, verify the undecided ones
+    s2s        CFE-Bench: extract one value a variable, verify each; of answers that the rules left open, only what
+               they leave open of the values
+    s2s_rules  the same, where the judge also sees answers that the rules decided: they compare the values first
     l2s l2l    CFE-Bench: the whole response against the variables; against the whole solution
     compass    CompassVerifier with the user's prompt: A, B or C for each open part; C is no vote
     xverify    xVerify with the user's prompt: Correct or Incorrect for each open part
@@ -46,13 +48,19 @@ Decide = Callable[[GradedPart, str], Decision]
 
 @dataclass(frozen=True)
 class PartVote:
-    """What one judge thinks of one part; `score` is None exactly when undecided. `answer` is what it extracted."""
+    """What one judge thinks of one part; `score` is None exactly when undecided.
+
+    Attributes:
+        answer: what it extracted.
+        by: the stage of the rules that decided on that; "" for the judge itself.
+    """
 
     decision: Outcome
     score: float | None
     reason: str = ""
     raw: str | None = None
     answer: str | None = None
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,11 +94,19 @@ Run = Callable[[Case, Sequence[Open], Ask, Decide], Opinion]
 
 @dataclass(frozen=True)
 class Method:
-    """A protocol with the prompt files that it uses; `GIVEN` among them is the user's."""
+    """A protocol of asking one judge.
+
+    Attributes:
+        name: as `--judge-method` takes it.
+        prompts: the prompt files that it uses; `GIVEN` among them is the user's.
+        run: asks.
+        with_rules: whether rules decide what the judge extracted, even where it sees every answer.
+    """
 
     name: str
     prompts: tuple[str, ...]
     run: Run = field(compare=False)
+    with_rules: bool = False
 
     @property
     def takes_prompt(self) -> bool:
@@ -160,8 +176,8 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 def _s2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
     """A value for each variable is taken out of the response, then compared (CFE-Bench, section 3.3).
 
-    The rules compare each value with its reference; what they leave open goes to the judge once more, with the
-    variable's name, description and type but without the response. An extraction that failed leaves every variable
+    What the rules (`decide`) do not decide of the values goes to the judge once more, with the variable's name,
+    description and type but without the response. An extraction that failed leaves every variable
     undecided; a variable for which the response gives no value is wrong.
     """
     found: Answer[list[str | None]] = ask(
@@ -208,7 +224,8 @@ def _verify(case: Case, parts: Sequence[Open], values: Sequence[str], ask: Ask) 
 def _by_rule(found: Answer[list[str | None]], value: str | None, decision: Decision | None) -> PartVote:
     if decision is None:
         return PartVote("reject", 0.0, "the response gives no value", found.raw)
-    return PartVote(decision.decision, decision.score, f"{decision.by}: {decision.reason}", found.raw, value)
+    reason = f"{decision.by}: {decision.reason}"
+    return PartVote(decision.decision, decision.score, reason, found.raw, value, decision.by)
 
 
 def _verified(answer: Answer[list[Checked]], checked: Checked | None, value: str | None) -> PartVote:
@@ -317,6 +334,7 @@ METHODS: Mapping[str, Method] = {
         Method("count", ("livek12_count",), _count),
         Method("marks", ("mdk12_marks",), _marks),
         Method("s2s", ("cfe_extract", "cfe_verify"), _s2s),
+        Method("s2s_rules", ("cfe_extract", "cfe_verify"), _s2s, with_rules=True),
         Method("l2s", ("cfe_l2s",), _l2s),
         Method("l2l", ("cfe_l2l",), _l2l),
         Method("compass", (GIVEN,), _line_method(GIVEN, CompassLine())),

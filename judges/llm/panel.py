@@ -22,11 +22,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from livek12.core.errors import UserError
+from livek12.core.progress import warn
 from livek12.core.records import Call, Key, Vote
 from livek12.judges.base import Outcome
 from livek12.judges.llm.case import CannotShow, Case
 from livek12.judges.llm.client import Answer, JudgeModel
-from livek12.judges.llm.families import families_of, same_model
+from livek12.judges.llm.families import families_of, normalised, same_model
 from livek12.judges.llm.forms import Form
 from livek12.judges.llm.methods import Ask, Decide, Method, Open, Opinion, PartVote
 from livek12.judges.llm.prompts import AnyPrompt, Values
@@ -39,13 +40,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Ruling:
-    """What a panel makes of one part. `score` is None exactly when undecided."""
+    """What a panel makes of one part. `score` is None exactly when undecided.
+
+    Attributes:
+        by: the stage of the rules that decided on what all judges extracted; "" for the judges themselves.
+    """
 
     decision: Outcome
     score: float | None
     reason: str
     votes: tuple[Vote, ...]
     answer: str | None = None
+    by: str = ""
 
 
 class Panel:
@@ -70,22 +76,36 @@ class Panel:
         return [judge for judge in self._judges.values() if not self._barred(judge, authors)]
 
     def check(self, authors: Collection[str], size: int | None) -> None:
-        """Refuses a panel that could never decide anything about this model.
+        """Refuses a panel that could never decide anything about this model, and says where fewer judges are left.
 
         Raises:
             UserError: fewer judges are eligible than a quorum needs.
         """
-        found = len(self.eligible(authors))
-        if found < self.quorum(self._size(size)):
+        eligible = {judge.name for judge in self.eligible(authors)}
+        wanted, author = self._size(size), ", ".join(sorted(authors)) or "this"
+        if len(eligible) < self.quorum(wanted):
             named = ", ".join(sorted(self._judges))
             raise UserError(
-                f"{found} of the judges {named} may judge {', '.join(sorted(authors)) or 'this'} (never itself nor its"
-                f" family), and {self.quorum(self._size(size))} are needed: name others with --judge"
+                f"{len(eligible)} of the judges {named} may judge {author} (never itself nor its family), and"
+                f" {self.quorum(wanted)} are needed: name others with --judge"
+            )
+        if len(eligible) < wanted and self._tells:
+            barred = ", ".join(name for name in self._judges if name not in eligible)
+            warn(
+                f"{barred}: not asked about {author}, as the same model or one of its family; {len(eligible)} judges"
+                f" mark each answer, not {wanted}: name judges of other families to have {wanted}"
             )
 
     def most(self, authors: Collection[str], size: int | None) -> int:
         """How many judges are asked at most about what these models wrote."""
         return min(self._size(size), len(self.eligible(authors)))
+
+    def members(self, authors: Collection[str], size: int | None) -> str:
+        """Who marks what these models wrote, in words: the eligible judges, and how many of them are drawn."""
+        eligible = [judge.name for judge in self.eligible(authors)]
+        drawn = self.most(authors, size)
+        few = f"{drawn} of " if drawn < len(eligible) else ""
+        return few + ", ".join(eligible)
 
     def rule(
         self,
@@ -153,7 +173,8 @@ class Panel:
             needed = f"{len(usable)} of {len(cast)} votes, {quorum} needed: " if len(cast) > 1 else ""
             return Ruling("undecided", None, f"{needed}{problems or 'too few judges'}", votes, answer)
         decision, score, reason = add_up(usable, self.spec.rule)
-        return Ruling(decision, score, again + reason, votes, answer)
+        by = "+".join(dict.fromkeys(vote.by for vote in usable)) if all(vote.by for vote in usable) else ""
+        return Ruling(decision, score, again + reason, votes, answer, by if decision != "undecided" else "")
 
     def _apart(self, given: Sequence[tuple[JudgeModel, Opinion]], parts: int) -> bool:
         if self.spec.spread is None or len(given) < 2 or not self.spec.extra:
@@ -168,7 +189,7 @@ class Panel:
     def _order(self, case: Case, authors: Collection[str]) -> list[JudgeModel]:
         """The eligible judges in the order of the draw for this question."""
         able = [judge for judge in self.eligible(authors) if not case.has_images or judge.sees]
-        return sorted(able, key=lambda judge: _lot(self.spec.seed, case.question.id, judge.name))
+        return sorted(able, key=lambda judge: _lot(self.spec.seed, case.question.id, normalised(judge.name)))
 
     def _size(self, size: int | None) -> int:
         return min(self.spec.size or size or len(self._judges), len(self._judges))

@@ -1,11 +1,11 @@
 """The second judge: takes a verdict of the rules and has a panel decide what they left open.
 
 Contract: a part that the rules decided is never touched, unless the panel sees every answer (`PanelSpec.scope`): then
-it is open too, and what the rules said of it is forgotten. Open are the undecided parts, and all parts of a response in
-which the rules found no answer, if it was not cut short (a rule that finds nothing has not read the response). A
-question that is marked by reading goes straight to the panel, sub-question by sub-question, with its reference
-solution. Without a key (and, where one reads, without a solution) nothing is asked. What the panel does not decide
-stays undecided; the verdict is then ungraded and says why.
+it is open too, what the rules said of it is forgotten, and they are not asked about what a judge extracts. Open are
+the undecided parts, and all parts of a response in which the rules found no answer, if it was not cut short (a rule
+that finds nothing has not read the response). A question that is marked by reading goes straight to the panel,
+sub-question by sub-question, with its reference solution. Without a key (and, where one reads, without a solution)
+nothing is asked. What the panel does not decide stays undecided; the verdict is then ungraded and says why.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from livek12.core.records import PartVerdict, Verdict
-from livek12.judges.base import Decision, NamedJudge
+from livek12.judges.base import Decision, NamedJudge, undecided
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, decide_part, judge_version, total
 from livek12.judges.llm.case import Case
@@ -70,10 +70,14 @@ class PanelScorer:
         if not asked:
             return verdict.model_copy(update={"judge": self.version, "versions": self.versions})
 
+        method = METHODS[self.method_name]
+        with_rules = method.with_rules or self.panel.spec.scope != "all"
+
         def decide(part: GradedPart, answer: str) -> Decision:
+            if not with_rules:
+                return undecided("rules", "the judge decides")
             return decide_part(case.question, part, answer, self.config, self.cascade)
 
-        method = METHODS[self.method_name]
         rulings, calls = self.panel.rule(case, asked, method, decide, authors, self.named.size)
         settled = list(parts)
         for open_part, ruling in zip(asked, rulings, strict=True):
@@ -135,7 +139,7 @@ def _ruled(part: PartVerdict, ruling: Ruling) -> PartVerdict:
             "answer": part.answer if ruling.answer is None else ruling.answer,
             "decision": ruling.decision,
             "score": ruling.score,
-            "decided_by": "panel" if len(judges) > 1 else "llm" if judges else part.decided_by,
+            "decided_by": ruling.by or ("panel" if len(judges) > 1 else "llm" if judges else part.decided_by),
             "reason": ruling.reason + by_rules,
             "votes": list(ruling.votes),
         }

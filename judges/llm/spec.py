@@ -23,6 +23,7 @@ from livek12.core.records import Sampling, canonical_json
 from livek12.engines.spec import model_spec, model_specs
 from livek12.judges.code_version import PANEL, code_version
 from livek12.judges.llm.client import JudgeSpec, Prices
+from livek12.judges.llm.families import normalised
 from livek12.judges.llm.prompts import GIVEN, AnyPrompt, GivenPrompt, load_prompt, read_given_prompt
 
 Scope = Literal["open", "all"]
@@ -171,7 +172,7 @@ def _each_once(judges: Sequence[JudgeSpec]) -> tuple[JudgeSpec, ...]:
             check_engine(judge.engine, judge.model, judge.engine_args, here=False)
         except UserError as error:
             raise UserError(f"judge {judge.model}: {error}") from error
-        found.setdefault(judge.name, judge)
+        found.setdefault(normalised(judge.model), judge)
     return tuple(found.values())
 
 

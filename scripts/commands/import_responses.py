@@ -25,7 +25,8 @@ def import_responses(
     source: Annotated[
         str,
         typer.Option(
-            "--from", help="Format: jsonl, or the log of lm-eval, lmms-eval, inspect, lighteval or vlmevalkit."
+            "--from",
+            help="Format: jsonl, or the log of lm-eval, lmms-eval, inspect, lighteval, vlmevalkit or evalscope.",
         ),
     ] = "jsonl",
     limit: options.Limit = None,

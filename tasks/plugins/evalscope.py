@@ -10,10 +10,12 @@ import sys
 from pathlib import Path
 from shlex import quote
 
-from livek12.tasks.plugins.harness_task import DATA_VARIABLE, WHOLE, Guide, harness_name, in_one_line, require
+from livek12.tasks.plugins.harness_task import AS_WHOLE, DATA_VARIABLE, Guide, harness_name, in_one_line, require
 from livek12.tasks.plugins.yaml_tasks import example
 
 PACKAGE, FLOOR = "evalscope", "1.14"
+SUBSET = "default"
+"""The one subset of each of our benchmarks; EvalScope names its logs by both."""
 INSTALL = "pip install evalscope '.' in the clone of livek12"
 
 
@@ -38,7 +40,8 @@ def guide(data: str, folder: Path) -> Guide:
         ),
         notes=(
             "`evalscope` alone takes no benchmarks from outside: this is its own command with ours in the list",
-            WHOLE,
+            f"{AS_WHOLE}; an import finds out which were (--tokenizer, --max-tokens): livek12 import-responses outputs"
+            " --from evalscope --task TASK --data DATA --out RUN",
             "the token budget and the sampling are the command's (--generation-config), a task cannot set them",
             "a judge of EvalScope's is asked only what the rules leave open",
         ),

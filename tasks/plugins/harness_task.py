@@ -36,8 +36,12 @@ if TYPE_CHECKING:
 
 DATA_VARIABLE = "LIVEK12_DATA"
 PREFIX = "livek12"
-WHOLE = "all answers are marked as whole there (truncated_unknown); an import finds out which were cut (--tokenizer)"
+AS_WHOLE = "all answers are marked as whole there, for nothing says which were cut"
 """What to know of harnesses that do not say how an answer ended."""
+WHOLE = "all answers are marked as whole there (truncated_unknown); an import finds out which were cut (--tokenizer)"
+"""The same of those whose logs `livek12 import-responses` reads."""
+RIGHT_OR_WRONG = frozenset({"acc", "accuracy", "correct"})
+"""Which numbers of an answer by our plug-ins say that it is right; the others are bounds, shares and points."""
 P = ParamSpec("P")
 R = TypeVar("R")
 

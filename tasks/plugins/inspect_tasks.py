@@ -65,7 +65,7 @@ def exam_task(
         raise _one_line(error) from error
     return Task(
         dataset=MemoryDataset(samples, name=name, location=place),
-        solver=generate(),
+        solver=generate(tool_calls="none"),  # tools of the command line would have a second answer marked
         scorer=exam_marks(task=name, data=place, judge=judges, audit=audit),
         config=_config(exam.task.sampling),
         version=exam.task.version,

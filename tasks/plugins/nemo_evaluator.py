@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from shlex import quote
 
-from livek12.tasks.plugins.harness_task import DATA_VARIABLE, WHOLE, Guide, harness_name
+from livek12.tasks.plugins.harness_task import AS_WHOLE, DATA_VARIABLE, Guide, harness_name
 from livek12.tasks.plugins.yaml_tasks import example
 
 PACKAGE, FLOOR = "nemo-evaluator", "0.3"
@@ -35,7 +35,8 @@ def guide(data: str, folder: Path) -> Guide:
             "it needs Python 3.12 or newer, and an environment of its own",
             "tasks of text alone: it cannot log pictures where they stand; take Inspect for those",
             "the token budget and the sampling are the command's (--max-tokens, --temperature), a task cannot set them",
-            WHOLE,
+            f"{AS_WHOLE}, and no log of NeMo Evaluator can be imported here: for the full exam marks take another"
+            " harness, or `livek12 run`",
             "the reward is 1 for a right answer; what the rules leave open has reward 0 and the state ungraded",
         ),
     )

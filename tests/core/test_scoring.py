@@ -428,6 +428,12 @@ def test_process_errors_are_counted() -> None:
     assert task["process_errors"] is None
 
 
+def test_even_votes_of_critics_are_no_error() -> None:
+    rows = exam([(1, 0.5, 0), (0.5, 0.5, 0), (2 / 3, 0, 0)])
+    (task,) = score(rows)["tasks"].values()
+    assert [task["process_errors"][kind]["answers"] for kind in ("CIE", "LAE", "DRE")] == [2, 0, 0]
+
+
 def variables(count: int) -> list[Variable]:
     return [Variable(name=f"v{i}", value="1") for i in range(count)]
 

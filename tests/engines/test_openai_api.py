@@ -178,6 +178,9 @@ def test_rubbish_ends_that_request_once_and_for_all(name: str) -> None:
             "2+2",
         ),
         (_with(content=None, refusal="I must not."), "I must not.", None),
+        (_with(content=None, tool_calls=[{"id": "1", "function": {"name": "f", "arguments": "{}"}}]), "", None),
+        (_with(content="4", tool_calls=[{"id": "1", "function": {"name": "f", "arguments": "{}"}}]), "4", None),
+        (_body({"choices": [{"message": {"content": None}, "finish_reason": "content_filter"}]}), "", None),
         (_with(content="lone \ud800"), "lone ?", None),
     ],
 )

@@ -79,6 +79,11 @@ def test_a_run_of_recorded_answers_goes_on_and_reads_as_a_table(data: Path, reco
     table = again.to_pandas()
     assert list(table["state"]) == [row.state for row in run.rows()]
     assert run.scores.estimate("accuracy") == again.scores.estimate("accuracy")
+    assert (table["correct"].dtype, table["points"].dtype) == ("boolean", "Float64")
+    decided = table["correct"].notna()
+    assert 0 < decided.sum() < len(table), "some are decided, and some are not"
+    assert (table["correct_low"][decided] == table["correct"][decided]).all()
+    assert run.scores.bounds("accuracy") == pytest.approx((table["correct_low"].mean(), table["correct_high"].mean()))
     bounds, interval = run.scores.bounds("accuracy"), run.scores.interval("accuracy")
     assert bounds is not None and interval is not None and interval[0] <= bounds[0] <= bounds[1] <= interval[1]
     with pytest.raises(KeyError, match="it has accuracy"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from livek12.core import progress
 from livek12.core.run_folder import RunFolder
 from tests.engines.scripted_server import error, serving
 from tests.judges.llm.judge_server import JudgeScript
@@ -94,6 +95,22 @@ def test_recorded_critiques_reach_the_scores_of_both_profiles_and_the_page(run: 
     assert "Suppose that &lt;b&gt;x&lt;/b&gt; is even." in page
     assert livek12_here("judge", run, "--again", "--no-audit", "--judge", critics).code == 0
     assert metrics(run, "article")["PES"] is None
+
+
+def test_a_panel_that_loses_a_judge_says_so_and_one_suspicion_of_two_is_no_error(run: Path) -> None:
+    critics = panel(run, gpt=[[LAE, DRE]], claude=[[DRE]], qwen=[[LAE]])
+    progress._said.clear()
+    ended = livek12_here("judge", run, "--judge", critics)
+    assert ended.code == 0, ended.err
+    told = [line for line in ended.warnings if "judges mark each answer" in line]
+    assert len(told) == 1 and "qwen: not asked about qwen3-8b" in told[0]
+    assert "2 judges mark each answer, not 3" in told[0]
+    assert livek12_here("report", run).code == 0
+    report = json.loads((run / "report.json").read_text())
+    ((who,),) = [[one["who"] for one in report["marked_by"]]]
+    assert "gpt, claude" in who and "qwen" not in who
+    errors = report["tasks"]["livek12"]["process_errors"]
+    assert {kind: errors[kind]["answers"] for kind in ("CIE", "LAE", "DRE")} == {"CIE": 0, "LAE": 0, "DRE": 1}
 
 
 def test_too_few_critiques_leave_the_reasoning_unaudited_and_nobody_is_asked_again(run: Path) -> None:

@@ -25,6 +25,16 @@ def verifier() -> Iterator[Verifier]:
         yield verifier
 
 
+@pytest.mark.parametrize(
+    ("gold", "response", "correct"), [("12", "13", False), ("12", "12", True), ("x", "It rises.\n\nI know.", None)]
+)
+def test_a_judgement_has_no_truth_value(verifier: Verifier, gold: str, response: str, correct: bool | None) -> None:
+    judged = verifier.verify(gold, response)
+    assert judged.correct is correct
+    with pytest.raises(UserError, match=r"\.score .* \.correct .* \.decision"):
+        bool(judged)
+
+
 def test_one_response() -> None:
     right = verify(r"\frac{1}{2}", "So the answer is 0.5.")
     assert (right.decision, right.score, right.extracted) == ("accept", 1.0, ["0.5"])

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import PIL.Image
 import pytest
 
+from livek12.core.errors import UserError
+from livek12.evaluation.imports.evalscope import rows as imported
 from livek12.tasks.plugins.harness_task import DATA_VARIABLE, harness_name, open_task
 from livek12.tasks.registry import all_tasks
 from tests.plugins.conftest import Row, parity_rows, planted_answers, rgb_sha256
 from tests.plugins.standins import Fields, plugin
+from tests.scripts.command import livek12_here
 
 MODULE = "livek12.tasks.plugins.evalscope_benchmarks"
 ASKED = "asked of the judge"
@@ -150,3 +155,53 @@ def test_every_task_is_listed_and_a_missing_data_set_is_one_line(
     monkeypatch.delenv(DATA_VARIABLE)
     with pytest.raises(SystemExit, match=r"^livek12: no data set: set LIVEK12_DATA"):
         benchmark("cfe_text").load()
+
+
+def review(number: int, row: Row, score: Any, generation: int = 0) -> str:
+    """A line as EvalScope 1.14 logs a sample of ours."""
+    turns = [{"role": "user", "content": "?"}, {"role": "assistant", "content": row["response"]}]
+    marks = {"score": {"value": score.value}, "group_id": number, "generation_index": generation}
+    marks["sample_metadata"] = {"id": row["question_id"]}
+    return json.dumps({"index": number, "target": ["?"], "messages": turns, "sample_score": marks}) + "\n"
+
+
+def test_the_way_back_imports_a_log_and_knows_our_own_columns(benchmark: Any, sample_data: str, tmp_path: Path) -> None:
+    rows = planted_answers(open_task("kmmmu", sample_data).documents)
+    states = [SimpleNamespace(metadata={"id": row["question_id"]}) for row in rows]
+    scores = [
+        benchmark("kmmmu").match_score(row["response"], row["response"], "", state)
+        for row, state in zip(rows, states, strict=True)
+    ]
+    assert any(score.value["undecided"] for score in scores) and any(score.value["acc"] for score in scores)
+    log = tmp_path / "outputs" / "reviews" / "m" / "livek12_kmmmu_default.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(map(review, range(len(rows)), rows, scores)))
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row | {"model": "m"}) + "\n" for row in rows))
+    found = {}
+    for source, place in (("evalscope", tmp_path / "outputs"), ("jsonl", tmp_path / "rows.jsonl")):
+        how = ("--from", source, "--task", "kmmmu", "--data", sample_data, "--out", tmp_path / source)
+        ended = livek12_here("import-responses", place, *how)
+        assert ended.code in (0, 1), ended.err
+        found[source] = json.loads((tmp_path / source / "report.json").read_text())["tasks"]
+    assert found["evalscope"]["kmmmu"]["metrics"]["accuracy"] == found["jsonl"]["kmmmu"]["metrics"]["accuracy"]
+    assert found["evalscope"]["kmmmu"]["counts"] == found["jsonl"]["kmmmu"]["counts"]
+
+    log.write_text(log.read_text().replace('"?"]', '"1"]'))
+    ended = livek12_here("rejudge", tmp_path / "outputs", "--from", "evalscope", "--out", tmp_path / "again")
+    assert ended.code in (0, 1), ended.err
+    (said,) = json.loads((tmp_path / "again" / "report.json").read_text())["harness"]["tasks"].values()
+    assert {name for name, figures in said.items() if "both_right" in figures} == {"acc"}
+    assert set(said) == set(scores[0].value), "the others have their mean"
+
+
+def test_two_reviews_that_answer_one_question_are_refused(benchmark: Any, sample_data: str, tmp_path: Path) -> None:
+    row = planted_answers(open_task("kmmmu", sample_data).documents)[0]
+    score = SimpleNamespace(value={"acc": 0.0})
+    for model, text in (("a", "1"), ("b", "2")):
+        log = tmp_path / "reviews" / model / "livek12_kmmmu_default.jsonl"
+        log.parent.mkdir(parents=True)
+        log.write_text(review(0, row | {"response": text}, score))
+    with pytest.raises(UserError, match=r"is answered in .* give one"):
+        list(imported(tmp_path, ["kmmmu"]))
+    with pytest.raises(UserError, match="no reviews of cfe_text"):
+        list(imported(tmp_path, ["cfe_text"]))

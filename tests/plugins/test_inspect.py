@@ -171,6 +171,38 @@ def report_of(run: Path, *arguments: object) -> dict[str, Any]:
     return report["tasks"]
 
 
+@modelapi(name="livek12_caller")
+class Caller(ModelAPI):
+    """Calls a tool that nobody offered; asked once more, it gives an answer."""
+
+    def __init__(self, model_name: str, base_url: Any = None, api_key: Any = None, config: Any = None, **more: Any):
+        super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
+
+    async def generate(self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
+        if any(message.role == "assistant" for message in input):
+            return ModelOutput.from_content(self.model_name, "\\boxed{1}")
+        call = ModelOutput.for_tool_call(self.model_name, "calculator", {"text": "1 + 1"})
+        call.choices[0].message.content = ""
+        return call
+
+
+def test_a_call_of_a_tool_that_nobody_offered_is_no_answer_and_is_not_answered(
+    sample_data: str, tmp_path: Path
+) -> None:
+    made = TASKS["kmmmu"](data=sample_data)
+    (log,) = inspect_eval(made, "livek12_caller/x", log_dir=str(tmp_path), limit=3, display="none")
+    assert log.status == "success", log.error
+    for sample in log.samples or []:
+        assert [message.role for message in sample.messages].count("assistant") == 1
+        score = (sample.scores or {})["exam_marks"]
+        assert (score.metadata or {})["state"] == "no_answer"
+        assert isinstance(score.value, dict) and score.value["accuracy"] == 0
+    ((task, said),) = report_of(
+        tmp_path / "run", tmp_path, "--from", "inspect", "--task", "kmmmu", "--data", sample_data
+    ).items()
+    assert (task, said["counts"]["no_answer"]) == ("kmmmu", 3), "an import says the same"
+
+
 @pytest.mark.parametrize(
     ("task", "data"),
     [

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Labels, Runs, labelled, tell
+from livek12.scripts.commands.study.shared import Labels, Runs, Tasks, Way, choice, labelled, tell
 
 EPILOG = options.example("livek12 study agreement runs/qwen3 --labels ann.jsonl")
 
 
-def command(runs: Runs, labels: Labels, as_json: options.Json = False) -> None:
+def command(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Compare the marks of each run with those of people."""
     from livek12.evaluation.studies.human import human_agreement, sentences
 
-    found = {name: human_agreement(*fitted) for name, fitted in labelled(runs, labels).items()}
+    found = {name: human_agreement(*fitted) for name, fitted in labelled(runs, labels, choice(task, way)).items()}
     tell("agreement", found, sentences, as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Runs, folders, tell
+from livek12.scripts.commands.study.shared import Runs, Tasks, Way, choice, folders, tell
 
 EPILOG = options.example("livek12 study contamination runs/qwen3 runs/gemma3 --released qwen3=2025-08")
 
@@ -20,16 +20,19 @@ def command(
         list[str] | None,
         typer.Option("--released", help="When a run's model came out: RUN=DATE; can be repeated."),
     ] = None,
+    task: Tasks = "",
+    way: Way = "",
     as_json: options.Json = False,
 ) -> None:
     """Compare marks on older and newer exams: by release and subject, by year, before and after a model came out."""
     from livek12.core.arguments import one_of
     from livek12.core.scoring.schema import profile_named
+    from livek12.evaluation.sieve import RunRows
     from livek12.evaluation.studies.contamination import METRICS, contamination, sentences
     from livek12.evaluation.studies.exam_dates import released as dates
 
     chosen, formulas = one_of("--metric", metric, METRICS), profile_named(profile)
     found = folders(runs)
     when = dates(released or [], list(found))
-    rows = {name: folder.rows(texts=False) for name, folder in found.items()}
-    tell("contamination", contamination(rows, chosen, formulas, when), sentences, as_json)
+    rows = {name: RunRows(folder, texts=False) for name, folder in found.items()}
+    tell("contamination", contamination(rows, chosen, formulas, when, choice(task, way)), sentences, as_json)

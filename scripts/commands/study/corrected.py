@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Labels, Runs, folders, labelled, tell
+from livek12.scripts.commands.study.shared import Labels, Runs, Tasks, Way, choice, folders, labelled, rows_of, tell
 
 EPILOG = options.example("livek12 study corrected runs/qwen3 --labels runs/qwen3/labels-ann.jsonl")
 
@@ -16,6 +16,8 @@ def command(
     runs: Runs,
     labels: Labels,
     metric: Annotated[str, typer.Option("--metric", help="What is corrected: accuracy or mark.")] = "accuracy",
+    task: Tasks = "",
+    way: Way = "",
     as_json: options.Json = False,
 ) -> None:
     """Correct the marks of each run for the errors of its judge, from answers that people labelled."""
@@ -25,10 +27,12 @@ def command(
     from livek12.evaluation.studies.planned import PLAN
     from livek12.evaluation.studies.strata import METRICS
 
-    chosen, fitted = one_of("--metric", metric, METRICS), labelled(runs, labels)
-    found = {}
-    for name, folder in folders(runs).items():
+    counted = one_of("--metric", metric, METRICS)
+    chosen = choice(task, way) if task or way else None  # each task is corrected on its own
+    fitted, given, found = labelled(runs, labels, chosen), folders(runs), {}
+    rows = rows_of(given, chosen, together=False, judged=True)
+    for name, folder in given.items():
         file = folder.path / PLAN
         plan = planned_strata(file) if file.is_file() else None
-        found[name] = corrected_study(folder.judged_rows(), fitted[name], plan, chosen)
+        found[name] = corrected_study(rows[name], fitted[name], plan, counted)
     tell("corrected", found, sentences, as_json)

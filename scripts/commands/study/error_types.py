@@ -12,6 +12,9 @@ from livek12.scripts.commands.study.shared import (
     Labels,
     Page,
     Runs,
+    Tasks,
+    Way,
+    choice,
     folders,
     labelled,
     sitting,
@@ -37,6 +40,8 @@ def command(
     plan: Annotated[
         bool, typer.Option("--plan", help="Write each sample as the run's label plan, for `livek12 review RUN`.")
     ] = False,
+    task: Tasks = "",
+    way: Way = "",
     cache: options.Cache = True,
     html: Page = None,
     as_json: options.Json = False,
@@ -59,10 +64,10 @@ def command(
         raise UserError(
             "error-types needs somebody who tells the kinds: --judge, --labels, or --plan for people to come"
         )
-    given = folders(runs)
+    given, chosen = folders(runs), choice(task, way)
     together = groups_of(group or [], list(given))
-    said = {name: pairs for name, (pairs, _) in labelled(runs, labels).items()} if labels else {}
-    typed = gathered(given, sample, seed, said)
+    fitted = labelled(runs, labels, chosen, together=True) if labels else {}
+    typed = gathered(given, sample, seed, {name: pairs for name, (pairs, _) in fitted.items()}, chosen)
     if plan:
         for path in write_plans(typed, given):
             say(f"{path}: the sample, for `livek12 review {path.parent}`")

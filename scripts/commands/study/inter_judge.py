@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Runs, folders, tell
+from livek12.scripts.commands.study.shared import Runs, Tasks, Way, choice, folders, rows_of, tell
 
 EPILOG = options.example("livek12 study inter-judge runs/qwen3")
 
 
-def command(runs: Runs, as_json: options.Json = False) -> None:
+def command(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Measure how far the judges of a panel agree on the answers of each run."""
     from livek12.evaluation.studies.consistency import between_judges, judges_sentences
 
-    found = {name: between_judges(folder.judged_rows()) for name, folder in folders(runs).items()}
+    taken = rows_of(folders(runs), choice(task, way), together=False, judged=True)
+    found = {name: between_judges(rows) for name, rows in taken.items()}
     tell("inter-judge", found, judges_sentences, as_json)

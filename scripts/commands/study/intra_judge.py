@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Runs, all_rows, folders, tell
+from livek12.scripts.commands.study.shared import Runs, Tasks, Way, choice, folders, rows_of, tell
 
 EPILOG = options.example("livek12 study intra-judge runs/qwen3")
 
 
-def command(runs: Runs, as_json: options.Json = False) -> None:
+def command(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Measure how far a judge agrees with itself: a run judged with --repeats, or copies of one, each judged anew."""
     from livek12.evaluation.repeats import repeated_rows
     from livek12.evaluation.studies.consistency import between_repeats, between_runs, runs_sentences
 
+    given, chosen = folders(runs), choice(task, way)
     if len(runs) > 1:
-        found = between_runs(all_rows(runs), "same")
+        found = between_runs({name: list(rows) for name, rows in rows_of(given, chosen).items()}, "same")
     else:
-        ((name, folder),) = folders(runs).items()
-        found = between_repeats(name, repeated_rows(folder, folder.judged_rows()))
+        ((name, rows),) = rows_of(given, chosen, judged=True).items()
+        found = between_repeats(name, repeated_rows(given[name], rows))
     tell("intra-judge", found, runs_sentences, as_json)

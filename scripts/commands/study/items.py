@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Page, Runs, folders, tell, write_page
+from livek12.scripts.commands.study.shared import Page, Runs, Tasks, Way, choice, folders, tell, write_page
 
 EPILOG = options.example("livek12 study items runs/qwen3 runs/gemma3 runs/glm --export suspects.jsonl")
 
@@ -27,25 +27,28 @@ def command(
         Path | None,
         typer.Option("--export", help="Write the answers to the suspect questions, for `livek12 review RUN --plan`."),
     ] = None,
+    task: Tasks = "",
+    way: Way = "",
     html: Page = None,
     as_json: options.Json = False,
 ) -> None:
     """Measure each question over the runs of several models, and list the keys that look wrong."""
     from livek12.core.progress import Progress
+    from livek12.evaluation.sieve import RunRows
     from livek12.evaluation.studies.items import items_study, linked, plan, read_items, sentences
     from livek12.evaluation.studies.suspects import same_by_rules
 
     found_folders = folders(runs)
-    items = read_items({name: folder.rows() for name, folder in found_folders.items()})
+    items = read_items({name: RunRows(folder) for name, folder in found_folders.items()}, choice(task, way))
     with Progress("comparing answers", len(items), patient=True) as progress, same_by_rules() as same:
         found: dict[str, Any] = items_study(items, same, progress.step, prior)
     linked(found["suspects"], {name: folder.path for name, folder in found_folders.items()})
     if irt or choose:
-        from livek12.evaluation.studies.irt import choose as chosen
+        from livek12.evaluation.studies.irt import choose as chosen_items
         from livek12.evaluation.studies.irt import fit
 
         found |= {"irt": fit(items)} if irt else {}
-        found |= {"chosen": chosen(items, choose)} if choose else {}
+        found |= {"chosen": chosen_items(items, choose)} if choose else {}
     if export is not None:
         from livek12.core.own_files import write_atomically
 

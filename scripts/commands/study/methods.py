@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Labels, Runs, labelled, tell
+from livek12.scripts.commands.study.shared import Labels, Runs, Tasks, Way, choice, labelled, tell
 
 EPILOG = options.example("livek12 study methods runs/s2s runs/l2s runs/l2l --labels experts.jsonl")
 
 
-def command(runs: Runs, labels: Labels, as_json: options.Json = False) -> None:
+def command(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Set ways of judging (copies of a run, judged by s2s, l2s, l2l…) beside people: CFE-Bench's table 1."""
     from livek12.evaluation.studies.methods import judging_methods, sentences
 
-    tell("methods", judging_methods(labelled(runs, labels)), sentences, as_json)
+    tell("methods", judging_methods(labelled(runs, labels, choice(task, way), together=True)), sentences, as_json)

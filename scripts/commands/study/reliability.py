@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Runs, folders, labelled, tell
+from livek12.scripts.commands.study.shared import Runs, Tasks, Way, choice, folders, labelled, rows_of, tell
 
 EPILOG = options.example("livek12 study reliability runs/qwen3 runs/gemma3 --labels ann.jsonl --labels bob.jsonl")
 
@@ -21,6 +21,8 @@ def command(
     ] = None,
     metric: Annotated[str, typer.Option("--metric", help="What ranks: accuracy, mark, PES or OES.")] = "PES",
     profile: options.Profile = "article",
+    task: Tasks = "",
+    way: Way = "",
     as_json: options.Json = False,
 ) -> None:
     """Measure how reliable the process audit is (LiveK12Bench, appendix C); copies of a run are repeats."""
@@ -33,11 +35,12 @@ def command(
     from livek12.evaluation.studies.reliability_tables import sentences, tables
     from livek12.evaluation.studies.stability import Metric
 
-    chosen = one_of("--metric", metric, get_args(Metric))
-    opened = folders(runs)
-    repeats = {name: repeated_rows(folder, folder.judged_rows()) for name, folder in opened.items()}
+    ranked_by, chosen, opened = one_of("--metric", metric, get_args(Metric)), choice(task, way), folders(runs)
+    taken = rows_of(opened, chosen, judged=True)
+    repeats = {name: repeated_rows(opened[name], rows) for name, rows in taken.items()}
     copies = as_repeats({name: rows[0] for name, rows in repeats.items()})
     groups = {name: [rows for copy in found for rows in repeats[copy]] for name, found in copies.items()}
-    pairs = {name: found for name, (found, _) in labelled(runs, labels).items() if name in groups} if labels else {}
-    found = reliability(groups, pairs, chosen, profile_named(profile))
+    fitted = labelled(runs, labels, chosen, together=True) if labels else {}
+    pairs = {name: found for name, (found, _) in fitted.items() if name in groups}
+    found = reliability(groups, pairs, ranked_by, profile_named(profile))
     tell("reliability", found if as_json else tables(found), lambda _: sentences(found), as_json)

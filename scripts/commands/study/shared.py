@@ -14,6 +14,7 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from livek12.core.run_folder import RunFolder
     from livek12.core.scoring import Row
+    from livek12.evaluation.sieve import AnswerChoice
     from livek12.evaluation.studies.labels import Label, Stranger
     from livek12.judges.jury import Jury
     from livek12.report.charts import Chart, TableShown
@@ -43,18 +44,54 @@ def folders(runs: list[Path]) -> dict[str, RunFolder]:
     return {name: RunFolder.open(path, warn) for name, path in run_names(runs).items()}
 
 
-def all_rows(runs: list[Path]) -> dict[str, list[Row]]:
-    """Every answer of each run."""
-    return {name: list(folder.rows()) for name, folder in folders(runs).items()}
+Tasks = Annotated[
+    str, typer.Option("--task", metavar="NAME[,NAME]", help="Only answers to these tasks, where a run has several.")
+]
+Way = Annotated[
+    str,
+    typer.Option(
+        "--way", help='Answers asked this way, e.g. "page images alone"; default: as the task asks (standard).'
+    ),
+]
 
 
-def labelled(runs: list[Path], labels: list[Path]) -> dict[str, tuple[list[tuple[Label, Row]], list[Stranger]]]:
-    """The labels of each run with their answers, and those of other runs.
+def choice(task: str, way: str) -> AnswerChoice:
+    """Which answers `--task` and `--way` choose."""
+    from livek12.evaluation.sieve import AnswerChoice
+
+    return AnswerChoice(way.strip(), tuple(name.strip() for name in task.split(",") if name.strip()))
+
+
+def rows_of(
+    runs: Mapping[str, RunFolder], chosen: AnswerChoice | None, *, together: bool = True, judged: bool = False
+) -> dict[str, Iterable[Row]]:
+    """The answers of each run that were asked in one way, each question and trial once.
+
+    Args:
+        runs: the run folders by name.
+        chosen: from `choice`; None takes all answers.
+        together: whether all have to be asked in the same way.
+        judged: the marks of the judges alone.
 
     Raises:
-        UserError: a row of the labels cannot be used, or is of no answer of any run.
+        UserError: a run has no such answers, or the runs have no way in common.
+    """
+    from livek12.evaluation.sieve import RunRows, one_way
+
+    rows = {name: RunRows(folder, judged=judged) for name, folder in runs.items()}
+    return dict(rows) if chosen is None else one_way(rows, chosen, together)
+
+
+def labelled(
+    runs: list[Path], labels: list[Path], chosen: AnswerChoice | None, together: bool = False
+) -> dict[str, tuple[list[tuple[Label, Row]], list[Stranger]]]:
+    """The labels of each run with their answers, those asked in one way (None: all), and the labels of other runs.
+
+    Raises:
+        UserError: a row of the labels cannot be used, or is of no answer of any run; or as `rows_of`.
     """
     from livek12.core.progress import warn
+    from livek12.evaluation.sieve import RunRows, sieves
     from livek12.evaluation.studies.labels import fit_labels, read_labels, refuse_strangers
 
     told = set[str]()
@@ -64,9 +101,12 @@ def labelled(runs: list[Path], labels: list[Path]) -> dict[str, tuple[list[tuple
             told.add(line)
             warn(line)
 
+    given = {name: RunRows(folder, judged=True) for name, folder in folders(runs).items()}
+    taken = sieves({name: rows.tasks for name, rows in given.items()}, chosen, together) if chosen else {}
     found = {}
-    for name, folder in folders(runs).items():
-        found[name] = fit_labels(read_labels(labels, folder.spec().model, once), folder.judged_rows())
+    for name, rows in given.items():
+        pairs, strangers = fit_labels(read_labels(labels, rows.spec.model, once), rows)
+        found[name] = taken[name].labelled(pairs, rows) if taken else pairs, strangers
     refuse_strangers([strangers for _, strangers in found.values()])
     return found
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Runs, folders, tell
+from livek12.scripts.commands.study.shared import Runs, Tasks, Way, choice, folders, tell
 
 EPILOG = options.example("livek12 study stability runs/qwen3 runs/gemma3")
 
@@ -16,6 +16,8 @@ def command(
     runs: Runs,
     metric: Annotated[str, typer.Option("--metric", help="What ranks: accuracy, mark, PES or OES.")] = "accuracy",
     profile: options.Profile = "article",
+    task: Tasks = "",
+    way: Way = "",
     as_json: options.Json = False,
 ) -> None:
     """Measure whether the ranking of models holds on parts of the exam."""
@@ -23,8 +25,10 @@ def command(
 
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
+    from livek12.evaluation.sieve import RunRows
     from livek12.evaluation.studies.stability import Metric, sentences, stability
 
     chosen = one_of("--metric", metric, get_args(Metric))
-    rows = {name: folder.rows(texts=False) for name, folder in folders(runs).items()}
-    tell("stability", stability(rows, chosen, profile_named(profile)), sentences, as_json)
+    rows = {name: RunRows(folder, texts=False) for name, folder in folders(runs).items()}
+    found = stability(rows, chosen, profile_named(profile), choice=choice(task, way))
+    tell("stability", found, sentences, as_json)

@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import JudgedBy, Page, Runs, folders, sitting, tell, write_page
+from livek12.scripts.commands.study.shared import (
+    JudgedBy,
+    Page,
+    Runs,
+    Tasks,
+    Way,
+    choice,
+    folders,
+    rows_of,
+    sitting,
+    tell,
+    write_page,
+)
 
 EPILOG = options.example("livek12 study steps runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1")
 
@@ -16,6 +28,8 @@ def command(
     runs: Runs,
     judge: JudgedBy = "",
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N answers of a run.")] = None,
+    task: Tasks = "",
+    way: Way = "",
     cache: options.Cache = True,
     html: Page = None,
     as_json: options.Json = False,
@@ -26,7 +40,9 @@ def command(
     from livek12.evaluation.studies.steps import sentences, splittable, step_density
     from livek12.report.steps import charts, tables
 
-    asked = {name: (folder, splittable(folder.rows(), limit)) for name, folder in folders(runs).items()}
+    given = folders(runs)
+    taken = rows_of(given, choice(task, way), together=False)
+    asked = {name: (given[name], splittable(rows, limit)) for name, rows in taken.items()}
     found = {}
     with (
         sitting(judge, cache, "steps") as judges,

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from livek12.core import progress
 from livek12.core.errors import UserError
 from livek12.judges.llm.methods import PartVote
 from livek12.judges.llm.panel import add_up
@@ -95,8 +96,8 @@ def test_the_draw_follows_the_question_and_uses_the_whole_pool() -> None:
     [
         ("Qwen/Qwen3-8B", ["gpt-x"]),
         ("/models/qwen3-8b.Q4_K_M.gguf", ["gpt-x"]),
-        ("gpt-4o", ["qwen3-8b", "qwen3-vl"]),
-        ("my-model", ["gpt-x", "qwen3-8b", "qwen3-vl"]),
+        ("gpt-4o", ["Qwen3-8B", "Qwen3-VL"]),
+        ("my-model", ["Qwen3-8B", "Qwen3-VL", "gpt-x"]),
         ("my-tuned-qwen", ["gpt-x"]),
     ],
 )
@@ -105,6 +106,28 @@ def test_never_the_model_under_test_nor_its_family(author: str, judges: list[str
     with serving(script) as address, panel_scorer(address, "Qwen3-8B Qwen3-VL gpt-x") as panel:
         verdict = marked(ESSAY, "So.", panel, author)
     assert sorted(vote.judge for vote in verdict.parts[0].votes) == judges
+
+
+@pytest.mark.parametrize(
+    ("author", "judges", "line"),
+    [
+        ("Qwen3-8B", "2 judges mark each answer, not 3", "GPT-x, Gemma-3"),
+        ("my-model", "", "3 of Qwen3-VL, GPT-x, Gemma-3, GLM-4"),
+        ("glm-4.5", "", "Qwen3-VL, GPT-x, Gemma-3"),
+    ],
+)
+def test_who_is_left_of_a_panel_is_said_and_named(
+    author: str, judges: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = "Qwen3-VL GPT-x Gemma-3" + (" GLM-4" if author != "Qwen3-8B" else "")
+    progress._said.clear()
+    with serving(voting()) as address, panel_scorer(address, names, size=3) as scorer:
+        scorer.panel.check([author], 3)
+        scorer.panel.check([author], 3)
+        assert scorer.panel.members([author], 3) == line
+    told = capsys.readouterr().err
+    assert told.count("judges mark each answer") == bool(judges), "said once, and only where judges are missing"
+    assert judges in told and ("Qwen3-VL: not asked about Qwen3-8B" in told) == bool(judges)
 
 
 def test_a_family_may_be_allowed_and_declared_but_never_the_model_itself() -> None:

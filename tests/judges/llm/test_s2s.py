@@ -9,6 +9,7 @@ import pytest
 
 from livek12.core.records import Question, Variable
 from livek12.engines.asking import ATTEMPTS
+from livek12.evaluation.studies.methods import method_of
 from livek12.judges.llm.client import JudgeModel, JudgeSpec
 from livek12.judges.llm.panel import Panel
 from livek12.judges.llm.spec import PanelSpec
@@ -56,12 +57,28 @@ def test_rules_decide_what_was_extracted_and_the_judge_verifies_the_rest() -> No
     assert [part.decision for part in verdict.parts] == ["accept"] * 3
     assert [part.answer for part in verdict.parts] == ["19.6", "g t^2 / 2", "the pull of the Earth"]
     assert ["number" in verdict.parts[0].reason, "symbolic" in verdict.parts[1].reason] == [True, True]
-    assert {part.decided_by for part in verdict.parts} == {"llm"}
+    assert [part.decided_by for part in verdict.parts] == ["number", "symbolic", "llm"]
     extraction, verification = (text_of(seen.body) for seen in script.seen)
     assert "speed in m/s" in extraction and '"19.6"' not in extraction.partition("<<<RESPONSE")[0]
     assert PROSE.split("\n", maxsplit=1)[0] not in verification
     assert '"why"' in verification and '"name": "v"' not in verification
     assert sum(call.prompt_tokens or 0 for call in verdict.calls) == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "asked", "by"),
+    [("s2s", {"v", "h", "why"}, ["llm"] * 3), ("s2s_rules", {"why"}, ["number", "symbolic", "llm"])],
+)
+def test_who_sees_every_answer_verifies_every_value(method: str, asked: set[str], by: list[str]) -> None:
+    verification = checks(**{name: name != "v" for name in ("v", "h", "why") if name in asked})
+    script = scripted(values(v="19.6", h=r"g t^2 / 2", why="the pull of the Earth"), verification)
+    with serving(script) as address, panel_scorer(address, method=method, scope="all") as panel:
+        verdict = marked(FALL, PROSE, panel)
+        assert method_of(verdict) == method
+    assert [part.decided_by for part in verdict.parts] == by
+    assert [part.decision for part in verdict.parts] == ["reject" if "v" in asked else "accept", "accept", "accept"]
+    shown = text_of(script.seen[1].body)
+    assert {name for name in ("v", "h", "why") if f'"name": "{name}"' in shown} == asked
 
 
 def test_a_value_that_is_not_there_is_wrong_and_one_that_differs_too() -> None:
