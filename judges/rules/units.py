@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from livek12.core.patterns import late
+from livek12.core.process import untimed
 from livek12.judges.rules.numerals import COUNTED
 
 _PREFIXES = [("T", "tera", "太", "테라"), ("G", "giga", "吉", "기가"), ("M", "mega", "兆", "메가"),
@@ -302,9 +303,10 @@ def _may_be_joined(text: str, name: str, between: re.Match[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _registry() -> Any:
-    import pint
+    with untimed():
+        import pint
 
-    return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
+        return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
 
 
 @lru_cache(maxsize=4096)
