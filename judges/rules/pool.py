@@ -150,6 +150,7 @@ def _compared(request: Reply) -> tuple[str, str]:
     from livek12.judges.rules.nodes import holds_symbol
     from livek12.judges.rules.second_trees import second_reading
     from livek12.judges.rules.tokens import Unparsable
+    from livek12.judges.rules.unknowns import settled
 
     texts = [request.pop(f"{side}_text", None) for side in ("gold", "answer")]
     trees = [request.pop(side, None) for side in ("gold", "answer")]
@@ -161,7 +162,7 @@ def _compared(request: Reply) -> tuple[str, str]:
         return "undecided", str(error)
     if texts[1] is not None and not holds_symbol(answer):
         return "undecided", "perhaps not worked out"
-    decision, reason = Comparer(**request).compare(gold, answer)
+    decision, reason = Comparer(**request).compare(*settled(gold, answer))
     if texts == [None, None] or decision == "accept":
         return decision, reason
     return "undecided", "read by the second reader"
