@@ -106,9 +106,11 @@ def _without_bold(node: Node, other: Node) -> Node:
     if not bold or any(name.startswith("bold(") for name in others):
         return node
     if any(name.startswith("vec(") for name in others):
-        return _renamed(node, {name: f"vec({letter})" for name, letter in bold.items()})
-    multiplied = any(len(bold.keys() & set(map(_base_name, factors))) > 1 for factors in _products(node))
-    return node if multiplied or names & set(bold.values()) else _renamed(node, bold)
+        bold = {name: f"vec({letter})" for name, letter in bold.items()}
+    elif any(len(bold.keys() & set(map(_base_name, factors))) > 1 for factors in _products(node)):
+        return node
+    renamed: Node = node if names & set(bold.values()) else _renamed(node, bold)
+    return renamed
 
 
 def _renamed(node: Any, names: dict[str, str]) -> Any:
