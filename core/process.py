@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import IO, Any, Final, Self, TypeAlias
@@ -378,6 +378,16 @@ def requests(link: Link) -> Iterator[bytes]:
 def limit_time(seconds: float) -> None:
     """Ends this process by SIGPROF after so much more time of a processor, whatever it is doing; 0 for no limit."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+@contextmanager
+def untimed() -> Iterator[None]:
+    """Suspends the limit of `limit_time` while a library loads: only the first request would pay for it."""
+    remaining, interval = signal.setitimer(signal.ITIMER_PROF, 0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, remaining, interval)
 
 
 def _begin(link: Link) -> None:

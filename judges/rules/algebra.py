@@ -24,7 +24,7 @@ from livek12.judges.rules.equations import (
     compare_inequalities,
     equation_and_value,
 )
-from livek12.judges.rules.expressions import INTEGRATION, VARIABLES, agree, equal, real_together
+from livek12.judges.rules.expressions import INTEGRATION, ONLY_ITSELF, VARIABLES, agree, equal, real_together
 from livek12.judges.rules.families import is_periodic, shifted
 from livek12.judges.rules.kinds import (
     agree_all,
@@ -37,7 +37,7 @@ from livek12.judges.rules.kinds import (
 )
 from livek12.judges.rules.kinks import WHOLE_NAMES
 from livek12.judges.rules.lists import ListComparer, Said
-from livek12.judges.rules.nodes import Node, holds_symbol
+from livek12.judges.rules.nodes import UNKNOWN, Node, holds_kind, holds_symbol
 from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
 from livek12.judges.rules.trees import (
     EMPTY,
@@ -58,7 +58,17 @@ from livek12.judges.rules.values import TooBig, Unsupported, Value, value_of
 
 _REALS: Node = ["const", "reals"]
 _REGIONS = frozenset({"tuple", "interval", "union", "matrix"})
+_CONTAINERS = frozenset({"tuple", "list", "set", "matrix"})
 _NUMBERS = frozenset({"num", "div", "root", "percent"})
+
+
+def _on_unknown_grounds(gold: Node, answer: Node) -> bool:
+    """Whether a difference between two trees may be one of notation that equals only itself.
+
+    The entries of tuples and lists are compared one by one, with the same care.
+    """
+    values = [unnamed(node) for node in (gold, answer)]
+    return any(value[0] not in _CONTAINERS and holds_kind(value, UNKNOWN) for value in values)
 
 
 class Comparer(ListComparer):
@@ -67,7 +77,8 @@ class Comparer(ListComparer):
     def compare(self, gold: Node, answer: Node) -> Said:
         """The outcome and why."""
         try:
-            return self._compare(gold, answer)
+            said = self._compare(gold, answer)
+            return ("undecided", ONLY_ITSELF) if said[0] == "reject" and _on_unknown_grounds(gold, answer) else said
         except Unsupported as reason:
             return "undecided", str(reason)
 
@@ -187,6 +198,8 @@ class Comparer(ListComparer):
         """Equal values; with `shifts`, a family may be shifted by whole steps."""
         if gold.is_matrix or answer.is_matrix:
             return ("accept", "the same matrix") if gold.expr == answer.expr else ("undecided", "matrices")
+        if not (gold.expr.is_commutative and answer.expr.is_commutative):
+            return equal(gold, answer, self.bound)
         only = [gold.expr.free_symbols - answer.expr.free_symbols, answer.expr.free_symbols - gold.expr.free_symbols]
         renamed = all(len(mine) == 1 and str(next(iter(mine))) in WHOLE_NAMES for mine in only)
         if renamed:

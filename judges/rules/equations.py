@@ -28,6 +28,7 @@ from livek12.judges.rules.expressions import (
 )
 from livek12.judges.rules.nodes import Node
 from livek12.judges.rules.values import Unsupported, Value, value_of
+from livek12.judges.rules.vectors import same_in_order
 
 Said = tuple[Outcome, str]
 MAX_DEGREE = 6
@@ -52,6 +53,9 @@ def compare_equations(gold: Node, answer: Node) -> Said:
     if gold[1] != ["="] or answer[1] != ["="]:
         return "undecided", "an equation beside an inequality"
     left, right = _difference(gold), _difference(answer)
+    if not (left.is_commutative and right.is_commutative):
+        same = same_in_order(left, right) or same_in_order(left, -right)
+        return ("accept", "the same equation") if same else ("undecided", "an order of factors")
     if _factor(left, right) is not None:
         return "accept", "the same equation"
     if left.free_symbols != right.free_symbols:
@@ -151,7 +155,7 @@ def equation_and_value(equation: Node, other: Node) -> Said:
     if all(agree(values[0].expr, value.expr)[0] == "accept" for value in values[1:]):
         return best(equal(value, value_of(other)) for value in values)
     left, right = _difference(equation), value_of(other)
-    if right.is_matrix:
+    if right.is_matrix or not (left.is_commutative and right.expr.is_commutative):
         return "undecided", "an equation beside a value"
     kinds = []
     for symbol in sorted(left.free_symbols - right.expr.free_symbols, key=str):
@@ -162,14 +166,22 @@ def equation_and_value(equation: Node, other: Node) -> Said:
             if kinds[-1] == "accept":
                 return "accept", "the equation solved"
     if (
-        not right.expr.free_symbols and any(equal(side, right)[0] != "reject" for side in values)
-    ) or not right.expr.free_symbols <= left.free_symbols:
+        any(_may_be_its_value(right, side, equation) for side in values)
+        or not right.expr.free_symbols <= left.free_symbols
+    ):
         return "undecided", "an equation beside a value"
     if set(kinds) == {"reject"}:
         return "reject", "not what the equation gives when solved"
     if not kinds and right.expr.free_symbols and _factor(left, right.expr) is None:
         return "reject", "an expression for an equation"
     return "undecided", "an equation beside a value"
+
+
+def _may_be_its_value(answer: Value, side: Value, equation: Node) -> bool:
+    """Whether an answer may be what one side of an equation gives for the other: any number, or that of C_p - C_v."""
+    other = next((value_of(node).expr for node in equation[2] if value_of(node).expr != side.expr), side.expr)
+    named = other.is_Add and all(term.is_Symbol or (-term).is_Symbol for term in other.args)
+    return (named or not answer.expr.free_symbols) and equal(side, answer)[0] != "reject"
 
 
 def best(said: Iterable[Said]) -> Said:

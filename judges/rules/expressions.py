@@ -9,7 +9,8 @@ point (ln|x| and ln x), nothing is decided. What agrees so is looked at again wi
 expressions of at most 2,000 characters that agree at points drawn before they were written, and are not equal.
 
 An expression that depends on a symbol differs from one without it, unless the symbol may stand for a known constant
-(c, g, …) or decimals may have been put in for it. Other names for the same symbols are undecided.
+(c, g, …), bears a mark or arguments (a hat, f(x)), or decimals may have been put in for it. Other names for the same
+symbols are undecided.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from livek12.judges.rules.evaluation import evaluate
 from livek12.judges.rules.kinks import WHOLE_NAMES, KinkSide, further, has_kinks
 from livek12.judges.rules.numeric import Number, compare
 from livek12.judges.rules.values import Expr, Value
+from livek12.judges.rules.vectors import is_unknown, same_in_order
 
 Point = Mapping[Expr, Expr]
 Parts = tuple[Expr, Expr]
@@ -53,9 +55,14 @@ VARIABLES = frozenset("x y z t u v w r s p q theta phi".split())
 """Names of what one integrates over."""
 
 
+ONLY_ITSELF = "notation that equals only itself"
+
+
 def equal(gold: Value, answer: Value, bound: frozenset[str] = frozenset()) -> tuple[Outcome, str]:
     """Whether two scalar values are equal; `bound` are the arguments of the function that they define."""
     outcome, reason = _equal(gold, gold.expr, answer, answer.expr, bound)
+    if outcome == "reject" and (is_unknown(gold.expr) or is_unknown(answer.expr)):
+        return "undecided", ONLY_ITSELF
     degrees = gold.expr is not gold.plain, answer.expr is not answer.plain
     if outcome != "accept" and degrees[0] != degrees[1]:
         plain = _equal(gold, gold.plain, answer, answer.plain, bound)
@@ -69,6 +76,8 @@ def equal(gold: Value, answer: Value, bound: frozenset[str] = frozenset()) -> tu
 def _equal(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozenset[str]) -> tuple[Outcome, str]:
     if left == right:
         return "accept", "same expression"
+    if not (left.is_commutative and right.is_commutative):
+        return ("accept", "equal in order") if same_in_order(left, right) else ("undecided", "an order of factors")
     if not left.free_symbols and not right.free_symbols:
         return _equal_constants(gold, left, answer, right)
     if left.free_symbols != right.free_symbols:
@@ -86,8 +95,12 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
         return outcome, reason
     more, less = sorted((left.free_symbols, right.free_symbols), key=len, reverse=True)
     extra = {str(name) for name in more - less}
+    marked = all("(" in name for name in extra)
     depends = (
-        outcome == "reject" and less < more and not (_inexact(gold, answer) or extra & (KNOWN_CONSTANTS | INTEGRATION))
+        outcome == "reject"
+        and not marked
+        and less < more
+        and not (_inexact(gold, answer) or extra & (KNOWN_CONSTANTS | INTEGRATION))
     )
     if depends and (less or extra <= bound or _is_sum(left) or _is_sum(right)):
         return "reject", f"only one of them depends on {', '.join(sorted(extra))}"
@@ -314,6 +327,8 @@ def _drawn(names: tuple[Expr, ...]) -> Iterator[Mapping[Expr, Expr]]:
 
 def at(expr: Expr, point: Mapping[Expr, Expr]) -> tuple[Expr, Expr] | None:
     """Real and imaginary part at a point; None where it has no finite value. A rounding rest counts as 0."""
+    if not expr.is_commutative:
+        return None
     try:
         quick = evaluate(expr, point)
     except OverflowError:

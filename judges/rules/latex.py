@@ -10,6 +10,8 @@ Trees: ["num", digits] ["sym", name] ["const", pi|e|i|oo|deg|reals|empty] ["add"
 ["rel", operators, sides] ["named", name, side, value, earlier values] ["builder", condition] ["approx", x]
 ["unit", x, symbol, word] ["list", "list"|"and"|"or", items] ["family", parameter, x] (for every integer)
 ["floor", x] ["ceil", x] ["based", digits, base] ["congruent", sides, modulus] ["cases", [[value, condition]]]
+["unknown", head, parts] (equals only itself: derivatives, operators) ["applied", name, [x]] (a function or a factor)
+["cross", a, b] ["dot", a, b] and, once both sides are known, ["ordered", name] (a matrix; see `unknowns`)
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _INFINITE = frozenset(
 MAX_PIECES = 8
 _OTHERWISE = frozenset({"otherwise", "其他", "其它", "else"})
 _IF = frozenset({"if", "when", "for", "当", "若"}) | _OTHERWISE
-_NOT_IN_NAMES = frozenset({"+", "-", "^", "pm", "mp", "*", "/", "!", "%", "sqrt", "deg"})
+_NOT_IN_NAMES = frozenset({"+", "-", "^", "pm", "mp", "*", "times", "/", "!", "%", "sqrt", "deg"})
 _FOR_ALL = late(r"\s*for (?:all|every|any|each)\b")
 _LETTERS_ONLY = late(r"(?:[a-z]{3,}|[A-Za-z]?[A-Z][A-Za-z]*)(?<!^[A-Za-z])")
 _FUNCTION_OF_A_LETTER = late(r"(?:sin|cos|tan|cot|sec|csc|ln|lg|log|exp|arcsin|arccos|arctan)[a-z]")
@@ -319,7 +321,7 @@ class _Reader(ExpressionReader):
 
     def named(self, start: int, first: int) -> Node:
         """A name with its value: of a chain of equals the last, without an approximation behind an exact value."""
-        name = "".join(token.text for token in self.tokens[start:first] if token.text not in {"{", "}"})
+        name = "".join(token.text for token in self.tokens[start:first] if token.text not in {"{", "}", "bold"})
         side = self.attempt(start, first)
         operator = self.tokens[first].text
         self.at = first + 1

@@ -7,6 +7,12 @@ from typing import Any
 from livek12.judges.rules.tokens import Unparsable
 
 Node = list[Any]
+DIRECTED = ("vec(", "bold(", "hat(")
+"""How the names of vectors, and of operators of quantum mechanics, begin."""
+TURNED = ("^T", "^dagger")
+"""How the names of transposes and adjoints end."""
+UNKNOWN = frozenset({"unknown", "cross", "applied", "ordered"})
+"""Nodes that equal only themselves, but for the identities written in `vectors` and `unknowns`."""
 
 
 def chosen(base: Node, exponent: Node) -> Node | None:
@@ -65,6 +71,58 @@ def plus(left: Node | None, operator: str, right: Node) -> Node:
 def times(left: Node, right: Node) -> Node:
     """A product; a product takes another factor in."""
     return ["mul", [*left[1], right]] if left[0] == "mul" else ["mul", [left, right]]
+
+
+def is_directed(node: Node) -> bool:
+    """Whether a tree is a vector by its marks: an arrow, bold type or a hat over one factor, or a sum of such."""
+    kind = node[0]
+    if kind == "sym":
+        return str(node[1]).startswith(DIRECTED)
+    if kind in {"add", "mul"}:
+        directed = [is_directed(part) for part in node[1]]
+        return any(directed) if kind == "add" else directed.count(True) == 1
+    if kind in {"neg", "div"}:
+        return is_directed(node[1])
+    return kind in {"cross", "nabla"} or (kind == "unknown" and any(map(is_directed, node[2])))
+
+
+def with_products_of_vectors(factors: list[tuple[str, Node]]) -> Node | None:
+    r"""A product of factors with the signs before them, where \times or \cdot joins two vectors; None where none does.
+
+    A cross product is formed before a dot product.
+    """
+    for sign, kind in (("times", "cross"), ("*", "dot")):
+        joined = [factors[0]]
+        for operator, right in factors[1:]:
+            left = joined[-1][1]
+            if operator == sign and _is_of_vectors(kind, left, right):
+                joined[-1] = (joined[-1][0], [kind, left, right])
+            else:
+                joined.append((operator, right))
+        factors = joined
+    if not any(node[0] in {"cross", "dot"} for _, node in factors):
+        return None
+    return factors[0][1] if len(factors) == 1 else ["mul", [node for _, node in factors]]
+
+
+def _is_of_vectors(kind: str, left: Node, right: Node) -> bool:
+    directed = is_directed(left), is_directed(right)
+    if all(directed) or kind == "dot":
+        return all(directed)
+    return any(directed) and (right if directed[0] else left)[0] == "sym"
+
+
+def is_matrix_name(name: str) -> bool:
+    """Whether a name may be that of a matrix or operator: one capital, or a letter with a mark."""
+    letter = name.removesuffix(TURNED[0]).removesuffix(TURNED[1]).partition("_")[0]
+    return name.startswith(DIRECTED) or (letter.isupper() and len(letter) == 1)
+
+
+def holds_kind(node: Any, kinds: frozenset[str]) -> bool:
+    """Whether a node of some kinds is anywhere in a tree."""
+    return isinstance(node, list) and (
+        (bool(node) and isinstance(node[0], str) and node[0] in kinds) or any(holds_kind(part, kinds) for part in node)
+    )
 
 
 def is_mixed(whole: Node, fraction: Node) -> bool:

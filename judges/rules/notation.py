@@ -274,6 +274,20 @@ _THOUSANDS = late(r"(?<![\d,.])\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d|,\d)")
 _PART_LABEL = late(r"(?P<before>^|[;；,，\n]|\\q?quad(?![a-zA-Z]))\s*[(（](?P<number>\d)[)）]\s*[.、．:：]?(?=\s*\S)")
 
 
+_ONE_PART = late(r"[(（](?P<label>[a-h]|i{1,3}|iv|vi{0,3})[)）]\s+(?=\S)(?![-+*/^=<>_!~]\s|[*/^=<>_!])")
+"""The label of a part with a space behind it; a factor in brackets has none."""
+
+
+def without_part_labels(*texts: str) -> tuple[set[str], list[str]]:
+    """The labels of parts that texts begin with ("(b) x+1"), and the texts without them."""
+    plain = [bare(text) for text in texts]
+    matches = [_ONE_PART.match(text) for text in plain]
+    labels = {match["label"] for match in matches if match}
+    return labels, [
+        inner[match.end() :] if match else text for text, inner, match in zip(texts, plain, matches, strict=True)
+    ]
+
+
 def without_labels(text: str) -> str:
     """A list without the labels of its parts: "(1) 3; (2) 5" as "3; 5"."""
     numbers = [int(match["number"]) for match in _PART_LABEL.finditer(text)]

@@ -14,20 +14,35 @@ from livek12.judges.rules.nodes import (
     decorated,
     in_base,
     is_improper,
+    is_matrix_name,
     is_mixed,
     named_by_points,
     of_rows,
     plus,
+    symbols,
     times,
     transposed,
+    with_products_of_vectors,
 )
-from livek12.judges.rules.tokens import Unparsable
+from livek12.judges.rules.tokens import Token, Unparsable
 
 MAX_DEPTH = 32
 _APPLIED = frozenset({"f", "g", "F", "G"})
 _SIGNS = frozenset({"+", "-", "pm", "mp"})
 _CAPITALS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 MAX_VERTICES = 3
+_PERHAPS_APPLIED = frozenset("E P D Gamma zeta psi Psi phi delta Theta J_ Y_".split())
+"""Letters before a bracket that may be functions; they are factors where they are alone somewhere."""
+_OF_RANDOM_VARIABLES = frozenset("EPD")
+"""Those that are functions of capitals only: E(X), but not P(1+r)."""
+_DIFFERENTIALS = frozenset({"d", "partial"})
+_GREEK_INDICES = frozenset("mu nu rho sigma lambda kappa tau".split())
+_INDICES = frozenset("ijk")
+_MARKS = frozenset({"deg", "prime", "dots", "dagger", "top"})
+MAX_ORDER = 6
+"""Of a derivative."""
+MAX_QUANTITY = 8
+"""Tokens of the quantity in dy/dx."""
 _PRIMES = frozenset({"'", "*", "+", "-"})
 _MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "vmatrix", "Vmatrix", "Bmatrix", "smallmatrix", "array"})
 
@@ -38,6 +53,10 @@ class ExpressionReader(Cursor, ABC):
     @abstractmethod
     def items(self) -> Node:
         """What stands between brackets; read by the upper half."""
+
+    @abstractmethod
+    def attempt(self, start: int, end: int) -> Node | None:
+        """The tree of some tokens; None where they are no expression. Read by the upper half."""
 
     @abstractmethod
     def cases(self) -> Node:
@@ -83,13 +102,16 @@ class ExpressionReader(Cursor, ABC):
         """
         node = self.power()
         divided = False
+        factors: list[tuple[str, Node]] = [("", node)]
         while True:
-            if self.is_op("*"):
-                self.take()
-                node, divided = times(node, self.signed_power()), False
+            if self.is_op("*", "times"):
+                sign, right = self.take().text, self.signed_power()
+                node, divided = times(node, right), False
+                factors.append((sign, right))
             elif self.is_op("/") or (self.inside and self.is_op(":")):
                 self.take()
                 node, divided = ["div", node, self.signed_power()], True
+                factors[-1] = (factors[-1][0], ["div", factors[-1][1], node[2]])
             elif self.starts_primary():
                 if divided:
                     raise Unparsable("ambiguous division")
@@ -100,10 +122,13 @@ class ExpressionReader(Cursor, ABC):
                 if fraction and is_improper(node, right):
                     raise Unparsable("a whole number before an improper fraction")
                 node = ["add", [node, right]] if fraction and is_mixed(node, right) else times(node, right)
+                factors[-1] = (factors[-1][0], times(factors[-1][1], right))
             elif self.is_next_power(node):
-                node = times(node, self.power())
+                right = self.power()
+                node = times(node, right)
+                factors[-1] = (factors[-1][0], times(factors[-1][1], right))
             else:
-                return node
+                return with_products_of_vectors(factors) or node
 
     def signed_power(self) -> Node:
         """A power, or its negative behind * and /."""
@@ -124,8 +149,8 @@ class ExpressionReader(Cursor, ABC):
         kind, text = self.peek()[:2]
         if kind == "op":
             return text in {"(", "{", "[", "floor(", "ceil("} or (text == "|" and self.bars == 0)
-        return kind in {"id", "func", "cmd", "decor", "begin"} or (
-            kind == "const" and text not in {"deg", "prime", "dots"}
+        return kind in {"id", "func", "cmd", "decor", "begin", "operator", "nabla", "partial"} or (
+            kind == "const" and text not in _MARKS
         )
 
     def power(self) -> Node:
@@ -159,6 +184,12 @@ class ExpressionReader(Cursor, ABC):
         if base == ["const", "reals"] and texts == ["+"]:
             self.at = close + braced
             return ["interval", ["num", "0"], ["const", "oo"], False, False]
+        if base[0] == "sym" and (tensor := self.indices(inner)):
+            self.at = close + braced
+            return ["sym", f"{base[1]}^({tensor})"]
+        if texts in (["T"], ["top"], ["dagger"]) and base[0] == "sym" and is_matrix_name(base[1]):
+            self.at = close + braced
+            return decorated(base, "^T" if texts[0] != "dagger" else "^dagger")
         mark = bool(inner) and all(token.kind in {"op", "const", "word"} for token in inner)
         named = set(texts) <= _PRIMES | {"prime"} or all(token.kind == "word" for token in inner)
         if mark and named and (braced or texts[0] not in {"+", "-"}):
@@ -174,6 +205,13 @@ class ExpressionReader(Cursor, ABC):
             raise Unparsable("a bracketed superscript")
         exponent = self.argument(signed=True)
         return chosen(base, exponent) or ["pow", base, exponent]
+
+    @staticmethod
+    def indices(tokens: list[Token]) -> str:
+        """The upper indices of a tensor, two letters or more that name components; "" for any other exponent."""
+        names = [token.text for token in tokens]
+        plain = len(names) > 1 and all(token.kind == "id" for token in tokens)
+        return " ".join(names) if plain and (set(names) <= _GREEK_INDICES or set(names) <= _INDICES) else ""
 
     def argument(self, signed: bool = False, one_digit: bool = False) -> Node:
         """What a command or a superscript takes: a group in braces or one token."""
@@ -208,8 +246,20 @@ class ExpressionReader(Cursor, ABC):
         kind, text = token[:2]
         if kind == "num":
             return in_base(text, self.raw_group()) if self.subscripted() else ["num", text]
+        if (
+            kind in {"id", "partial"}
+            and text in _DIFFERENTIALS
+            and (derivative := self.quotient_of_differentials(text))
+        ):
+            return derivative
+        if kind == "id" and text == "Delta" and self.peek().kind in {"id", "decor"}:
+            return self.change()
         if kind == "id":
             return self.symbol(text)
+        if kind == "operator":
+            return ["unknown", text, [self.function_argument()]]
+        if kind == "nabla":
+            return self.nabla()
         if kind == "const" and text in {"e", "i"} and self.peek().text == "_":
             return self.symbol(text)
         if kind == "const" and text != "prime":
@@ -244,6 +294,11 @@ class ExpressionReader(Cursor, ABC):
             name = f"{name}_{self.raw_group()}"
         elif token.kind == "num" and token.start == previous.end and token.text.isdigit():
             name = f"{name}_{self.take().text}"
+        if (name in _PERHAPS_APPLIED or name[:2] in _PERHAPS_APPLIED) and self.is_op("(", "["):
+            inner = self.bracket(self.take().text)
+            random = name not in _OF_RANDOM_VARIABLES or any(letter[0] in _CAPITALS for letter in symbols(inner))
+            whole = inner[0] in {"tuple", "interval", "list"}
+            return ["applied", name, [inner]] if random and not whole else times(["sym", name], inner)
         if name.split("_")[0] in _APPLIED and self.is_op("("):
             self.take()
             inner = self.items()
@@ -271,9 +326,13 @@ class ExpressionReader(Cursor, ABC):
         if self.is_op("(", "{"):
             return self.primary()
         node = ["neg", self.power()] if self.is_op("-") and self.take() else self.power()
-        while self.starts_primary() and self.peek().kind != "func":
+        while self.starts_primary() and self.peek().kind != "func" and not self.is_direction():
             node = times(node, self.power())
         return node
+
+    def is_direction(self) -> bool:
+        """Whether a letter with an arrow or a hat is here: it follows a function and is no part of its argument."""
+        return self.peek().kind == "decor" and self.peek().text in {"vec", "bold", "hat"}
 
     def structure(self, name: str) -> Node:
         """A root, fraction or binomial with its arguments."""
@@ -284,8 +343,90 @@ class ExpressionReader(Cursor, ABC):
                 index = self.sum()
                 self.expect("]")
             return ["root", self.argument(), index]
+        if name == "frac" and (derivative := self.derivative()):
+            return derivative
         top, bottom = self.argument(one_digit=True), self.argument(one_digit=True)
         return ["div" if name == "frac" else "binom", top, bottom]
+
+    # --- what equals only itself --------------------------------------------------------------------------------
+
+    def derivative(self) -> Node | None:
+        r"""\frac{d^2 y}{dx^2}, or \frac{d}{dx} with its operand behind it; None for any other fraction."""
+        start, end = self.at, self.end
+        letter = self.tokens[start + 1].text if self.is_op("{") and start + 1 < end else ""
+        close = self.boundary(frozenset(), start + 1)
+        below = self.tokens[close + 1 : close + 3]
+        if letter not in _DIFFERENTIALS or [token.text for token in below] != ["{", letter]:
+            return None
+        self.at = start + 2
+        order = self.order()
+        top, self.at, self.end = self.at, close + 2, self.boundary(frozenset(), close + 2)
+        variables = self.variables(letter)
+        bottom, self.end = self.end, end
+        if variables is None:
+            self.at = start
+            return None
+        if len(variables) != order:
+            raise Unparsable("a derivative of two orders")
+        if top == close:
+            self.at = bottom + 1
+            operand: Node | None = self.function_argument()
+        elif (operand := self.attempt(top, close)) is None:
+            self.at = start
+            return None
+        else:
+            self.at = bottom + 1
+        return ["unknown", f"{letter} / {' '.join(variables)}", [operand]]
+
+    def quotient_of_differentials(self, letter: str) -> Node | None:
+        """What follows the first letter of dy/dx or ∂T/∂x; None where anything else does."""
+        start, end = self.at, self.end
+        slash = next(
+            (index for index in range(start, min(end, start + MAX_QUANTITY)) if self.tokens[index].text == "/"), 0
+        )
+        after = [token.text for token in self.tokens[slash + 1 : slash + 2]]
+        if not slash or after != [letter] or (operand := self.attempt(start, slash)) is None or operand[0] != "sym":
+            return None
+        self.at = slash + 2
+        if self.peek().kind not in {"id", "decor"}:
+            self.at = start
+            return None
+        variable = self.inner_primary()
+        return ["unknown", f"{letter} / {variable[1]}", [operand]]
+
+    def order(self) -> int:
+        """The number behind ^, which is taken; 1 where there is none."""
+        if not self.is_op("^"):
+            return 1
+        self.take()
+        power = self.argument()
+        if power[0] != "num" or not power[1].isdigit() or not 0 < int(power[1]) <= MAX_ORDER:
+            raise Unparsable("a derivative of that order")
+        return int(power[1])
+
+    def variables(self, letter: str) -> list[str] | None:
+        """The variables of dx^2 dy up to the end, in alphabetic order, each as often as it counts."""
+        names: list[str] = []
+        while self.at < self.end:
+            if self.take().text != letter or self.peek().kind not in {"id", "decor"}:
+                return None
+            variable = self.inner_primary()
+            if variable[0] != "sym":
+                return None
+            names += [variable[1]] * self.order()
+        return sorted(names)
+
+    def change(self) -> Node:
+        r"""The quantity behind \Delta with that before its name: a change is no product."""
+        quantity = self.inner_primary()
+        if quantity[0] != "sym":
+            raise Unparsable("a change of something else")
+        return ["sym", f"Delta({quantity[1]})"]
+
+    def nabla(self) -> Node:
+        r"""\nabla with its sign or power and what it works on."""
+        sign = self.take().text if self.is_op("times", "*") else f"^{self.order()}"
+        return ["unknown", f"nabla {sign}", [self.power()]]
 
     def decoration(self, name: str) -> Node:
         """A symbol under an arrow, bar or hat; an angle or triangle by its vertices; the real numbers."""

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import sympy
 
+from livek12.core.process import untimed
 from livek12.judges.rules.nodes import Node
 from livek12.judges.rules.second_reader import may_read, plain
 from livek12.judges.rules.tokens import Unparsable
@@ -48,7 +49,8 @@ def _refuse_evaluation() -> None:
 def _reader() -> Any:
     """A converter of the library that reads numbers as fractions."""
     _refuse_evaluation()
-    from latex2sympy2_extended import latex2sympy2 as library
+    with untimed():
+        from latex2sympy2_extended import latex2sympy2 as library
 
     class Reader(library._Latex2Sympy):  # type: ignore[misc]
         def parse_number(self, text: str) -> Any:

@@ -6,6 +6,7 @@ What cannot be read, is too big or breaks a limit is undecided. Nothing is evalu
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,7 @@ from livek12.judges.rules.chemistry import is_chemical
 from livek12.judges.rules.clock import compare_times
 from livek12.judges.rules.latex import parse
 from livek12.judges.rules.nodes import Node
-from livek12.judges.rules.notation import bare, key_value
+from livek12.judges.rules.notation import bare, key_value, without_part_labels
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
 from livek12.judges.rules.tokens import Unparsable
@@ -35,11 +36,15 @@ class SymbolicStage:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """Accept, reject, or undecided with the reason."""
-        key = key_value(comparison.gold)
-        if comparison.is_choice or _are_numbers(key, comparison.answer):
+        key, text = key_value(comparison.gold), comparison.answer
+        if comparison.is_choice or _are_numbers(key, text):
             return undecided(NAME)
+        labels, (key, text) = without_part_labels(key, text)
+        if len(labels) > 1:
+            return undecided(NAME, "labels of two parts")
+        comparison = replace(comparison, answer=text)
         try:
-            gold, answer, guessed = _trees(key, comparison.answer)
+            gold, answer, guessed = _trees(key, text)
         except Unparsable as error:
             return self._read_again(key, comparison) or undecided(NAME, str(error))
         if _comma_may_be_a_point(key, comparison.answer):

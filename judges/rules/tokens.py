@@ -45,16 +45,18 @@ _RELATIONS = {
     "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "ne": "!=", "neq": "!=",
     "approx": "~", "simeq": "~", "in": "in", "equiv": "equiv",
 }  # fmt: skip
-_OPERATORS = {"times": "*", "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "cup": "cup", "mid": "|",
+_OPERATORS = {"times": "times", "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "cup": "cup", "mid": "|",
               "vert": "|", "lvert": "|", "rvert": "|", "colon": ":", "setminus": "setminus", "backslash": "setminus",
               "lfloor": "floor(", "rfloor": "floor)", "lceil": "ceil(", "rceil": "ceil)"}  # fmt: skip
 _OPERATORS |= dict.fromkeys(("cupdot", "uplus", "sqcup", "dotcup"), "cup")
 _STRUCTURES = frozenset({"frac", "sqrt", "binom"})
 _FRACTIONS = {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}
 _CONSTANTS = {"pi": "pi", "infty": "oo", "infinity": "oo", "emptyset": "empty", "varnothing": "empty",
-              "circ": "deg", "degree": "deg", "prime": "prime",
+              "circ": "deg", "degree": "deg", "prime": "prime", "dagger": "dagger", "top": "top",
               **dict.fromkeys("ldots dots cdots dotsc".split(), "dots")}  # fmt: skip
-_DECORATIONS = frozenset("vec hat bar overline tilde dot ddot mathcal mathscr mathbb angle triangle arc".split())
+_DECORATIONS = frozenset("vec bold hat bar overline tilde dot ddot mathcal mathscr mathbb angle triangle arc".split())
+_OPERATOR_NAMES = frozenset("det tr Tr Var Cov erf erfc sgn sign rank diag div grad curl rot Re Im arg".split())
+"""Functions and operators whose rules nobody wrote down here: their values equal only themselves."""
 _SAME_DECORATION = {
     "overrightarrow": "vec",
     "widehat": "hat",
@@ -109,6 +111,10 @@ _TOKEN = late(
 )
 
 
+_BOLD = late(
+    r"\\(?:mathbf|boldsymbol|bm|pmb)\s*(?:\{\s*(?P<braced>[A-Za-z]|\\[a-zA-Z]+)\s*\}|(?P<letter>[A-Za-z])(?![A-Za-z]))"
+)
+_SETS_OF_NUMBERS = frozenset("RZNQC")
 _UPRIGHT = late(r"\\(?:mathrm|rm|mathit)\s+([A-Za-z])")
 _BIG_O = late(r"\\math(?:cal|scr)\s*\{?\s*O\s*\}?(?=\s*(?:\\left\s*)?\()")
 
@@ -123,6 +129,7 @@ def tokenize(text: str) -> tuple[list[Token], str]:
         raise Unparsable("too long")
     source = to_latex(text).replace("{:}", ":").replace("**", "^")
     source = _END_SYSTEM.sub(r"\\end{cases}", _SYSTEM.sub(r"\\begin{cases}", source))
+    source = _with_bold_letters(source)
     source = _BIG_O.sub("O", _UPRIGHT.sub(r"\1", source))
     source = _ANGLED.sub(r"(\1)", source)
     if _DATE.search(source):
@@ -146,6 +153,14 @@ def tokenize(text: str) -> tuple[list[Token], str]:
             tokens.append(Token(kind, value, start, position))
             depth += (kind == "op" and value in "([{") - (kind == "op" and value in ")]}")
     return tokens, source
+
+
+def _with_bold_letters(source: str) -> str:
+    r"""Single letters in bold under a command of their own: vectors and matrices, where not all are sets of numbers."""
+    letters = {match["braced"] or match["letter"] for match in _BOLD.finditer(source)}
+    if letters <= _SETS_OF_NUMBERS:
+        return source
+    return _BOLD.sub(lambda match: f"\\bold{{{match['braced'] or match['letter']}}}", source)
 
 
 def _number(written: str, source: str, start: int, depth: int) -> tuple[str, int]:
@@ -196,10 +211,14 @@ def _command(name: str) -> list[tuple[str, str]]:
     for kind, names in (("func", FUNCTIONS), ("id", _GREEK), ("cmd", _STRUCTURES), ("decor", _DECORATIONS)):
         if name in names:
             return [(kind, name)]
+    if name in {"partial", "nabla"}:
+        return [(name, name)]
     if name in _RELATIONS:
         return [("rel", _RELATIONS[name])]
     if name in _OPERATORS:
         return [("op", _OPERATORS[name])]
+    if name in _OPERATOR_NAMES:
+        return [("operator", name)]
     if name in _CONSTANTS:
         return [("const", _CONSTANTS[name])]
     if name in {"lbrace", "rbrace"}:
@@ -223,6 +242,8 @@ def _word(text: str) -> list[tuple[str, str]]:
         return [("const", "empty")]
     if plain in FUNCTIONS or plain in _ALIASES:
         return [("func", _ALIASES.get(plain, plain))]
+    if plain in _OPERATOR_NAMES:
+        return [("operator", plain)]
     if len(plain) == 1 and plain.isascii() and plain.isalpha():
         return [("const", plain)] if plain in "ei" else [("id", plain)]
     return [("word", text)] if plain else []

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from livek12.core.patterns import late
+from livek12.core.process import untimed
 from livek12.judges.rules.numerals import COUNTED
 
 _PREFIXES = [("T", "tera", "太", "테라"), ("G", "giga", "吉", "기가"), ("M", "mega", "兆", "메가"),
@@ -178,8 +179,8 @@ class Unit:
     """What stands behind a number. `symbol` is canonical ("m^1 s^-1"), or "" for a counting word or nothing.
 
     `letter` says that it is one letter directly behind the number: "3d" may be three days or three times d;
-    `doubtful` that it may be no unit, or another: letters directly behind a number ("2mg"), or a product behind a
-    slash without brackets.
+    `doubtful` that it may be no unit, or another: letters directly behind a number ("2mg", "2g N"), or a product
+    behind a slash without brackets.
     """
 
     symbol: str
@@ -227,7 +228,9 @@ def read_unit(text: str) -> Unit | None:
         powers, doubtful = parsed
         symbol = " ".join(f"{name}^{power}" for name, power in sorted(powers.items()) if power)
         return Unit(
-            symbol, letter=len(text) == 1 and text.isascii(), doubtful=doubtful or (text.isalpha() and text.isascii())
+            symbol,
+            letter=len(text) == 1 and text.isascii(),
+            doubtful=doubtful or (text.isalpha() and text.isascii()) or _FACTOR_BEFORE.match(text) is not None,
         )
     if plain.lower() in _PLAIN_UNITS:
         return NO_UNIT
@@ -236,6 +239,10 @@ def read_unit(text: str) -> Unit | None:
     if _COUNTED.fullmatch(plain) and not _QUANTIFIED.search(plain.lower()):
         return Unit("", plain.lower())
     return None
+
+
+_FACTOR_BEFORE = late(r"[A-Za-z](?:\s|\\[,;: ]|~)*\\(?:text|mathrm|textrm|rm)(?![a-z])|g\s+[A-Z]")
+r"""A plain letter behind a number and before an upright unit, which is rather a factor: 8080g \text{N}."""
 
 
 def _small(word: re.Match[str]) -> str:
@@ -302,9 +309,10 @@ def _may_be_joined(text: str, name: str, between: re.Match[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _registry() -> Any:
-    import pint
+    with untimed():
+        import pint
 
-    return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
+        return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
 
 
 @lru_cache(maxsize=4096)

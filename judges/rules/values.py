@@ -10,8 +10,10 @@ from typing import Any
 
 import sympy
 
+from livek12.judges.rules import vectors
 from livek12.judges.rules.evaluation import BIG, evaluate
-from livek12.judges.rules.nodes import Node
+from livek12.judges.rules.nodes import DIRECTED, Node
+from livek12.judges.rules.vectors import commuting
 
 Expr = Any  # a sympy expression; sympy has no types
 
@@ -68,8 +70,8 @@ def value_of(node: Node) -> Value:
         node = node[1]
     quantum, digits = _written(node)
     degrees = _contains(node, "const", "deg")
-    expr = build(node, sympy.pi / 180)
-    plain = build(node, sympy.Integer(1)) if degrees else expr
+    expr = commuting(build(node, sympy.pi / 180))
+    plain = commuting(build(node, sympy.Integer(1))) if degrees else expr
     if expr.has(sympy.nan, sympy.zoo):
         raise Unsupported("undefined")
     loose = quantum is None and any("." in str(text) for text in _numbers(node))
@@ -132,8 +134,12 @@ def build(node: Node, degree: Expr) -> Expr:
     kind, rest = node[0], node[1:]
     if kind == "num":
         return sympy.Rational(rest[0])
-    if kind == "sym":
-        return sympy.Symbol(rest[0])
+    if kind in {"sym", "ordered"}:
+        return vectors.symbol(rest[0], kind == "ordered" or rest[0].startswith(DIRECTED))
+    if kind == "unknown":
+        return vectors.unknown(rest[0], [build(part, degree) for part in rest[1]])
+    if kind in _OF_VECTORS:
+        return _operate(kind, [build(part, degree) for part in rest])
     if kind == "const":
         if rest[0] != "deg" and rest[0] not in _CONSTANTS:
             raise Unsupported(rest[0])
@@ -170,7 +176,7 @@ def _extreme(kind: str, items: list[Expr]) -> Expr:
 
 
 def _call(function: Any, argument: Expr) -> Expr:
-    if isinstance(argument, sympy.MatrixBase):
+    if isinstance(argument, sympy.MatrixBase) or not argument.is_commutative:
         raise Unsupported("function of a matrix")
     return function(argument)
 
@@ -190,7 +196,26 @@ def _combine(kind: str, items: list[Expr]) -> Expr:
 def _operate(kind: str, items: list[Expr]) -> Expr:
     if any(isinstance(item, sympy.MatrixBase) for item in items):
         raise Unsupported("operation on a matrix")
-    return (_BINARY[kind] if kind in _BINARY else _UNARY[kind])(*items)
+    if any(not item.is_commutative for item in items):
+        return _of_vectors(kind, items)
+    return (_BINARY | _UNARY | _OF_VECTORS)[kind](*items)
+
+
+def _of_vectors(kind: str, items: list[Expr]) -> Expr:
+    """What is defined of vectors and matrices; the square of a letter that is a vector is that of its length.
+
+    Raises:
+        Unsupported: anything else.
+    """
+    if kind in _OF_VECTORS:
+        return _OF_VECTORS[kind](*items)
+    if kind == "abs":
+        return vectors.norm(items[0])
+    if kind == "div" and items[1].is_commutative:
+        return _divide(*items)
+    if kind == "pow" and items[1].is_Integer and abs(items[1]) <= vectors.MAX_EXPONENT:
+        return vectors.power(*items)
+    raise Unsupported("operation on a vector")
 
 
 def _divide(top: Expr, bottom: Expr) -> Expr:
@@ -252,6 +277,7 @@ def _binomial(n: Expr, k: Expr) -> Expr:
 
 _BINARY = {"div": _divide, "pow": _power, "root": _root, "binom": _binomial,
            "log": lambda base, argument: sympy.log(argument, base)}  # fmt: skip
+_OF_VECTORS = {"dot": vectors.dot, "cross": vectors.cross}
 _UNARY = {
     "fact": _factorial,
     "abs": sympy.Abs,

@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.process import Link
+from livek12.core.process import Link, ProcessPool, limit_time, requests
 from livek12.judges.rules import pool as pools
+from livek12.judges.rules import second_reader
 from livek12.judges.rules.latex import parse
 from livek12.judges.rules.pool import Reply, SymbolicPool
+from livek12.judges.rules.units import conversion
 
 
 def request(gold: str, answer: str) -> Reply:
@@ -80,10 +82,45 @@ def test_a_busy_machine_changes_no_decision(share: float, decided: bool) -> None
     assert said[0][-1].get("limit", False) is not decided
 
 
+SECOND_READER = {"gold_text": r"\max(1, 2)", "answer": parse("2")}
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        (EASY, 0.1),
+        pytest.param(
+            SECOND_READER, 0.35, marks=pytest.mark.skipif(not second_reader.version(), reason="no second reader")
+        ),
+    ],
+    ids=["sympy", "second reader"],
+)
+def test_what_loads_at_the_first_comparison_does_not_count(asked: Reply, seconds: float) -> None:
+    with SymbolicPool(size=1, seconds=seconds) as pool:
+        assert pool.compare(asked)["decision"] == "accept"
+
+
+def convert(link: Link, seconds: float) -> None:
+    for _ in requests(link):
+        limit_time(seconds)
+        said = conversion("km^1", "m^1")[0]
+        limit_time(0)
+        link.send_bytes(said.encode())
+
+
+def test_the_library_of_units_loads_outside_the_limit() -> None:
+    with ProcessPool(convert, 0.5, size=1, quiet=True) as pool:
+        assert pool.ask(b"") == b"convertible"
+
+
 def compare_without_end(link: Link, seconds: float) -> None:
     from livek12.judges.rules.algebra import Comparer
 
-    Comparer.compare = lambda *_: 7**10**9
+    def asked(link: Link) -> Iterator[bytes]:
+        Comparer.compare = lambda *_: 7**10**9
+        yield from requests(link)
+
+    pools.requests = asked
     pools.compare_trees(link, seconds)
 
 

@@ -1,0 +1,119 @@
+r"""What two trees say together of notation that either alone leaves open. No sympy.
+
+- A letter before a bracket that may be a function (E, P, g, \Gamma, …) is a factor where it is alone somewhere.
+- Capitals that are multiplied beside an inverse, a transpose or an adjoint are matrices, whose order counts, unless
+  either tree divides by one of them or puts one into a function.
+- Bold type may be an arrow, or nothing where the other side has neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from livek12.judges.rules.nodes import DIRECTED, TURNED, Node, holds_kind, is_matrix_name, symbols
+
+_MINUS_ONE: tuple[Node, ...] = (["neg", ["num", "1"]], ["num", "-1"])
+_APPLIED = frozenset({"applied", "apply"})
+_OF_SCALARS = frozenset({"call", "log", "root", "fact", "percent", "floor", "ceil"})
+
+
+def settled(gold: Node, answer: Node) -> tuple[Node, Node]:
+    """Both trees with what was open in them read one way."""
+    both = ["both", gold, answer]
+    if holds_kind(both, _APPLIED):
+        alone = symbols(both)
+        gold, answer = (_applied(node, alone) for node in (gold, answer))
+    matrices = _matrices(["both", gold, answer])
+    if matrices:
+        gold, answer = (_ordered(node, matrices) for node in (gold, answer))
+    return _without_bold(gold, answer), _without_bold(answer, gold)
+
+
+def _applied(node: Any, alone: set[str]) -> Any:
+    """The tree with each letter before a bracket as a factor where it is alone somewhere, else as a function."""
+    if not isinstance(node, list):
+        return node
+    node = [_applied(part, alone) for part in node]
+    if not node or not isinstance(node[0], str) or node[0] not in _APPLIED:
+        return node
+    if node[1] in alone and len(node[2]) == 1:
+        return ["mul", [["sym", node[1]], *node[2]]]
+    return ["unknown", *node[1:]] if node[0] == "applied" else node
+
+
+def _matrices(node: Node) -> set[str]:
+    """The names of matrices, by the products that they are in."""
+    matrices: set[str] = set()
+    for factors in _products(node):
+        names = {name for factor in factors if (name := _base_name(factor)) and is_matrix_name(name)}
+        if len(names) > 1 and any(_is_turned(factor) for factor in factors):
+            matrices |= names
+    plain = {name for name in matrices if not name.startswith(DIRECTED) and not name.endswith(TURNED)}
+    return matrices if not plain & _scalars(node) else matrices - plain
+
+
+def _products(node: Any) -> Iterator[list[Node]]:
+    """The factors of every product in a tree, and of the products within them."""
+    if isinstance(node, list):
+        if node[:1] == ["mul"]:
+            yield _factors(node)
+        elif node[:1] == ["pow"] and node[2] in _MINUS_ONE and node[1][0] == "mul":
+            yield [*_factors(node[1]), ["pow", ["sym", "I"], node[2]]]
+        for part in node:
+            yield from _products(part)
+
+
+def _factors(node: Node) -> list[Node]:
+    return [factor for part in node[1] for factor in (_factors(part) if part[0] == "mul" else [part])]
+
+
+def _base_name(factor: Node) -> str:
+    base = factor[1] if factor[0] == "pow" else factor
+    return str(base[1]) if base[0] == "sym" else ""
+
+
+def _is_turned(factor: Node) -> bool:
+    """Whether a factor is an inverse, a transpose or an adjoint."""
+    return (factor[0] == "pow" and factor[2] in _MINUS_ONE) or _base_name(factor).endswith(TURNED)
+
+
+def _scalars(node: Any) -> set[str]:
+    """The names that are divided by, or are in the argument of a function or in an exponent."""
+    if not isinstance(node, list):
+        return set()
+    if node[:1] == ["div"]:
+        return symbols(node[2]) | _scalars(node[1])
+    if node[:1] == ["pow"]:
+        return symbols(node[2]) | _scalars(node[1])
+    if node and isinstance(node[0], str) and node[0] in _OF_SCALARS:
+        return symbols(node)
+    return set().union(*map(_scalars, node))
+
+
+def _ordered(node: Any, names: set[str]) -> Any:
+    if not isinstance(node, list):
+        return node
+    if node[:1] == ["sym"]:
+        return ["ordered", node[1]] if node[1] in names else node
+    return [_ordered(part, names) for part in node]
+
+
+def _without_bold(node: Node, other: Node) -> Node:
+    """The tree with its bold letters as the other one writes them: with arrows, or plain."""
+    names, others = symbols(node), symbols(other)
+    bold = {name: name[len("bold(") : -1] for name in names if name.startswith("bold(") and name.endswith(")")}
+    if not bold or any(name.startswith("bold(") for name in others):
+        return node
+    if any(name.startswith("vec(") for name in others):
+        bold = {name: f"vec({letter})" for name, letter in bold.items()}
+    elif any(len(bold.keys() & set(map(_base_name, factors))) > 1 for factors in _products(node)):
+        return node
+    renamed: Node = node if names & set(bold.values()) else _renamed(node, bold)
+    return renamed
+
+
+def _renamed(node: Any, names: dict[str, str]) -> Any:
+    if not isinstance(node, list):
+        return node
+    return ["sym", names.get(node[1], node[1])] if node[:1] == ["sym"] else [_renamed(part, names) for part in node]

@@ -1,0 +1,111 @@
+"""Notation that is no product of letters: derivatives, products of vectors, operators, matrices, labels, factors."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from livek12.judges.rules.algebra import Comparer
+from livek12.judges.rules.latex import parse
+from livek12.judges.rules.unknowns import settled
+from tests.judges.helpers import outcome
+
+
+def said(gold: str, answer: str) -> str:
+    return Comparer().compare(*settled(parse(gold), parse(answer)))[0]
+
+
+ALIKE = [
+    (r"m\frac{dv}{dt}+mg", r"mg + m\frac{d v}{d t}"), (r"\frac{dy}{dx}", "dy/dx"),
+    (r"\frac{dy}{dx}", r"\frac{\mathrm{d}y}{\mathrm{d}x}"), (r"\frac{d^2y}{dx^2}", r"\frac{d^{2}y}{dx^{2}}"),
+    (r"-k\frac{\partial T}{\partial x}", r"-k\,\partial T/\partial x"), (r"m\ddot{x}+kx=0", r"kx+m\ddot x=0"),
+    (r"\frac{\partial^2u}{\partial x\partial y}", r"\frac{\partial^2u}{\partial y\partial x}"),
+    (r"\frac{d}{dx}(x^2+1)", r"\frac{d(1+x^2)}{dx}"), (r"\frac{\Delta v}{\Delta t}", r"\Delta v/\Delta t"),
+    (r"\vec a\times\vec b", r"-\vec b\times\vec a"), (r"\vec a\cdot\vec b", r"\vec b\cdot\vec a"),
+    (r"q(\vec E+\vec v\times\vec B)", r"q\vec E+q\vec v\times\vec B"),
+    (r"2\vec a\times 3\vec b", r"6\vec a\times\vec b"),
+    (r"(\vec a+\vec b)\cdot(\vec a-\vec b)", r"|\vec a|^2-|\vec b|^2"), (r"\vec a\cdot\vec a", r"\vec a^2"),
+    (r"|\vec a+\vec b|^2", r"\vec a^2+2\vec a\cdot\vec b+\vec b^2"),
+    (r"\mathbf{r}\times\mathbf{p}", r"\vec r\times\vec p"),
+    (r"\frac{1}{2}\vec a-\vec b", r"-\vec b+\frac12\vec a"), (r"\hat r\cos\theta", r"\cos\theta\hat r"),
+    (r"\sin\theta\hat\phi+\cos\theta\hat r", r"\hat r\cos\theta+\hat\phi\sin\theta"),
+    (r"\mathbf{F}=m\mathbf{a}", "F=ma"),
+    (r"\boldsymbol{x}=5", "x=5"), (r"\nabla\times\vec B", r"\nabla \times \vec{B}"),
+    (r"E[X^2]-(E[X])^2", r"-E[X]^2+E(X^2)"), ("E(R+r)", "ER+Er"), ("Mg(L-d)", "MgL-Mgd"), ("P(1+r)^2", "P(r+1)^2"),
+    (r"\operatorname{Var}(X)+\operatorname{Var}(Y)", r"\operatorname{Var}(Y)+\operatorname{Var}(X)"),
+    ("A^{-1}B", "A^{-1} B"), ("n R T V^{-1}", r"\frac{nRT}{V}"),
+    (r"\hat a^{\dagger}\hat a+\frac12", r"\frac12+\hat a^{\dagger}\hat a"),
+    ("(b) x+1", "x+1"), ("(a)(x+1)", "a(x+1)"), (r"3\times 2x", "6x"), (r"a\times b", "ab"), ("xd+D", "D+dx"),
+    (r"\frac{\pi d^2}{4}", r"\pi(\frac{d}{2})^2"), (r"\frac{xd}{D}", r"\frac{dx}{D}"), (r"\frac{2d}{3d}", r"\frac23"),
+]  # fmt: skip
+DIFFERENT = [
+    (r"m\frac{dv}{dt}", r"\frac{mv}{t}"), (r"\frac{d^2y}{dx^2}", r"\frac{y}{x^2}"), ("2x", r"\frac{d}{dx}x^2"),
+    (r"\frac{\Delta v}{\Delta t}", r"\frac{v}{t}"), (r"\vec a\times\vec b", r"\vec a\cdot\vec b"),
+    (r"\vec a\times\vec b", r"\vec b\times\vec a"), (r"(\vec a\cdot\vec b)\vec c", r"\vec a(\vec b\cdot\vec c)"),
+    (r"\frac{\mathbf{r}}{r^3}", r"\frac{1}{r^2}"), (r"\frac{kq}{r^2}\hat r", r"\frac{kq}{r^2}"),
+    ("E[X]^2", "E[X^2]"), ("E[X^2]-E[X]^2", "0"), ("P(A)P(B)", "P(AB)"), (r"\Gamma(n+1)", r"n\Gamma(n)"),
+    ("A^{-1}B", "BA^{-1}"), ("ABA^{-1}", "B"), ("(AB)^{-1}", "A^{-1}B^{-1}"), ("A^TB", "BA^T"), ("A^TA", "AA^T"),
+    (r"\mathbf{A}\mathbf{B}", r"\mathbf{B}\mathbf{A}"), (r"\hat x\hat p", r"\hat p\hat x"),
+    (r"\hat a^{\dagger}\hat a", r"\hat a\hat a^{\dagger}"), (r"F^{\mu\nu}", r"F^{\nu\mu}"),
+    ("xf(x)", "x^2"), ("C_p - C_v = R", "R"), (r"8080g \text{N}", r"79184 \text{ N}"), ("(b) 3x", "(c) 3x"),
+    (r"\operatorname{tr}(AB)", r"\operatorname{tr}(A)\operatorname{tr}(B)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "answer"), ALIKE)
+def test_what_is_alike_is_accepted(gold: str, answer: str) -> None:
+    assert outcome(gold, answer) == "accept"
+
+
+@pytest.mark.parametrize(("gold", "answer"), DIFFERENT)
+def test_what_equals_only_itself_is_neither_accepted_nor_rejected(gold: str, answer: str) -> None:
+    assert [outcome(gold, answer), outcome(answer, gold)] == ["undecided", "undecided"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [(r"\frac12\vec a-\vec b", r"\frac12\vec a+\vec b"), (r"2\hat i+3\hat j", r"3\hat i+2\hat j"), ("P(1+r)", "P(1-r)"),
+     (r"\vec a\cdot\vec b+1", r"\vec a\cdot\vec b-1"), ("(b) x+1", "bx+1"),
+     (r"\frac{dy}{dx}=2x", r"\frac{dy}{dx}=3x"), (r"(1,\frac{dy}{dx})", r"(2,\frac{dy}{dx})")],
+)  # fmt: skip
+def test_what_is_plainly_different_beside_it_is_rejected(gold: str, answer: str) -> None:
+    assert outcome(gold, answer) == "reject"
+
+
+UNKNOWN = [
+    r"\frac{dv}{dt}", r"\frac{d^2v}{dt^2}", r"\frac{\partial v}{\partial t}", "dv/dx", r"\frac{d}{dt}(v^2)",
+    r"(\vec a\times\vec b)\cdot\vec c", r"\nabla^2 v", r"\nabla\cdot\vec v", "E[X]", "E[X^2]", "P(A)", r"\Gamma(v+1)",
+    r"\operatorname{Var}(X)", r"\operatorname{erf}(v)", r"\det(A)", r"\psi(v)", r"\psi(t)",
+]  # fmt: skip
+"""Scalars of which nothing is known."""
+PLAIN = ["v", "t", "2", "x^2", r"\sin v", r"\sqrt{t}", "(v+t)"]
+
+
+def term(draw: random.Random, unknowns: list[str]) -> list[str]:
+    """The factors of a product, the unknown ones in brackets of their own."""
+    return [f"\\left({one}\\right)" for one in unknowns] + draw.choices(PLAIN, k=draw.randint(0, 2))
+
+
+def written(draw: random.Random, terms: list[list[str]]) -> str:
+    """A sum of products in any order."""
+    return "+".join(r" \cdot ".join(draw.sample(factors, len(factors))) for factors in draw.sample(terms, len(terms)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_tree_of_unknown_nodes_equals_itself_alone(seed: int) -> None:
+    draw = random.Random(seed)
+    used = draw.sample(UNKNOWN, draw.randint(1, 3))
+    terms = [term(draw, [one]) for one in used] + [["7"]]
+    other = draw.choice([one for one in UNKNOWN if one not in used])
+    replaced = [[f"\\left({other}\\right)", *terms[0][1:]], *terms[1:]]
+    gold = written(draw, terms)
+    assert said(gold, written(draw, terms)) == "accept"
+    for wrong in (
+        written(draw, replaced),
+        written(draw, terms[1:]),
+        "vt",
+        "0",
+        written(draw, [[*one, "x"] for one in terms]),
+    ):
+        assert [said(gold, wrong), said(wrong, gold)] == ["undecided", "undecided"]
