@@ -278,7 +278,9 @@ _MAX_OBJECT = 2_000
 def cut_off(text: str) -> bool:
     """Whether a text plainly ends within something: an unclosed box, a clause that a comma or "is" leaves open."""
     ending = text[-_ENDING_CHARS:].rstrip(" \t\r\n*_`")
-    return box_cut_off(text) or (ending[-1:] in _OPEN_SIGNS and _OPEN_END.search(ending) is not None)
+    return box_cut_off(text) or (
+        ending[-1:] in _OPEN_SIGNS and _OPEN_END.search(ending) is not None and not _NAMED_BEFORE.search(ending)
+    )
 
 
 def box_cut_off(text: str) -> bool:
@@ -304,6 +306,12 @@ _OPEN_END = late(
     r"|(?:정답|답|따라서|그러므로)(?:은|는|이)?$",
     re.IGNORECASE,
 )
+
+
+_NAMED_BEFORE = late(
+    r"\S\s(?:is|are|was)\s(?:the|an?|our|my)\s(?:\w{2,12}\s)?(?:answer|option|choice|value|result)$", re.IGNORECASE
+)
+"""An ending that says what was named before it ("7 is the answer")."""
 
 
 def outside_of(holders: Sequence[TextRegion], found: Sequence[TextRegion]) -> list[TextRegion]:
