@@ -99,6 +99,12 @@ _QUOTED_LABEL = late(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
 _NUMBERED_OPTION = late(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.．)）])\s?\S[^\n]*")
 
 
+def _is_label(line: str, asked: Asked) -> bool:
+    """Whether a line is labels, be it of no option; numbers are values where options have letters."""
+    labels = read_labels(line)
+    return labels is not None and (asked.digits or not any(label.isdigit() for label in labels))
+
+
 def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
     """A line that is only labels, or the one option that is quoted on a line of its own; where all such lines agree."""
     method = "whole" if len(lines) == 1 else "line"
@@ -119,7 +125,7 @@ def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
         return claim(as_list(line), labels, line)
     if alone:
         return []
-    if len(lines) == 1 and (read_labels(lines[0]) or (_CIRCLED_OPTION.fullmatch(lines[0]) and asked.digits)):
+    if len(lines) == 1 and (_is_label(lines[0], asked) or (_CIRCLED_OPTION.fullmatch(lines[0]) and asked.digits)):
         return claim(lines[0], NO_LABELS)
     if len(lines) == 1 and (several := quoted_options(lines[0])) and not lists_options(lines[0]):
         return claim(", ".join(several), frozenset(several)) if frozenset(several) < asked.known else []
