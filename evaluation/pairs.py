@@ -302,7 +302,7 @@ def _language(row: Json, text: str, golds: Sequence[str]) -> Language:
 
 
 def _type(row: Json, golds: Sequence[str], options: Sequence[Option]) -> QuestionType:
-    """The canonical type: as said; else a choice where the options prove it, yes or no by the key, or a short answer."""
+    """The canonical type: as said; else a choice by its options, a truth by its key, or a short answer."""
     said = row.get("question_type")
     kind = kind_of(said) if isinstance(said, str) else None
     chosen = [read_labels(gold) or frozenset() for gold in golds]

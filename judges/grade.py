@@ -214,7 +214,7 @@ def _decide(
 
 
 def _is_no_option(question: Question, answer: str, cascade: Cascade) -> bool:
-    """Whether the answer to a choice is plainly a number that is neither the place nor the value of an option, nor in one.
+    """Whether the answer to a choice is plainly a number: no option's place, no option's value, and in no option.
 
     Options in words that hold no number are other answers; one that is a picture may be this one.
     """

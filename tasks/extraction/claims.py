@@ -202,13 +202,14 @@ def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels 
         return NO_LABELS
     if _qualified(cleaned, match) or counterfactual(cleaned, match.start(), start):
         return NO_LABELS
-    if _OPTIONS.match(cleaned, start):
+    labels = read_labels(written_plainly(match["run"]))
+    if len(labels or ()) < 2 and _OPTIONS.match(cleaned, start):
         return NO_LABELS if _COMMITS.search(cleaned[match.start() : start]) else None
     if asked.wrong and not wrong_one and of_truth(cleaned, match):
         return NO_LABELS
     if match["or"] or (not filled and goes_on(cleaned, start, match.end("run"))):
         return NO_LABELS
-    return read_labels(written_plainly(match["run"]))
+    return labels
 
 
 def _qualified(cleaned: str, match: re.Match[str]) -> bool:

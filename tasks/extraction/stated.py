@@ -319,7 +319,9 @@ _LEADS_IN = late(
     re.IGNORECASE,
 )
 _NAMED_VALUE = late(r"(?:[A-Za-z]\w{0,3}\s?=\s?)?(?P<value>\S(?:.{0,98}\S)?)")
-_FUNCTION = late(r"(?<![A-Za-z])\\?(?:sqrt|log|ln|lg|sin|cos|tan|exp|pi|d?frac|cdot|times|le|ge|leq|geq|pm)(?![A-Za-z])")
+_FUNCTION = late(
+    r"(?<![A-Za-z])\\?(?:sqrt|log|ln|lg|sin|cos|tan|exp|pi|d?frac|cdot|times|le|ge|leq|geq|pm)(?![A-Za-z])"
+)
 _UNIT_BEHIND = late(r"(?<=\d)\s?(\\?%|[€$£¥°℃]|[A-Za-zμΩ]{1,4}(?:/[A-Za-z]{1,3})?[²³]?|[\u4e00-\u9fff]{1,3})\Z")
 _EXPRESSION = late(r"(?:(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[\d\s{}()\[\]|.,+−*/^=<>≤≥≠≈±√∛·×÷:πθαβ°%!'$€£¥_\\²³∞-])+")
 

@@ -51,7 +51,9 @@ def _conclusion(text: str, match: re.Match[str], at: int, asked: Asked) -> Claim
     labels = read_labels(written_plainly(match["run"])) if plain else labels_in_prose(text, match, asked)
     if labels is None or _NOT_THOUGHT.search(text[: match.start("run")]):
         return None
-    said = written_plainly(match["run"]).strip() if labels else quoted(text[match.start() : match.end() + QUOTED_BEHIND])
+    said = (
+        written_plainly(match["run"]).strip() if labels else quoted(text[match.start() : match.end() + QUOTED_BEHIND])
+    )
     return Claim(at + match.start(), at + match.end(), CONCLUDED, said, "conclusion", labels)
 
 

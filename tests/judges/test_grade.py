@@ -135,7 +135,9 @@ def test_another_number_of_answers_than_parts_is_undecided_unless_it_can_be_take
         ((), "17", None),
     ],
 )
-def test_a_number_that_is_no_option_is_wrong(kind: str, texts: tuple[str, ...], answer: str, correct: bool | None) -> None:
+def test_a_number_that_is_no_option_is_wrong(
+    kind: str, texts: tuple[str, ...], answer: str, correct: bool | None
+) -> None:
     asked = question(kind, answer=["B"], options=options(*texts))
     assert mark(asked, answer).correct is correct
 

@@ -10,9 +10,28 @@ from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction import extract
 from tests.judges.helpers import question
 
-BRACKETS = ("{}", "({})", "[{}]", "（{}）", "【{}】", "**{}**", "{})", '"{}"', "${}$", "\\text{{{}}}", "**({})**", "〔{}〕", "《{}》")
+BRACKETS = (
+    "{}",
+    "({})",
+    "[{}]",
+    "（{}）",
+    "【{}】",
+    "**{}**",
+    "{})",
+    '"{}"',
+    "${}$",
+    "\\text{{{}}}",
+    "**({})**",
+    "〔{}〕",
+    "《{}》",
+)
 ENGLISH = (
-    ("The correct options are {}.", "Correct answers: {}", "The true statements are {}.", "{} are the correct choices."),
+    (
+        "The correct options are {}.",
+        "Correct answers: {}",
+        "The true statements are {}.",
+        "{} are the correct choices.",
+    ),
     (", ", ", and ", " and ", " & ", ", & ", " as well as ", "; ", ", along with ", ", plus ", ", and also "),
 )
 CHINESE = (
@@ -82,7 +101,8 @@ def test_what_is_said_of_another_label_is_no_list(text: str) -> None:
 
 
 WHOLE = ("7", "-7", "3√7", "2√6", "x > 7", "1/7", "12%", "7 cm", "1,250", "0.25", "x^2+1", "{3, 7}", "(3, 7)", "x = 7",
-         "±7", "$3\\sqrt{7}$", "\\(7\\)", "10^7", "12:7", "7x", "√7", "n ≥ 7", "log 7", "f(7)", "7!", "π/7")  # fmt: skip
+         "±7", "$3\\sqrt{7}$", "\\(7\\)", "10^7", "12:7", "7x", "√7", "n ≥ 7", "log 7", "f(7)", "7!",
+         "π/7")  # fmt: skip
 """Values that are read with all that belongs to them."""
 UNREAD = ("6 or 7", "between 3 and 7", "about 7", "not 7", "half of 7", "twice 7", "3 and 7", "more than 7", "12 to 7",
           "at most 7", "7 or more", "the square of 7", "minus 7", "7 times x", "a multiple of 7")  # fmt: skip
@@ -100,7 +120,9 @@ def test_a_value_before_the_verb_reaches_from_the_border_of_its_clause_to_the_ve
         assert words in answer or answer == "…", f"{said.format(words)!r} gives {answer!r}"
 
 
-@pytest.mark.parametrize("text", ["It is √7.", "So it is 7π.", "It is x > 7.", "The total is ±7.", "There are 12√2 of them."])
+@pytest.mark.parametrize(
+    "text", ["It is √7.", "So it is 7π.", "It is x > 7.", "The total is ±7.", "There are 12√2 of them."]
+)
 def test_a_number_of_a_larger_value_is_not_the_value_of_its_sentence(text: str) -> None:
     assert extract(text, VALUE, "stop").answers in ([text], [text.rstrip(".")], [])
 
