@@ -136,7 +136,8 @@ def _split_tags(text: str, tags: tuple[tuple[str, str], ...], opened: bool) -> S
             inside = inside[: inside.index(pair)]
         else:
             if not inside:
-                thoughts, answer = thoughts + answer, []
+                thoughts += answer
+                answer = []
             inside = []
     (thoughts if inside else answer).append(text[position:])
     return Split(_join(thoughts) or None, _join(answer))
