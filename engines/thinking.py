@@ -1,10 +1,12 @@
 """Thinking text apart from the answer, by the tags models put around it.
 
-What stands between a start and an end tag is reasoning, and the rest is the text. An end tag that no start
-tag opened closes thinking that the prompt's template opened: everything before it is reasoning. A start tag
-that is never closed is truncated thinking: everything after it is reasoning, so an answer that never came
-is not looked for in the thoughts. gpt-oss thinks in channels instead of tags; where a server dropped their marks
-(they are special tokens), what is left of them still tells thoughts from answer.
+Text between a start and an end tag is reasoning; the rest is the answer. An end tag that no start tag opened closes
+thinking that the prompt's template opened: everything before it is reasoning. A start tag that is never closed is
+truncated thinking: everything after it is reasoning. gpt-oss thinks in channels instead of tags; where a server
+dropped their marks (they are special tokens), the channels' names still tell thoughts from answer.
+
+Contract: this is the one list of tags and the one split. Engines, imports and harnesses keep the thoughts by it, and
+extraction applies it to every response, so that no answer is read from a thought, wherever the response comes from.
 """
 
 from __future__ import annotations
@@ -13,12 +15,15 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 TAGS: tuple[tuple[str, str], ...] = (
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
+    ("<thoughts>", "</thoughts>"),
+    ("<reasoning>", "</reasoning>"),
     ("<seed:think>", "</seed:think>"),
     ("◁think▷", "◁/think▷"),
     ("[THINK]", "[/THINK]"),
@@ -38,9 +43,9 @@ _CONTROL = re.compile(r"<\|\w++\|>")
 _HEADER = r"<\|channel\|>[^<]*+(?:<\|constrain\|>[^<]*+)?"
 _BEGUN = re.compile(rf"(?:<\|start\|>assistant(?:{_HEADER})?|{_HEADER})\Z")
 """A channel that was cut before its message began."""
-_BARE = re.compile(r"(analysis|final)(?=[^\sa-z'’:,.;!?()-])|(analysis)(?=.*assistantfinal)", re.DOTALL)
-_BARE_FINAL = "assistantfinal"
-"""How channels begin where a server dropped the marks themselves."""
+_BARE = re.compile(r"\A(?:(analysis|commentary)(?=[^\s'’:,.;!?()-])|(final)(?=[^\sa-z'’:,.;!?()-]))")
+_BARE_NEXT = re.compile(r"assistant(?:(analysis|commentary)|(final))")
+"""The names with which channels begin where a server dropped the marks themselves."""
 SWITCHES = ("enable_thinking", "thinking")
 """Variables by which chat templates switch thinking on and off: most families', and DeepSeek's."""
 TAIL = 16
@@ -77,15 +82,11 @@ class Thinking:
 
     def split(self, text: str, opened: bool = False) -> Split:
         """Takes the thinking out of `text`; `opened` says that the prompt ended inside it."""
+        channels = Split(None, text)
         if self.start is None and self.end is None:
-            if "<|channel|>" in text:
-                return _split_channels(text)
-            if bare := _BARE.match(text):
-                return _split_bare(text[bare.end() :], bare[0])
-        for start, end in self.tags:
-            if start in text or end in text:
-                return _split_tags(text, start, end, opened)
-        return Split(text.strip() or None, "") if opened else Split(None, text)
+            channels = _split_channels(text) if "<|channel|>" in text else _split_bare(text)
+        tagged = _split_tags(channels.text, self.tags, opened and channels.text == text)
+        return Split(_join([channels.reasoning or "", tagged.reasoning or ""]) or None, tagged.text)
 
     def kept(self, tokenizer: Any) -> list[str]:
         """The special tokens that decoding has to keep, to be taken out of the answer afterwards (`without`).
@@ -111,36 +112,82 @@ def without(text: str, tokens: Iterable[str]) -> str:
     return text
 
 
-def _split_tags(text: str, start: str, end: str, opened: bool) -> Split:
+_IN_TEMPLATE = -1
+"""The pair of a thought that the prompt opened."""
+
+
+def _split_tags(text: str, tags: tuple[tuple[str, str], ...], opened: bool) -> Split:
+    """Splits by pairs of tags; a pair that is quoted inside a thought does not end it."""
+    pattern, pairs = _compiled(tags)
+    marks = list(pattern.finditer(text))
+    if not marks:
+        return Split(text.strip() or None, "") if opened else Split(None, text)
     thoughts: list[str] = []
-    spoken: list[str] = []
-    inside = opened
-    pieces = re.split(f"({re.escape(start)}|{re.escape(end)})", text)
-    for piece in pieces:
-        if piece == start:
-            inside = True
-        elif piece == end:
-            if not inside:
-                thoughts, spoken = thoughts + spoken, []
-            inside = False
+    answer: list[str] = []
+    inside = [_IN_TEMPLATE] if opened else []
+    position = 0
+    for mark in marks:
+        (thoughts if inside else answer).append(text[position : mark.start()])
+        position = mark.end()
+        pair, closes = pairs[_plain(mark[0])]
+        if not closes:
+            inside = [*(open_pair for open_pair in inside if open_pair not in {pair, _IN_TEMPLATE}), pair]
+        elif pair in inside:
+            inside = inside[: inside.index(pair)]
         else:
-            (thoughts if inside else spoken).append(piece)
-    return Split(_join(thoughts) or None, _join(spoken))
+            if not inside:
+                thoughts += answer
+                answer = []
+            inside = []
+    (thoughts if inside else answer).append(text[position:])
+    return Split(_join(thoughts) or None, _join(answer))
+
+
+@cache
+def _compiled(tags: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, tuple[int, bool]]]:
+    """A pattern of all tags, in any case and with spaces before ">"; each tag's pair and whether it closes it."""
+    pairs = {_plain(end): (number, True) for number, (_, end) in enumerate(tags)}
+    pairs |= {_plain(start): (number, False) for number, (start, _) in enumerate(tags)}
+    bodies: dict[str, list[str]] = {}
+    for tag in (tag for pair in tags for tag in pair):
+        body = re.escape(tag[1:])
+        bodies.setdefault(tag[0], []).append(body[:-1] + r"\s{0,8}>" if body.endswith(">") else body)
+    by_first_sign = (rf"{re.escape(sign)}(?i:{'|'.join(bodies[sign])})" for sign in bodies)
+    return re.compile("|".join(by_first_sign)), pairs
+
+
+def _plain(tag: str) -> str:
+    return "".join(tag.split()).lower()
 
 
 def _split_channels(text: str) -> Split:
-    found = _CHANNEL.findall(text)
-    outside = _CONTROL.sub("", _BEGUN.sub("", _CHANNEL.sub("", text)))
-    final = [body for name, body in found if name == "final"]
-    others = [body for name, body in found if name != "final"]
-    return Split(_join(others) or None, _join([outside, *final]))
+    """Splits by channels; what stands outside of them is a thought where a final channel follows."""
+    messages = list(_CHANNEL.finditer(text))
+    last_final = max((message.start() for message in messages if message[1] == "final"), default=-1)
+    thoughts: list[str] = []
+    answer: list[str] = []
+    position = 0
+    for message in messages:
+        before = thoughts if message.start() <= last_final else answer
+        before.append(_CONTROL.sub("", text[position : message.start()]))
+        (answer if message[1] == "final" else thoughts).append(message[2])
+        position = message.end()
+    answer.append(_CONTROL.sub("", _BEGUN.sub("", text[position:])))
+    return Split(_join(thoughts) or None, _join(answer))
 
 
-def _split_bare(text: str, channel: str) -> Split:
-    if channel == "final":
-        return Split(None, text.strip())
-    thought, _, said = text.partition(_BARE_FINAL)
-    return Split(thought.strip() or None, said.strip())
+def _split_bare(text: str) -> Split:
+    """Splits by the bare names of channels; what no name precedes is a thought where a final channel follows."""
+    first = _BARE.match(text)
+    marks = [*([first] if first else []), *_BARE_NEXT.finditer(text)]
+    if not marks:
+        return Split(None, text)
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    head, final = text[: marks[0].start()], any(mark[2] for mark in marks)
+    thoughts, answer = ([head], []) if final else ([], [head])
+    for mark, end in zip(marks, ends, strict=True):
+        (answer if mark[2] else thoughts).append(text[mark.end() : end])
+    return Split(_join(thoughts) or None, _join(answer))
 
 
 def _join(pieces: list[str]) -> str:

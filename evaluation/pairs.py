@@ -20,6 +20,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE, kind_of, settle
 from livek12.core.records import (
     CHOICE_TYPES,
@@ -36,6 +37,7 @@ from livek12.core.records import (
 from livek12.core.text import clean_json, one_line
 from livek12.judges.parts import part_count
 from livek12.judges.rules.labels import read_labels
+from livek12.judges.rules.true_false import read_truth
 from livek12.tasks.extraction import extract
 from livek12.tasks.extraction.regions import boxes
 
@@ -85,6 +87,8 @@ def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
     except ValidationError as error:
         first = error.errors()[0]
         raise BadPair(f"{'.'.join(map(str, first['loc']))}: {one_line(first['msg'], 120)}") from None
+    if not row.get("question_type"):
+        question = _as_choice(question, response or "")
     answer = Response(
         key=Key(task=TASK, question_id=str(name)),
         text=response or "",
@@ -298,7 +302,7 @@ def _language(row: Json, text: str, golds: Sequence[str]) -> Language:
 
 
 def _type(row: Json, golds: Sequence[str], options: Sequence[Option]) -> QuestionType:
-    """The canonical type: as said; of an unknown name, a choice where the options prove it, else a short answer."""
+    """The canonical type: as said; else a choice by its options, a truth by its key, or a short answer."""
     said = row.get("question_type")
     kind = kind_of(said) if isinstance(said, str) else None
     chosen = [read_labels(gold) or frozenset() for gold in golds]
@@ -308,7 +312,32 @@ def _type(row: Json, golds: Sequence[str], options: Sequence[Option]) -> Questio
     offered = frozenset(label for option in options for label in read_labels(option.label) or ())
     if chosen and all(labels and labels <= offered for labels in chosen):
         return settle(CHOICE, several=several, has_key=True)
-    return "short_answer"
+    return "true_false" if len(golds) == 1 and _is_truth(golds[0]) else "short_answer"
+
+
+def _is_truth(gold: str) -> bool:
+    """Whether a key answers a question that yes or no answers; "right" may be a side, "NO" a gas."""
+    return gold.strip() != "NO" and gold.strip().lower() != "right" and read_truth(gold, signs=False) is not None
+
+
+def _as_choice(question: Question, response: str) -> Question:
+    """The question as a choice where its key is a letter and the response commits to a letter as one does to an option.
+
+    Several letters may be a side of a triangle: they are options where the response speaks of choosing.
+    """
+    letters = _LETTERS.fullmatch(question.answer[0].strip()) if len(question.answer) == 1 else None
+    if letters is None or question.question_type != "short_answer" or question.options:
+        return question
+    if len(letters[0]) > 1 and not _CHOOSES.search(response):
+        return question
+    kind: QuestionType = "multiple_choice" if len(letters[0]) > 1 else "single_choice"
+    choice = question.model_copy(update={"question_type": kind})
+    answers = extract(response, choice, None).answers
+    return choice if len(answers) == 1 and read_labels(answers[0]) else question
+
+
+_LETTERS = late(r"[A-HJ](?:,?\s?[A-HJ]){0,7}")
+_CHOOSES = late(r"[选選]|\b(?:options?|choices?|choose|pick|select)\b|고르|고른|선택|보기", re.IGNORECASE)
 
 
 def _units(row: Json, golds: Sequence[str]) -> list[str]:

@@ -8,12 +8,14 @@ that must be read (open, proof), is ungraded.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 
 from livek12.core.patterns import late
-from livek12.core.records import CHOICE_TYPES, Key, PartVerdict, Question, Verdict, canonical_json
+from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Key, PartVerdict, Question, Verdict, canonical_json
+from livek12.core.text import compatible
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, undecided
 from livek12.judges.cascade import Cascade
 from livek12.judges.code_version import DECIDING, code_version
@@ -39,6 +41,7 @@ from livek12.judges.rules.expected_form import (
 from livek12.judges.rules.labels import label_sequence
 from livek12.judges.rules.names import place_of, placed, unnamed
 from livek12.judges.rules.notation import split_values
+from livek12.judges.rules.numeric import read_number
 from livek12.judges.rules.pool import one_response
 
 RULES = "rules"
@@ -85,8 +88,10 @@ def grade(question: Question, key: Key, answers: Sequence[str], *, config: Gradi
         return _total(question, key, [], config, state="ungraded", reason="no key")
     aligned = align(question, parts, given)
     if aligned is None:
-        reason = f"{len(given)} answers for {len(parts)} parts"
-        return _total(question, key, [_verdict(part, None, undecided(RULES, reason)) for part in parts], config)
+        doubt = undecided(RULES, _counted("answer", len(given), len(parts)))
+        shown = [*given[: len(parts) - 1], "; ".join(filter(None, given[len(parts) - 1 :])) or None]
+        shown += [None] * (len(parts) - len(shown))
+        return _total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, shown, strict=True)], config)
     in_place = _placed(question, aligned)
     if in_place is None:
         doubt = undecided(RULES, _OTHER_BLANK)
@@ -97,6 +102,15 @@ def grade(question: Question, key: Key, answers: Sequence[str], *, config: Gradi
             for part, answer in zip(parts, in_place, strict=True)
         ]
     return _total(question, key, verdicts, config)
+
+
+_NUMBERS = "no one two three four five six seven eight nine ten".split()
+
+
+def _counted(noun: str, given: int, asked: int) -> str:
+    """Says that another number of answers was given than asked for: "one answer where two were asked for"."""
+    words = [_NUMBERS[count] if count < len(_NUMBERS) else str(count) for count in (given, asked)]
+    return f"{words[0]} {noun}{'' if given == 1 else 's'} where {words[1]} {'was' if asked == 1 else 'were'} asked for"
 
 
 _OTHER_BLANK = "the answers name other blanks than theirs"
@@ -174,6 +188,8 @@ def _decide(
     if len(alternatives := [gold for gold in _ALTERNATIVES.split(part.gold) if gold.strip()]) > 1:
         return _any_of([_decide(question, replace(part, gold=gold), answer, config, cascade) for gold in alternatives])
     whole = cascade.decide(_comparison(question, part, part.gold, answer, config))
+    if whole.decision == "undecided" and _is_no_option(question, answer, cascade):
+        return Decision("reject", 0.0, "choice", "the value of none of the options")
     blanks = blank_count(question)
     if question.question_type != "fill_in_blank" or len(parts_of(question)) > 1 or blanks == 1:
         return whole
@@ -182,7 +198,7 @@ def _decide(
         return whole
     values = blank_values(answer, len(golds))
     if len(values) != len(golds):
-        return undecided(RULES, f"{len(values)} values for {blanks} blanks") if blanks else whole
+        return undecided(RULES, _counted("value", len(values), blanks)) if blanks else whole
     in_place = _placed(question, values)
     if in_place is None:
         return undecided(RULES, _OTHER_BLANK)
@@ -195,6 +211,40 @@ def _decide(
             return whole
         return undecided(RULES, "the right values in another order")
     return _blanks(single) if blanks else whole
+
+
+def _is_no_option(question: Question, answer: str, cascade: Cascade) -> bool:
+    """Whether the answer to a choice is plainly a number: no option's place, no option's value, and in no option.
+
+    Options in words that hold no number are other answers; one that is a picture may be this one.
+    """
+    value = read_number(answer) if question.question_type in CHOICE_TYPES else None
+    options = [option.text for option in question.options]
+    if value is None or len(options) < 2 or not all(text.strip() and IMAGE_MARK not in text for text in options):
+        return False
+    if value.value == 0 or (value.value.denominator == 1 and 0 < value.value <= len(options)):
+        return False
+    digits = _digits(answer)
+    if any(digits in _digits(text) or _NUMBER_WORD.search(text) for text in options):
+        return False
+    for text in options:
+        decision = cascade.decide(AnswerComparison(gold=text, answer=answer, question_type="short_answer")).decision
+        if decision != "reject" and not (decision == "undecided" and _PROSE.search(text)):
+            return False
+    return True
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdecimal, compatible(text)))
+
+
+_NUMBER_WORD = late(
+    r"[三四五六七八九十百千万亿半倍]|[세네]\s|다섯|여섯|일곱|여덟|아홉|열|절반"
+    r"|\b(?:three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w{3,5}teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
+    r"|hundred|thousand|million|dozen|half|quarter|thirds?|twice|double)\b",
+    re.IGNORECASE,
+)
+_PROSE = late(r"(?<![\\A-Za-z{])(?:[A-Za-z]{4,}|[A-Za-z]{2,}\s[A-Za-z]{2,})|[\u4e00-\u9fff]{2}|[\uac00-\ud7a3]{2}")
 
 
 def _in_any_order(key: str, golds: Sequence[str], values: Sequence[str]) -> bool:

@@ -11,36 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from livek12.core.patterns import late
+from livek12.tasks.extraction.label_lists import DIGITS, LIST
 from livek12.tasks.extraction.remarks import RETRACTION
 
-# Joints between labels are atomic groups: with one way to read each, a text of many labels stays cheap.
-# A run of labels in running text: "A", "(C)", "A、C 和 D", "①③", "1번, 4번", "ㄱ, ㄴ"; behind it perhaps "or B".
-# A letter behind a weak joint (a comma, a space) that begins an option of its own ("A, B. 12 cm") is not of the run.
-NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
-_LATIN = (
-    r"[A-J](?:(?:\s?(?:[、&+和与及와과]|以及)\s?(?:选项\s?)?)?[A-J](?![a-z])"
-    r"|(?>\s?[,，;；/]\s?(?:and\s)?(?:选项\s?)?|[^\S\n](?:and\s)?(?:选项\s?)?|\.)[A-J](?![a-z])(?![.．]\s*[^\s.。]|\s?(?:选?项)?(?:是|均|都)?(?:错|不|有误))"
-    r"|\n[A-J](?=[.。)）]?(?:\n|\Z))){0,9}"
-    r"(?!\.[A-Z]\.|\+\+|\s?语言|\s?(?:→|⇒|⟶|-{1,2}>|=>|\$?\\(?:right|Right|long)\w{0,15}arrow|\$?\\to\b)\s?\$?[(（]?[A-J](?![A-Za-z]))"
-    rf"(?![A-Za-z0-9'′])(?!\s?[=＝∥⊥<>^_])(?!\s?[{NOUN_ZH}])"
-)
-_AND = r"(?>\s*(?:[,，、;；/·ㆍ・&+]|以及|그리고|[和与及과와및])\s*|[^\S\n]*)"
-_CIRCLED = rf"[①-⑩](?:\s?번)?(?:[)）]?{_AND}[(（]?[①-⑩](?:\s?번)?){{0,9}}"
-_JAMO = r"[ㄱ-ㅎ](?:(?>\s?[,，、·]?\s?(?:와|과)?\s?)[ㄱ-ㅎ]){0,9}(?![ㄱ-ㅎ가-힣])"
-_BRACKETED = r"[(（]\s?[A-J]\s?[)）](?:(?>[^\S\n]?(?:[,，、;；&和与及]|and\b)?[^\S\n]?)[(（]\s?[A-J]\s?[)）]){1,9}"
+# Labels in running text, and behind them perhaps "or B".
 _RUN = (
-    rf"(?P<run>{_BRACKETED}|[(（【\[]?\s*(?:{_LATIN}|{_CIRCLED}|{_JAMO}|(?<=[(（])[a-j](?=[)）]))\s*[)）】\]]?)"
+    rf"(?P<run>{LIST})"
     r"(?P<or>[,，]?\s*(?:或者?|还是|or\b|vs\b\.?|또는|혹은|아니면|이나(?=\s*[①-⑩])|至|到|[|–~～-](?=\s?[(（]?[A-J](?![A-Za-z])))"
     r"\s*(?:选项|option\s*)?\s*[(（]?\s*[A-J①-⑩])?"
 )
-_ONE_DIGIT = (
-    r"(?:[(（]\s*[1-9]\s*[)）]|[1-9]\s*번|[1-9](?!\d|[./^:]\d|,\d{2}|\s*[-+*=^_/\\a-zA-Z%°]"
-    r"|\s?(?:개|가지|명|배|점|년|월|시간|분|초|원|도|쌍|종류|회|권|마리|자리|차)|[个個种種次倍年月米元人条本對对]))"
-)
-_DIGIT = (
-    rf"(?P<run>{_ONE_DIGIT}(?:\s*(?:[,，、;；·ㆍ・]|[과와및])\s*{_ONE_DIGIT}){{0,9}})"
-    r"(?P<or>\s*(?:或者?|还是|or\b|또는)\s*[1-9①-⑩])?"
-)
+_DIGIT = rf"(?P<run>{DIGITS})(?P<or>\s*(?:或者?|还是|or\b|또는)\s*[1-9①-⑩])?"
 
 _SELECT_ZH = (
     r"(?<![不别勿误未错若单多排])(?<!不能)(?<!不可)(?<!不应)(?<!如果)(?<!假如)(?<!假设)(?<!要是)(?<!无法)(?<!难以)[选選]"

@@ -8,10 +8,11 @@ from livek12.core.patterns import late
 from livek12.core.records import Question
 from livek12.judges.rules.labels import labelled_option, read_labels
 from livek12.judges.rules.text import normal_form
-from livek12.tasks.extraction.choice_forms import LOOSE, NOUN_ZH
+from livek12.tasks.extraction.choice_forms import LOOSE
 from livek12.tasks.extraction.claims import Asked
 from livek12.tasks.extraction.cleaned import cleaned_text, without_markup
 from livek12.tasks.extraction.holding import claims, holding
+from livek12.tasks.extraction.label_lists import NOUN_ZH
 from livek12.tasks.extraction.labelled import tabled_values
 from livek12.tasks.extraction.regions import tail
 from livek12.tasks.extraction.remarks import settled

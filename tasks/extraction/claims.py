@@ -24,6 +24,7 @@ from livek12.tasks.extraction.choice_forms import (
 )
 from livek12.tasks.extraction.cleaned import without_markup
 from livek12.tasks.extraction.denials import quoted
+from livek12.tasks.extraction.label_lists import as_list, goes_on, written_plainly
 from livek12.tasks.extraction.remarks import called_wrong, counterfactual, false_lead, refused, supposed
 
 Labels = frozenset[str]
@@ -118,13 +119,13 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, asked: Asked) -> C
     """What one match of a form claims; None where it is supposed, refused, asked, or an article."""
     if "content" in match.groupdict():
         return _region(cleaned, match, strength)
-    said = _LIST_SIGN.sub(", ", match["run"]) + (match["or"] or "")
+    said = written_plainly(match["run"]) + (match["or"] or "")
     labels = labels_in_prose(cleaned, match, asked)
     if labels is None:
         return None
     if labels and asked.several:
         said = with_following_lines(cleaned, match.start("run"), said)
-    elif (len(labels) > 1 and _ONLY_BLANKS.fullmatch(said)) or (labels and _goes_on(cleaned, match, said)):
+    elif (len(labels) > 1 and _ONLY_BLANKS.fullmatch(said)) or (labels and _begins_options(cleaned, match, said)):
         labels = NO_LABELS
     if not labels:
         said = quoted(cleaned[match.start() : match.end() + QUOTED_BEHIND])
@@ -135,7 +136,7 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, asked: Asked) -> C
 
 def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
     """What a box or a tag claims, alone or with the label before it ("选项 D. 〘-7/2〙")."""
-    said, method = match["content"], "answer_tag" if match["open"] == "〖" else "boxed"
+    said, method = as_list(match["content"]), "answer_tag" if match["open"] == "〖" else "boxed"
     labels = NO_LABELS if _offers_several(said) else read_labels(said)
     start = match.start()
     if labels is None and (before := _LABEL_BEFORE.search(cleaned[max(0, start - _BEFORE_CHARS) : start])):
@@ -151,7 +152,6 @@ _LABEL_BEFORE = late(
     r"(?:选项|答案|选|\b(?i:option|choice|answer))\s?(?:是|为|is)?\s?[:：]?\s?[(（]?([A-J])\s?[.．、:：)）]\s?\Z"
 )
 _ONLY_BLANKS = late(r"[A-J](?:[^\S\n][A-J])+")
-_LIST_SIGN = late(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
 _REFUSAL = late(
     r"(?:排除|不是|不对|不能|并非|\bnot|n['’]t|오답)[^。.．\n；;，,]{0,5}$",
     re.IGNORECASE,
@@ -202,11 +202,14 @@ def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels 
         return NO_LABELS
     if _qualified(cleaned, match) or counterfactual(cleaned, match.start(), start):
         return NO_LABELS
-    if _OPTIONS.match(cleaned, start):
+    labels = read_labels(written_plainly(match["run"]))
+    if len(labels or ()) < 2 and _OPTIONS.match(cleaned, start):
         return NO_LABELS if _COMMITS.search(cleaned[match.start() : start]) else None
     if asked.wrong and not wrong_one and of_truth(cleaned, match):
         return NO_LABELS
-    return NO_LABELS if match["or"] else read_labels(_LIST_SIGN.sub(", ", match["run"]))
+    if match["or"] or (not filled and goes_on(cleaned, start, match.end("run"))):
+        return NO_LABELS
+    return labels
 
 
 def _qualified(cleaned: str, match: re.Match[str]) -> bool:
@@ -263,7 +266,7 @@ _JUDGED_LINE = late(
 _BEGINS_LIST = late(r"[:：\n]\s*\Z")
 
 
-def _goes_on(cleaned: str, match: re.Match[str], said: str) -> bool:
+def _begins_options(cleaned: str, match: re.Match[str], said: str) -> bool:
     """Whether a claim to one option is the first line of a list of options, each quoted without a word on it."""
     start = match.start("run")
     if len(said.strip()) > 1 or not _BEGINS_LIST.search(cleaned[max(0, start - 3) : start]):

@@ -158,13 +158,14 @@ def _rejected(text: str, starts: list[int], named: Named) -> int | None:
         if not is_named and number > 1 and not is_last:
             continue
         words = named.this.sub("", sentence) if named.this is not None and is_named else sentence
-        if _THE_REST.search(words) or is_told(text, start, until):
+        if _THE_REST.search(words):
             continue
         if named.others.search(words):
             apart = number > 0 or text[start - 1 : start] in tuple("〗〙}>")
-            if apart and is_last and len(sentence) <= _SHORT_CHARS and _says_other(words, named.others):
-                return until
-        elif _rejects(sentence, words, is_named, named.strict):
+            rejects = apart and is_last and len(sentence) <= _SHORT_CHARS and _says_other(words, named.others)
+        else:
+            rejects = _rejects(sentence, words, is_named, named.strict)
+        if rejects and not is_told(text, start, until):
             return until
     return None
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from livek12.core.patterns import late
+from livek12.engines.thinking import Thinking
 
 MAX_CHARS = 4_000_000
 """Of a longer response only its end is read."""
@@ -16,12 +17,7 @@ MAX_ANSWER = 2_000
 MAX_OPEN = 400
 """Behind an answer tag that is never closed, more than this is no answer alone."""
 
-_THOUGHT = late(
-    r"</(?:think|thinking|thought|thoughts|reasoning|seed:think)\s*>|<\|end_of_thought\|>|◁/think▷|\[/THINK\]"
-    r"|<\|channel\|>final<\|message\|>"
-)
 _TURN_END = late(r"</s>|<\|(?:im_end|im_start|endoftext|eot_id|end|user|return)\|>")
-_THINKING = late(r"<(?:think|thinking|thought|thoughts|reasoning|seed:think)\s*>|◁think▷|\[THINK\]")
 _SPACES = late(r"[^\S\n]{2,}|[^\S\n ]")
 _BLANK_LINES = late(r"(?: ?\n){2,} ?")
 _BOX = late(
@@ -42,18 +38,24 @@ class TextRegion:
 
 
 def final_text(response: str) -> str:
-    """What follows the last closing thinking tag, up to the end of the turn, without the marks of that end.
-
-    Where thinking was opened and never closed, what stands before it.
-    """
-    text = response[-MAX_CHARS:]
-    thoughts = list(_THOUGHT.finditer(text))
-    if thoughts:
-        text = text[thoughts[-1].end() :]
-    elif opening := _THINKING.search(text):
-        text = text[: opening.start()]
+    """The response without its thinking, up to the end of the turn, without the marks of that end."""
+    text = _THINKING.split(response).text[-MAX_CHARS:]
+    if "<|begin_of_box|>" in text:
+        text = _TOKEN_BOX.sub(_as_box, text)
     ends = [piece for piece in _TURN_END.split(_shown(text)) if piece.strip()]
     return _without_meta(_without_end_marks(_BREAK.sub("\n", ends[0]) if "<" in ends[0] else ends[0])) if ends else ""
+
+
+_THINKING = Thinking()
+_TOKEN_BOX = late(r"<\|begin_of_box\|>((?:(?!<\|begin_of_box\|>).){0,2000}?)(<\|end_of_box\|>|\Z)", re.DOTALL)
+"""A box made of tokens, as GLM writes it."""
+
+
+def _as_box(match: re.Match[str]) -> str:
+    r"""A box of tokens as one of LaTeX; one that is never closed is left open."""
+    if not match[2]:
+        return rf"\boxed{{{match[1]}"
+    return match[1] if _BOX_NAMES.search(match[1]) else rf"\boxed{{{match[1].strip()}}}"
 
 
 def _shown(text: str) -> str:
@@ -276,7 +278,9 @@ _MAX_OBJECT = 2_000
 def cut_off(text: str) -> bool:
     """Whether a text plainly ends within something: an unclosed box, a clause that a comma or "is" leaves open."""
     ending = text[-_ENDING_CHARS:].rstrip(" \t\r\n*_`")
-    return box_cut_off(text) or (ending[-1:] in _OPEN_SIGNS and _OPEN_END.search(ending) is not None)
+    return box_cut_off(text) or (
+        ending[-1:] in _OPEN_SIGNS and _OPEN_END.search(ending) is not None and not _NAMED_BEFORE.search(ending)
+    )
 
 
 def box_cut_off(text: str) -> bool:
@@ -302,6 +306,12 @@ _OPEN_END = late(
     r"|(?:정답|답|따라서|그러므로)(?:은|는|이)?$",
     re.IGNORECASE,
 )
+
+
+_NAMED_BEFORE = late(
+    r"\S\s(?:is|are|was)\s(?:the|an?|our|my)\s(?:\w{2,12}\s)?(?:answer|option|choice|value|result)$", re.IGNORECASE
+)
+"""An ending that says what was named before it ("7 is the answer")."""
 
 
 def outside_of(holders: Sequence[TextRegion], found: Sequence[TextRegion]) -> list[TextRegion]:

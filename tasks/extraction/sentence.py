@@ -18,6 +18,10 @@ _NUMBER = late(
     r"(?<![A-Za-z0-9_.,/^=+*(\\-])(?P<value>[-\u2212]?[$€£¥]?[-\u2212]?\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,12})?(?:/\d{1,9})?\\?%?)"
     r"(?![\d^_=+*/(²³:]|[.,]\d|[A-Za-z]|-)"
 )
+_JOINING = frozenset("√∛±∓+−*/^=<>≤≥≠≈~·×÷:π")
+"""Signs by which a number is a piece of a larger value, or a bound of one."""
+_NAMED_BEHIND = late(r"\banswer\b|答案|정답", re.IGNORECASE)
+"""The number stands before "is the answer", as a piece of what is named there."""
 _LEAD = late(
     r"(?:so|thus|hence|therefore|in total|altogether|in conclusion|finally|and so|this means that|which means)[,:]?\s",
     re.IGNORECASE,
@@ -77,6 +81,8 @@ def sentence_value(text: str) -> str | None:
     if len(numbers) != 1 or len(re.findall(r"\d+", sentence)) != len(re.findall(r"\d+", numbers[0]["value"])):
         return None
     before, behind = sentence[: numbers[0].start()], sentence[numbers[0].end() :]
+    if before.rstrip()[-1:] in _JOINING or behind.lstrip()[:1] in _JOINING or _NAMED_BEHIND.search(behind):
+        return None
     if _OTHER.search(before) or _OTHER.search(behind) or _CHANGES.match(behind):
         return None
     if _YEAR.fullmatch(numbers[0]["value"]) and _IN.search(before):
@@ -89,7 +95,7 @@ def sentence_value(text: str) -> str | None:
 
 def _says_cjk(before: str) -> bool:
     lead = _SO_CJK.match(before)
-    return lead is not None and not re.search(r"[,，;；:：]", before[lead.end() :])
+    return lead is not None and not re.search(r"[,，;；:：]|[a-z]{2}", before[lead.end() :])
 
 
 def _says_en(sentence: str, before: str) -> bool:

@@ -56,7 +56,7 @@ _STATED = late(
 )
 _COUNTED = late(
     r"(?:\bthere (?:are|is|were)|[一总]?共(?:计)?有?|모두|총)\s*(?:a total of|exactly|only)?"
-    r"\s*(?P<value>\d[\d,]{0,12})(?![\d.])",
+    r"\s*(?P<value>\d[\d,]{0,12})(?![\d.]|\s?[√^/*+×·:=π~～–—-]\s?[\dA-Za-z√π(\\$])",
     re.IGNORECASE,
 )
 _BARE_NUMBER = late(r"-?\d[\d,.]*(?:/\d+)?\s?(?P<unit>(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?)?)")
@@ -232,6 +232,8 @@ def unmarked_value(text: str) -> Found:
     lines = [line.strip() for line in ending.splitlines() if line.strip()]
     if not lines:
         return NOTHING
+    if named := _value_in_front(lines[-1]):
+        return [named], "whole" if len(lines) == 1 else "conclusion"
     if len(ending) <= 200:
         formulas = _formulas(ending)
         words = _MATH.sub("", ending)
@@ -243,11 +245,10 @@ def unmarked_value(text: str) -> Found:
         lines[0] = _ANSWERED.sub("", lines[0]) or lines[0]
         only = lines[0] if "，" in lines[0] else lines[0].rstrip("。 ")
         if len(lines) == 1 and len(only) <= 100 and not re.search(r"[。！？?]|[.!] \w", only):
-            named = _IS_ANSWER.search(only)
             led = [only[match.end() :] for match in _CONCLUSION.finditer(only) if match.start()][-1:]
             solved = _EQUATION.fullmatch(led[0]) if led else None
-            stands = solved or named
-            return [stands["value"] if stands else _counted(only) or _stated_value(only) or only], "whole"
+            value = solved["value"] if solved else _counted(only) or _stated_value(only)
+            return [value or only], "whole"
     last_lines = "\n".join(lines[-3:])
     for conclusion in list(_CONCLUSION.finditer(last_lines))[-1:]:
         rest = last_lines[conclusion.end() :]
@@ -260,8 +261,6 @@ def unmarked_value(text: str) -> Found:
             return [equation["value"]], "conclusion"
     if counted := _counted(_ANSWERED.sub("", lines[-1])) if _ANSWERED.match(lines[-1]) else None:
         return [counted], "conclusion"
-    if named := _IS_ANSWER.search(lines[-1]):
-        return [named["value"]], "conclusion"
     if stated := _stated(lines[-1]):
         value = [stated["value"].strip()]
         return (value if not _qualified(lines[-1], stated.start("value")) else [lines[-1]]), "conclusion"
@@ -279,11 +278,52 @@ _LEADS = late(
     re.IGNORECASE,
 )
 """What stands before the one formula of a text where its words say it: a verb, a sign, or the end of a sentence."""
+
+
+def _value_in_front(text: str) -> str | None:
+    """The value of "7 is the answer": what stands between the border of its clause and the verb, if that is a value."""
+    said = list(_IS_ANSWER.finditer(text))
+    if not said or _MORE_VALUES.search(text, said[-1].end()):
+        return None
+    clause = text[: said[-1].start()][-SENTENCE_CHARS:]
+    borders = list(_CLAUSE_BORDER.finditer(clause))
+    value = _LEADS_IN.sub("", clause[borders[-1].end() if borders else 0 :], count=1).strip()
+    plain = value.removeprefix("**").removesuffix("**")
+    named = _NAMED_VALUE.fullmatch(plain)
+    if not named or not (_MATH.fullmatch(named["value"]) or _is_expression(named["value"])):
+        return None
+    return plain
+
+
+def _is_expression(text: str) -> bool:
+    """Whether a text without mark-up is numbers, single letters and signs, perhaps with a unit behind."""
+    body = _FUNCTION.sub("", text)
+    unit = _UNIT_BEHIND.search(body)
+    body = body[: unit.start()] if unit and not _no_unit(unit[1]) else body
+    return _EXPRESSION.fullmatch(body) is not None and any(char.isalnum() for char in body)
+
+
 _IS_ANSWER = late(
-    r"(?<![\w$.,/^-])(?P<value>\$[^$\n]{1,100}\$|-?\d(?:[\d,.]{0,20}\d)?(?:/\d{1,9})?)\s?"
-    r"(?:is\sthe\s(?:\w{2,12}\s)?answer|(?:就是|即为|即是|是)(?:本题的?|最终|正确)?的?答案|(?:이|가)\s?(?:최종\s?)?(?:정답|답)(?:이|입|임))",
+    r"\s?(?:\bis\sthe\s(?:\w{2,12}\s)?answer\b|(?:就是|即为|即是|是)(?:本题的?|最终|正确)?的?答案"
+    r"|(?:이|가)\s?(?:최종\s?)?(?:정답|답)(?:이|입|임))",
     re.IGNORECASE,
 )
+_MORE_VALUES = late(r"[\d$\\]")
+_CLAUSE_BORDER = late(r"[。！？?\n；;：]|(?<![\d)}])!|[.:](?=\s)|(?<=[A-Za-z\u4e00-\u9fff\uac00-\ud7a3])(?:,(?=\s)|，)")
+"""A comma behind a number may be one of a list."""
+_LEADS_IN = late(
+    r"\A(?:\s?(?:(?:and|so|thus|hence|therefore|then|finally|clearly|consequently|that)\b"
+    r"|(?:this|which|it)\s(?:means|follows|implies)\b|(?:i|we)\s(?:think|believe|see|find|know|conclude)\b"
+    r"|综上(?:所述|可知)?|所以|因此|因而|于是|从而|总之|可见|可知|即|故|따라서|그러므로|즉|결국"
+    r"|[가-힣]{1,10}(?:면|므로|니까|어서|아서|여)(?=\s))[,，:]?){1,3}(?![\u4e00-\u9fff\uac00-\ud7a3])",
+    re.IGNORECASE,
+)
+_NAMED_VALUE = late(r"(?:[A-Za-z]\w{0,3}\s?=\s?)?(?P<value>\S(?:.{0,98}\S)?)")
+_FUNCTION = late(
+    r"(?<![A-Za-z])\\?(?:sqrt|log|ln|lg|sin|cos|tan|exp|pi|d?frac|cdot|times|le|ge|leq|geq|pm)(?![A-Za-z])"
+)
+_UNIT_BEHIND = late(r"(?<=\d)\s?(\\?%|[€$£¥°℃]|[A-Za-zμΩ]{1,4}(?:/[A-Za-z]{1,3})?[²³]?|[\u4e00-\u9fff]{1,3})\Z")
+_EXPRESSION = late(r"(?:(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[\d\s{}()\[\]|.,+−*/^=<>≤≥≠≈±√∛·×÷:πθαβ°%!'$€£¥_\\²³∞-])+")
 
 
 def _is_number(line: str) -> bool:

@@ -21,6 +21,7 @@ from livek12.tasks.extraction.claims import (
     of_truth,
 )
 from livek12.tasks.extraction.denials import quoted
+from livek12.tasks.extraction.label_lists import as_list, written_plainly
 from livek12.tasks.extraction.substance import lists_options, quoted_options
 from livek12.tasks.extraction.verdicts import label_verdicts
 
@@ -47,10 +48,12 @@ def _conclusion(text: str, match: re.Match[str], at: int, asked: Asked) -> Claim
     """What a concluding sentence claims; "the wrong one is C" too, where that may be what is asked for."""
     may_be_wrong = asked.wrong is not False and not asked.several
     plain = may_be_wrong and not match["or"] and not (asked.wrong and of_truth(text, match))
-    labels = read_labels(match["run"]) if plain else labels_in_prose(text, match, asked)
+    labels = read_labels(written_plainly(match["run"])) if plain else labels_in_prose(text, match, asked)
     if labels is None or _NOT_THOUGHT.search(text[: match.start("run")]):
         return None
-    said = match["run"].strip() if labels else quoted(text[match.start() : match.end() + QUOTED_BEHIND])
+    said = (
+        written_plainly(match["run"]).strip() if labels else quoted(text[match.start() : match.end() + QUOTED_BEHIND])
+    )
     return Claim(at + match.start(), at + match.end(), CONCLUDED, said, "conclusion", labels)
 
 
@@ -98,6 +101,12 @@ _QUOTED_LABEL = late(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
 _NUMBERED_OPTION = late(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.．)）])\s?\S[^\n]*")
 
 
+def _is_label(line: str, asked: Asked) -> bool:
+    """Whether a line is labels, be it of no option; numbers are values where options have letters."""
+    labels = read_labels(line)
+    return labels is not None and (asked.digits or not any(label.isdigit() for label in labels))
+
+
 def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
     """A line that is only labels, or the one option that is quoted on a line of its own; where all such lines agree."""
     method = "whole" if len(lines) == 1 else "line"
@@ -110,15 +119,15 @@ def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
 
     alone: dict[Labels, str] = {}
     for line in lines:
-        labels = read_labels(line)
+        labels = read_labels(as_list(line))
         if labels and (not asked.known or labels <= asked.known):
             alone.setdefault(labels, line)
     if len(alone) == 1:
         labels, line = next(iter(alone.items()))
-        return claim(line, labels)
+        return claim(as_list(line), labels, line)
     if alone:
         return []
-    if len(lines) == 1 and (read_labels(lines[0]) or (_CIRCLED_OPTION.fullmatch(lines[0]) and asked.digits)):
+    if len(lines) == 1 and (_is_label(lines[0], asked) or (_CIRCLED_OPTION.fullmatch(lines[0]) and asked.digits)):
         return claim(lines[0], NO_LABELS)
     if len(lines) == 1 and (several := quoted_options(lines[0])) and not lists_options(lines[0]):
         return claim(", ".join(several), frozenset(several)) if frozenset(several) < asked.known else []

@@ -111,7 +111,35 @@ def test_another_number_of_answers_than_parts_is_undecided_unless_it_can_be_take
     assert mark(asked, r"$3$，$5$").points == 4
     verdict = mark(asked, "3", "5", "7")
     assert (verdict.state, verdict.low, verdict.high) == ("ungraded", 0, 4)
-    assert "3 answers for 2 parts" in verdict.reason
+    assert verdict.reason == "three answers where two were asked for"
+    few = mark(asked, "17")
+    assert (few.state, few.reason) == ("ungraded", "one answer where two were asked for")
+    assert [part.answer for part in few.parts] == ["17", None], "what was answered is shown"
+
+
+@pytest.mark.parametrize("kind", ["single_choice", "multiple_choice"])
+@pytest.mark.parametrize(
+    ("texts", "answer", "correct"),
+    [
+        (("$1+2i$", "$2+i$", "$-1-2i$", "$-2+i$"), "17", False),
+        (("1/3", "2/5", "2/3", "3/4"), "17", False),
+        (("it grows", "it falls", "it is constant", "it changes"), "17", False),
+        (("周期变大", "速度变小", "加速度变小", "机械能减小"), "17 m/s", False),
+        (("it grows", "it falls", "it is constant", "it changes"), "3", None),  # perhaps the third
+        (("17 m/s is the speed", "it falls", "it rests", "it turns"), "17", None),
+        (("no roots", "one root", "many roots", "all"), "0", None),
+        (("it is doubled", "it is half of it", "it rests", "it turns"), "0.5", None),
+        (("①⑦", "②③", "①②", "③④"), "17", None),
+        (("$\\sqrt{289}$", "2", "3", "4"), "17", None),
+        (("<image>", "<image>", "<image>", "<image>"), "17", None),
+        ((), "17", None),
+    ],
+)
+def test_a_number_that_is_no_option_is_wrong(
+    kind: str, texts: tuple[str, ...], answer: str, correct: bool | None
+) -> None:
+    asked = question(kind, answer=["B"], options=options(*texts))
+    assert mark(asked, answer).correct is correct
 
 
 TWO_BLANKS = r"则 \(\theta=\)____，\(f\left(\dfrac{2\pi}{3}\right)=\)____."
