@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.lfs import refuse_pointer
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.headings import is_section, short_title
@@ -46,7 +47,7 @@ ANSWER_HEAD = re.compile(
     re.IGNORECASE,
 )
 SOLUTION_HEAD = re.compile(
-    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|证明)\s*[:：]|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
+    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
     re.IGNORECASE,
 )
 _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)")
@@ -267,8 +268,10 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
         lines = [items[anchor.place].text[anchor.end :], *(item.text for item in items[anchor.place + 1 : end])]
-        answer, solution = _answer_and_solution("\n".join(line for line in lines if line).strip())
-        found.append(Entry(anchor.number, answer, None, solution, where=where))
+        text = "\n".join(line for line in lines if line).strip()
+        answer, solution = _answer_and_solution(text)
+        listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
+        found.append(Entry(anchor.number, answer, None, solution, where=where, listed=listed))
     return found
 
 
@@ -298,6 +301,7 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
 
 
 def _rows(file: Path) -> list[list[str]]:
+    refuse_pointer(file)
     try:
         data = file.read_bytes()
     except OSError as error:

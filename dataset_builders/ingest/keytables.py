@@ -45,6 +45,7 @@ class Entry:
         source: name of the file, where there are several.
         confidence: of the least certain line that it was read from, 0 to 1.
         by_ocr: it was read from a picture.
+        listed: it was read as a numbered paragraph, in no table and behind no word that says that it is an answer.
     """
 
     number: int
@@ -58,6 +59,7 @@ class Entry:
     source: str = ""
     confidence: float = 1.0
     by_ocr: bool = False
+    listed: bool = False
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.lfs import refuse_pointer
 from livek12.core.lines import read_lines
 
 RESULTS_BYTES = 256 << 20
@@ -19,6 +20,7 @@ def lines_of(log: Path) -> Iterator[tuple[int, bytes]]:
     Raises:
         UserError: the log cannot be read.
     """
+    refuse_pointer(log)
     try:
         with log.open("rb") as file:
             yield from read_lines(file)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.errors import UserError
+from livek12.core.lfs import refuse_pointer
 from livek12.core.lines import MAX_LINE
 from livek12.core.progress import warn
 from livek12.core.text import clean_json, one_line
@@ -29,6 +30,7 @@ def objects(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     Raises:
         UserError: the file cannot be read.
     """
+    refuse_pointer(file)
     try:
         with file.open("rb") as stream:
             head = stream.read(3)
