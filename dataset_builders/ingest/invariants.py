@@ -158,6 +158,8 @@ _SHARED, _SHARES = 80, 3
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
+_LISTING, _SHORT = 8, 40
+"""Numbered lines in a row, and characters of each, that are no questions unless they ask."""
 _SOLVED: Final = re.compile(
     r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解|证明)\s*[:：]"
     r"|풀이\s*[:：]?(?=\s)"
@@ -228,6 +230,24 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
         if match := next((match for text in texts if (match := _SOLVED.search(text))), None):
             head = one_line(match[0].strip(), 20)
             yield Breach(f"{head!r} in the text: an answer or solution stands in the question", (place,), "text", 0.2)
+
+
+def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
+    """Many short lines with numbers, none of which asks or is worth anything, are lines of a listing or a form."""
+    run: list[int] = []
+    for place, draft in enumerate([*reading.drafts, None]):
+        if draft is not None and _is_bare_line(draft):
+            run.append(place)
+            continue
+        if len(run) >= _LISTING:
+            text = "a short line among others with numbers, and none of them asks anything: it may be part of a listing"
+            yield Breach(text, tuple(run), "number", 0.1)
+        run = []
+
+
+def _is_bare_line(draft: Draft) -> bool:
+    asks = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
+    return not asks and len(draft.question) < _SHORT and not re.search(r"[?？=]\s*(?:____)?\s*$|____", draft.question)
 
 
 def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
@@ -331,16 +351,19 @@ def _keys_are_answers(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
-    """A numbered list that has the numbers of a few questions alone is a list of something else."""
+    """A numbered list that has the numbers of a few questions alone is a list of something else; a table may be."""
     numbers = {draft.number for draft in reading.drafts}
     for source, places in _keyed(reading).items():
         entries = [entry for entry in reading.entries if (entry.source or reading.key_name) == source]
-        listed = {str(entry.number) for entry in entries if entry.listed}
-        if entries and all(entry.listed for entry in entries) and 2 * len(listed & numbers) < len(numbers):
-            text = (
-                f"{source} has a numbered list, and it is no key: {len(listed & numbers)} of {len(numbers)} questions"
-            )
+        covered = len({str(entry.number) for entry in entries} & numbers)
+        if not entries or 2 * covered >= len(numbers):
+            continue
+        if all(entry.listed for entry in entries):
+            text = f"{source} has a numbered list, and it is no key: {covered} of {len(numbers)} questions"
             yield Breach(text, tuple(places), "answer", 0.3, error=True, refuse=True)
+        else:
+            text = f"{source} has keys of {covered} of {len(numbers)} questions alone: compare them with it"
+            yield Breach(text, tuple(places), "answer", 0.3)
 
 
 def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
@@ -404,6 +427,7 @@ INVARIANTS: Final = tuple(
         (_shared_text_has_a_head, "text in three or more questions has a head that names them"),
         (_no_question_is_too_long, "none has half of the paper, five medians, or more than three pages"),
         (_no_solution_in_the_question, "no head of an answer or solution stands in a question"),
+        (_questions_are_no_listing, "no eight short lines in a row that ask nothing"),
         (_begins_at_its_beginning, "no question begins with a part (b)"),
         (_options_are_alike, "options of a section have one alphabet and number"),
         (_scans_are_legible, "a scanned page is read with some confidence"),

@@ -87,7 +87,7 @@ def _keys(page: PageBlocks) -> set[str]:
         if block.kind == "figure":
             keys.add(_figure_key(block))
         for line in block.lines:
-            keys |= _line_keys(line)
+            keys |= {*_line_keys(line), _page_key(line)}
     keys.discard("")
     return keys
 
@@ -117,7 +117,14 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
 
 def _is_paged(line: Line, around: set[str]) -> bool:
     """Whether a bare number stands where pages near by have one too."""
-    return line.text.strip().isdecimal() and any(_near(key) & around for key in _line_keys(line))
+    key = _page_key(line)
+    return bool(key) and bool(_near(key) & around)
+
+
+def _page_key(line: Line) -> str:
+    """The place of a line that is nothing but a number; "" for others."""
+    zone = _zone(line.box)
+    return f"{zone}:{round(line.box.top * 50)}:page" if zone and line.text.strip().isdecimal() else ""
 
 
 def _parted(block: Block, around: set[str], ends: float) -> list[Block]:

@@ -9,12 +9,13 @@ import pytest
 
 from livek12.core.records import Image
 from livek12.dataset_builders.ingest import glyphs, marks, pdf, text_layer, worker
-from livek12.dataset_builders.ingest.blocks import UNREAD, Block, PageBlocks
+from livek12.dataset_builders.ingest.blocks import UNREAD, Block, Box, PageBlocks
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.invariants import INVARIANTS, is_running
-from livek12.dataset_builders.ingest.keys import Entry
+from livek12.dataset_builders.ingest.keys import Entry, entries_of_pages
+from livek12.dataset_builders.ingest.margins import marked
 from livek12.dataset_builders.ingest.paper import AnswerKey
-from tests.dataset_builders.ingest.papers import by_number, page, read
+from tests.dataset_builders.ingest.papers import both, by_number, page, read
 from tests.dataset_builders.ingest.pdf_making import plain_pdf
 
 LONG = "The quick brown fox jumps over the lazy dog and runs away from the farm at night"
@@ -35,6 +36,11 @@ def moved(block: Block, left: float, right: float) -> Block:
     """A block of one line, elsewhere in its row."""
     box = block.box.model_copy(update={"left": left, "right": right})
     return block.model_copy(update={"box": box, "lines": [block.lines[0].model_copy(update={"box": box})]})
+
+
+def at(box: Box, number: int) -> Box:
+    """A box on another page."""
+    return box.model_copy(update={"page": number})
 
 
 def choices(*labels: str) -> PageBlocks:
@@ -71,6 +77,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "1: 'Solution.' in the text",
     ),
     "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with part (b)"),
+    "questions are no listing": ((page(*[f"{n}. x += {n};" for n in range(1, 10)]),), "", "9: a short line among"),
     "options are alike": ((choices("ABCD", "ABCD", "ABCD", "ABC"),), "", "4: its options are ABC"),
     "script is read": (
         (page(*[f"{n}. Найдите значение выражения и запишите ответ в градусах." for n in range(1, 8)]),),
@@ -189,6 +196,39 @@ def test_a_key_that_is_none_is_refused(given: AnswerKey, refused: set[str], erro
     assert {draft.number for draft in paper.drafts if draft.answer} == keyed
     assert all(any(doubt.kind == "answer" for doubt in by_number(paper)[n].doubts) for n in refused)
     assert any(error in line for line in paper.errors) if error else not paper.errors
+
+
+def test_keys_of_a_few_questions_are_doubted() -> None:
+    paper = read(SOUND, key=key(Entry(1, "7")))
+    assert by_number(paper)["1"].answer == ["7"]
+    assert any("1 of 4 questions alone" in doubt.text for doubt in by_number(paper)["1"].doubts)
+
+
+def test_a_key_of_rows_without_names(tmp_path: Path) -> None:
+    lines = page("1\t2\t3\t4", "A\tC\tB\tD").blocks
+    table = lines[0].model_copy(update={"kind": "table", "lines": [line for block in lines for line in block.lines]})
+    entries = entries_of_pages([page().model_copy(update={"blocks": [table]})], "k.pdf")
+    assert [(entry.number, entry.answer) for entry in entries] == list(zip(range(1, 5), "ACBD", strict=True))
+
+
+def test_a_lone_number_beside_a_figure_is_a_question_where_pages_have_numbers_elsewhere() -> None:
+    pages = []
+    for n in range(1, 6):
+        stem = (
+            page(f"{n}    Find the value of {chr(96 + n)}.", top=0.08)
+            if n != 3
+            else page(f"{n}", "The diagram shows.", top=0.08)
+        )
+        top = page(str(n + 1), top=0.03)
+        made = both(top, stem)
+        blocks = [block.model_copy(update={"box": at(block.box, n)}) for block in made.blocks]
+        blocks = [
+            block.model_copy(update={"lines": [one.model_copy(update={"box": at(one.box, n)}) for one in block.lines]})
+            for block in blocks
+        ]
+        pages.append(made.model_copy(update={"number": n, "blocks": blocks}))
+    paper = read(*marked(pages))
+    assert [draft.number for draft in paper.drafts] == ["1", "2", "3", "4", "5"]
 
 
 def test_a_key_with_letters_that_were_not_read_is_doubted() -> None:
