@@ -85,14 +85,14 @@ class Invariant:
 
 
 @dataclass
-class Outcome:
+class CheckedPaper:
     """The questions after all checks, and the errors of the paper."""
 
     drafts: list[Draft] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
 
-def checked(reading: PaperReading) -> Outcome:
+def checked(reading: PaperReading) -> CheckedPaper:
     """Applies all invariants: those of keys first, since a refused key is none for the others."""
     drafts = list(reading.drafts)
     errors: list[str] = []
@@ -104,7 +104,7 @@ def checked(reading: PaperReading) -> Outcome:
                     draft = _without_key(draft, reading.unkeyed[place])
                 drafts[place] = with_doubt(draft, breach.kind, breach.text, breach.confidence)
             errors += [breach.text] if breach.error else []
-    return Outcome(drafts, list(dict.fromkeys(errors)))
+    return CheckedPaper(drafts, list(dict.fromkeys(errors)))
 
 
 def _without_key(draft: Draft, unkeyed: Draft) -> Draft:
@@ -159,7 +159,7 @@ _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
 _LISTING, _SHORT = 8, 40
-"""Numbered lines in a row, and characters of each, that are no questions unless they ask."""
+"""Numbered lines, and characters of each, that are no questions unless they ask."""
 _SOLVED: Final = re.compile(
     r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解|证明)\s*[:：]"
     r"|풀이\s*[:：]?(?=\s)"
@@ -233,21 +233,18 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
-    """Many short lines with numbers, none of which asks or is worth anything, are lines of a listing or a form."""
-    run: list[int] = []
-    for place, draft in enumerate([*reading.drafts, None]):
-        if draft is not None and _is_bare_line(draft):
-            run.append(place)
-            continue
-        if len(run) >= _LISTING:
-            text = "a short line among others with numbers, and none of them asks anything: it may be part of a listing"
-            yield Breach(text, tuple(run), "number", 0.1)
-        run = []
+    """Where most numbers begin short lines that ask nothing, they are those of a listing or a form."""
+    bare = [place for place, draft in enumerate(reading.drafts) if _is_bare(draft)]
+    short = [place for place in bare if len(reading.drafts[place].question) < _SHORT]
+    if len(short) >= _LISTING and 2 * len(short) > len(reading.drafts):
+        text = "most numbers of the paper begin short lines that ask nothing: they may be those of a listing"
+        yield Breach(text, tuple(bare), "number", 0.1)
 
 
-def _is_bare_line(draft: Draft) -> bool:
-    asks = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
-    return not asks and len(draft.question) < _SHORT and not re.search(r"[?？=]\s*(?:____)?\s*$|____", draft.question)
+def _is_bare(draft: Draft) -> bool:
+    """Whether nothing about a question says that it is one."""
+    found = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
+    return not found and not re.search(r"[?？=]\s*$|____", draft.question)
 
 
 def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
@@ -427,7 +424,7 @@ INVARIANTS: Final = tuple(
         (_shared_text_has_a_head, "text in three or more questions has a head that names them"),
         (_no_question_is_too_long, "none has half of the paper, five medians, or more than three pages"),
         (_no_solution_in_the_question, "no head of an answer or solution stands in a question"),
-        (_questions_are_no_listing, "no eight short lines in a row that ask nothing"),
+        (_questions_are_no_listing, "most questions are no short lines that ask nothing"),
         (_begins_at_its_beginning, "no question begins with a part (b)"),
         (_options_are_alike, "options of a section have one alphabet and number"),
         (_scans_are_legible, "a scanned page is read with some confidence"),

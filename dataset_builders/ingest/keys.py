@@ -63,6 +63,8 @@ _WORTH_WITHIN = re.compile(
 """An answer, its points, and a remark on how they are given."""
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
+_PARTS = re.compile(r"\s*[(（]\s*(?:1|一|a|i)\s*[)）]")
+"""An answer in parts, each on its line."""
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """What an entry of a key may begin with."""
 _RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
@@ -188,8 +190,12 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
             return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
         return text, None, None
     end = solution.start() if solution else len(text)
-    said = text[answer.end() : end].strip().rstrip(" .．。")
-    return text[: answer.start()].rstrip(), said or None, text[solution.end() :].strip() or None if solution else None
+    said = text[answer.end() : end].strip()
+    worked = text[solution.end() :].strip() if solution else ""
+    first, _, rest = said.partition("\n")
+    if len(first) <= _LONGEST_ANSWER < len(rest) and not _PARTS.match(first):  # what follows an answer explains it
+        said, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
+    return text[: answer.start()].rstrip(), said.rstrip(" .．。") or None, worked or None
 
 
 def take_topics(text: str) -> tuple[str, list[str]]:

@@ -12,7 +12,7 @@ from livek12.dataset_builders.ingest import glyphs, marks, pdf, text_layer, work
 from livek12.dataset_builders.ingest.blocks import UNREAD, Block, Box, PageBlocks
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.invariants import INVARIANTS, is_running
-from livek12.dataset_builders.ingest.keys import Entry, entries_of_pages
+from livek12.dataset_builders.ingest.keys import Entry, entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.margins import marked
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import both, by_number, page, read
@@ -77,7 +77,11 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "1: 'Solution.' in the text",
     ),
     "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with part (b)"),
-    "questions are no listing": ((page(*[f"{n}. x += {n};" for n in range(1, 10)]),), "", "9: a short line among"),
+    "questions are no listing": (
+        (page(*[f"{n}. x += {n};" for n in range(1, 10)]),),
+        "",
+        "9: most numbers of the paper begin short lines",
+    ),
     "options are alike": ((choices("ABCD", "ABCD", "ABCD", "ABC"),), "", "4: its options are ABC"),
     "script is read": (
         (page(*[f"{n}. Найдите значение выражения и запишите ответ в градусах." for n in range(1, 8)]),),
@@ -196,6 +200,19 @@ def test_a_key_that_is_none_is_refused(given: AnswerKey, refused: set[str], erro
     assert {draft.number for draft in paper.drafts if draft.answer} == keyed
     assert all(any(doubt.kind == "answer" for doubt in by_number(paper)[n].doubts) for n in refused)
     assert any(error in line for line in paper.errors) if error else not paper.errors
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "solution"),
+    [
+        (f"Find a.\nAnswer: 22.\nSummary: {LONG}.", "22", f"Summary: {LONG}."),
+        ("Find a.\nAnswer: 22.", "22", None),
+        (f"求值。\n【答案】(1) 4\n(2) 5 {LONG}", f"(1) 4\n(2) 5 {LONG}", None),
+        ("求值。\n【答案】3\n【解析】略", "3", "略"),
+    ],
+)
+def test_what_follows_an_answer_explains_it(text: str, answer: str, solution: str | None) -> None:
+    assert split_answered(text)[1:] == (answer, solution)
 
 
 def test_keys_of_a_few_questions_are_doubted() -> None:
