@@ -77,6 +77,7 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         frames: boxes that are drawn with lines.
     """
     letters = [g for g in raw.glyphs if g.text.strip()]
+    named: set[int] = set()
     corners = (((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in frames)
     shapes = [*raw.shapes, *(Shape("frame", *box, points) for box, points in zip(frames, corners, strict=True))]
     for shape in [s for s in shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
@@ -101,8 +102,9 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         after = next(g for g in line if round(g.base) == base)
         for glyph in inside:
             glyph.base, glyph.size = after.base, after.size
-        if not inside[-1].text.endswith("．"):
+        if id(inside[-1]) not in named:  # a ground and its border hold the same number
             raw.glyphs.append(_full_stop(inside[-1]))
+        named.add(id(inside[-1]))
 
 
 def _full_stop(digit: Glyph) -> Glyph:

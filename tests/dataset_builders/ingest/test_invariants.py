@@ -300,7 +300,8 @@ def test_each_glyph_is_one_character() -> None:
     lefts = (40, 48, 56)
     text = [Glyph(letter, x, 20, x + 6, 30, 29, 10, x + 6, "Serif") for x, letter in zip(lefts, "abc", strict=True)]
     raw = RawPage(200, 100, [digit, *text])
-    marks.name_numbers(raw, [(17, 18, 27, 32)])
+    marks.name_numbers(raw, [(17, 18, 27, 32), (16.5, 17.5, 27.5, 32.5)])
+    assert "".join(glyph.text for glyph in raw.glyphs).count("．") == 1
     assert all(len(glyph.text) == 1 for glyph in raw.glyphs)
     assert [glyph.text for glyph in sorted(raw.glyphs, key=lambda g: (g.right, g.left))][:2] == ["𝟏", "．"]
 
