@@ -163,8 +163,9 @@ _LISTING, _SHORT = 8, 40
 _SOLVED: Final = re.compile(
     r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解|证明)\s*[:：]"
     r"|풀이\s*[:：]?(?=\s)"
-    r"|(?:Solution|Proof|Model answer)s?\s*[:.](?=\s)|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
-    r"|【(?:答案|解析|详解|解答)】)"
+    r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
+    r"|【(?:答案|解析|详解|解答)】)",
+    re.IGNORECASE,
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
 _LATER_PART: Final = re.compile(r"\s*[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]")

@@ -11,7 +11,7 @@ from livek12.core.records import Image
 from livek12.dataset_builders.ingest import glyphs, marks, pdf, text_layer, worker
 from livek12.dataset_builders.ingest.blocks import UNREAD, Block, Box, PageBlocks
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
-from livek12.dataset_builders.ingest.invariants import INVARIANTS, is_running
+from livek12.dataset_builders.ingest.invariants import _SOLVED, INVARIANTS, is_running
 from livek12.dataset_builders.ingest.keys import Entry, entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.margins import marked
 from livek12.dataset_builders.ingest.paper import AnswerKey
@@ -100,6 +100,22 @@ def test_a_reading_that_breaks_an_invariant_says_so(name: str) -> None:
     if doubt:
         number, text = doubt.split(": ", 1)
         assert any(text in one.text for one in by_number(paper)[number].doubts), by_number(paper)[number].doubts
+
+
+@pytest.mark.parametrize(
+    ("line", "solved"),
+    [
+        ("解法一", True),
+        ("Sample Answer to Question 1", True),
+        ("풀이: 3", True),
+        ("Answer: 3", True),
+        ("Answer: ______", False),
+        ("Show that your solution is right.", False),
+        ("求方程的解。", False),
+    ],
+)
+def test_heads_of_solutions(line: str, solved: bool) -> None:
+    assert bool(_SOLVED.search(f"Find a.\n{line}")) == solved
 
 
 def test_a_sound_reading_breaks_none() -> None:
