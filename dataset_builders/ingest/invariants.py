@@ -163,7 +163,8 @@ _LISTING, _SHORT = 8, 40
 _SOLVED: Final = re.compile(
     r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解|证明)\s*[:：]"
     r"|풀이\s*[:：]?(?=\s)"
-    r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
+    r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))"
+    r"|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
     r"|【(?:答案|解析|详解|解答)】)",
     re.IGNORECASE,
 )
