@@ -234,6 +234,13 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"{head!r} in the text: an answer or solution stands in the question", (place,), "text", 0.2)
 
 
+def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
+    """A solution below a question and no answer: in a teacher's edition that is printed into the question."""
+    places = [place for place, draft in enumerate(reading.drafts) if draft.solution and not draft.answer_from]
+    text = "a solution is printed below it, and no answer: that may stand in the question"
+    yield Breach(text, tuple(places), "answer", 0.3)
+
+
 def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
     """Where most numbers begin short lines that ask nothing, they are those of a listing or a form."""
     bare = [place for place, draft in enumerate(reading.drafts) if _is_bare(draft)]
@@ -426,6 +433,7 @@ INVARIANTS: Final = tuple(
         (_shared_text_has_a_head, "text in three or more questions has a head that names them"),
         (_no_question_is_too_long, "none has half of the paper, five medians, or more than three pages"),
         (_no_solution_in_the_question, "no head of an answer or solution stands in a question"),
+        (_answers_stand_with_solutions, "where a question's solution is printed, its answer is too"),
         (_questions_are_no_listing, "most questions are no short lines that ask nothing"),
         (_begins_at_its_beginning, "no question begins with a part (b)"),
         (_options_are_alike, "options of a section have one alphabet and number"),

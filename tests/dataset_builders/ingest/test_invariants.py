@@ -76,6 +76,11 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "1: 'Solution.' in the text",
     ),
+    "answers stand with solutions": (
+        (page("1. 函数的定义域为R.", "解法一", "因为分母不为零.", "2. 求值…"),),
+        "",
+        "1: a solution is printed below it",
+    ),
     "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with part (b)"),
     "questions are no listing": (
         (page(*[f"{n}. x += {n};" for n in range(1, 10)]),),
