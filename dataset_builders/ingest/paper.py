@@ -29,7 +29,7 @@ from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.invariants import PaperReading, checked
 from livek12.dataset_builders.ingest.keytables import Entry
 from livek12.dataset_builders.ingest.pdf import needed
-from livek12.dataset_builders.ingest.segment import MISSING, Body, segment
+from livek12.dataset_builders.ingest.segment import MISSING, Body, missing_numbers, segment
 from livek12.dataset_builders.ingest.stream import Stream, flatten
 from livek12.dataset_builders.ingest.subjects import subject_of
 from livek12.dataset_builders.ingest.templates import Template, load_template
@@ -226,7 +226,7 @@ def read_paper(
             *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
             *outcome.errors,
         ],
-        unmatched=[*filter(MISSING.match, outcome.errors), *_doubled(drafts), *lines],
+        unmatched=[*missing_numbers(body.segments), *_doubled(drafts), *lines],
         notes=notes,
         account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
     )
