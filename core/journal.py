@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.leases import Lease, shared
+from livek12.core.lfs import refuse_pointer
 from livek12.core.light import ResponseHead, StoredKey, light_model
 from livek12.core.line_file import LineFile, heal
 from livek12.core.locks import close_own, lease_own, lock_own
@@ -138,6 +139,7 @@ def journal_lines(folder: Path, stem: str) -> Iterator[bytes]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
+    refuse_pointer(path)
     try:
         with path.open("rb", buffering=_BUFFER) as lines:
             yield from lines

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12 import __version__
 from livek12.core.errors import UserError, why
+from livek12.core.lfs import pointer_note_of
 from livek12.core.light import StoredKey
 from livek12.core.packed_rows import LIGHT, PackedRow, contradiction
 from livek12.core.progress import watched
@@ -108,7 +109,8 @@ class PackedLines:
             counts = [found.row_group(n).num_rows for n in range(found.num_row_groups)]
             self._types = {field.name: field.type for field in self._file.schema_arrow}
         except (OSError, ArrowException) as error:
-            raise UserError(f"{path}: cannot be read ({why(error)})") from error
+            reason = "" if source else pointer_note_of(path)
+            raise UserError(f"{path}: is {reason}" if reason else f"{path}: cannot be read ({why(error)})") from error
         self._begins = [sum(counts[:n]) for n in range(len(counts) + 1)]
         self._light = light and LIGHT in self._types
         self._held: tuple[int, Any] = (-1, None)

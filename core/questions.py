@@ -23,6 +23,7 @@ from livek12.core.errors import UserError
 from livek12.core.facts import Facts, facts_of
 from livek12.core.features import from_row
 from livek12.core.flat import is_flat
+from livek12.core.lfs import pointer_note_of
 from livek12.core.paper_pages import Pages, join_pages, page_index, pages_of, paper_order
 from livek12.core.records import BenchmarkName, Image, Language, Page, Question, Record, canonical_json
 from livek12.core.text import one_line
@@ -333,7 +334,14 @@ def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
         with pq.ParquetFile(file) as parquet:
             yield parquet
     except (pa.ArrowException, OSError) as error:
-        raise UserError(f"{file}: damaged or not Parquet ({one_line(error, 200)}); build or fetch it again") from None
+        raise UserError(unread_parquet(file, error)) from None
+
+
+def unread_parquet(file: Path, error: Exception) -> str:
+    """Why a Parquet file cannot be read, and what to do."""
+    if note := pointer_note_of(file):
+        return f"{file}: is {note}"
+    return f"{file}: damaged or not Parquet ({one_line(error, 200)}); build or fetch it again"
 
 
 def iter_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:

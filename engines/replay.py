@@ -20,6 +20,7 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.journal import journal_files
+from livek12.core.lfs import refuse_pointer
 from livek12.core.packed import PACKED, PackedLines, packed_path
 from livek12.core.records import Request, Response
 from livek12.core.text import clean, one_line
@@ -208,6 +209,7 @@ def _lines(file: Path) -> Iterator[tuple[int, int, bytes]]:
             if line.strip():
                 yield row + 1, row, line[:MAX_LINE_BYTES]
         return
+    refuse_pointer(file)
     try:
         with file.open("rb") as stream:
             number = 0

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.lfs import refuse_pointer
 from livek12.core.line_file import LineFile
 from livek12.core.markings import in_words, without_code
 from livek12.core.progress import Progress, say, warn
@@ -156,6 +157,7 @@ def _judged(line: _Line, reply: Reply, models: PairModels) -> _Judged:
 
 def _numbered(source: Path) -> Iterator[_Line]:
     """The lines of a file that are not blank; one over the limit comes cut, with the problem."""
+    refuse_pointer(source)
     try:
         with source.open("rb") as stream:
             number = 0

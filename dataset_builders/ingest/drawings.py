@@ -20,6 +20,8 @@ MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 8
 _OUTLINE: Final = 40
 """Points of an outline that are kept: a sign of a formula has fewer."""
+_FAINT: Final = 90
+"""Grey values (of 255) from white: what is filled lighter than this can be printed over."""
 THIN: Final = 2.6
 """Points: what is thinner is a line."""
 
@@ -136,16 +138,22 @@ def _pale(colour: tuple[int, int, int, int]) -> bool:
     return colour[3] < 20 or min(colour[:3]) > 236
 
 
+def _is_faint(colour: tuple[int, int, int, int]) -> bool:
+    """Whether a colour is so light, on white paper, that letters over it can be read."""
+    return max((255 - value) * colour[3] for value in colour[:3]) < _FAINT * 255
+
+
 def _path(c: Any, item: Any, to_page: Affine, found: _Drawn) -> None:
     mode, stroke = ctypes.c_int(), ctypes.c_int()
     c.FPDFPath_GetDrawMode(item, mode, stroke)
-    filled = mode.value != 0 and not _pale(_colour(c, item, c.FPDFPageObj_GetFillColor))
+    ground = _colour(c, item, c.FPDFPageObj_GetFillColor)
+    filled = mode.value != 0 and not _pale(ground)
     stroked = bool(stroke.value) and not _pale(_colour(c, item, c.FPDFPageObj_GetStrokeColor))
     if not filled and not stroked:
         return
     own = to_page.after(_matrix(c, item))
     for points, curved in _subpaths(c, item, own):
-        _subpath(points, curved, filled, found)
+        _subpath(points, curved, filled, filled and not stroked and _is_faint(ground), found)
 
 
 def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float, float]], bool]]:
@@ -171,7 +179,7 @@ def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float
         yield points, curved
 
 
-def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, found: _Drawn) -> None:
+def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, found: _Drawn) -> None:
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     top, bottom = min(y for _, y in points), max(y for _, y in points)
     if (
@@ -194,7 +202,7 @@ def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, foun
             found.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
     elif max(right - left, bottom - top) > 1.0:
         kind = "frame" if _hugs(points, left, top, right, bottom) else "drawing"
-        found.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled))
+        found.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled, faint))
 
 
 def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> bool:

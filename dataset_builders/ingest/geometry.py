@@ -32,7 +32,8 @@ class Rule:
 class Shape:
     """A picture ("image"), a drawing with curves or slants ("drawing") or a filled or rounded rectangle ("frame").
 
-    `points` are those of its outline, for a drawing; `filled` says whether it has ground of its own.
+    `points` are those of its outline, for a drawing; `filled` says whether it has ground of its own, `faint` whether
+    that is so light that text is printed over it.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Shape:
     bottom: float
     points: tuple[tuple[float, float], ...] = ()
     filled: bool = False
+    faint: bool = False
 
     @property
     def box(self) -> Bounds:

@@ -15,8 +15,11 @@ from itertools import groupby
 from typing import Any, Final
 
 from livek12.dataset_builders.ingest import drawings
+from livek12.dataset_builders.ingest.blocks import UNREAD
 from livek12.dataset_builders.ingest.geometry import Affine, Rule, Shape
 
+_SAME_PLACE: Final = 0.2
+"""Points between the left edges of two codes of one glyph, at most."""
 MAX_GLYPHS: Final = 20_000
 """Of a page; the densest A3 sheet has 8,000."""
 
@@ -26,7 +29,7 @@ class Glyph:
     """One printed character.
 
     Attributes:
-        text: Unicode; "\ufffd" where the font does not say.
+        text: Unicode; `UNREAD` where the font does not say.
         left, top, right, bottom: of its ink, in points.
         base: y of the base line.
         size: of the font, in points, as printed.
@@ -122,7 +125,7 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         code = c.FPDFText_GetUnicode(layer, at)
         if 0xD800 <= code < 0xDC00 and at + 1 < total:
             low = c.FPDFText_GetUnicode(layer, at + 1)
-            if 0xDC00 <= low < 0xE000:
+            if 0xDC00 <= low < 0xE000 and _one_place(layer, at):
                 code, index = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), index + 1
         if c.FPDFText_IsGenerated(layer, at) == 1 or not c.FPDFText_GetCharBox(layer, at, left, right, bottom, top):
             continue
@@ -159,6 +162,16 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         )  # fmt: skip
 
 
+def _one_place(layer: Any, at: int) -> bool:
+    """Whether two codes stand for one glyph: a font may give a glyph the first half of a letter, the next the other."""
+    import pypdfium2.raw as c
+
+    lefts = [ctypes.c_double(), ctypes.c_double()]
+    rest = [ctypes.c_double() for _ in range(3)]
+    boxed = [c.FPDFText_GetCharBox(layer, at + step, left, *rest) for step, left in enumerate(lefts)]
+    return not all(boxed) or abs(lefts[0].value - lefts[1].value) < _SAME_PLACE
+
+
 def _unmark(page: Any) -> None:
     """Forgets texts written over spans (ActualText): pdfium gives all of one to its first glyph, the rest get none."""
     import pypdfium2.raw as c
@@ -176,9 +189,9 @@ def _unmark(page: Any) -> None:
 def _character(code: int) -> str:
     if 0xFE00 <= code < 0xFE10:  # says which form of the letter before it is meant
         return ""
-    if code in (0, 0xFFFE, 0xFFFF, 0xAD, 0xD, 0xA) or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
-        return "\ufffd" if code in (0, 0xFFFE, 0xFFFF) else ""
-    return chr(code)
+    if code in (0xAD, 0xD, 0xA) or code > 0x10FFFF:
+        return ""
+    return UNREAD if _unsound(code) else chr(code)
 
 
 _TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
@@ -186,7 +199,8 @@ _TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqr
 
 
 def _unsound(code: int) -> bool:
-    return code in (0, 0xFFFD, 0xFFFE, 0xFFFF) or unicodedata.category(chr(code)) in ("Co", "Cn", "Cc")
+    """Whether a code says nothing: none, private, a control sign, or half of a pair."""
+    return code in (0, 0xFFFD) or (code != 0x9 and unicodedata.category(chr(code)) in ("Co", "Cn", "Cc", "Cs"))
 
 
 _MATH_FONTS: Final = tuple("math cmmi cmsy cmex msbm msam eufm hyhwpeq mt-extra mtextra euclid symbol".split())

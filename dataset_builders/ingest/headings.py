@@ -57,7 +57,7 @@ _NOTICE = re.compile(
     r"|\s*(?:END OF (?:PAPER|TEST|EXAM|SECTION)|BLANK PAGE|Turn over)\b|\s*[（(]?\s*(?:全卷完|试卷结束|以下空白)"
 )
 _RULES = re.compile(
-    r"\s*[★☆*※]?\s*(?:考生)?\s*(?:注意事项|考生须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
+    r"\s*[★☆*※]?\s*(?:考生)?\s*(?:注意事项|注意|须知|考生须知|考试须知|答题须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
     re.I,
 )
 

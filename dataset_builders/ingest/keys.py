@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.lfs import refuse_pointer
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.headings import is_section, short_title
@@ -46,7 +47,7 @@ ANSWER_HEAD = re.compile(
     re.IGNORECASE,
 )
 SOLUTION_HEAD = re.compile(
-    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|证明)\s*[:：]|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
+    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
     re.IGNORECASE,
 )
 _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)")
@@ -62,6 +63,8 @@ _WORTH_WITHIN = re.compile(
 """An answer, its points, and a remark on how they are given."""
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
+_PARTS = re.compile(r"\s*[(（]\s*(?:1|一|a|i)\s*[)）]")
+"""An answer in parts, each on its line."""
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """What an entry of a key may begin with."""
 _RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
@@ -187,8 +190,12 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
             return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
         return text, None, None
     end = solution.start() if solution else len(text)
-    said = text[answer.end() : end].strip().rstrip(" .．。")
-    return text[: answer.start()].rstrip(), said or None, text[solution.end() :].strip() or None if solution else None
+    said = text[answer.end() : end].strip()
+    worked = text[solution.end() :].strip() if solution else ""
+    first, _, rest = said.partition("\n")
+    if len(first) <= _LONGEST_ANSWER < len(rest) and not _PARTS.match(first):  # what follows an answer explains it
+        said, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
+    return text[: answer.start()].rstrip(), said.rstrip(" .．。") or None, worked or None
 
 
 def take_topics(text: str) -> tuple[str, list[str]]:
@@ -267,8 +274,10 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
         lines = [items[anchor.place].text[anchor.end :], *(item.text for item in items[anchor.place + 1 : end])]
-        answer, solution = _answer_and_solution("\n".join(line for line in lines if line).strip())
-        found.append(Entry(anchor.number, answer, None, solution, where=where))
+        text = "\n".join(line for line in lines if line).strip()
+        answer, solution = _answer_and_solution(text)
+        listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
+        found.append(Entry(anchor.number, answer, None, solution, where=where, listed=listed))
     return found
 
 
@@ -298,6 +307,7 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
 
 
 def _rows(file: Path) -> list[list[str]]:
+    refuse_pointer(file)
     try:
         data = file.read_bytes()
     except OSError as error:

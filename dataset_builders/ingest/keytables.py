@@ -45,6 +45,7 @@ class Entry:
         source: name of the file, where there are several.
         confidence: of the least certain line that it was read from, 0 to 1.
         by_ocr: it was read from a picture.
+        listed: it was read as a numbered paragraph, in no table and behind no word that says that it is an answer.
     """
 
     number: int
@@ -58,6 +59,7 @@ class Entry:
     source: str = ""
     confidence: float = 1.0
     by_ocr: bool = False
+    listed: bool = False
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
@@ -104,9 +106,11 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
 
 
 def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
-    """Rows of numbers, each above a row of answers."""
+    """Rows of numbers, each above a row of answers; their names may be missing."""
     found = []
     for above, below in pairwise(rows):
+        if _counts_up(above) and len(below) == len(above) and all(below) and not _counts_up(below):
+            found += [Entry(int(number), answer, where=where) for number, answer in zip(above, below, strict=True)]
         if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
             numbers = [NUMBER_CELL.fullmatch(cell) for cell in above]
             found += [
@@ -122,6 +126,12 @@ def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
                 for number, letter in of_span(int(span[1]), int(span[2]), answers)
             ]
     return found
+
+
+def _counts_up(cells: Sequence[str]) -> bool:
+    """Whether cells are nothing but numbers of questions, three at least, each one more than the last."""
+    numbers = [int(cell) for cell in cells if re.fullmatch(r"\d{1,3}", cell)]
+    return len(numbers) == len(cells) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def of_span(first: int, last: int, said: str) -> list[tuple[int, str]]:

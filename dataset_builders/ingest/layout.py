@@ -38,6 +38,10 @@ def contains(box: Bounds, x: float, y: float) -> bool:
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
+_OVERPRINTED: Final = 10
+"""Letters over a faint shape: more than the labels of a figure."""
+
+
 def around(boxes: Sequence[Bounds]) -> Bounds:
     """The smallest box around all."""
     return (
@@ -140,7 +144,7 @@ def _short(rule: Rule, raw: RawPage) -> bool:
 
 
 def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
-    """Whether a shape is part of a drawing; frames and grounds of text are not."""
+    """Whether a shape is part of a drawing; frames, grounds of text and watermarks under it are not."""
     box = (shape.left, shape.top, shape.right, shape.bottom)
     width, height = shape.right - shape.left, shape.bottom - shape.top
     if width > 0.85 * raw.width and height > 0.6 * raw.height:
@@ -149,6 +153,8 @@ def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
         return False
     step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
     inside = step * sum(1 for g in raw.glyphs[::step] if contains(box, (g.left + g.right) / 2, (g.top + g.bottom) / 2))
+    if shape.faint and inside >= _OVERPRINTED:
+        return False
     if shape.kind == "frame" or (shape.kind == "drawing" and inside >= 12 and width > 0.2 * raw.width):
         if inside:
             found.frames.append(box)

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
+from livek12.dataset_builders.ingest.blocks import UNREAD, Block, Box, Line, PageBlocks
 from livek12.dataset_builders.ingest.points import says_worth
 
 LOOK: Final = 2
@@ -32,6 +32,8 @@ _LISTED: Final = re.compile(r"\d{1,3}\s*(?:[)）]|[.．、]\s)\s*\d")
 _PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
 _BRACKETED: Final = re.compile(r"[(（]\d{1,2}[)）]")
 """The number of a page where others have one too, else the marks of a part."""
+_PAGED: Final = "paged"
+"""Among what stands on the pages around: this page has its number at the place where they have theirs."""
 _LEVEL: Final = 0.01
 """Of the page's height: what differs by less stands side by side."""
 _APART: Final = re.compile(r"\s{3,}|\t")
@@ -69,7 +71,8 @@ def _line_keys(line: Line) -> set[str]:
     zone = _zone(line.box)
     if not zone:
         return set()
-    pieces = (re.sub(r"\d+", "#", re.sub(r"\s+", "", piece)) for piece in _APART.split(line.text))
+    text = re.sub(rf"[\d\t]*{UNREAD}[\d\t{UNREAD}]*", "#", line.text)
+    pieces = (re.sub(r"\d+", "#", re.sub(r"\s+", "", piece)) for piece in _APART.split(text))
     return {f"{zone}:{round(line.box.top * 50)}:{piece}" for piece in pieces if piece}
 
 
@@ -84,7 +87,7 @@ def _keys(page: PageBlocks) -> set[str]:
         if block.kind == "figure":
             keys.add(_figure_key(block))
         for line in block.lines:
-            keys |= _line_keys(line)
+            keys |= {*_line_keys(line), _page_key(line)}
     keys.discard("")
     return keys
 
@@ -98,6 +101,7 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
     texts = [line for block in page.blocks if block.kind in ("text", "caption", "table") for line in block.lines]
     own = [line for line in texts if not _NUMBER.match(line.text.strip()) and not _kind(line, around, 1.0)]
     ends = max((line.box.top for line in own), default=0.0)
+    around = around | {_PAGED} if any(_is_paged(line, around) for line in texts) else around
     blocks: list[Block] = []
     for block in page.blocks:
         if block.kind == "figure":
@@ -109,6 +113,18 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
         else:
             blocks.append(block)
     return page.model_copy(update={"blocks": blocks})
+
+
+def _is_paged(line: Line, around: set[str]) -> bool:
+    """Whether a bare number stands where pages near by have one too."""
+    key = _page_key(line)
+    return bool(key) and bool(_near(key) & around)
+
+
+def _page_key(line: Line) -> str:
+    """The place of a line that is nothing but a number; "" for others."""
+    zone = _zone(line.box)
+    return f"{zone}:{round(line.box.top * 50)}:page" if zone and line.text.strip().isdecimal() else ""
 
 
 def _parted(block: Block, around: set[str], ends: float) -> list[Block]:
@@ -127,7 +143,10 @@ def _parted(block: Block, around: set[str], ends: float) -> list[Block]:
 
 
 def _kind(line: Line, around: set[str], ends: float) -> str:
-    """Header or footer, where a line is one; a bare number above the end of the text is no page's."""
+    """Header or footer, where a line is one.
+
+    A bare number above the end of the text is no page's, nor is one where another has its place on other pages too.
+    """
     zone = _zone(line.box)
     text = line.text.strip()
     if not zone or ASKED.fullmatch(text) or _LISTED.match(text) or says_worth(text):
@@ -136,7 +155,8 @@ def _kind(line: Line, around: set[str], ends: float) -> str:
         return zone
     keys = _line_keys(line)
     marks = bool(_BRACKETED.fullmatch(text)) and not any(_near(key) & around for key in keys)
-    if _NUMBER.match(text) and not marks and (zone == "header" or line.box.top > ends - _LEVEL):
+    asked = _PAGED in around and text.isdecimal() and not _is_paged(line, around)
+    if _NUMBER.match(text) and not marks and not asked and (zone == "header" or line.box.top > ends - _LEVEL):
         return zone
     again = any(len(key.split(":", 2)[2]) > 1 for key in keys) and all(
         key.endswith(":#") or _near(key) & around for key in keys

@@ -8,10 +8,12 @@ around letters (a ringed or boxed number), `in_lines` drawings within a line of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from statistics import mode
 from typing import Final
 
+from livek12.dataset_builders.ingest.blocks import UNREAD
 from livek12.dataset_builders.ingest.geometry import Bounds, Rule, Shape
 from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
 
@@ -75,6 +77,7 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         frames: boxes that are drawn with lines.
     """
     letters = [g for g in raw.glyphs if g.text.strip()]
+    named: set[int] = set()
     corners = (((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in frames)
     shapes = [*raw.shapes, *(Shape("frame", *box, points) for box, points in zip(frames, corners, strict=True))]
     for shape in [s for s in shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
@@ -99,7 +102,15 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         after = next(g for g in line if round(g.base) == base)
         for glyph in inside:
             glyph.base, glyph.size = after.base, after.size
-        inside[-1].text += "．" if not inside[-1].text.endswith("．") else ""
+        if id(inside[-1]) not in named:  # a ground and its border hold the same number
+            raw.glyphs.append(_full_stop(inside[-1]))
+        named.add(id(inside[-1]))
+
+
+def _full_stop(digit: Glyph) -> Glyph:
+    """The full stop behind a digit, as a glyph of its own: each holds one character."""
+    edge = min(digit.right, digit.advance)
+    return replace(digit, text="．", left=edge, right=digit.right, math=False)
 
 
 def _crosses(shape: Shape, box: Bounds) -> bool:
@@ -131,7 +142,7 @@ def unread(box: Bounds, glyphs: Sequence[Glyph], size: float) -> Glyph:
     middle = (box[1] + box[3]) / 2
     row = [g for g in glyphs if g.text.strip() and g.top < middle < g.bottom + 0.3 * size]
     base = min(row, key=lambda g: abs((g.left + g.right) - (box[0] + box[2]))).base if row else box[3]
-    return Glyph("\ufffd", *box, base, size, box[2], "", sound=False)
+    return Glyph(UNREAD, *box, base, size, box[2], "", sound=False)
 
 
 def _amid(box: Bounds, glyphs: Sequence[Glyph], size: float) -> bool:

@@ -24,7 +24,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import Image
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import worker
-from livek12.dataset_builders.ingest.blocks import Block, Box, Kind, Line, PageBlocks
+from livek12.dataset_builders.ingest.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
 from livek12.engines.reaper import supervise
 
 MAX_JSON: Final = 128 << 20
@@ -213,7 +213,7 @@ def _blocks(item: dict[str, Any], page: int, output: _Output, order: int) -> Ite
     unread = kind == "formula" and not text
     lines = [Line(text=line, box=box, unread=unread) for line in text.split("\n") if line.strip()]
     if unread:
-        lines = [Line(text="\ufffd", box=box, confidence=0.0, unread=True)]
+        lines = [Line(text=UNREAD, box=box, confidence=0.0, unread=True)]
     if lines or picture:
         yield Block(kind=kind, box=box, lines=lines, picture=picture, caption=caption, origin="mineru")
 

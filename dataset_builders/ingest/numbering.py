@@ -48,6 +48,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=\$)"), 0.2),
     ("dot", re.compile(r"\s*(0\d)(?:\s+|[.．]\s*)(?=[^\s\d])"), 0.8),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[가-힣]{2})"), 0.2),
+    ("dot", re.compile(r"\s*(\d{1,2})\s*$"), 0.2),
     ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
@@ -58,6 +59,9 @@ _LEVEL = 0.012
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
 _OPTION = re.compile(r"(?:^|\s)[(（]?(?:[A-H][.．、)）]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s")
 """A line of options is no sentence."""
+_MARK = re.compile(r"\s*[\[(（【]\s*\d{1,3}\s*[\])）】]\s*")
+_RIGHT = 0.3
+"""Of the page's width from the left edge of its column: a number in brackets that stands there alone is a mark."""
 _WRAPPED, _FULL = 0.3, 0.2
 """What is left of the weight of a number that may be part of a sentence; share of a paragraph's width that its full
 lines may lack."""
@@ -120,8 +124,14 @@ def anchors(
 
 def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Candidate]:
     found = []
+    begins: dict[tuple[int, int], float] = {}
+    for item in items:
+        column = item.box.page, item.column
+        begins[column] = min(item.box.left, begins.get(column, 1.0))
     for place, item in enumerate(items):
         if item.line is None or place in without:
+            continue
+        if _MARK.fullmatch(item.text) and item.box.left > begins[item.box.page, item.column] + _RIGHT:
             continue
         for name, pattern, weight in _STYLES:
             match = pattern.match(item.line.text)

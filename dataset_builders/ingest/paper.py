@@ -18,7 +18,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import CHOICE_TYPES, Image, Language, canonical_json
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest import keys, matching, tally
+from livek12.dataset_builders.ingest import keys, matching
 from livek12.dataset_builders.ingest.account import accounts
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.drafting import draft_all
@@ -26,7 +26,9 @@ from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.electives import TOP
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
+from livek12.dataset_builders.ingest.invariants import PaperReading, checked
 from livek12.dataset_builders.ingest.keytables import Entry
+from livek12.dataset_builders.ingest.pdf import needed
 from livek12.dataset_builders.ingest.segment import MISSING, Body, missing_numbers, segment
 from livek12.dataset_builders.ingest.stream import Stream, flatten
 from livek12.dataset_builders.ingest.subjects import subject_of
@@ -97,8 +99,9 @@ def ingest(
         reader: the model behind `options.vlm`.
 
     Raises:
-        UserError: the folder, the template or the key cannot be used at all.
+        UserError: a package is missing, or the folder, the template or the key cannot be used at all.
     """
+    needed(options.how)
     folder = Folder(out)
     template = load_template(options.template) if options.template else None
     key = AnswerKey.read(*options.answers)
@@ -192,6 +195,8 @@ def read_paper(
     template = template or load_template(language)
     found = draft_all(body, stream, paper_id, language, subject, template)
     drafts, lines = _with_keys(found.drafts, body, key, headings)
+    outcome = checked(PaperReading(pages, stream, body, found.drafts, drafts, key.entries, key.name))
+    drafts = outcome.drafts
     notes = [note for page in pages for note in page.notes]
     notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
     if parser:
@@ -201,7 +206,6 @@ def read_paper(
         notes += [*said, *more]
     else:
         notes.append(BY_RULES)
-    missing = missing_numbers(body.segments)
     year = _YEAR.search(title) or _YEAR.search(pdf.stem)
     paper = IngestedPaper(
         paper_id=paper_id,
@@ -219,12 +223,11 @@ def read_paper(
         licence=options.licence or None,
         drafts=[_settled(draft) for draft in drafts],
         errors=[
-            *missing,
+            *key.unread,
             *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
-            *tally.without_text(body, found.drafts),
-            *tally.differences(stream, body, drafts),
+            *outcome.errors,
         ],
-        unmatched=[*missing, *_doubled(drafts), *lines],
+        unmatched=[*missing_numbers(body.segments), *_doubled(drafts), *lines],
         notes=notes,
         account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
     )
@@ -240,37 +243,48 @@ class AnswerKey:
         problems: a line for each row that is none.
         name: of its files; "" without one.
         sha256: of their bytes, one after the other.
+        unread: a line for each PDF that cannot be read or holds no key, and for each page of one.
     """
 
     entries: list[Entry] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     name: str = ""
     sha256: str = ""
+    unread: list[str] = field(default_factory=list)
 
     @classmethod
     def read(cls, *files: Path) -> AnswerKey:
-        """A key from PDFs and CSVs.
+        """A key from PDFs and CSVs; a PDF that holds no key leaves the papers without, and says so.
 
         Raises:
-            UserError: one cannot be read, or holds no key.
+            UserError: there is no such file, or a CSV cannot be read or holds no key.
         """
-        found = cls(name=", ".join(file.name for file in files))
+        key = cls(name=", ".join(file.name for file in files), sha256="".join(map(_digest, files)))
         for file in files:
-            entries, problems = _read_key(file)
-            found.entries += [replace(entry, source=file.name) for entry in entries]
-            found.problems += problems
-            found.sha256 += _digest(file)
-        return found
+            if file.suffix.lower() in (".csv", ".tsv", ".txt"):
+                entries, problems = keys.entries_of_csv(file)
+                if not entries:
+                    raise UserError(_no_answers(file))
+                key.problems += problems
+            else:
+                entries = key._entries_of_pdf(file)
+            key.entries += [replace(entry, source=file.name) for entry in entries]
+        return key
+
+    def _entries_of_pdf(self, file: Path) -> list[Entry]:
+        try:
+            pages = list(extract_pages(file))
+        except UserError as error:
+            self.unread.append(f"the key was not read: {one_line(error)}")
+            return []
+        entries = keys.entries_of_pages(pages, file.name)
+        self.unread += [f"{file.name}, page {page.number}: was not read ({page.lost})" for page in pages if page.lost]
+        self.unread += [] if entries else [f"the key was not read: {_no_answers(file)}"]
+        return entries
 
 
-def _read_key(file: Path) -> tuple[list[Entry], list[str]]:
-    if file.suffix.lower() in (".csv", ".tsv", ".txt"):
-        entries, problems = keys.entries_of_csv(file)
-    else:
-        entries, problems = keys.entries_of_pages(list(extract_pages(file)), file.name), []
-    if not entries:
-        raise UserError(f"{file.name}: no answers were found in it; a key is a table of numbers and answers, or a CSV")
-    return entries, problems
+def _no_answers(file: Path) -> str:
+    return f"{file.name}: no answers were found in it; a key is a table of numbers and answers, or a CSV"
 
 
 def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: str) -> tuple[list[Draft], list[str]]:
@@ -292,15 +306,17 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
         lines += [line for line in said if not (line.startswith("key ") and line.split()[1] in known)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}
         found = [by_id[draft.id] for draft in found]
-    if not key.name and not any(draft.answer or draft.solution for draft in found) and not body.answers:
-        found = [_without_key(draft) for draft in found]
+    if not key.entries and not any(draft.answer or draft.solution for draft in found) and not body.answers:
+        given = f"{key.name} was not read" if key.name else "none was given (--answers)"
+        found = [
+            _without_key(draft, f"no key was found: the paper has none that was read, and {given}") for draft in found
+        ]
     return found, lines
 
 
-def _without_key(draft: Draft) -> Draft:
+def _without_key(draft: Draft, text: str) -> Draft:
     """A question of a paper in which no key was found: one that a key would answer is doubted."""
     asks = draft.question_type in (*CHOICE_TYPES, "fill_in_blank", "true_false", "short_answer")
-    text = "no key was found: the paper has none that was read, and none was given (--answers)"
     return matching.with_doubt(draft, "answer", text, 0.7) if asks else draft
 
 

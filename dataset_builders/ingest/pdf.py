@@ -9,11 +9,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.extras import install
+from livek12.core.lfs import pointer_note
 from livek12.core.records import Image
 
 if TYPE_CHECKING:
@@ -41,6 +43,18 @@ _ERRORS: Final = {
 }
 
 
+def needed(how: str) -> None:
+    """Looks for the packages that reading by `how` needs, before any file is opened; none is imported.
+
+    Raises:
+        UserError: one is not installed.
+    """
+    names = ["pypdfium2", *(("rapidocr", "cv2") if how == "ocr" else ())]
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        raise UserError(f"reading papers needs {', '.join(missing)}: {install('ingest')}")
+
+
 def checked(path: Path) -> None:
     """Looks at the file before anything parses it.
 
@@ -57,6 +71,8 @@ def checked(path: Path) -> None:
         raise UserError(f"{path}: the file is empty")
     if size > MAX_BYTES:
         raise UserError(f"{path}: {size >> 20} MiB, more than the limit of {MAX_BYTES >> 20} MiB: split the file")
+    if note := pointer_note(head):
+        raise UserError(f"{path}: is {note}")
     if b"%PDF-" not in head:
         raise UserError(f"{path}: not a PDF but {_kind(head)}: save it as PDF")
 
@@ -78,10 +94,9 @@ def opened(path: Path) -> Iterator[Any]:
         UserError: no PDF, encrypted, damaged, or without pages.
     """
     checked(path)
-    try:
-        import pypdfium2
-    except ImportError:
-        raise UserError(f"reading PDFs needs pypdfium2: {install('ingest')}") from None
+    needed("text")
+    import pypdfium2
+
     try:
         document = pypdfium2.PdfDocument(str(path))
     except pypdfium2.PdfiumError as error:

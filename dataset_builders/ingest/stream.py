@@ -1,7 +1,7 @@
 """A paper as one stream: the lines, tables and pictures of its pages in reading order, without what repeats on pages.
 
-Contract: nothing but headers, footers and page numbers is left out, and those are given back apart: a header may name
-the part of the paper that its page belongs to.
+Contract: nothing but headers, footers, page numbers and lines to write on is left out. Headers and footers are given
+back apart: a header may name the part of the paper that its page belongs to.
 """
 
 from __future__ import annotations
@@ -39,6 +39,19 @@ _LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.01, 4
 _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
 _CELL_NUMBER = re.compile(r"(?:No\.?|Q|第)?\s*(\d{1,3})\s*[.．、)题]?", re.IGNORECASE)
+_DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
+_GAP = "\ue000"
+"""Stands for a run of dots while a line is looked at."""
+_MARK = r"(?P<mark>[\[(（]\s*\d{1,3}\s*[\])）])?\s*"
+_RULED = re.compile(rf"\s*(?:\d{{1,2}}\s+)?(?:{_GAP}|_{{4}})[{_GAP}_＿\s.]*{_MARK}")
+"""A line to write on: dots or rules, perhaps a number before them and marks behind."""
+_LABELLED_RULE = re.compile(rf"(?P<label>[^\s{_GAP}]+(?: [^\s{_GAP}]+)?)\s*{_GAP}[{_GAP}\s.]*{_MARK}")
+_BEFORE_BRACKET = re.compile(rf"\s*{_GAP}[{_GAP}\s.]*(?=[(（]\s*[)）]\s*$)")
+"""Dots that lead to the bracket for the answer."""
+_WIDE = 0.3
+"""Of the page's width: a line of rules alone that is as wide is to be written on; a shorter one is a blank."""
+_FEWEST_ALIKE, _MOST_PAGES = 3, 0.6
+"""Pages, and their share, that have the same at the same place: it is no part of what is asked on one of them."""
 _FEWEST_ROWS, _SHORTEST_ASKED = 2, 12
 """Rows of a table of questions, and characters of the text of each: a key's are shorter."""
 _TOP = 0.25
@@ -92,6 +105,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     """The stream of a paper."""
     stream = Stream()
     repeated = _repeated(pages)
+    ground = _ground(pages)
     for page in pages:
         stream.headings[page.number] = []
         labels = {block.caption for block in page.blocks if block.kind == "figure" and is_label(block.caption)}
@@ -99,7 +113,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
             # Where a page has several, the text has to say which figure is which.
             if block.kind == "caption" and labels == {block.text.strip()}:
                 continue
-            _add(block, page, repeated, stream)
+            _add(block, page, repeated, ground, stream)
     _edges(stream)
     _spaced(stream.items)
     _edge_marks(stream)
@@ -164,7 +178,7 @@ def _spaced(items: Sequence[Item]) -> None:
             item.line = item.line.model_copy(update={"text": item.line.text.rstrip() + " " * apart})
 
 
-def _add(block: Block, page: PageBlocks, repeated: Counter[str], stream: Stream) -> None:
+def _add(block: Block, page: PageBlocks, repeated: Counter[str], ground: set[_Place], stream: Stream) -> None:
     if block.kind in ("header", "footer") and not _OPTIONS.match(block.text):
         stream.headings[page.number].append(block.text)
         return
@@ -172,14 +186,39 @@ def _add(block: Block, page: PageBlocks, repeated: Counter[str], stream: Stream)
         return
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
-            if _outside(line, repeated):
+            if _outside(line, repeated) or _place(line.text, line.box) in ground:
                 stream.headings[page.number].append(line.text)
-            elif line.text.strip() or line.unread:
-                stream.items.append(Item(_numbered(line), block, line.box, block.column))
+            elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):
+                stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
     elif rows := _asked_in_rows(block, stream):
         stream.items += [Item(line, block, line.box, block.column) for line in rows]
+    elif block.kind == "figure" and _place("", block.box) in ground:
+        return
     elif block.picture or block.lines:
         stream.items.append(Item(None, block, block.box, block.column))
+
+
+def _without_ruling(line: Line) -> Line | None:
+    """A line without the dots and rules that are to be written on; None where it has nothing else.
+
+    Dots within a sentence are a blank. Marks behind a dotted line are kept.
+    """
+    text = _DOTS.sub(_GAP, line.text)
+    dotted = text != line.text
+    if (ruled := _RULED.fullmatch(text)) and (dotted or line.box.right - line.box.left > _WIDE):
+        return _mark_alone(line, ruled["mark"]) if ruled["mark"] else None
+    if not dotted:
+        return line
+    text = _BEFORE_BRACKET.sub(" ", text)
+    if labelled := _LABELLED_RULE.fullmatch(text):
+        text = "    ".join(filter(None, (labelled["label"], labelled["mark"])))
+    return line.model_copy(update={"text": text.replace(_GAP, " ____ ")})
+
+
+def _mark_alone(line: Line, mark: str) -> Line:
+    """The marks behind a dotted line, where they stand."""
+    box = line.box.model_copy(update={"left": max(line.box.left, line.box.right - len(mark) * line.size)})
+    return line.model_copy(update={"text": mark, "box": box})
 
 
 def _numbered(line: Line) -> Line:
@@ -221,7 +260,8 @@ def _outside(line: Line, repeated: Counter[str]) -> bool:
     """Whether a line at a page's edge is its number or repeats on other pages."""
     if not _at_edge(line) or _OPTIONS.match(line.text) or ASKED.fullmatch(line.text.strip()) or says_worth(line.text):
         return False
-    return bool(_PAGE_NUMBER.fullmatch(line.text.strip())) or repeated[_shape(line.text)] > 2
+    text = line.text.strip()  # whether a bare number is the page's, `margins` tells by the pages around
+    return bool(_PAGE_NUMBER.fullmatch(text) and not text.isdecimal()) or repeated[_shape(text)] > 2
 
 
 def _repeated(pages: Sequence[PageBlocks]) -> Counter[str]:
@@ -233,13 +273,32 @@ def _repeated(pages: Sequence[PageBlocks]) -> Counter[str]:
     return seen
 
 
+_Place = tuple[str, int, int, int]
+"""What stands somewhere, digits aside, and where: left, top and right in hundredths of the page."""
+
+
+def _place(text: str, box: Box) -> _Place:
+    return _shape(text), round(100 * box.left), round(100 * box.top), round(100 * box.right)
+
+
+def _ground(pages: Sequence[PageBlocks]) -> set[_Place]:
+    """What stands at the very same place of most pages: stamps, watermarks, bar codes, words in the margins."""
+    seen: Counter[_Place] = Counter()
+    for page in pages:
+        places = {_place(line.text, line.box) for block in page.blocks for line in block.lines if len(line.text) > 3}
+        places |= {_place("", block.box) for block in page.blocks if block.kind == "figure"}
+        seen.update(place for place in places if not _OPTIONS.match(place[0]))
+    fewest = max(_FEWEST_ALIKE, _MOST_PAGES * len(pages))
+    return {place for place, many in seen.items() if many >= fewest}
+
+
 def _at_edge(line: Line) -> bool:
     middle = (line.box.top + line.box.bottom) / 2
     return not _ABOVE < middle < _BELOW
 
 
 def _shape(text: str) -> str:
-    return re.sub(r"\d+", "#", squeezed(text))
+    return re.sub(r"[\d□]+", "#", squeezed(text))
 
 
 def _edges(stream: Stream) -> None:

@@ -34,14 +34,21 @@ _CHOOSE = re.compile(
     r"\b(?:any|choose|select|of\s+the|out\s+of|only)\b|任选|选做|从.{0,12}[中选].{0,6}(?:任|选)|中\s*任|请考生|골라|중에서",
     re.I,
 )
+_WORTH = r"(?:marks?|points?|pts|score)"
+_WHOLE = r"(?:total|maximum|max\.?|full|overall|out\s+of|worth|altogether|in\s+all)"
 _TOTAL = (
     re.compile(r"(?:满分|总分|卷面|全卷共|试卷共|共)\s*(?:为|计|[:：])?\s*(\d{2,3})\s*分(?!\s*钟)"),
-    re.compile(r"(?:총점|만점|배점\s*합계)\s*[:：]?\s*(\d{2,3})\s*점|(\d{2,3})\s*점\s*만점"),
-    re.compile(
-        r"\b(?:total\s+(?:marks?|points?|score)|maximum\s+(?:marks?|points?|score)|full\s+marks?)\s*(?:for\s+this\s+paper\s*)?(?:is|are|:|=)?\s*(\d{2,3})\b",
-        re.I,
-    ),
+    re.compile(r"(?:총점|만점|배점\s*합계)\s*[:：은는이가]*\s*(\d{2,3})\s*점|(\d{2,3})\s*점\s*만점"),
+    re.compile(rf"\b{_WHOLE}\b[^.\d]{{0,30}}?\b{_WORTH}\b[^.\d]{{0,40}}?(\d{{2,3}})(?![\d%]|\.\d|\s*min)", re.I),
+    re.compile(rf"\b{_WHOLE}\b[^.\d]{{0,30}}?(\d{{2,3}})\s*{_WORTH}\b", re.I),
+    re.compile(rf"(?<![\d.])(\d{{2,3}})\s*{_WORTH}\s*(?:in\s+)?{_WHOLE}\b", re.I),
 )
+"""What a whole paper is worth, in whatever order its words stand."""
+_OF_A_PART = re.compile(
+    r"\b(?:questions?|section|part|each|per|pass(?:ing)?)\b|第.{1,3}[卷节部]|每|本题|大题|小题|及格|문항", re.I
+)
+"""In a line on what a part of the paper is worth, or what passes it."""
+_OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
 _BLANKS = re.compile(r"填空|\bblanks?\b|\bgaps?\b|\bcloze\b|빈칸", re.I)
 """The title of a section whose numbers stand in gaps."""
 _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
@@ -89,22 +96,35 @@ def _is_gap(segment: Segment) -> bool:
 
 
 def _of_paper(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
-    titled = {id(item) for section in body.sections for item in section.items}
-    front = [item.text or item.block.text for item in (*stream.titles, *body.front) if id(item) not in titled]
-    front += [text for texts in stream.headings.values() for text in texts]
-    text = "\n".join(line for line in dict.fromkeys(front) if not section_type(line))  # which is a section's count
+    text = "\n".join(_front(stream, body))
     lines = []
     counts, sums = _combinations(drafts)
     said = _counts(text)
     if said and not any(number in counts for number in (*said, sum(said))):
         found = sorted(counts)
         lines.append(f"the paper says that it has {_either(said)} questions, and {_either(found)} were found")
-    totals = [int(next(filter(None, match.groups()))) for pattern in _TOTAL for match in pattern.finditer(text)]
+    totals = paper_totals(stream, body)
     if totals and sums and not any(abs(total - value) < 1e-6 for total in totals for value in sums):
         lines.append(
             f"the paper says that it has {_either(totals)} points, and its questions have {_either(sorted(sums))}"
         )
     return lines
+
+
+def paper_totals(stream: Stream, body: Body) -> list[int]:
+    """What the paper is worth as it prints that, before its questions or where a line speaks of the paper."""
+    lines = [*_front(stream, body), *(item.text for item in stream.items if _OF_THE_PAPER.search(item.text))]
+    sentences = [part for line in lines for part in re.split(r"[\n。；;]|\.\s", line) if not _OF_A_PART.search(part)]
+    matches = (match for part in sentences for pattern in _TOTAL for match in pattern.finditer(part))
+    return list(dict.fromkeys(int(next(filter(None, match.groups()))) for match in matches))
+
+
+def _front(stream: Stream, body: Body) -> list[str]:
+    """The lines before the first question, and heads and feet, without those of sections."""
+    titled = {id(item) for section in body.sections for item in section.items}
+    front = [item.text or item.block.text for item in (*stream.titles, *body.front) if id(item) not in titled]
+    front += [text for texts in stream.headings.values() for text in texts]
+    return [line for line in dict.fromkeys(front) if not section_type(line)]
 
 
 def _combinations(drafts: Sequence[Draft]) -> tuple[set[int], set[float]]:

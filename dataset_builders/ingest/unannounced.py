@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from livek12.dataset_builders.ingest.keys import ANSWER_HEAD
+from livek12.dataset_builders.ingest.keys import ANSWER_HEAD, SOLUTION_HEAD
 from livek12.dataset_builders.ingest.segment import Body, Section, Segment
 from livek12.dataset_builders.ingest.stream import Item, Stream
 from livek12.dataset_builders.ingest.texts import wraps
@@ -73,7 +73,7 @@ def share(segments: Sequence[Segment], stream: Stream) -> None:
         end = _options_end(segment.items, stream)
         rest = segment.items[end:]
         lines = [item.text for item in rest if item.line]
-        key = any(ANSWER_HEAD.match(line) for line in lines)
+        key = any(ANSWER_HEAD.match(line) or SOLUTION_HEAD.match(f"\n{line}") for line in lines)
         if len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_CHARACTERS and not key:
             segment.items, passage = segment.items[:end], rest
 

@@ -20,7 +20,7 @@ from livek12.core.records import Image, Key, Language, Message, Request, Samplin
 from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import pdf, worker
-from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
+from livek12.dataset_builders.ingest.blocks import UNREAD, Block, Box, Line, PageBlocks
 from livek12.dataset_builders.ingest.vlm_forms import DocumentForm, PageRegion, element_of, form_of, layout_of
 from livek12.engines.asking import REPLIES, Asker
 from livek12.engines.spec import ModelSpec, model_spec
@@ -151,7 +151,7 @@ def _block(block: Block, region: PageRegion, said: str | None, crop: Picture) ->
         return block.model_copy(update={"lines": [], "picture": block.picture or pdf.png(crop), "origin": "vlm"})
     pictured = region.element != "text"
     if said is None:
-        line = Line(text="�", box=block.box, confidence=0.0, unread=True)
+        line = Line(text=UNREAD, box=block.box, confidence=0.0, unread=True)
         return block.model_copy(update={"lines": [line], "picture": pdf.png(crop), "origin": "vlm", "confidence": 0.0})
     texts = [f"${said}$"] if region.element == "formula" else [line for line in said.split("\n") if line.strip()]
     same = len(texts) == len(block.lines)

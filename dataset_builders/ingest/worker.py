@@ -146,8 +146,19 @@ def read_here(
         paper = _Paper(language, how, slow)
         for number in numbers:
             page = document[number - 1]
-            yield paper.page(page, number)
+            yield _page_or_loss(paper, page, number)
             page.close()
+
+
+def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
+    """A page as it is read; its picture alone, and why, where the rules fail on it: the other pages are read."""
+    try:
+        return paper.page(page, number)
+    except (UserError, ImportError, MemoryError):
+        raise
+    except Exception as error:  # whatever a page leads a rule to raise
+        reason = one_line(f"{type(error).__name__}: {error}", 120)
+        return paper.picture(page, number).model_copy(update={"lost": reason})
 
 
 class _Paper:
@@ -161,8 +172,7 @@ class _Paper:
 
     def page(self, page: Any, number: int) -> PageBlocks:
         if self.how == "image":
-            width, height = page.get_size()
-            return PageBlocks(number=number, width=width, height=height, image=pdf.png(pdf.drawn(page, PAGE_DPI)))
+            return self.picture(page, number)
         raw = glyphs.read(page)
         if self.how != "ocr" and (degrees := text_layer.turned(raw)):
             page.set_rotation((page.get_rotation() + degrees) % 360)
@@ -170,6 +180,11 @@ class _Paper:
         if self.how == "text" or (self.how == "auto" and text_layer.sound(raw)):
             return self._by_text(page, raw, number)
         return self._by_ocr(page, raw, number)
+
+    def picture(self, page: Any, number: int) -> PageBlocks:
+        """The page as a picture alone."""
+        width, height = page.get_size()
+        return PageBlocks(number=number, width=width, height=height, image=pdf.png(pdf.drawn(page, PAGE_DPI)))
 
     def _by_text(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
         picture = pdf.drawn(page, PAGE_DPI)

@@ -14,6 +14,7 @@ from typing import Final
 
 from livek12.dataset_builders.ingest import latex
 from livek12.dataset_builders.ingest.atoms import BIG, FENCES, Atom
+from livek12.dataset_builders.ingest.blocks import UNREAD
 
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
@@ -102,7 +103,7 @@ def _shift(atom: Atom, reference: Atom) -> int:
 def _plain(atom: Atom) -> _Token:
     text = atom.text if atom.built or not atom.math else latex.symbol(atom.text)
     if not atom.sound:
-        text = "\ufffd"
+        text = UNREAD
     return _Token(text, atom.math, atom.left, max(atom.right, min(atom.advance, atom.right + atom.size)), atom.size)
 
 

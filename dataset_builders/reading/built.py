@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.questions import data_files, read_card, read_records
+from livek12.core.questions import data_files, read_card, read_records, unread_parquet
 from livek12.core.records import Page, Question
-from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, one_line
+from livek12.dataset_builders.base import IMAGE_ONLY, PAGES
 
 Tables = dict[str, dict[str, list[Path]]]
 """Files of each table, by split."""
@@ -83,9 +83,7 @@ def _members(tables: Tables) -> dict[tuple[str, str], list[str]]:
             try:
                 columns = pq.read_table(file, columns=["benchmark", "id"], partitioning=None).to_pydict()
             except (pa.ArrowException, OSError) as error:
-                raise UserError(
-                    f"{file}: damaged or not Parquet ({one_line(error)}); build or fetch it again"
-                ) from None
+                raise UserError(unread_parquet(file, error)) from None
             for key in zip(columns["benchmark"], columns["id"], strict=True):
                 members.setdefault(key, []).append(table)
     return members

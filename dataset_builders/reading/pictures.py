@@ -16,6 +16,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
+from livek12.core.lfs import pointer_note
 from livek12.dataset_builders.base import BadRow, PageKey, one_line
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
@@ -122,6 +123,8 @@ def check_image(data: bytes, name: str, *, decode: bool = False) -> tuple[int, i
         head = data[:256].lstrip().lower()
         if not data:
             raise BadRow(f"{shown} is empty") from None
+        if note := pointer_note(data):
+            raise BadRow(f"{shown} is {note}") from None
         if head.startswith((b"<!doctype html", b"<html")):
             raise BadRow(f"{shown} is an HTML page, not a picture") from None
         if not data.startswith(MAGIC):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.lfs import pointer_note_of
 from livek12.core.lines import MAX_LINE, BadLine, read_lines, read_table
 from livek12.dataset_builders.base import BadRow, Log
 from livek12.dataset_builders.reading.json_rows import members, read_json
@@ -152,6 +153,9 @@ def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> I
         try:
             if source.is_dir() and not any(file.resolve().is_relative_to(allowed) for allowed in roots(root)):
                 log.skip(name, None, "the link leads out of the source's folder")
+                continue
+            if note := pointer_note_of(file):
+                log.skip(name, None, f"is {note}")
                 continue
             found = _READERS[file.suffix.lower()](file, name, log)
             for number, (data, where, context, alone) in enumerate(found, start=1):

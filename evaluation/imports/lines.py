@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.errors import UserError
+from livek12.core.lfs import refuse_pointer
 from livek12.core.lines import MAX_LINE, read_lines
 from livek12.core.progress import warn
 from livek12.core.text import clean_json, one_line
@@ -29,6 +30,7 @@ def lines_of(log: Path) -> Iterator[tuple[int, bytes]]:
     Raises:
         UserError: the log cannot be read.
     """
+    refuse_pointer(log)
     try:
         with log.open("rb") as file:
             yield from read_lines(file)
@@ -53,6 +55,7 @@ def objects(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     Raises:
         UserError: the file cannot be read.
     """
+    refuse_pointer(file)
     try:
         with file.open("rb") as stream:
             head = stream.read(3)

@@ -19,6 +19,7 @@ from typing import Any
 
 from livek12.core.error_types import error_types
 from livek12.core.errors import UserError, why
+from livek12.core.lfs import refuse_pointer
 from livek12.core.records import ERROR_TYPES, ErrorType
 from livek12.core.scoring import Row
 from livek12.core.text import one_line
@@ -130,6 +131,7 @@ def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
 
 
 def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
+    refuse_pointer(file)
     with file.open(encoding="utf-8-sig", newline="") as lines:
         if file.suffix.lower() == ".csv":
             reader = csv.DictReader(lines, restkey=_BEYOND)

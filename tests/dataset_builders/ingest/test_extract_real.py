@@ -18,7 +18,7 @@ from tests.dataset_builders.ingest.pdf_making import distance
 pytestmark = pytest.mark.slow
 
 SAMPLES = Path(__file__).resolve().parents[3] / "dataset_builders" / "sample" / "papers"
-PRIVATE = re.compile("[\ue000-\uf8ff\ufffd]")
+PRIVATE = re.compile("[\ue000-\uf8ff\ufffd□]")
 
 
 def flow(pages: list[PageBlocks]) -> str:

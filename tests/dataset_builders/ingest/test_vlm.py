@@ -174,7 +174,7 @@ def test_what_cannot_be_read_is_left_unread_and_said(
     with reader(model, "mineru2.5") as one:
         (page,) = one.pages(paper, None)
     unread = [block for block in page.blocks if any(line.unread for line in block.lines)]
-    assert len(unread) == 1 and unread[0].picture and unread[0].lines[0].text == "�"
+    assert len(unread) == 1 and unread[0].picture and unread[0].lines[0].text == "□"
     assert [said in note for note in page.notes] == [True], page.notes
     tries = [name for name in model.asked if model.asked.count(name) > 1]
     assert len(set(tries)) <= 1, "only what failed is asked again"

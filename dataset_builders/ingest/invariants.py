@@ -1,0 +1,444 @@
+"""What holds of every paper that was read right: one table of invariants, over the whole paper.
+
+Contract: `broken` gives what a reading breaks, each an error of the paper or a doubt of the questions concerned; some
+refuse the keys of these. An invariant knows nothing of layouts. What a paper prints of itself is read by `tally`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Final
+
+from livek12.core.records import CHOICE_TYPES
+from livek12.core.text import squeezed
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest import tally
+from livek12.dataset_builders.ingest.blocks import PageBlocks
+from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.headings import is_section, passage_range
+from livek12.dataset_builders.ingest.keytables import Entry
+from livek12.dataset_builders.ingest.matching import with_doubt
+from livek12.dataset_builders.ingest.segment import Body, Segment, missing_numbers
+from livek12.dataset_builders.ingest.stream import Stream
+
+
+@dataclass(frozen=True)
+class PaperReading:
+    """A paper as it was read.
+
+    Attributes:
+        pages, stream, body: what stands on its pages, in order, and taken apart.
+        unkeyed: its questions before they were given keys, one a segment of `body`.
+        drafts: the same, with their keys.
+        entries: of the keys.
+        key_name: of the files of `--answers`; "" without one.
+    """
+
+    pages: Sequence[PageBlocks]
+    stream: Stream
+    body: Body
+    unkeyed: Sequence[Draft]
+    drafts: Sequence[Draft]
+    entries: Sequence[Entry] = ()
+    key_name: str = ""
+
+    @property
+    def pairs(self) -> Iterator[tuple[int, Segment, Draft]]:
+        """Each question: its place, where it was found, and its draft."""
+        for place, (segment, draft) in enumerate(zip(self.body.segments, self.drafts, strict=True)):
+            yield place, segment, draft
+
+
+@dataclass(frozen=True)
+class Breach:
+    """What one invariant says of a reading.
+
+    Attributes:
+        text: what is wrong, for a person.
+        places: of the questions that it makes doubtful.
+        kind: of these doubts.
+        confidence: of these doubts.
+        error: whether it is an error of the paper.
+        refuse: whether the questions lose their keys.
+    """
+
+    text: str
+    places: tuple[int, ...] = ()
+    kind: str = "text"
+    confidence: float = 0.3
+    error: bool = False
+    refuse: bool = False
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """Something that holds of every paper: its name, what it checks in words, and the check."""
+
+    name: str
+    checks: str
+    check: Callable[[PaperReading], Iterable[Breach]]
+
+
+@dataclass
+class CheckedPaper:
+    """The questions after all checks, and the errors of the paper."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+def checked(reading: PaperReading) -> CheckedPaper:
+    """Applies all invariants: those of keys first, since a refused key is none for the others."""
+    drafts = list(reading.drafts)
+    errors: list[str] = []
+    for invariant in INVARIANTS:
+        for breach in invariant.check(replace(reading, drafts=drafts)):
+            for place in breach.places:
+                draft = drafts[place]
+                if breach.refuse:
+                    draft = _without_key(draft, reading.unkeyed[place])
+                drafts[place] = with_doubt(draft, breach.kind, breach.text, breach.confidence)
+            errors += [breach.text] if breach.error else []
+    return CheckedPaper(drafts, list(dict.fromkeys(errors)))
+
+
+def _without_key(draft: Draft, unkeyed: Draft) -> Draft:
+    """The question as it was before it was given a key, with all its doubts."""
+    return unkeyed.model_copy(update={"doubts": draft.doubts})
+
+
+# ---- numbers and counts ----
+
+
+def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
+    for line in missing_numbers(reading.body.segments):
+        yield Breach(line, error=True)
+
+
+def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
+    places = [place for place, segment, _ in reading.pairs if segment.repeated]
+    if places:
+        numbers = ", ".join(dict.fromkeys(str(reading.body.segments[place].number) for place in places))
+        text = f"numbers come again where no part of the paper begins: {one_line(numbers, 60)}"
+        yield Breach(text, error=True)
+
+
+def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
+    for line in tally.differences(reading.stream, reading.body, reading.drafts):
+        yield Breach(line, error=True)
+
+
+def _points_everywhere(reading: PaperReading) -> Iterator[Breach]:
+    """Where a paper prints its total, or most questions have points, one without points was not read in full."""
+    without = [place for place, draft in enumerate(reading.drafts) if draft.points is None]
+    totals = tally.paper_totals(reading.stream, reading.body)
+    some = len(without) < len(reading.drafts) and 3 * len(without) <= len(reading.drafts)
+    if without and (totals or some):
+        why = f"the paper has {totals[0]} points in all" if totals else "the other questions have them"
+        yield Breach(f"no points were found; {why}", tuple(without), "points", 0.45)
+
+
+def _own_text(reading: PaperReading) -> Iterator[Breach]:
+    for line in tally.without_text(reading.body, reading.unkeyed):
+        yield Breach(line, error=True)
+
+
+# ---- text ----
+
+_WORDS: Final = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
+_FEWEST_WORDS, _FEWEST_SIGNS = 7, 16
+"""Words of a line in a picture, or Chinese or Korean characters, that are running text: labels are shorter."""
+_SHARED, _SHARES = 80, 3
+"""Characters that stand in so many questions."""
+_LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
+"""Medians, characters and pages: a question that has more is two, or has what is not its own."""
+_FEWEST_QUESTIONS = 4
+_LISTING, _SHORT = 8, 40
+"""Numbered lines, and characters of each, that are no questions unless they ask."""
+_SOLVED: Final = re.compile(
+    r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解|证明)\s*[:：]"
+    r"|풀이\s*[:：]?(?=\s)"
+    r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))"
+    r"|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
+    r"|【(?:答案|解析|详解|解答)】)",
+    re.IGNORECASE,
+)
+"""The head of an answer or solution; "Answer: ____" is a place to write."""
+_LATER_PART: Final = re.compile(r"\s*[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]")
+_SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
+_FOREIGN, _ACCENTED, _FEWEST_LETTERS = 0.1, 0.03, 200
+"""Shares of letters of other scripts, and of Latin letters with accents, in a text of so many letters at least."""
+_OCR_LINE: Final = 0.8
+"""Confidence of a page read by OCR, its mean: below it nothing of the page can be relied on."""
+
+
+def _no_text_in_pictures(reading: PaperReading) -> Iterator[Breach]:
+    for place, segment, _ in reading.pairs:
+        blocks = [item.block for item in (*segment.passage, *segment.items) if item.line is None]
+        lines = [line.text for block in blocks if block.kind == "figure" for line in block.lines]
+        running = next((line for line in lines if is_running(line)), "")
+        if running:
+            yield Breach(f"running text stands in a picture only: {one_line(running, 60)!r}", (place,), "text", 0.2)
+
+
+def is_running(text: str) -> bool:
+    """Whether a line is a sentence or a piece of one, and no label of a figure."""
+    for piece in re.split(r"\s{3,}|\t", text):
+        signs = sum("一" <= sign <= "鿿" or "가" <= sign <= "힣" for sign in piece)
+        if len(_WORDS.findall(piece)) >= _FEWEST_WORDS or signs >= _FEWEST_SIGNS:
+            return True
+    return False
+
+
+def _shared_text_has_a_head(reading: PaperReading) -> Iterator[Breach]:
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for place, segment, _ in reading.pairs:
+        if segment.passage and not segment.inline:
+            groups.setdefault(tuple(map(id, segment.passage)), []).append(place)
+    for places in groups.values():
+        passage = reading.body.segments[places[0]].passage
+        numbers = {reading.body.segments[place].number for place in places}
+        heads = [span for item in passage[:2] if (span := passage_range(item.text))]
+        covered = any(low <= min(numbers) and max(numbers) <= high for low, high in heads)
+        if len(places) >= _SHARES and not covered and len("".join(item.text for item in passage)) >= _SHARED:
+            text = f"the same text stands in {len(places)} questions, and nothing on the page says that they share it"
+            yield Breach(text, tuple(places), "text", 0.3)
+
+
+def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
+    lengths = [len(squeezed(draft.markdown)) for draft in reading.unkeyed]
+    if len(lengths) < _FEWEST_QUESTIONS or not sum(lengths):
+        return
+    usual = median(lengths)
+    for place, segment, draft in reading.pairs:
+        pages = len({item.box.page for item in segment.items})
+        if 2 * lengths[place] > sum(lengths) and lengths[place] > _LONG_CHARACTERS:
+            name = f"{draft.elective} {draft.number}".strip()
+            text = f"question {name} is longer than all others together: others may be in it"
+            yield Breach(text, (place,), "number", 0.1, error=True)
+        elif (lengths[place] > max(_LONG * usual, _LONG_CHARACTERS)) or pages > _MOST_PAGES:
+            text = f"it is much longer than the others ({pages} pages): it may have what is not its own"
+            yield Breach(text, (place,), "text", 0.4)
+
+
+def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
+    for place, draft in enumerate(reading.drafts):
+        texts = [draft.question, *(option.text for option in draft.options)]
+        if match := next((match for text in texts if (match := _SOLVED.search(text))), None):
+            head = one_line(match[0].strip(), 20)
+            yield Breach(f"{head!r} in the text: an answer or solution stands in the question", (place,), "text", 0.2)
+
+
+def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
+    """A solution below a question and no answer: in a teacher's edition that is printed into the question."""
+    places = [place for place, draft in enumerate(reading.drafts) if draft.solution and not draft.answer_from]
+    text = "a solution is printed below it, and no answer: that may stand in the question"
+    yield Breach(text, tuple(places), "answer", 0.3)
+
+
+def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
+    """Where most numbers begin short lines that ask nothing, they are those of a listing or a form."""
+    bare = [place for place, draft in enumerate(reading.drafts) if _is_bare(draft)]
+    short = [place for place in bare if len(reading.drafts[place].question) < _SHORT]
+    if len(short) >= _LISTING and 2 * len(short) > len(reading.drafts):
+        text = "most numbers of the paper begin short lines that ask nothing: they may be those of a listing"
+        yield Breach(text, tuple(bare), "number", 0.1)
+
+
+def _is_bare(draft: Draft) -> bool:
+    """Whether nothing about a question says that it is one."""
+    found = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
+    return not found and not re.search(r"[?？=]\s*$|____", draft.question)
+
+
+def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
+    for place, draft in enumerate(reading.drafts):
+        if match := _LATER_PART.match(draft.question):
+            text = f"it begins with part {match[0].strip()}: what stands before is in another question, or lost"
+            yield Breach(text, (place,), "number", 0.1)
+
+
+def _script_is_read(reading: PaperReading) -> Iterator[Breach]:
+    text = "".join(item.text for item in reading.stream.items)
+    letters = [sign for sign in text if sign.isalpha()]
+    if len(letters) < _FEWEST_LETTERS:
+        return
+    names = Counter(unicodedata.name(sign, "").split(" ")[0] for sign in letters)
+    foreign = {name: many for name, many in names.items() if name and not _SCRIPTS.match(name)}
+    latin = [sign for sign in letters if unicodedata.name(sign, "").startswith("LATIN")]
+    accented = sum(not sign.isascii() for sign in latin)
+    every = tuple(range(len(reading.drafts)))
+    if sum(foreign.values()) > _FOREIGN * len(letters):
+        name = max(foreign, key=foreign.__getitem__).lower()
+        text = f"its text is in a script without rules here ({name}): the rules know Chinese, English and Korean"
+        yield Breach(text, every, "text", 0.2, error=True)
+    elif accented > _ACCENTED * len(latin) and len(latin) > 0.5 * len(letters):
+        text = "its text is in a language without rules here: the rules know Chinese, English and Korean"
+        yield Breach(text, every, "text", 0.2, error=True)
+
+
+def _scans_are_legible(reading: PaperReading) -> Iterator[Breach]:
+    sure: dict[int, float] = {}
+    for page in reading.pages:
+        lines = [line for block in page.blocks if block.origin == "ocr" for line in block.lines if line.text.strip()]
+        if lines:
+            sure[page.number] = sum(line.confidence for line in lines) / len(lines)
+    for number, mean in sure.items():
+        if mean < _OCR_LINE:
+            places = [place for place, draft in enumerate(reading.drafts) if number in draft.page_numbers]
+            text = f"page {number} was read with a mean confidence of {mean:.2f}: compare all of it with the page"
+            yield Breach(text, tuple(places), "text", 0.1, error=True)
+
+
+def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
+    for page in reading.pages:
+        if page.lost:
+            yield Breach(f"page {page.number} was not read ({page.lost}); please report this paper", error=True)
+
+
+# ---- options ----
+
+
+def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
+    """The questions of a section have options of one alphabet, and as many of them."""
+    groups: dict[int, list[int]] = {}
+    for place, segment, draft in reading.pairs:
+        if draft.options:
+            groups.setdefault(id(segment.section), []).append(place)
+    for places in groups.values():
+        labels = {place: "".join(option.label for option in reading.drafts[place].options) for place in places}
+        usual, many = Counter(labels.values()).most_common(1)[0]
+        if many < _SHARES or 3 * many < 2 * len(places):
+            continue
+        for place, own in labels.items():
+            if own != usual:
+                text = f"its options are {own}, those of {many} others of its section {usual}"
+                yield Breach(text, (place,), "options", 0.3)
+
+
+# ---- keys ----
+
+_REPEATED, _FEWEST, _COPIED = 24, 12, 30
+"""Letters at the beginning of a question that its key may not repeat, one of Chinese or Korean counting two; of a key
+that is shorter; and characters anywhere in it."""
+_SOLVED_COPY: Final = 0.4
+"""Share of the keys of a file that repeat their questions: above it the file is the paper with its answers."""
+_HEADING: Final = re.compile(
+    r"(?:question|answers?|marks?|guidance|notes?|section|part|total|solutions?|题号|答案|得分|评卷人|문항|정답|배점)"
+    r"(?:\s*[|/\t ]\s*(?:question|answers?|marks?|guidance|notes?|partial marks))*",
+    re.IGNORECASE,
+)
+
+
+def _keys_are_no_copies(reading: PaperReading) -> Iterator[Breach]:
+    """A key that repeats its question is that of a solved paper: of such a file nothing is taken."""
+    for source, places in _keyed(reading).items():
+        copies = [place for place in places if _repeats(reading.drafts[place])]
+        if len(copies) > 1 and len(copies) > _SOLVED_COPY * len(places):
+            text = f"{source} repeats the questions: it is the paper with its answers, and none was taken from it"
+            yield Breach(text, tuple(places), "answer", 0.3, error=source != "the paper", refuse=True)
+        else:
+            text = f"its key in {source} repeats the question; it was not taken"
+            yield Breach(text, tuple(copies), "answer", 0.3, refuse=True)
+
+
+def _keys_are_answers(reading: PaperReading) -> Iterator[Breach]:
+    for source, places in _keyed(reading).items():
+        for place in places:
+            answer = "\n".join(reading.drafts[place].answer).strip()
+            if answer and (answer[-1] in ":：" or _HEADING.fullmatch(answer) or is_section(answer)):
+                text = f"its key in {source} is a heading ({one_line(answer, 40)!r}); it was not taken"
+                yield Breach(text, (place,), "answer", 0.3, refuse=True)
+
+
+def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
+    """A numbered list that has the numbers of a few questions alone is a list of something else; a table may be."""
+    numbers = {draft.number for draft in reading.drafts}
+    for source, places in _keyed(reading).items():
+        entries = [entry for entry in reading.entries if (entry.source or reading.key_name) == source]
+        covered = len({str(entry.number) for entry in entries} & numbers)
+        if not entries or 2 * covered >= len(numbers):
+            continue
+        if all(entry.listed for entry in entries):
+            text = f"{source} has a numbered list, and it is no key: {covered} of {len(numbers)} questions"
+            yield Breach(text, tuple(places), "answer", 0.3, error=True, refuse=True)
+        else:
+            text = f"{source} has keys of {covered} of {len(numbers)} questions alone: compare them with it"
+            yield Breach(text, tuple(places), "answer", 0.3)
+
+
+def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
+    for places in _keyed(reading).values():
+        lost = tuple(place for place in places if any("□" in text for text in reading.drafts[place].answer))
+        yield Breach("letters of its key were not read: compare it with the page", lost, "answer", 0.1)
+
+
+def _keyed(reading: PaperReading) -> dict[str, list[int]]:
+    """The places of the questions that have a key, by where it comes from."""
+    sources: dict[str, list[int]] = {}
+    for place, draft in enumerate(reading.drafts):
+        if draft.answer_from and (draft.answer or draft.solution):
+            sources.setdefault(draft.answer_from, []).append(place)
+    return sources
+
+
+def _repeats(draft: Draft) -> bool:
+    """Whether the key of a question begins as the question does, or repeats a sentence of it."""
+    if draft.question_type in CHOICE_TYPES and draft.answer:
+        return False
+    key = _plain("".join(draft.answer) + (draft.solution or ""))
+    answer = _plain("".join(draft.answer))
+    question = _plain(draft.question)
+    beginning = _beginning(key)
+    begins = _width(beginning) >= _FEWEST and question.startswith(beginning)
+    begins = begins or (_width(question) >= _FEWEST and key.startswith(question))
+    return begins or (len(answer) >= _COPIED and answer in question)
+
+
+def _beginning(text: str) -> str:
+    """So much of a text that another which begins so is a copy."""
+    end = 0
+    while end < len(text) and _width(text[:end]) < _REPEATED:
+        end += 1
+    return text[:end]
+
+
+def _width(text: str) -> int:
+    return sum(1 if sign.isascii() else 2 for sign in text)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s$，,。.；;_]", "", text)
+
+
+INVARIANTS: Final = tuple(
+    Invariant(check.__name__.strip("_").replace("_", " "), checks, check)
+    for check, checks in (
+        (_pages_were_read, "no rule failed on a page"),
+        (_keys_cover_the_paper, "a numbered list without most numbers of the paper is no key"),
+        (_keys_are_no_copies, "a key does not repeat its question"),
+        (_keys_are_answers, "a key is no heading and does not end in a colon"),
+        (_keys_were_read_whole, "all letters of a key were read"),
+        (_numbers_follow, "numbers go up by one from 1"),
+        (_numbers_come_once, "a number comes again in another part only"),
+        (_own_text, "each question has a text of its own"),
+        (_printed_counts, "printed counts and sums, of sections and paper, are those of the questions"),
+        (_points_everywhere, "where points are printed, all questions have some"),
+        (_no_text_in_pictures, "running text stands in no picture alone"),
+        (_shared_text_has_a_head, "text in three or more questions has a head that names them"),
+        (_no_question_is_too_long, "none has half of the paper, five medians, or more than three pages"),
+        (_no_solution_in_the_question, "no head of an answer or solution stands in a question"),
+        (_answers_stand_with_solutions, "where a question's solution is printed, its answer is too"),
+        (_questions_are_no_listing, "most questions are no short lines that ask nothing"),
+        (_begins_at_its_beginning, "no question begins with a part (b)"),
+        (_options_are_alike, "options of a section have one alphabet and number"),
+        (_scans_are_legible, "a scanned page is read with some confidence"),
+        (_script_is_read, "the text is in a script and language that the rules know"),
+    )
+)
+"""In the order in which they are checked."""

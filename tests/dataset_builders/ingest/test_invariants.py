@@ -1,0 +1,359 @@
+"""What holds of every paper: a reading that breaks an invariant has an error or doubts, any other has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from livek12.core.records import Image
+from livek12.dataset_builders.ingest import glyphs, marks, pdf, text_layer, worker
+from livek12.dataset_builders.ingest.blocks import UNREAD, Block, Box, PageBlocks
+from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
+from livek12.dataset_builders.ingest.invariants import _SOLVED, INVARIANTS, is_running
+from livek12.dataset_builders.ingest.keys import Entry, entries_of_pages, split_answered
+from livek12.dataset_builders.ingest.margins import marked
+from livek12.dataset_builders.ingest.paper import AnswerKey
+from tests.dataset_builders.ingest.papers import both, by_number, page, read
+from tests.dataset_builders.ingest.pdf_making import plain_pdf
+
+LONG = "The quick brown fox jumps over the lazy dog and runs away from the farm at night"
+STEMS = ["1. Find the value of a.", "2. Find the value of b.", "3. Find the value of c.", "4. Find the value of d."]
+OPTIONS = ["A. one", "B. two", "C. three", "D. four"]
+
+
+def figure(made: PageBlocks, text: str) -> PageBlocks:
+    """A page with a picture behind its last line, with text in it."""
+    last = made.blocks[-1]
+    box = last.box.model_copy(update={"top": last.box.bottom + 0.01, "bottom": last.box.bottom + 0.05})
+    line = last.lines[0].model_copy(update={"text": text, "box": box})
+    block = Block(kind="figure", box=box, lines=[line], picture=Image(bytes=b"\x89PNG", path="f.png"))
+    return made.model_copy(update={"blocks": [*made.blocks, block]})
+
+
+def moved(block: Block, left: float, right: float) -> Block:
+    """A block of one line, elsewhere in its row."""
+    box = block.box.model_copy(update={"left": left, "right": right})
+    return block.model_copy(update={"box": box, "lines": [block.lines[0].model_copy(update={"box": box})]})
+
+
+def at(box: Box, number: int) -> Box:
+    """A box on another page."""
+    return box.model_copy(update={"page": number})
+
+
+def choices(*labels: str) -> PageBlocks:
+    """Questions with options of the given labels, one a question."""
+    lines = [line for n, own in enumerate(labels, 1) for line in (f"{n}. Which?", *(f"{a}. {a}{n}" for a in own))]
+    return page("Section A: multiple choice", *lines, top=0.05)
+
+
+SOUND = page(*STEMS)
+PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
+    "pages were read": ((page(*STEMS), page(number=2).model_copy(update={"lost": "TypeError"})), "page 2 was not", ""),
+    "numbers follow": ((page(STEMS[0], STEMS[1], STEMS[3]),), "question 3 was not found", ""),
+    "own text": ((page(STEMS[0], "2.", STEMS[2]),), "question 2 has no text of its own", ""),
+    "printed counts": ((page("Section A: 5 Questions", *STEMS),), "says that it has 5 questions", ""),
+    "points everywhere": (
+        (page("1. (2 points) Find a.", "2. (2 points) Find b.", "3. (2 points) Find c.", "4. Find d."),),
+        "",
+        "4: no points were found",
+    ),
+    "no text in pictures": ((figure(page(*STEMS), LONG),), "", "4: running text stands in a picture only"),
+    "shared text has a head": (
+        (page("Section A: free response", f"{LONG}…", *[f"{LONG}…"] * 6, *STEMS),),
+        "",
+        "2: the same text stands in 4 questions",
+    ),
+    "no question is too long": (
+        (page(*STEMS[:3], "4. Find d.", *[f"{LONG} {n}…" for n in range(15)], top=0.02),),
+        "question 4 is longer than all others together",
+        "4: question 4 is longer",
+    ),
+    "no solution in the question": (
+        (page(STEMS[0], "Solution. We get two.", STEMS[1]),),
+        "",
+        "1: 'Solution.' in the text",
+    ),
+    "answers stand with solutions": (
+        (page("1. 函数的定义域为R.", "解法一", "因为分母不为零.", "2. 求值…"),),
+        "",
+        "1: a solution is printed below it",
+    ),
+    "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with part (b)"),
+    "questions are no listing": (
+        (page(*[f"{n}. x += {n};" for n in range(1, 10)]),),
+        "",
+        "9: most numbers of the paper begin short lines",
+    ),
+    "options are alike": ((choices("ABCD", "ABCD", "ABCD", "ABC"),), "", "4: its options are ABC"),
+    "script is read": (
+        (page(*[f"{n}. Найдите значение выражения и запишите ответ в градусах." for n in range(1, 8)]),),
+        "script without rules here (cyrillic)",
+        "1: its text is in a script",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(PAPERS))
+def test_a_reading_that_breaks_an_invariant_says_so(name: str) -> None:
+    pages, error, doubt = PAPERS[name]
+    paper = read(*pages)
+    assert name in {invariant.name for invariant in INVARIANTS}
+    assert any(error in line for line in paper.errors) if error else not paper.errors, paper.errors
+    if doubt:
+        number, text = doubt.split(": ", 1)
+        assert any(text in one.text for one in by_number(paper)[number].doubts), by_number(paper)[number].doubts
+
+
+@pytest.mark.parametrize(
+    ("line", "solved"),
+    [
+        ("解法一", True),
+        ("Sample Answer to Question 1", True),
+        ("풀이: 3", True),
+        ("Answer: 3", True),
+        ("Answer: ______", False),
+        ("Show that your solution is right.", False),
+        ("求方程的解。", False),
+    ],
+)
+def test_heads_of_solutions(line: str, solved: bool) -> None:
+    assert bool(_SOLVED.search(f"Find a.\n{line}")) == solved
+
+
+def test_a_sound_reading_breaks_none() -> None:
+    paper = read(SOUND)
+    assert not paper.errors
+    assert {doubt.kind for draft in paper.drafts for doubt in draft.doubts} <= {"type"}
+
+
+def test_scans_that_cannot_be_read_are_an_error() -> None:
+    made = page(*STEMS)
+    blocks = [
+        block.model_copy(
+            update={"origin": "ocr", "lines": [one.model_copy(update={"confidence": 0.7}) for one in block.lines]}
+        )
+        for block in made.blocks
+    ]
+    paper = read(made.model_copy(update={"blocks": blocks}))
+    assert any("mean confidence of 0.70" in line for line in paper.errors)
+    assert all(draft.confidence <= 0.1 for draft in paper.drafts)
+
+
+@pytest.mark.parametrize(
+    ("text", "running"),
+    [
+        ("Heap sort is a stable sorting algorithm and so on", True),
+        ("vertex 10    vertex 20    vertex 30    vertex 40", False),
+        ("在光滑的水平地面上有两个质量分别为的小球", True),
+        ("x   y   O   A   B   C   D", False),
+        ("图甲  图乙", False),
+    ],
+)
+def test_running_text_is_told_from_labels(text: str, running: bool) -> None:
+    assert is_running(text) == running
+
+
+# ---- keys ----
+
+GREETING = b"BT /F1 12 Tf 72 700 Td (Good luck!) Tj ET"
+POINTS = ["1. (2 points) Find a.", "2. (3 points) Find b."]
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "The total number of marks for this paper is 75",
+        "The total mark for this paper is 75.",
+        "This examination is worth 75 marks",
+        "Maximum marks: 75",
+        "Full marks 75",
+        "There are 75 points in total.",
+        "[Total: 75 marks]",
+        "全卷满分75分",
+        "총점 75점",
+    ],
+)
+def test_printed_totals_in_any_wording(printed: str) -> None:
+    assert any("75 points" in line for line in read(page(printed, *POINTS)).errors)
+    assert not read(page(printed.replace("75", "5").replace("5", "05"), *POINTS)).errors
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "Total time: 75 minutes",
+        "Each section is worth 75 marks in total",
+        "You need 75 marks to pass of the total",
+        "考试时间75分钟",
+    ],
+)
+def test_what_is_no_total_of_the_paper(printed: str) -> None:
+    assert not any("75 points" in line for line in read(page(printed, *POINTS)).errors)
+
+
+def key(*entries: Entry) -> AnswerKey:
+    """A key of one file."""
+    return AnswerKey([replace(entry, source="k.pdf") for entry in entries], name="k.pdf")
+
+
+def copies(*stems: str) -> AnswerKey:
+    """The answers of a solved paper: each begins as its question does."""
+    return key(*(Entry(n, stem.split(". ", 1)[1] + " It is 7.", listed=True) for n, stem in enumerate(stems, 1)))
+
+
+@pytest.mark.parametrize(
+    ("given", "refused", "error"),
+    [
+        (copies(*STEMS), {"1", "2", "3", "4"}, "k.pdf repeats the questions"),
+        (key(Entry(1, "Components using point-based marking:"), Entry(2, "7")), {"1"}, ""),
+        (key(Entry(1, "Question | Answer | Marks"), Entry(2, "7")), {"1"}, ""),
+        (key(Entry(1, "Award marks for each point", listed=True)), {"1"}, "numbered list, and it is no key: 1 of 4"),
+        (key(*(Entry(n, str(n), listed=True) for n in range(1, 5))), set(), ""),
+        (key(*(Entry(n, "Find the value first, then add.", solution="x") for n in range(1, 5))), set(), ""),
+    ],
+)
+def test_a_key_that_is_none_is_refused(given: AnswerKey, refused: set[str], error: str) -> None:
+    paper = read(SOUND, key=given)
+    keyed = {str(entry.number) for entry in given.entries} - refused
+    assert {draft.number for draft in paper.drafts if draft.answer} == keyed
+    assert all(any(doubt.kind == "answer" for doubt in by_number(paper)[n].doubts) for n in refused)
+    assert any(error in line for line in paper.errors) if error else not paper.errors
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "solution"),
+    [
+        (f"Find a.\nAnswer: 22.\nSummary: {LONG}.", "22", f"Summary: {LONG}."),
+        ("Find a.\nAnswer: 22.", "22", None),
+        (f"求值。\n【答案】(1) 4\n(2) 5 {LONG}", f"(1) 4\n(2) 5 {LONG}", None),
+        ("求值。\n【答案】3\n【解析】略", "3", "略"),
+    ],
+)
+def test_what_follows_an_answer_explains_it(text: str, answer: str, solution: str | None) -> None:
+    assert split_answered(text)[1:] == (answer, solution)
+
+
+def test_keys_of_a_few_questions_are_doubted() -> None:
+    paper = read(SOUND, key=key(Entry(1, "7")))
+    assert by_number(paper)["1"].answer == ["7"]
+    assert any("1 of 4 questions alone" in doubt.text for doubt in by_number(paper)["1"].doubts)
+
+
+def test_a_key_of_rows_without_names(tmp_path: Path) -> None:
+    lines = page("1\t2\t3\t4", "A\tC\tB\tD").blocks
+    table = lines[0].model_copy(update={"kind": "table", "lines": [line for block in lines for line in block.lines]})
+    entries = entries_of_pages([page().model_copy(update={"blocks": [table]})], "k.pdf")
+    assert [(entry.number, entry.answer) for entry in entries] == list(zip(range(1, 5), "ACBD", strict=True))
+
+
+def test_a_lone_number_beside_a_figure_is_a_question_where_pages_have_numbers_elsewhere() -> None:
+    pages = []
+    for n in range(1, 6):
+        stem = (
+            page(f"{n}    Find the value of {chr(96 + n)}.", top=0.08)
+            if n != 3
+            else page(f"{n}", "The diagram shows.", top=0.08)
+        )
+        top = page(str(n + 1), top=0.03)
+        made = both(top, stem)
+        blocks = [block.model_copy(update={"box": at(block.box, n)}) for block in made.blocks]
+        blocks = [
+            block.model_copy(update={"lines": [one.model_copy(update={"box": at(one.box, n)}) for one in block.lines]})
+            for block in blocks
+        ]
+        pages.append(made.model_copy(update={"number": n, "blocks": blocks}))
+    paper = read(*marked(pages))
+    assert [draft.number for draft in paper.drafts] == ["1", "2", "3", "4", "5"]
+
+
+def test_a_key_with_letters_that_were_not_read_is_doubted() -> None:
+    paper = read(SOUND, key=key(*(Entry(n, f"{UNREAD}{n}" if n == 2 else str(n)) for n in range(1, 5))))
+    doubted = {draft.number for draft in paper.drafts if any("not read" in doubt.text for doubt in draft.doubts)}
+    assert doubted == {"2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("broken.pdf", b"%PDF-1.4 nothing"), ("letter.pdf", plain_pdf(1, GREETING))],
+)
+def test_a_key_that_cannot_be_read_costs_no_question(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    paper = read(SOUND, key=AnswerKey.read(tmp_path / name))
+    assert len(paper.drafts) == 4
+    assert len(paper.errors) == 1 and paper.errors[0].startswith("the key was not read:") and name in paper.errors[0]
+
+
+# ---- numbers, ground ----
+
+
+def test_marks_and_lines_to_write_on_are_no_numbers() -> None:
+    dots = "." * 60
+    first = page("1    Data are stored.", "(a) State one use.", "Example " + dots, "1 " + dots, "2 " + dots, dots)
+    right = [moved(block, 0.8, 0.83) for block in page("[1]", "[3]", top=0.5).blocks]
+    second = page("2    A report is sent.", "(a) State why.", "1 " + dots, "2 " + dots, f"{dots} [2]…", number=2)
+    paper = read(first.model_copy(update={"blocks": [*first.blocks, *right]}), second)
+    found = by_number(paper)
+    assert list(found) == ["1", "2"]
+    assert "...." not in found["1"].question and found["1"].question_type != "fill_in_blank"
+    assert found["2"].points == 2
+
+
+def test_dots_within_a_sentence_are_a_blank() -> None:
+    paper = read(page("1. Cookies are stored by a ............ and are deleted when it is closed.", "2. Find b."))
+    assert "by a ____ and" in " ".join(paper.drafts[0].question.split())
+
+
+def test_what_stands_at_the_same_place_of_all_pages_is_ground() -> None:
+    pages = [page(STEMS[n], "□□□□□□", number=n + 1) for n in range(4)]
+    paper = read(*pages)
+    assert [draft.number for draft in paper.drafts] == ["1", "2", "3", "4"]
+    assert not any("□" in draft.question for draft in paper.drafts)
+
+
+# ---- glyphs and pages ----
+
+
+def test_each_glyph_is_one_character() -> None:
+    digit = Glyph("𝟏", 20, 20, 24, 30, 29, 10, 24, "CambriaMath", math=True)
+    lefts = (40, 48, 56)
+    text = [Glyph(letter, x, 20, x + 6, 30, 29, 10, x + 6, "Serif") for x, letter in zip(lefts, "abc", strict=True)]
+    raw = RawPage(200, 100, [digit, *text])
+    marks.name_numbers(raw, [(17, 18, 27, 32), (16.5, 17.5, 27.5, 32.5)])
+    assert "".join(glyph.text for glyph in raw.glyphs).count("．") == 1
+    assert all(len(glyph.text) == 1 for glyph in raw.glyphs)
+    assert [glyph.text for glyph in sorted(raw.glyphs, key=lambda g: (g.right, g.left))][:2] == ["𝟏", "．"]
+
+
+@pytest.mark.parametrize("code", [0, 1, 0xD835, 0xDC34, 0xE123, 0xFFFF])
+def test_letters_without_meaning_leave_a_gap_that_can_be_seen(code: int) -> None:
+    assert glyphs._character(code) == UNREAD and glyphs._unsound(code)
+
+
+def test_a_page_on_which_a_rule_fails_costs_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pypdfium2")
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(plain_pdf(3, b"BT /F1 12 Tf 72 700 Td (1. Which of these is prime?) Tj ET"))
+    whole = text_layer.blocks_of
+
+    def fails(raw: RawPage, number: int, *rest: object) -> text_layer.Reading:
+        if number == 2:
+            raise TypeError("name() argument 1 must be a unicode character")
+        return whole(raw, number, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(text_layer, "blocks_of", fails)
+    pages = list(worker.read_here(path, None, "auto", None))
+    assert [bool(one.lost) for one in pages] == [False, True, False]
+    assert pages[1].image.bytes and "unicode character" in pages[1].lost
+
+
+def test_what_is_needed_is_looked_for_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from livek12.core.errors import UserError
+    from livek12.dataset_builders.ingest.paper import Options, ingest
+
+    monkeypatch.setattr(pdf, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"needs pypdfium2: pip install"):
+        ingest([tmp_path / "no.pdf"], tmp_path / "out", Options(answers=(tmp_path / "no.csv",)))
+    assert not (tmp_path / "out").exists()
