@@ -46,6 +46,7 @@ def test_stages_are_read_off_the_log_of_vllm() -> None:
     assert stages_in(log) == {"weights": 3.25, "graphs": 12.0}
 
 
+@pytest.mark.release
 @pytest.mark.slow
 def test_points_of_one_engine_are_told_as_they_end(tmp_path: Path) -> None:
     needs("vllm")
@@ -59,6 +60,7 @@ def test_points_of_one_engine_are_told_as_they_end(tmp_path: Path) -> None:
     assert rows["cancel"]["figures"] == {"stored": 1, "asked": 3}
 
 
+@pytest.mark.release
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGKILL])
 def test_what_it_started_ends_with_it(tmp_path: Path, way: signal.Signals) -> None:

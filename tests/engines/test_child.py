@@ -204,4 +204,4 @@ def test_a_real_model_answers_as_it_does_alone(tiny_text: Path, capfd: pytest.Ca
     assert {q: response(o).text for q, o in found.items()} == {q: response(o).text for q, o in expected.items()}
     both.close()
     alone.close()
-    assert capfd.readouterr().err == ""
+    assert not [line for line in capfd.readouterr().err.splitlines() if not line.startswith("loading ")]

@@ -191,15 +191,15 @@ class TestPages:
 
     @pytest.mark.slow
     def test_a_page_with_a_hidden_question_is_not_shown(self, run: RunFolder, tmp_path: Path) -> None:
-        """Questions 4 to 8 stand on page 2: hiding one takes the page away, with the other four left as text."""
+        """Questions 4 to 9 are on page 2: hiding one takes the page away, with the other five left as text."""
         made([run.path], tmp_path / "all", refuses=lambda question: "")
         made([run.path], tmp_path / "site", refuses=lambda question: "" if question.number != "5" else NO_LICENCE)
         whole, rest = (_by_number(tmp_path / name) for name in ("all", "site"))
         assert {number: [place["page"] for place in piece["places"]] for number, piece in whole.items()} == {
-            **{number: [1] for number in "123"}, **{number: [2] for number in "45678"},
+            **{number: [1] for number in "123"}, **{number: [2] for number in "456789"},
         }  # fmt: skip
         assert {number: [place["page"] for place in piece["places"]] for number, piece in rest.items()} == {
-            **{number: [1] for number in "123"}, **{number: [] for number in "4678"},
+            **{number: [1] for number in "123"}, **{number: [] for number in "46789"},
         }  # fmt: skip
         shown = {file.name for file in (tmp_path / "site" / "images").iterdir()}
         gone = {place["file"].removeprefix("images/") for place in whole["5"]["places"]}

@@ -84,6 +84,7 @@ def report(folder: Path) -> dict[str, Any]:
     made: dict[str, Any] = json.loads((folder / "report.json").read_text())
     for name in ("started_at", "engine_args"):
         del made["run"][name]
+    del made["usage"]  # tokens a second
     return made
 
 

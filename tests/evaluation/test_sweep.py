@@ -131,6 +131,7 @@ def test_a_sweep_does_what_is_missing_and_reports_what_is_there(
     compared = livek12_here("compare", *(sweeping.out / label for label in labels), "--json")
     told = json.loads(compared.out)
     assert len(told.pop("variants")) == len(TASKS) * 3, "each pair of runs, axis by axis: sweeps leave this to compare"
+    assert told.pop("usage").keys() == set(labels), "so are tokens a second and energy"
     assert report["comparison"] == told
     for cell in report["cells"]:
         rows = rows_of(sweeping.out / cell["label"], cell["task"])
@@ -193,7 +194,7 @@ def test_kills_and_a_stop_in_the_middle_lose_and_repeat_nothing(
     _, said = child.communicate(timeout=PATIENCE)
     cut += 1
     assert child.returncode == 130
-    assert "m: killed by SIGKILL; started again" in said, said
+    assert "m: killed by SIGKILL (out of memory?); started again" in said, said
     assert sweeping.note("m")["code"] == 130, "the run ended cleanly"
     assert {cell["reason"] for cell in sweeping.status()} == {"stopped; the same command goes on"}
 

@@ -129,10 +129,10 @@ class TestSample:
         assert not scored.write()
         text = (run.path / "report.html").read_text()
         assert text.count('class="scan-picture"') == 2
-        assert len(re.findall(r'class="scan-points"', text)) == 8
+        assert len(re.findall(r'class="scan-points"', text)) == 9
         mark = scored.scores["tasks"][TASK]["metrics"]["mark"]
-        low, high = (round(8 * mark[end] / 100, 2) for end in ("low", "high"))
-        assert f"{low:g}–{high:g} / 8" in text
+        low, high = (round(9 * mark[end] / 100, 2) for end in ("low", "high"))
+        assert f"{low:g}–{high:g} / 9" in text
 
     @pytest.mark.release
     def test_the_pdf_has_every_mark_at_its_question(self, run: RunFolder) -> None:

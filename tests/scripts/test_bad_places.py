@@ -116,6 +116,8 @@ OUT = ("/proc/nowhere/x", "text.txt", "text.txt/below", "x" * 300)
 OTHERWISE = {
     # What is no PDF costs its line, and the others go on.
     **{("ingest", IN[n], line): 1 for n in range(1, len(IN)) if n not in (6, 7) for line in LINES["ingest"][:1]},
+    # A key that cannot be read costs the key: the questions are there.
+    **{("ingest", place, "paper.pdf --answers {in} --out {new}"): 1 for place in ("junk.bin", "zero")},
     # Every line of a file of pairs gets a line of its own, and an empty one has none.
     ("judge-pairs", "text.txt", "{in} {new}.jsonl"): 1,
     ("judge-pairs", "junk.bin", "{in} {new}.jsonl"): 1,

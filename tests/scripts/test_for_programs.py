@@ -14,7 +14,7 @@ from tests.scripts.command import livek12_here
 TASK = "--task livek12_text_only_en --data data"
 LINES = {
     "tasks --data data": lambda said: {task["name"] for task in said} > {"cfe_text", "kmmmu"},
-    "build sample --out made": lambda said: (said["questions"], said["skipped"], said["out"][-4:]) == (62, [], "made"),
+    "build sample --out made": lambda said: (said["questions"], said["skipped"], said["out"][-4:]) == (63, [], "made"),
     "validate data": lambda said: said == {"folder": "data", "problems": []},
     "validate broken": lambda said: "no file matches" in " ".join(said["problems"]),
     "dedup data --out made.jsonl": lambda said: said,

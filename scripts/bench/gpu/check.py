@@ -76,7 +76,7 @@ class Check:
             return None
         job = {"station": station.name, "work": str(self.work), "gpus": self.gpus, **self.options}
         log = self.work / f"{station.name}.log"
-        with log.open("ab") as errors, Child(job, errors) as child:
+        with log.open("ab") as errors, StationProcess(job, errors) as child:
             for place, name in enumerate([START, *points]):
                 if name != START:
                     if time.monotonic() + expected[name] > self.until:
@@ -112,7 +112,7 @@ class Check:
         return any(not row["ok"] for row in self.results if row["judged"])
 
 
-class Child:
+class StationProcess:
     """A station's process, which ends with all it has started at the end of the block, and with this process.
 
     Attributes:
@@ -126,7 +126,7 @@ class Child:
         self._supervised = supervise(command, stdin=pipe, stdout=pipe, stderr=errors)
         self.stuck = False
 
-    def __enter__(self) -> Child:
+    def __enter__(self) -> StationProcess:
         self.process = self._supervised.__enter__()
         return self
 

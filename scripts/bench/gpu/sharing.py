@@ -19,7 +19,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.sessions import GIB
 from livek12.scripts.bench.common import GpuWatch
 from livek12.scripts.bench.counting import counted, counting_in
-from livek12.scripts.bench.gpu.work import Failed, Seen, Work, text_data
+from livek12.scripts.bench.gpu.work import Failed, Seen, StationWork, text_data
 
 if TYPE_CHECKING:
     from livek12.engines.base import Outcome
@@ -66,7 +66,7 @@ class Lent:
         self.seconds, self.busy = ended - began, gpu.busy(began, ended)
 
 
-def ask(work: Work, name: str, task: str, data: Path, **given: Any) -> tuple[RunFolder, Lent]:
+def ask(work: StationWork, name: str, task: str, data: Path, **given: Any) -> tuple[RunFolder, Lent]:
     """One run of the product with the station's engine.
 
     Args:
@@ -95,14 +95,14 @@ def tokens_of(folder: RunFolder) -> int:
     return sum(response.completion_tokens or 0 for response in folder.responses())
 
 
-def requests_of(work: Work, task: str, data: Path, limit: int | None, max_tokens: int) -> list[Request]:
+def requests_of(work: StationWork, task: str, data: Path, limit: int | None, max_tokens: int) -> list[Request]:
     """What `ask` asks, in its order."""
     from livek12.scripts.bench.sides import Bench
 
     return Bench("", data, task, max_tokens, {}, work.work, limit).requests()
 
 
-def bare(work: Work, requests: list[Request]) -> float:
+def bare(work: StationWork, requests: list[Request]) -> float:
     """Seconds of `LLM.chat` with all requests at once, prompts and pictures as a plain script passes them."""
     from vllm import SamplingParams
 
@@ -134,14 +134,14 @@ def bare(work: Work, requests: list[Request]) -> float:
     return seconds
 
 
-def empty_caches(work: Work) -> Any:
+def empty_caches(work: StationWork) -> Any:
     """The bare `LLM` with an empty prefix cache."""
     llm = work.engine.engine._llm
     llm.reset_prefix_cache()
     return llm
 
 
-def auto(work: Work) -> Seen:
+def auto(work: StationWork) -> Seen:
     """`--engine auto` chose vLLM, whose engine is up and holds memory."""
     from livek12.engines.memory import measure
 
@@ -159,7 +159,7 @@ def auto(work: Work) -> Seen:
 def generation(max_tokens: int, questions: int, rounds: int = 2) -> Any:
     """A point that compares `livek12 generate` with the bare engine."""
 
-    def point(work: Work) -> Seen:
+    def point(work: StationWork) -> Seen:
         data, limit = text_data(work), work.many(questions)
         prompts = requests_of(work, TEXT, data, limit, max_tokens)
         sides: dict[str, list[float]] = {"bare": [], "ours": []}
@@ -182,7 +182,7 @@ def generation(max_tokens: int, questions: int, rounds: int = 2) -> Any:
     return point
 
 
-def cancel(work: Work) -> Seen:
+def cancel(work: StationWork) -> Seen:
     """An asking that is interrupted is gone on with: nothing stored is lost, nothing stored is asked again."""
     data, limit = text_data(work), work.many(200)
     words: dict[str, Any] = {"limit": limit, "max_tokens": 64}
@@ -202,7 +202,7 @@ def cancel(work: Work) -> Seen:
     }
 
 
-def trials(work: Work) -> Seen:
+def trials(work: StationWork) -> Seen:
     """Eight trials of a question share its prompt; beside as many questions once."""
     data, few = text_data(work), work.many(64)
     rates, cached = {}, {}
@@ -218,7 +218,7 @@ def trials(work: Work) -> Seen:
     return seen, {"tokens/s": rates, "cached": cached}
 
 
-def budgets(work: Work) -> Seen:
+def budgets(work: StationWork) -> Seen:
     """Token budgets are limits of the requests."""
     from livek12.tasks.registry import with_budgets
 
@@ -232,7 +232,7 @@ def budgets(work: Work) -> Seen:
     return ", ".join(f"{longest[name]} of {limit} tokens" for name, limit in limits.items()), {"longest": longest}
 
 
-def thinking(work: Work) -> Seen:
+def thinking(work: StationWork) -> Seen:
     """A thinking budget closes the thinking, which random weights never close themselves."""
     words: dict[str, Any] = {"limit": work.many(32), "max_tokens": 64}
     closed = {}
@@ -246,7 +246,7 @@ def thinking(work: Work) -> Seen:
     return f"thinking closed in {closed['16']:.0%} of the answers (without a budget {closed['None']:.0%})", closed
 
 
-def kv_cache(work: Work) -> Seen:
+def kv_cache(work: StationWork) -> Seen:
     """More tokens in hand than the cache holds: how often vLLM throws one out, and what that costs."""
     before = work.engine.figures.preemptions or 0
     limit = work.many(1024)
@@ -259,7 +259,7 @@ def kv_cache(work: Work) -> Seen:
     return seen, {"tokens/s": rate, "preemptions": thrown, "kv tokens": figures.kv_tokens, "GPU busy": lent.busy}
 
 
-def pages(work: Work) -> Seen:
+def pages(work: StationWork) -> Seen:
     """Whole-page questions: how often a page is encoded and how much of the prompts is computed, ours beside bare."""
     from livek12.scripts.bench.pages import TASK, draw_papers
     from livek12.scripts.bench.sides import build
@@ -299,7 +299,7 @@ def pages(work: Work) -> Seen:
 COUNTS = "LIVEK12_BENCH_COUNTS"
 
 
-def count_in(work: Work) -> None:
+def count_in(work: StationWork) -> None:
     """Has the schedulers of engines that start from now on count; vLLM's processes find the plug-in by our path."""
     os.environ.update(counting_in(work.work / "counts"))
     sys.path.insert(0, str(work.work / "counts"))

@@ -18,7 +18,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.sessions import GIB, Session, read_sessions
 from livek12.engines.memory import measure
 from livek12.scripts.bench.gpu.sharing import TEXT, ask, requests_of, tokens_of
-from livek12.scripts.bench.gpu.work import Failed, Seen, Work, last_line, short_request, text_data
+from livek12.scripts.bench.gpu.work import Failed, Seen, StationWork, last_line, short_request, text_data
 
 LIMIT = 240.0
 """Seconds of one command; the check's own limit for the point comes first as a rule."""
@@ -38,7 +38,7 @@ def spelled(args: dict[str, Any]) -> str:
 
 
 @contextmanager
-def command(work: Work, name: str, *words: object, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+def command(work: StationWork, name: str, *words: object, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """A livek12 command; killed at the end of the block where it still runs."""
     with (work.work / f"{name}.log").open("ab") as log:
         words = (sys.executable, "-m", "livek12.scripts.cli", *words)
@@ -53,7 +53,7 @@ def command(work: Work, name: str, *words: object, **environment: str) -> Iterat
         process.wait()
 
 
-def finished(work: Work, name: str, *words: object, codes: tuple[int, ...] = (0,), **environment: str) -> int:
+def finished(work: StationWork, name: str, *words: object, codes: tuple[int, ...] = (0,), **environment: str) -> int:
     """Runs a command to its end; fails where it ends with another code."""
     with command(work, name, *words, **environment) as process:
         code = process.wait(LIMIT)
@@ -62,18 +62,18 @@ def finished(work: Work, name: str, *words: object, codes: tuple[int, ...] = (0,
     return code
 
 
-def said_last(work: Work, name: str) -> str:
+def said_last(work: StationWork, name: str) -> str:
     """The last error of a command's log, else its last line."""
     return last_line(work.work / f"{name}.log")
 
 
-def run_words(work: Work, name: str, model: Path | str, args: dict[str, Any], *more: object) -> list[object]:
+def run_words(work: StationWork, name: str, model: Path | str, args: dict[str, Any], *more: object) -> list[object]:
     """The words of a small `livek12 run`."""
     words: list[object] = ["run", "--task", TEXT, "--data", sample(work), "--model", model, "--out", work.work / name]
     return [*words, "--limit", 4, "--max-tokens", 32, "--temperature", 0, "--engine-args", spelled(args), *more]
 
 
-def sample(work: Work) -> Path:
+def sample(work: StationWork) -> Path:
     """The sample exam, built once."""
     from livek12.dataset_builders import build
 
@@ -102,7 +102,7 @@ def memory_of(one: Session) -> str:
     return f"{gib} GiB"
 
 
-def kill(work: Work) -> Seen:
+def kill(work: StationWork) -> Seen:
     """SIGKILL of the command alone, while the model loads: what it started ends by itself and frees the card."""
     before = used()
     words = run_words(work, "kill", work.model("qwen3-8b"), work.args("qwen3-8b", **EAGER), "--engine", "vllm")
@@ -122,7 +122,7 @@ def kill(work: Work) -> Seen:
     return f"{taken / GIB:.1f} GiB taken, free {seconds:.0f} s after the kill", {"freed after s": seconds}
 
 
-def judge(work: Work) -> Seen:
+def judge(work: StationWork) -> Seen:
     """A judge is loaded after the tested model has left the card."""
     args = "enforce_eager=true,max_model_len=4096"
     words = run_words(work, "judge", work.model("tiny"), EAGER)
@@ -133,7 +133,7 @@ def judge(work: Work) -> Seen:
     return ", ".join(moments), {}
 
 
-def no_room(work: Work) -> Seen:
+def no_room(work: StationWork) -> Seen:
     """A model that does not fit ends in one line that says so."""
     args = work.args("qwen3-8b", **{**EAGER, "max_model_len": 40960}, gpu_memory_utilization=0.02)
     words = run_words(work, "no-room", work.model("qwen3-8b"), args, "--engine", "vllm")
@@ -144,7 +144,7 @@ def no_room(work: Work) -> Seen:
     return line[:160], {}
 
 
-def real(work: Work) -> Seen:
+def real(work: StationWork) -> Seen:
     """A genuine small model sits the sample exam; its first 20 tokens by vLLM, by transformers and on a CPU."""
     if not work.real:
         raise Failed("needs --real FOLDER or FILE.gguf: a small genuine model")
@@ -182,10 +182,10 @@ def real(work: Work) -> Seen:
     }
 
 
-def shape_point(change: dict[str, Any], args: dict[str, Any]) -> Callable[[Work], Seen]:
+def shape_point(change: dict[str, Any], args: dict[str, Any]) -> Callable[[StationWork], Seen]:
     """A point that starts a changed 8B shape of four layers: it answers, or is refused in one line."""
 
-    def point(work: Work) -> Seen:
+    def point(work: StationWork) -> Seen:
         from livek12.engines import make_engine
 
         base = work.model("qwen3-8b")
@@ -230,7 +230,7 @@ MIXTURE = {
 }
 
 
-def slots(work: Work) -> Seen:
+def slots(work: StationWork) -> Seen:
     """A cache too small for all sequences at once: vLLM's default number of sequences beside fewer of them."""
     from livek12.engines import make_engine
 
@@ -257,7 +257,9 @@ def slots(work: Work) -> Seen:
     return f"{limit} × {tokens_each} tokens, cache of 50,000: {each}", figures
 
 
-def pool(work: Work, many: int, model: Path, args: dict[str, Any], limit: int, max_tokens: int) -> tuple[float, float]:
+def pool(
+    work: StationWork, many: int, model: Path, args: dict[str, Any], limit: int, max_tokens: int
+) -> tuple[float, float]:
     """Tokens a second, and GiB on the fullest card, of replicas that are all up.
 
     Raises:
@@ -288,7 +290,7 @@ def pool(work: Work, many: int, model: Path, args: dict[str, Any], limit: int, m
     return rate, held
 
 
-def shared(work: Work) -> Seen:
+def shared(work: StationWork) -> Seen:
     """Two engines on one card by shares; beside the figure of one engine (`generation-256`)."""
     share = {"gpus": 0.5, "gpu_memory_utilization": 0.42} if work.gpus else {}
     args = work.args("qwen3-8b", **EAGER, **share)
@@ -296,14 +298,14 @@ def shared(work: Work) -> Seen:
     return f"two engines of 8B: {rate:,.0f} tokens/s, {held:.1f} GiB together", {"tokens/s": rate, "held GiB": held}
 
 
-def replicas(work: Work) -> Seen:
+def replicas(work: StationWork) -> Seen:
     """One engine a card."""
     args = work.args("qwen3-8b", **EAGER)
     rate, held = pool(work, work.gpus, work.model("qwen3-8b"), args, work.many(320) * work.gpus, 256)
     return f"{work.gpus} replicas: {rate:,.0f} tokens/s, {held:.1f} GiB on the fullest card", {"tokens/s": rate}
 
 
-def tensor_parallel(work: Work) -> Seen:
+def tensor_parallel(work: StationWork) -> Seen:
     """One model over several cards."""
     size = 1 << (min(work.gpus, 8).bit_length() - 1)
     args = work.args("qwen3-8b", **EAGER, tensor_parallel_size=size)
@@ -311,7 +313,7 @@ def tensor_parallel(work: Work) -> Seen:
     return f"over {size} cards, {memory_of(session(work.work / 'tensor-parallel', 'generate'))}", {}
 
 
-def transformers(work: Work) -> Seen:
+def transformers(work: StationWork) -> Seen:
     """The transformers engine on the card, with text and with page images."""
     seen = []
     for name, shape, task in (("text", "tiny", TEXT), ("pages", "tiny-qwen3-vl", "livek12_image_only_en")):
@@ -322,7 +324,7 @@ def transformers(work: Work) -> Seen:
     return ", ".join(seen), {}
 
 
-def served(work: Work) -> Seen:
+def served(work: StationWork) -> Seen:
     """VLLM's own server, asked as any endpoint."""
     from livek12.scripts.bench.data_parallel import server
     from livek12.scripts.bench.sides import Bench
@@ -338,7 +340,7 @@ def served(work: Work) -> Seen:
     return f"{answers} answers in {time.monotonic() - began:.0f} s", {"answers": answers}
 
 
-def sweep(work: Work) -> Seen:
+def sweep(work: StationWork) -> Seen:
     """Two cells on one card, one after the other: the second starts when memory is free."""
     file, out = work.work / "sweep.yaml", work.work / "sweep"
     args = work.args("qwen3-8b", **EAGER)

@@ -19,20 +19,20 @@ from typing import Any
 
 from livek12.engines import sessions
 from livek12.scripts.bench.gpu import sharing, starting
-from livek12.scripts.bench.gpu.work import END, START, Failed, Seen, Work
+from livek12.scripts.bench.gpu.work import END, START, Failed, Seen, StationWork
 
 
 def main(job: dict[str, Any]) -> None:
     """Starts and works through the points that it is told; see the module."""
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    work = Work(job)
+    work = StationWork(job)
     environment = {"VLLM_LOGGING_LEVEL": "INFO", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
     os.environ |= environment | work.station.environment
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
     sessions.CLOSING_TRIES = 0  # a lent engine keeps its memory after each run
 
-    def tell(name: str, point: Callable[[Work], Seen]) -> None:
+    def tell(name: str, point: Callable[[StationWork], Seen]) -> None:
         began = time.monotonic()
         try:
             (seen, figures), ok = point(work), True

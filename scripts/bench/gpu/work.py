@@ -89,7 +89,7 @@ STATIONS = (
 """In the order of their value; the seconds are those of an H100 that has just been started."""
 
 
-class Work:
+class StationWork:
     """What the points of a station work with.
 
     Attributes:
@@ -179,7 +179,7 @@ def short_request(number: int = 0) -> Any:
 
 
 @cache
-def text_data(work: Work) -> Path:
+def text_data(work: StationWork) -> Path:
     """The built set of text questions."""
     from livek12.scripts.bench.generation import ROOT, build_questions
 
@@ -190,7 +190,7 @@ def text_data(work: Work) -> Path:
     return folder / "built"
 
 
-def questions(work: Work) -> list[str]:
+def questions(work: StationWork) -> list[str]:
     """The texts of these questions, from which tokenizers are learned, so that prompts are as long as real ones."""
     lines = (text_data(work).parent / "source" / "en_2601.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line)["question"] for line in lines]

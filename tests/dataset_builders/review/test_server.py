@@ -54,7 +54,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tmp_path_factory.mktemp("served") / "papers", question=HOSTILE, section=HOSTILE, number="<b>1</b>"
     )
     (root.parent / "secret.png").write_bytes(b"\x89PNG\r\n\x1a\n secret")
-    (root / "images" / "link.png").symlink_to(root.parent / "secret.png")
     (root / "images" / "page.png").write_text("<html><script>1</script></html>")
     return root
 
@@ -64,6 +63,7 @@ def ports(folder: Path) -> Iterator[tuple[int, int]]:
     """One for loopback, one as if for the network."""
     with ReviewStore(folder) as store:
         app = make_app(store, Rendering(render, render_answer), "ann")
+        (folder / "images" / "link.png").symlink_to(folder.parent / "secret.png")  # after the folder was looked at
         with serving(app, "127.0.0.1") as near, serving(app, "0.0.0.0") as far:
             yield near, far
 
