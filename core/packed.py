@@ -86,6 +86,16 @@ def _account(path: Path, changed: int, size: int) -> dict[str, tuple[int, str]]:
         raise UserError(f"{path}: cannot be read ({why(error)}); take it from a copy of the run folder") from error
 
 
+def covers(places: list[tuple[int, int]], size: int) -> bool:
+    """Tells whether pieces, given by their starts and lengths, make up a whole of this size without gap or overlap."""
+    end = 0
+    for start, length in sorted(places):
+        if start != end:
+            return False
+        end += length
+    return end == size
+
+
 class PackedLines:
     """The lines of a packed stem, one after the other or by their place (the number of the row).
 
@@ -136,16 +146,22 @@ class PackedLines:
         if self._trusted or not self._local or "line" not in self._types:
             return
         if not is_checked(self._path):
+            places: dict[str, list[tuple[int, int]]] = {}
             names = ["file", "start", "line", *(name for name in self._types if name not in ("file", "start", "line"))]
             for number in watched(range(self.parts), f"comparing {self._path.name} with its lines", self.parts):
                 columns = {name: values_of(self._read(number, [name], nulls=True)[name]) for name in names}
                 rows: list[PackedRow] = list(zip(columns["file"], columns["start"], columns["line"], strict=True))
+                for file, start, line in rows:
+                    places.setdefault(file, []).append((start, len(line)))
                 if wrong := contradiction(self._path.stem, rows, columns):
                     row, name = self._begins[number] + wrong[0] + 1, wrong[1]
                     raise UserError(
                         f"{self._path}: column {name} of row {row:,} does not say what its line says; "
                         f"`livek12 compact --undo {self._path.parent}` goes back to the lines"
                     )
+            for file, (size, _) in packed_files(self._path.parent, self._path.stem).items():
+                if not covers(places.get(file, []), size):
+                    raise UserError(f"{self._path}: does not hold each line of {file} once; take it from a copy")
             note_checked(self._path)
         self._trusted = True
 

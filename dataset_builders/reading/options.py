@@ -9,6 +9,7 @@ text in Markdown. `other_members` are those that hold anything else.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,10 +27,13 @@ _RIGHT = ("is_correct", "isCorrect", "correct", "is_answer", "is_right")
 _PATH = re.compile(r"[^\s()<>]{1,300}\.(?:png|jpe?g|webp|gif|bmp)", re.IGNORECASE)
 _REFERS = r"(?!\s*(?:$|and\b|or\b|only\b|[,，、&와과및和与或是]|[①-⑳⑴-⒇(（]))"
 """What follows a label that is one, and not the name of a statement: "(A) and (C)", "① ②", "(B) only"."""
-_LETTERS = list("ABCDEFGHIJ")
+_DECORATED = r"(?:\*\*|__|\$)?"
+_LETTERS, _OTHER_LETTERS = list("ABCDEFGHIJ"), list("ABCDEFGHIJ")
 _DIGITS = [str(number) for number in range(1, 21)]
 _IN_TEXT = [
     (re.compile(rf"\s*[(（]?\s*([A-JＡ-Ｊ])\s*[.．、:：)）]\s*{_REFERS}"), _LETTERS),
+    (re.compile(rf"\s*{_DECORATED}[(（]?\s*([A-Ja-j])\s*[.．、:：)）]\s*{_DECORATED}\s*{_REFERS}"), _OTHER_LETTERS),
+    (re.compile(rf"\s*([Ⓐ-Ⓙⓐ-ⓙ])\s*{_REFERS}"), _OTHER_LETTERS),
     (re.compile(rf"\s*(?:[(（]\s*)?(\d{{1,2}})\s*(?:[.．、](?!\d)|[)）])\s*{_REFERS}"), _DIGITS),
     (re.compile(rf"\s*([①-⑳⑴-⒇])\s*{_REFERS}"), _DIGITS),
 ]
@@ -82,14 +86,14 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
 def _labelled(texts: Sequence[str]) -> list[Option]:
     """The options by the labels in their texts, in whatever order they stand; none where the texts have no labels.
 
-    Numbers that come in their order are left to the caller, who may want letters.
+    Numbers, small and decorated letters that come in their order are left to the caller.
 
     Raises:
         BadRow: each text begins with a label of one kind, and these are not the first labels of that kind, each once.
     """
     for pattern, kind in _IN_TEXT:
         matches = [match for text in texts if (match := pattern.match(text))]
-        names = [plain_label(plain_width(match[1])) for match in matches]
+        names = [unicodedata.normalize("NFKC", plain_label(plain_width(match[1]))) for match in matches]
         first = kind[: len(texts)]
         if len(set(names)) < _FEWEST or len(matches) < len(texts) or (names == first and kind is not _LETTERS):
             continue  # one name for all is no label: "A: ㄱ B: ㄴ", "A: ㄴ B: ㄱ"

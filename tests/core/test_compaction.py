@@ -210,6 +210,25 @@ def test_columns_that_say_other_than_their_lines_make_no_mark(
     assert by_columns(run) == before
 
 
+@pytest.mark.parametrize("change", [lambda table: table.slice(1), lambda table: concat(table, table.slice(0, 1))])
+def test_lines_that_are_missing_or_doubled_make_no_mark(run: Path, change: Callable[[Any], Any]) -> None:
+    import pyarrow.parquet as pq
+
+    compact(run)
+    path = packed_path(run, "verdicts")
+    table = change(pq.read_table(path))
+    pq.write_table(table, path, **writing_options(table.schema))
+    with pytest.raises(UserError, match=r"verdicts\.parquet: does not hold each line of verdicts-0\.jsonl once"):
+        by_columns(run)
+
+
+def concat(*tables: Any) -> Any:
+    """Tables one behind the other."""
+    import pyarrow as pa
+
+    return pa.concat_tables(tables)
+
+
 def test_columns_of_a_copy_are_compared_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = by_columns(run)
     compact(run)

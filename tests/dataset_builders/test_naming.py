@@ -247,6 +247,9 @@ def test_letters_that_belong_to_the_options_stay() -> None:
     ("options", "expected"),
     [
         (["B) two", "A) one"], "B two, A one"),
+        (["(b) two", "(a) one"], "B two, A one"),
+        (["**B.** two", "**A.** one"], "B two, A one"),
+        (["Ⓑ two", "Ⓐ one"], "B two, A one"),
         (["C. 3", "A. 1", "B. 2"], "C 3, A 1, B 2"),
         (["（Ｂ）二", "（Ａ）一"], "B 二, A 一"),
         (["② 둘", "① 하나"], "2 둘, 1 하나"),
