@@ -147,8 +147,7 @@ def _boxed(text: str, found: Sequence[TextRegion], count: int, blanks: int) -> l
         numbers = [_BOX_LABEL.search(text[max(0, box.start - 20) : box.start]) for box in found]
         placed = {int(number[1]): content for number, content in zip(numbers, contents, strict=True) if number}
         return [placed[key] for key in sorted(placed)] if sorted(placed) == list(range(1, count + 1)) else contents
-    whole = labelled_values(contents[-1], count)
-    whole = whole if all(whole) and whole else blank_values(_plain_list(contents[-1]), count)
+    whole = blank_values(_plain_list(contents[-1]), count)
     if len(contents) > count:
         if len(final_run(text, found)) == count:
             return contents[-count:]
