@@ -81,7 +81,7 @@ class LinePool(ProcessPool, Generic[R]):
             lines: each one of JSON.
         """
         share = -(-len(lines) // (SHARES * self.size))
-        return [self._submit(chunk) for chunk in _chunks(lines, max(1, min(CHUNK, share)))]
+        return self._submit(list(_chunks(lines, max(1, min(CHUNK, share)))), self._closed)
 
     def stream(self, lines: Iterable[bytes]) -> Iterator[R]:
         """The replies to lines, in order; raises as `batches`."""
@@ -95,9 +95,10 @@ class LinePool(ProcessPool, Generic[R]):
             UserError: a process cannot start.
         """
         ahead: deque[Future[list[R]]] = deque()
+        closed = self._closed
         try:
             for chunk in _chunks(lines, CHUNK):
-                ahead.append(self._submit(chunk))
+                ahead += self._submit([chunk], closed)
                 while ahead and (ahead[0].done() or len(ahead) > SHARES * self.size):
                     yield ahead.popleft().result()
             while ahead:
@@ -124,11 +125,17 @@ class LinePool(ProcessPool, Generic[R]):
         super().after_fork()
         self._threads = None
 
-    def _submit(self, chunk: list[bytes]) -> Future[list[R]]:
+    def _submit(self, chunks: Sequence[list[bytes]], closed: int) -> list[Future[list[R]]]:
+        """The futures of chunks, handed over together: a pool that is closed takes all of them back.
+
+        Args:
+            chunks: of lines.
+            closed: how often the pool had been closed when the batch began; if it was since, nothing starts for it.
+        """
         with self._lock:
             threads = self._threads = self._threads or ThreadPoolExecutor(self.size, thread_name_prefix="rows")
             try:
-                return threads.submit(self._judged, chunk, self._closed)
+                return [threads.submit(self._judged, chunk, closed) for chunk in chunks]
             except RuntimeError:
                 raise UserError("nothing can be judged any more: the interpreter is ending") from None
 

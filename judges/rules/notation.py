@@ -274,18 +274,31 @@ _THOUSANDS = late(r"(?<![\d,.])\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d|,\d)")
 _PART_LABEL = late(r"(?P<before>^|[;；,，\n]|\\q?quad(?![a-zA-Z]))\s*[(（](?P<number>\d)[)）]\s*[.、．:：]?(?=\s*\S)")
 
 
-_ONE_PART = late(r"[(（](?P<label>[a-h]|i{1,3}|iv|vi{0,3})[)）]\s+(?=\S)(?![-+*/^=<>_!~]\s|[*/^=<>_!])")
-"""The label of a part with a space behind it; a factor in brackets has none."""
+_ONE_PART = late(
+    r"(?:(?P<word>\\(?:text(?:bf|it|rm|up|normal)?|mathrm|mathbf|mbox)\s*\{\s*)?[(（](?P<label>[a-h]|i{1,3}|iv|vi{0,3})[)）]"
+    r"(?(word)\s*\}))(?P<space>(?:\s|~|\\(?:[,;: ]|quad(?![a-zA-Z]))){1,8})(?=\S)(?![-+*/^=<>_!~]\s|[*/^=<>_!])"
+)
+r"""The label of a part with a space behind it, also one of LaTeX ("\;", "~"); a factor in brackets has none."""
 
 
 def without_part_labels(*texts: str) -> tuple[set[str], list[str]]:
-    """The labels of parts that texts begin with ("(b) x+1"), and the texts without them."""
+    """The labels of parts that texts begin with ("(b) x+1"), and the texts without them.
+
+    With a space of LaTeX behind it, a letter that another text has, too, may be a factor.
+    """
     plain = [bare(text) for text in texts]
     matches = [_ONE_PART.match(text) for text in plain]
+    for place, match in enumerate(matches):
+        others = _COMMAND.sub("", " ".join(plain[:place] + plain[place + 1 :]))
+        if match and not match["word"] and not match["space"].isspace() and match["label"] in others:
+            matches[place] = None
     labels = {match["label"] for match in matches if match}
     return labels, [
         inner[match.end() :] if match else text for text, inner, match in zip(texts, plain, matches, strict=True)
     ]
+
+
+_COMMAND = late(r"\\[A-Za-z]+|[(（][a-z]{1,4}[)）](?=\s|~|\\)")
 
 
 def without_labels(text: str) -> str:

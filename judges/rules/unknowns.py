@@ -2,29 +2,33 @@ r"""What two trees say together of notation that either alone leaves open. No sy
 
 - A letter before a bracket that may be a function (E, P, g, \Gamma, …) is a factor where it is alone somewhere.
 - Capitals that are multiplied beside an inverse, a transpose or an adjoint are matrices, whose order counts, unless
-  either tree divides by one of them or puts one into a function.
+  either tree divides by one of them or puts one into a function; so are two that one tree multiplies in both orders.
+- Two operators in square brackets beside what is no region are a commutator.
 - Bold type may be an arrow, or nothing where the other side has neither.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from livek12.judges.rules.nodes import DIRECTED, TURNED, Node, holds_kind, is_matrix_name, symbols
 
 _MINUS_ONE: tuple[Node, ...] = (["neg", ["num", "1"]], ["num", "-1"])
+_REGIONS = frozenset({"interval", "rel", "union", "without", "builder", "list", "set", "tuple", "named"})
 _APPLIED = frozenset({"applied", "apply"})
 _OF_SCALARS = frozenset({"call", "log", "root", "fact", "percent", "floor", "ceil"})
 
 
 def settled(gold: Node, answer: Node) -> tuple[Node, Node]:
     """Both trees with what was open in them read one way."""
+    gold, answer = _with_commutators(gold, answer), _with_commutators(answer, gold)
     both = ["both", gold, answer]
     if holds_kind(both, _APPLIED):
         alone = symbols(both)
         gold, answer = (_applied(node, alone) for node in (gold, answer))
-    matrices = _matrices(["both", gold, answer])
+    matrices = _matrices(gold, answer)
     if matrices:
         gold, answer = (_ordered(node, matrices) for node in (gold, answer))
     return _without_bold(gold, answer), _without_bold(answer, gold)
@@ -42,15 +46,41 @@ def _applied(node: Any, alone: set[str]) -> Any:
     return ["unknown", *node[1:]] if node[0] == "applied" else node
 
 
-def _matrices(node: Node) -> set[str]:
+def _with_commutators(node: Node, other: Node) -> Node:
+    """The tree with [A,B] as something unknown, where the other one is no region."""
+    return node if other[0] in _REGIONS else _commutators(node)
+
+
+def _commutators(node: Any) -> Any:
+    if not isinstance(node, list):
+        return node
+    if node[:1] == ["interval"] and node[3] and node[4] and all(map(_is_operator, node[1:3])):
+        return ["unknown", "commutator", node[1:3]]
+    return [_commutators(part) for part in node]
+
+
+def _is_operator(node: Node) -> bool:
+    """Whether a tree may be an operator: names of such alone, their powers and their products."""
+    return all(is_matrix_name(_base_name(factor)) for factor in _factors(["mul", [node]]))
+
+
+def _matrices(gold: Node, answer: Node) -> set[str]:
     """The names of matrices, by the products that they are in."""
-    matrices: set[str] = set()
+    node = ["both", gold, answer]
+    matrices = _in_both_orders(gold) | _in_both_orders(answer)
     for factors in _products(node):
         names = {name for factor in factors if (name := _base_name(factor)) and is_matrix_name(name)}
         if len(names) > 1 and any(_is_turned(factor) for factor in factors):
             matrices |= names
     plain = {name for name in matrices if not name.startswith(DIRECTED) and not name.endswith(TURNED)}
     return matrices if not plain & _scalars(node) else matrices - plain
+
+
+def _in_both_orders(node: Node) -> set[str]:
+    """The names of neighbours in one product of a tree that are neighbours the other way round in it, too."""
+    names = [[_base_name(factor) for factor in factors] for factors in _products(node)]
+    pairs = {pair for product in names for pair in pairwise(product) if all(map(is_matrix_name, pair))}
+    return {name for pair in pairs if pair[0] != pair[1] and pair[::-1] in pairs for name in pair}
 
 
 def _products(node: Any) -> Iterator[list[Node]]:

@@ -39,17 +39,20 @@ _LETTERS = [
 _ROMAN = "i ii iii iv v vi".split()
 _LIST_MARK = late(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")
 MAX_LINE = 1200
+Mark = tuple[int, re.Match[str]]
+"""The number of a label, and where it is."""
 
 
 def labelled_parts(text: str, count: int) -> list[str]:
-    """The pieces behind the last labels of a kind, where these are 1…count; empty when there are none."""
-    for pattern in _LABELS:
-        marks = [(_number(match[1], pattern is _LABELS[-1]), match) for match in pattern.finditer(text)]
-        run = _last_run(marks, count)
-        if run:
-            ends = [match.start() for match in run[1:]] + [len(text)]
-            return [text[match.end() : end] for match, end in zip(run, ends, strict=True)]
-    return []
+    """The pieces behind the last labels of a kind, in the order of these, where they are 1…count; else none."""
+    marks = [
+        [(_number(match[1], pattern is _LABELS[-1]), match) for match in pattern.finditer(text)] for pattern in _LABELS
+    ]
+    runs = [*(_last_run(kind, count) for kind in marks), *(_turned_run(kind, count) for kind in marks)]
+    run = next(filter(None, runs), [])
+    ends = [match.start() for _, match in run[1:]] + [len(text)]
+    pieces = [(number, text[match.end() : end]) for (number, match), end in zip(run, ends, strict=bool(run))]
+    return [piece for _, piece in sorted(pieces)]
 
 
 def _number(label: str, roman: bool) -> int:
@@ -59,10 +62,25 @@ def _number(label: str, roman: bool) -> int:
     return next((one.index(label.lower()) + 1 for one in series if label.lower() in one), ord(label[0]) - ord("①") + 1)
 
 
-def _last_run(marks: Sequence[tuple[int, re.Match[str]]], count: int) -> list[re.Match[str]]:
+def _last_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
     """The last `count` marks where they are numbered 1 to count; labels behind them would be those of a list inside."""
     last = marks[-count:]
-    return [match for _, match in last] if [number for number, _ in last] == list(range(1, count + 1)) else []
+    return last if [number for number, _ in last] == list(range(1, count + 1)) else []
+
+
+def _turned_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
+    """All marks, where they are 1 to count in another order, each at the head of a line, a clause or a list."""
+    if sorted(number for number, _ in marks) != list(range(1, count + 1)):
+        return []
+    heads = (match.string[max(0, match.start() - _HEAD_CHARS) : match.start() + 1] for _, match in marks)
+    return marks if all(_HEAD.search(head) for head in heads) else []
+
+
+_HEAD_CHARS = 20
+_HEAD = late(
+    r"(?:\A|[\n;；,，.。:：{]|(?<![A-Za-z])(?:is|are|and)|[是为和])[\s*#$]{0,6}(?:(?:and|the)\s{1,3}){0,2}[^\s]?\Z",
+    re.IGNORECASE,
+)
 
 
 def named_values(text: str, names: Sequence[str]) -> list[str]:

@@ -212,7 +212,7 @@ def test_a_closed_verifier_ends_what_it_does_and_starts_again() -> None:
 def test_one_that_is_closed_over_a_batch_starts_nothing_more() -> None:
     verifier = Verifier(2)
     with ThreadPoolExecutor(1) as threads:
-        judged = threads.submit(verifier.batch, step() * 50)
+        judged = threads.submit(verifier.batch, step() * 500)
         wait_until(lambda: len(verifier._rules.pids()) == 2)
         verifier.close()
         with pytest.raises(CancelledError):

@@ -29,12 +29,25 @@ TWO = [
     ("【答案】①. 增大 ②. 减小", ["增大", "减小"]),
     ("两空依次为 3，5", ["3", "5"]),
     ("故依次填：3；5", ["3", "5"]),
+    ("(b) 5\n(a) 3", ["3", "5"]),
+    ("(ii) 5; (i) 3", ["3", "5"]),
+    ("(2) 5\n(1) 3", ["3", "5"]),
+    ("The answers are (b) 5, (a) 3.", ["3", "5"]),
+    ("Second blank: 5; first blank: 3", ["3", "5"]),
+    ("第二空：5；第一空：3", ["3", "5"]),
+    ("②5；①3", ["3", "5"]),
+    ("두 번째 빈칸: 5, 첫 번째 빈칸: 3", ["3", "5"]),
 ]
 
 
 @pytest.mark.parametrize(("response", "values"), TWO)
 def test_two_blanks(response: str, values: list[str]) -> None:
     assert answers(response, ask(parts=2)) == values
+
+
+def test_references_in_another_order_are_no_labels() -> None:
+    for response in ("From (2) and (1) follows the law.", "Use (b) with (a): x."):
+        assert answers(response, ask(parts=2)) == [response]
 
 
 def test_arguments_of_functions_and_lists_within_a_part_are_no_labels() -> None:

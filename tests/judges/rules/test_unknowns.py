@@ -36,6 +36,9 @@ ALIKE = [
     (r"\operatorname{Var}(X)+\operatorname{Var}(Y)", r"\operatorname{Var}(Y)+\operatorname{Var}(X)"),
     ("A^{-1}B", "A^{-1} B"), ("n R T V^{-1}", r"\frac{nRT}{V}"),
     (r"\hat a^{\dagger}\hat a+\frac12", r"\frac12+\hat a^{\dagger}\hat a"),
+    ("x+1", r"\boxed{(b)\ x+1}"), ("x+1", r"(ii)\;x+1"), ("x+1", r"$(b)\, x+1$"), ("x+1", "(b)~x+1"),
+    ("x+1", r"\text{(b)} x+1"), (r"(b)\,x", "bx"), (r"(b)\ x+1", r"(b)\;1+x"),
+    ("A^2+AB-BA-B^2", "(A-B)(A+B)"), ("AB+BA", "BA+AB"), (r"\frac{PV+VP}{V}", "2P"),
     ("(b) x+1", "x+1"), ("(a)(x+1)", "a(x+1)"), (r"3\times 2x", "6x"), (r"a\times b", "ab"), ("xd+D", "D+dx"),
     (r"\frac{\pi d^2}{4}", r"\pi(\frac{d}{2})^2"), (r"\frac{xd}{D}", r"\frac{dx}{D}"), (r"\frac{2d}{3d}", r"\frac23"),
 ]  # fmt: skip
@@ -48,6 +51,9 @@ DIFFERENT = [
     ("A^{-1}B", "BA^{-1}"), ("ABA^{-1}", "B"), ("(AB)^{-1}", "A^{-1}B^{-1}"), ("A^TB", "BA^T"), ("A^TA", "AA^T"),
     (r"\mathbf{A}\mathbf{B}", r"\mathbf{B}\mathbf{A}"), (r"\hat x\hat p", r"\hat p\hat x"),
     (r"\hat a^{\dagger}\hat a", r"\hat a\hat a^{\dagger}"), (r"F^{\mu\nu}", r"F^{\nu\mu}"),
+    (r"i\hbar", r"[\hat x,\hat p]"), (r"i\hbar L_z", "[L_x,L_y]"), ("0", "[A,B]"),
+    (r"2i\hbar\hat p", r"[\hat x,\hat p^2]"),
+    ("A^2-B^2", "A^2+AB-BA-B^2"), ("(A+B)^2", "A^2+2AB+B^2+AB-BA"), ("2AB", "AB+BA"), ("0", "AB-BA"),
     ("xf(x)", "x^2"), ("C_p - C_v = R", "R"), (r"8080g \text{N}", r"79184 \text{ N}"), ("(b) 3x", "(c) 3x"),
     (r"\operatorname{tr}(AB)", r"\operatorname{tr}(A)\operatorname{tr}(B)"),
 ]  # fmt: skip
@@ -65,7 +71,8 @@ def test_what_equals_only_itself_is_neither_accepted_nor_rejected(gold: str, ans
 
 @pytest.mark.parametrize(
     ("gold", "answer"),
-    [(r"\frac12\vec a-\vec b", r"\frac12\vec a+\vec b"), (r"2\hat i+3\hat j", r"3\hat i+2\hat j"), ("P(1+r)", "P(1-r)"),
+    [("5", "[1,5]"), ("5", "[0,T]"), ("5", "[a,b]"), ("x+1", r"(b)\ x+2"),
+     (r"\frac12\vec a-\vec b", r"\frac12\vec a+\vec b"), (r"2\hat i+3\hat j", r"3\hat i+2\hat j"), ("P(1+r)", "P(1-r)"),
      (r"\vec a\cdot\vec b+1", r"\vec a\cdot\vec b-1"), ("(b) x+1", "bx+1"),
      (r"\frac{dy}{dx}=2x", r"\frac{dy}{dx}=3x"), (r"(1,\frac{dy}{dx})", r"(2,\frac{dy}{dx})")],
 )  # fmt: skip
