@@ -3,7 +3,8 @@
 Text between a start and an end tag is reasoning; the rest is the answer. An end tag that no start tag opened closes
 thinking that the prompt's template opened: everything before it is reasoning. A start tag that is never closed is
 truncated thinking: everything after it is reasoning. gpt-oss thinks in channels instead of tags; where a server
-dropped their marks (they are special tokens), the channels' names still tell thoughts from answer.
+dropped their marks (they are special tokens), the channels' names still tell thoughts from answer. Others think in a
+message with a role of its own, or behind a phrase that begins the response.
 
 Contract: this is the one list of tags and the one split. Engines, imports and harnesses keep the thoughts by it, and
 extraction applies it to every response, so that no answer is read from a thought, wherever the response comes from.
@@ -33,6 +34,8 @@ TAGS: tuple[tuple[str, str], ...] = (
     ("<mm:think>", "</mm:think>"),
     ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
     ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
+    ("<longcat_think>", "</longcat_think>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
 )
 _CHANNEL = re.compile(
     r"(?:<\|start\|>assistant)?<\|channel\|>(\w++)[^<]*+(?:<\|constrain\|>[^<]*+)?<\|message\|>(.*?)"
@@ -46,6 +49,22 @@ _BEGUN = re.compile(rf"(?:<\|start\|>assistant(?:{_HEADER})?|{_HEADER})\Z")
 _BARE = re.compile(r"\A(?:(analysis|commentary)(?=[^\s'’:,.;!?()-])|(final)(?=[^\sa-z'’:,.;!?()-]))")
 _BARE_NEXT = re.compile(r"assistant(?:(analysis|commentary)|(final))")
 """The names with which channels begin where a server dropped the marks themselves."""
+_ROLE = re.compile(
+    r"(?P<thinks>(?:<\|begin\|>assistant\s?)?<\|think\|>|(?:<\|im_start\|>)?(?<![^\s>])assistant/think\n|\A/think\n)"
+    r"|(?P<answers>(?:<\|end\|>\s?)?<\|begin\|>assistant\s?<\|content\|>|<\|im_end\|>\s?<\|im_start\|>assistant(?=\n|\Z))"
+    r"|(?P<bare>(?<![^\s.!?。])assistant\n)"
+)
+"""The messages of Solar Open and HyperCLOVA X: thought, answer, and an answer whose marks a server dropped."""
+_PHRASED = re.compile(
+    r"\A\s{0,8}Here(?:['’]s| is) my thought process:(?P<process>.*?)(?:Here(?:['’]s| is) my response:|\Z)"
+    r"|\A(?:\s{0,8}Here(?:['’]s| are) my reasoning steps:(?P<steps>.*?)(?:\[BEGIN FINAL RESPONSE\]|\Z)"
+    r"|(?P<rest>.*?)\[BEGIN FINAL RESPONSE\])",
+    re.DOTALL,
+)
+"""The thought behind the phrases of Granite and Apriel."""
+_FINAL_END = "[END FINAL RESPONSE]"
+_OPENERS = ("<|think|>", "assistant/think", "Here are my reasoning steps:")
+"""What a prompt ends in, besides a tag, whose template opened a thought."""
 SWITCHES = ("enable_thinking", "thinking")
 """Variables by which chat templates switch thinking on and off: most families', and DeepSeek's."""
 TAIL = 16
@@ -67,9 +86,13 @@ class Thinking:
     end: str | None = None
 
     @property
+    def _usual(self) -> bool:
+        return self.start is None and self.end is None
+
+    @property
     def tags(self) -> tuple[tuple[str, str], ...]:
         """Pairs of start and end tag; a pair given half takes its other half from the usual ones."""
-        if self.start is None and self.end is None:
+        if self._usual:
             return TAGS
         by_start, by_end = dict(TAGS), {end: start for start, end in TAGS}
         start = self.start or by_end.get(self.end or "", "<think>")
@@ -78,13 +101,12 @@ class Thinking:
     def opened_by(self, prompt: str | None) -> bool:
         """Whether a rendered prompt ends inside thinking, as some chat templates make it."""
         tail = (prompt or "").rstrip()
-        return any(tail.endswith(start) for start, _ in self.tags)
+        openers = _OPENERS if self._usual else ()
+        return tail.endswith((*(start for start, _ in self.tags), *openers))
 
     def split(self, text: str, opened: bool = False) -> Split:
         """Takes the thinking out of `text`; `opened` says that the prompt ended inside it."""
-        channels = Split(None, text)
-        if self.start is None and self.end is None:
-            channels = _split_channels(text) if "<|channel|>" in text else _split_bare(text)
+        channels = _split_untagged(text, opened) if self._usual else Split(None, text)
         tagged = _split_tags(channels.text, self.tags, opened and channels.text == text)
         return Split(_join([channels.reasoning or "", tagged.reasoning or ""]) or None, tagged.text)
 
@@ -96,7 +118,7 @@ class Thinking:
         special = [str(token) for token in tokenizer.all_special_tokens]  # those with a role; not gpt-oss's channels
         with suppress(AttributeError, NotImplementedError):  # Mistral's own tokenizers name all of theirs above
             special += [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
-        marks = " ".join([*(mark for pair in self.tags for mark in pair), "<|channel|>"])
+        marks = " ".join([*(mark for pair in self.tags for mark in pair), "<|channel|>", "<|think|>"])
         return list(dict.fromkeys(special)) if any(token in marks for token in special) else []
 
 
@@ -158,6 +180,34 @@ def _compiled(tags: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[
 
 def _plain(tag: str) -> str:
     return "".join(tag.split()).lower()
+
+
+def _split_untagged(text: str, opened: bool) -> Split:
+    """Splits by whatever else than tags tells thoughts from the answer."""
+    if "<|channel|>" in text:
+        return _split_channels(text)
+    if roles := _split_roles(text, opened):
+        return roles
+    if phrased := _PHRASED.match(text):
+        thought = next(group for group in phrased.groups() if group is not None)
+        return Split(thought.strip() or None, text[phrased.end() :].replace(_FINAL_END, "").strip())
+    return _split_bare(text)
+
+
+def _split_roles(text: str, opened: bool) -> Split | None:
+    """Splits by the roles of messages, None where there are none; what stands before an answer is a thought."""
+    marks = list(_ROLE.finditer(text))
+    begun = opened or any(mark["thinks"] for mark in marks)
+    marks = [mark for mark in marks if not mark["bare"] or begun]
+    last = max((number for number, mark in enumerate(marks) if not mark["thinks"]), default=-1)
+    if not marks or (not begun and "<|im_start|>user" in text):
+        return None
+    thoughts = [text[: marks[0].start()]] if begun or last >= 0 else []
+    answer: list[str] = []
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    for mark, end in zip(marks, ends, strict=True):
+        (thoughts if mark["thinks"] else answer).append(_CONTROL.sub("", text[mark.end() : end]))
+    return Split(_join(thoughts) or None, _join(answer))
 
 
 def _split_channels(text: str) -> Split:

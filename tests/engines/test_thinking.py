@@ -60,6 +60,21 @@ from tests.seconds import within
             "{}",
             "4",
         ),
+        ("<|think|>2+2<|end|><|begin|>assistant<|content|>4<|end|>", "2+2", "4"),
+        ("<|begin|>assistant<|think|>2+2<|end|><|begin|>assistant<|content|>", "2+2", ""),
+        ("<|begin|>assistant<|content|>4", None, "4"),
+        ("<|think|>2+2 is", "2+2 is", ""),
+        ("<|im_start|>assistant/think\n2+2<|im_end|>\n<|im_start|>assistant\n4", "2+2", "4"),
+        ("2+2<|im_end|>\n<|im_start|>assistant\n4<|im_end|>", "2+2", "4"),
+        ("/think\n2+2\nassistant\n4", "2+2", "4"),
+        ("/think\n2+2 is", "2+2 is", ""),
+        ("Ask your assistant\n4", None, "Ask your assistant\n4"),
+        ("Here is my thought process: 2+2. Here's my response: 4", "2+2.", "4"),
+        ("Here’s my thought process: 2+2", "2+2", ""),
+        ("So here is my thought process: 4", None, "So here is my thought process: 4"),
+        ("Here are my reasoning steps:\n2+2\n[BEGIN FINAL RESPONSE]\n4\n[END FINAL RESPONSE]", "2+2", "4"),
+        ("Here are my reasoning steps:\n2+2", "2+2", ""),
+        ("2+2\n[BEGIN FINAL RESPONSE]4", "2+2", "4"),
     ],
 )
 def test_usual_tags(text: str, reasoning: str | None, answer: str) -> None:
@@ -73,6 +88,9 @@ def test_a_template_that_opened_the_tag() -> None:
     assert not thinking.opened_by(None)
     assert thinking.split("2+2</think>4", opened=True) == ("2+2", "4")
     assert thinking.split("still going", opened=True) == ("still going", "")
+    assert thinking.opened_by("<|im_start|>assistant/think\n")
+    assert thinking.split("2+2\nassistant\n4", opened=True) == ("2+2", "4")
+    assert thinking.opened_by("Here are my reasoning steps:\n")
 
 
 def test_own_tags_and_no_others() -> None:
@@ -112,7 +130,9 @@ def test_text_without_tags_is_left_as_it_is(text: str) -> None:
     assert Thinking().split(text) == (None, text)
 
 
-@pytest.mark.parametrize("repeated", ["a", "<|channel|>a", "<think>", "<|channel|>a<|message|>", "</think>"])
+@pytest.mark.parametrize(
+    "repeated", ["a", "<|channel|>a", "<think>", "<|channel|>a<|message|>", "</think>", "<|think|>", "assistant\n"]
+)
 def test_hostile_text_takes_no_quadratic_time(repeated: str) -> None:
     with within(2):
         reasoning, answer = Thinking().split("<|channel|>" + repeated * (1_000_000 // len(repeated)))

@@ -29,6 +29,9 @@ FORMATS = {
     "bare channels": ("analysis", "assistantfinal"),
     "tags in another case": ("<Think>", "</THINK >"),
     "a foreign end": ("<think>", "</thinking>"),
+    "roles": ("<|think|>", "<|end|><|begin|>assistant<|content|>"),
+    "roles of a chat": ("<|im_start|>assistant/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
+    "phrases": ("Here are my reasoning steps:\n", "\n[BEGIN FINAL RESPONSE]\n"),
 }
 CELLS = [
     cell
@@ -42,6 +45,8 @@ CELLS = [
         (f"so is it \\boxed{{8}}?{end}The answer is \\boxed{{7}}.", True),
     )
 ]
+PHRASES = "Here's my thought process: so \\boxed{7}.", "Here's my response:"
+CELLS += [(PHRASES[0], False), (f"{PHRASES[0]} {PHRASES[1]} I cannot tell.", False)]
 CELLS += [("<think>The tags are <thinking> and </thinking>. So \\boxed{7}", False)]
 ROWS = [{"id": str(n), "gold": KEY, "response": text, **ASKED} for n, (text, _) in enumerate(CELLS)]
 TEXTS = [text for text, _ in CELLS]
