@@ -14,6 +14,7 @@ from livek12.core.text import CIRCLED
 from livek12.tasks.extraction.choice_forms import CONCLUDED, MARKED
 from livek12.tasks.extraction.claims import NO_LABELS, Asked, Claim, Labels, marked_claims
 from livek12.tasks.extraction.denials import Named, quoted, taken_back
+from livek12.tasks.extraction.label_lists import shared
 from livek12.tasks.extraction.remarks import concludes, is_correction, is_remark, is_told, turned
 from livek12.tasks.extraction.verdicts import LabelVerdict, label_verdicts
 from livek12.tasks.extraction.weak_claims import plain_claims
@@ -46,7 +47,10 @@ def holding(cleaned: str, listed: list[Claim], asked: Asked) -> Claim | None:
     last = _LAST_LABEL.search(cleaned, max(0, best.end - 2))
     if last and last[1] not in best.labels:
         return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start :]))
-    denial = denied_until(cleaned, replace(best, end=asked.printed_until(cleaned, best)), asked)
+    until = asked.printed_until(cleaned, best)
+    if shared(cleaned, best.end, best.labels, asked.wrong) or shared(cleaned, until, best.labels, asked.wrong):
+        return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start :]))
+    denial = denied_until(cleaned, replace(best, end=until), asked)
     if denial is None:
         return best
     return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start : denial]))

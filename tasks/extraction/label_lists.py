@@ -2,7 +2,7 @@
 
 Contract: `LIST` matches a list, with one way to read each, so that a text of many labels stays cheap. `written_plainly`
 gives a match as labels with commas. `goes_on` tells that more labels belong to a list than were read: then nothing is
-decided. A letter behind a weak joint (a comma, a space) that begins a clause or an option of its own ("A, B is wrong",
+decided; nor is it where words behind an answer call another option right as well (`shared`). A letter behind a weak joint (a comma, a space) that begins a clause or an option of its own ("A, B is wrong",
 "A, B. 12 cm") is not of the list.
 """
 
@@ -14,9 +14,7 @@ from livek12.judges.rules.labels import read_labels
 NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
 """A letter before one of these names a thing, not an option."""
 _PUNCTUATION = r"[,，、;；/·ㆍ・]"
-CONJUNCTION = (
-    r"(?:[&+]|以及|还有|[和与及跟과와및]|그리고|이랑|하고|(?i:and|plus|(?:as\swell\sas|along\swith|together\swith))\b)"
-)
+CONJUNCTION = r"(?:[&+∧]|以及|还有|[和与及跟과와및]|그리고|이?랑|하고|(?i:and|plus|(?:as\swell\sas|along\swith|together\swith))\b)"
 _STRONG = rf"(?>[^\S\n]?(?:{_PUNCTUATION}[^\S\n]?)?{CONJUNCTION}[^\S\n]?|[^\S\n]?、[^\S\n]?)"
 _WEAK = rf"(?>[^\S\n]?{_PUNCTUATION}[^\S\n]?|[^\S\n]|\.)"
 _JOINT = rf"(?>\s?{_PUNCTUATION}\s?(?:{CONJUNCTION}\s?)?|\s?{CONJUNCTION}\s?|[^\S\n]?)"
@@ -55,6 +53,29 @@ _MORE_BEHIND = late(
     r"|(?:the\s)?(?:first|second|third|fourth|fifth|last|other|remaining)\s(?:one|option|choice|statement)s?\b)"
     rf"|\s?[,，;；—–(（]\s?{_NOUN}{_OPEN}{_ANY_LABEL}{_CLOSE}\s(?i:too|as\swell)\b"
     rf"|[^.。!！?？\n]{{0,40}}[,，;；]\s?(?:(?:and|as)\s)?so\s(?:is|are)\s{_NOUN}{_OPEN}{_ANY_LABEL}"
+    r"|\s?[,，]?\s?(?:∪|…|\.{3}|(?i:or\seven|with|then|in\saddition\sto|as\sis|and[,，]?\s[—–]?\s?(?:arguably|i\s(?:believe|think|guess|suppose))[,，]?(?:\s[—–])?)|并且|而且)"
+    rf"\s?{_NOUN}{_OPEN}{_ANY_LABEL}"
+    rf"|\s?[(（\[][^()（）\[\]\n]{{2,60}}[)）\]]\s?(?:{CONJUNCTION}|[,，、]\s?{CONJUNCTION}?)\s?{_NOUN}{_OPEN}{_ANY_LABEL}{_OWN_CLAUSE}"
+)
+_MORE_UNNAMED = late(
+    rf"{_CLOSE}(?:\s?选?项)?\s?(?:[,，、;；]\s?)?(?:"
+    r"(?i:(?:and\s)?etc\b|et\scetera\b|and\sso\s(?:on|forth)\b|among\sothers\b|and\s(?:[a-z]{2,8}\s)?(?:more|others)\b"
+    r"|and\s(?:all|some|any|most)?\s?(?:of\s)?the\s(?:others?|rest)\b)"
+    r"|等(?=\s?(?:[。.,，;；\n]|\Z|[选项几多]))|등(?=\s?(?:[.,\n]|\Z|이|입)))"
+    rf"|{_CLOSE}\s?[,，、]\s?(?:\.{{3}}|…)"
+)
+_SIGN_OR_END = r"\s?(?:[,，;；:：]|[—–(（]|[.。!！](?=\s|\Z|[^\x00-\x7f]))?\s?"
+_TURN = (
+    r"(?:(?:(?i:and|but|though|although|yet|while|however|with|in\saddition|additionally|moreover|note\sthat)\b|不过|但是?|然而|同时|此外|另外|虽然"
+    r"|(?:이지만|지만|이며|이고|이나)|(?:그러나|하지만|또한))[,，]?\s?){0,2}"
+)
+_NO_TURN = r"(?![^.。!！?？\n;；]{0,80}?(?:(?i:\b(?:not|no|never|cannot|wrong|incorrect|false|fails?|except|neither)\b)|n['’]t\b|不|错|误|非|않|틀|아니|못))"
+_AS_WELL = r"(?:(?i:\b(?:also|too|as\swell|equally|works|better)\b)|也|同样|更(?:好|合适|恰当|符合)|(?<=[A-J①-⑩])도)"
+_RIGHT = r"(?:(?i:\b(?:correct|right|true|valid|holds|fits)\b)|正确|成立|符合|对|맞|옳)"
+_NAMES_ANOTHER = rf"{_SIGN_OR_END}{_TURN}{_NOUN}{_OPEN}(?P<other>{_ANY_LABEL}){_CLOSE}(?![.．:：、]|\s?[=＝∥⊥<>^_{NOUN_ZH}]){_NO_TURN}"
+_ANOTHER = late(rf"{_CLOSE}{_NAMES_ANOTHER}[^.。!！?？\n;；:：]{{0,24}}?{_AS_WELL}")
+_ANOTHER_RIGHT = late(
+    rf"{_CLOSE}{_NAMES_ANOTHER}[^.。!！?？\n;；:：,，]{{0,12}}?{_RIGHT}(?!\s(?:answer|choice|option)|[^\n.。]{{0,8}}但)"
 )
 _MORE_BEFORE = late(
     rf"(?<![A-Za-z]){_ANY_LABEL}{_CLOSE}(?:{_PUNCTUATION}\s?)?\s?(?:{CONJUNCTION}|[,，、;；])\s?(?:{_HEDGE}){{0,3}}{_NOUN}{_OPEN}\Z"
@@ -87,3 +108,19 @@ def goes_on(text: str, start: int, end: int) -> bool:
     """Whether the list that was read at `start` to `end` has more labels before it or behind it."""
     before = text[max(0, start - _BEFORE_CHARS) : start]
     return _MORE_BEHIND.match(text, end) is not None or _MORE_BEFORE.search(before) is not None
+
+
+def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
+    """Whether the words behind an answer that ends at `end` go on to options without a name, or call another right too.
+
+    Args:
+        text: a cleaned text.
+        end: where the answer ends.
+        labels: those of the answer.
+        wrong: whether the wrong option is asked for, as then the others are rightly called right.
+    """
+    if _MORE_UNNAMED.match(text, end) or (text[end - 1 : end] in "〗〙" and _MORE_BEHIND.match(text, end)):
+        return True
+    patterns = () if wrong else (_ANOTHER,) if wrong is None else (_ANOTHER, _ANOTHER_RIGHT)
+    others = (match["other"] for pattern in patterns if (match := pattern.match(text, end)))
+    return any(not (read_labels(other) or frozenset()) <= labels for other in others)
