@@ -2,8 +2,9 @@
 
 Contract: `LIST` matches a list, with one way to read each, so that a text of many labels stays cheap. `written_plainly`
 gives a match as labels with commas. `goes_on` tells that more labels belong to a list than were read: then nothing is
-decided; nor is it where words behind an answer call another option right as well (`shared`). A letter behind a weak joint (a comma, a space) that begins a clause or an option of its own ("A, B is wrong",
-"A, B. 12 cm") is not of the list.
+decided; nor is it where words behind an answer call another option right as well (`shared`). A letter behind a weak
+joint (a comma, a space) that begins a clause or an option of its own ("A, B is wrong", "A, B. 12 cm") is not of the
+list.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NOUN = r"(?:(?:选项|第)\s?|(?i:options?|choices?|statements?)\s)?"
 _OPEN = r"(?:[(（\[【〔『《〈]\s?)?"
 _CLOSE = r"(?:\s?[)）\]】〕』》〉])?+"
 _OWN_CLAUSE = (
-    r"(?![.．]\s*[^\s.。]|\s?(?:选?项)?(?:是|均|都)?(?:错|不|有误)"
+    r"(?![.．]\s*[^\s.。]|\s?[:：]\s?(?i:wrong|incorrect|false|错|不)|\s?选?项?虽?正确但|\s?(?:选?项)?(?:是|均|都)?(?:错|不|有误)"
     r"|\s(?:is|was|does|fails|cannot|can['’]t|isn['’]t|doesn['’]t)\b)"
 )
 _ARROW = r"(?:→|⇒|⟶|-{1,2}>|=>|\$?\\(?:right|Right|long)\w{0,15}arrow|\$?\\to\b)\s?\$?[(（]?[A-J](?![A-Za-z])"
@@ -47,15 +48,23 @@ _HEDGE = (
     r"(?:(?i:possibly|maybe|perhaps|probably|potentially|likely|also|even|then|finally|too|certainly|of\scourse"
     r"|so\s(?:is|are))\b|可能|也许|或许|大概|还|也|另外|当然|甚至|有|是|아마도?|또한?|역시)[,，]?\s?"
 )
+_DENIED = (
+    r"(?i:\b(?:not|no|never|cannot|wrong|incorrect|false|fails?|except|neither|but|exclud\w*|ruled\sout|eliminated|rejected"
+    r"|violates?|contradicts?)\b|\btoo\s(?!$)[a-z])|n['’]t\b|不|错|误|非|排除|但|않|틀|아니|아닙|아닌|못"
+)
+_UNDENIED = rf"(?![^.。!！?？\n;；]{{0,80}}?(?:{_DENIED}))"
+"""Behind a label: its sentence does not deny it, as far as it speaks of it."""
+_BELIEVED = r"and[,，]?\s[—–]?\s?(?:arguably|i\s(?:believe|think|guess|suppose))[,，]?(?:\s[—–])?"
+_JOINED = rf"(?:∪|…|\.{{3}}|(?i:or\seven|with|then|in\saddition\sto|as\sis|{_BELIEVED})|并且|而且)"
 _MORE_BEHIND = late(
     rf"(?:\s?选?项)?\s?(?:{_PUNCTUATION}|[—–(（])?\s?(?:{CONJUNCTION}|(?i:also|likewise|且|并)|另外|可能|也许|或许)[,，]?\s?"
     rf"(?:(?:{_HEDGE}){{0,3}}{_NOUN}{_OPEN}{_ANY_LABEL}{_OWN_CLAUSE}"
     r"|(?:the\s)?(?:first|second|third|fourth|fifth|last|other|remaining)\s(?:one|option|choice|statement)s?\b)"
     rf"|\s?[,，;；—–(（]\s?{_NOUN}{_OPEN}{_ANY_LABEL}{_CLOSE}\s(?i:too|as\swell)\b"
     rf"|[^.。!！?？\n]{{0,40}}[,，;；]\s?(?:(?:and|as)\s)?so\s(?:is|are)\s{_NOUN}{_OPEN}{_ANY_LABEL}"
-    r"|\s?[,，]?\s?(?:∪|…|\.{3}|(?i:or\seven|with|then|in\saddition\sto|as\sis|and[,，]?\s[—–]?\s?(?:arguably|i\s(?:believe|think|guess|suppose))[,，]?(?:\s[—–])?)|并且|而且)"
-    rf"\s?{_NOUN}{_OPEN}{_ANY_LABEL}"
-    rf"|\s?[(（\[][^()（）\[\]\n]{{2,60}}[)）\]]\s?(?:{CONJUNCTION}|[,，、]\s?{CONJUNCTION}?)\s?{_NOUN}{_OPEN}{_ANY_LABEL}{_OWN_CLAUSE}"
+    rf"|[^\S\n]?[,，]?[^\S\n]?{_JOINED}[^\S\n]?{_NOUN}{_OPEN}{_ANY_LABEL}{_UNDENIED}"
+    rf"|\s?[(（\[][^()（）\[\]\n]{{2,60}}[)）\]]\s?"
+    rf"(?:{CONJUNCTION}\s?{_NOUN}{_OPEN}{_ANY_LABEL}{_OWN_CLAUSE}|[,，、]\s?{_ANY_LABEL}\s?[(（\[])"
 )
 _MORE_UNNAMED = late(
     rf"{_CLOSE}(?:\s?选?项)?\s?(?:[,，、;；]\s?)?(?:"
@@ -66,17 +75,17 @@ _MORE_UNNAMED = late(
 )
 _SIGN_OR_END = r"\s?(?:[,，;；:：]|[—–(（]|[.。!！](?=\s|\Z|[^\x00-\x7f]))?\s?"
 _TURN = (
-    r"(?:(?:(?i:and|but|though|although|yet|while|however|with|in\saddition|additionally|moreover|note\sthat)\b|不过|但是?|然而|同时|此外|另外|虽然"
-    r"|(?:이지만|지만|이며|이고|이나)|(?:그러나|하지만|또한))[,，]?\s?){0,2}"
+    r"(?:(?:(?i:and|but|though|although|yet|while|however|with|in\saddition|additionally|moreover|note\sthat)\b"
+    r"|不过|但是?|然而|同时|此外|另外|虽然|이?지만|이며|이고|이나|그러나|하지만|또한)[,，]?\s?){0,2}"
 )
-_NO_TURN = r"(?![^.。!！?？\n;；]{0,80}?(?:(?i:\b(?:not|no|never|cannot|wrong|incorrect|false|fails?|except|neither)\b)|n['’]t\b|不|错|误|非|않|틀|아니|못))"
 _AS_WELL = r"(?:(?i:\b(?:also|too|as\swell|equally|works|better)\b)|也|同样|更(?:好|合适|恰当|符合)|(?<=[A-J①-⑩])도)"
 _RIGHT = r"(?:(?i:\b(?:correct|right|true|valid|holds|fits)\b)|正确|成立|符合|对|맞|옳)"
-_NAMES_ANOTHER = rf"{_SIGN_OR_END}{_TURN}{_NOUN}{_OPEN}(?P<other>{_ANY_LABEL}){_CLOSE}(?![.．:：、]|\s?[=＝∥⊥<>^_{NOUN_ZH}]){_NO_TURN}"
-_ANOTHER = late(rf"{_CLOSE}{_NAMES_ANOTHER}[^.。!！?？\n;；:：]{{0,24}}?{_AS_WELL}")
-_ANOTHER_RIGHT = late(
-    rf"{_CLOSE}{_NAMES_ANOTHER}[^.。!！?？\n;；:：,，]{{0,12}}?{_RIGHT}(?!\s(?:answer|choice|option)|[^\n.。]{{0,8}}但)"
+_ANOTHER_NAMED = (
+    rf"{_CLOSE}{_SIGN_OR_END}{_TURN}{_NOUN}{_OPEN}(?P<other>{_ANY_LABEL}){_CLOSE}"
+    rf"(?![.．:：、]|\s?[=＝∥⊥<>^_{NOUN_ZH}]){_UNDENIED}"
 )
+_ANOTHER = late(rf"{_ANOTHER_NAMED}[^.。!！?？\n;；:：]{{0,24}}?{_AS_WELL}")
+_ANOTHER_RIGHT = late(rf"{_ANOTHER_NAMED}[^.。!！?？\n;；:：,，]{{0,12}}?{_RIGHT}(?!\s(?:answer|choice|option))")
 _MORE_BEFORE = late(
     rf"(?<![A-Za-z]){_ANY_LABEL}{_CLOSE}(?:{_PUNCTUATION}\s?)?\s?(?:{CONJUNCTION}|[,，、;；])\s?(?:{_HEDGE}){{0,3}}{_NOUN}{_OPEN}\Z"
 )

@@ -6,6 +6,7 @@ from itertools import islice, product
 
 import pytest
 
+from livek12.core.records import Question
 from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction import extract
 from tests.judges.helpers import question
@@ -81,6 +82,23 @@ def test_a_list_of_labels_is_read_whole() -> None:
         "答案是A、C，另外还有D",
         "故选A、C和也许D。",
         "정답은 ①, ③ 그리고 아마도 ④이다.",
+        "The correct statements are A and C; D is also correct.",
+        "The correct options are A and C. In addition, D is correct too.",
+        "The answer is A and C, but D works as well.",
+        "The answer is A, C and, arguably, D.",
+        "The correct options are A and C, with D also correct.",
+        "The correct options are A and C, or even D.",
+        "The correct options are A and C ∪ D.",
+        "The correct options are A and C, and one more.",
+        "The correct options are A and C and all of the others.",
+        "The correct options are A and C, etc.",
+        "Final answer: A, C, ...",
+        "\\boxed{A, C}, but D also works.",
+        "**A, C**\n\nD also holds.",
+        "答案为A、C等。",
+        "答案是A C 并且 D。",
+        "正确答案是A、C，不过D也对。",
+        "정답은 A, C이며 D도 옳다.",
     ],
 )
 def test_where_a_list_goes_on_nothing_is_decided(text: str) -> None:
@@ -98,6 +116,49 @@ def test_where_a_list_goes_on_nothing_is_decided(text: str) -> None:
 )
 def test_what_is_said_of_another_label_is_no_list(text: str) -> None:
     assert labels_of(text) in (None, frozenset("A"))
+
+
+CHOSEN = question("single_choice", answer=["C"], question="Which of these is the speed? A. 4 B. 5 C. 6 D. 7")
+WRONG_ONE = question("single_choice", answer=["C"], question="Which statement is incorrect? A. p B. q C. r D. s")
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        (CHOSEN, "The answer is C, because A and B violate the law."),
+        (CHOSEN, "A is wrong, so the answer is C."),
+        (CHOSEN, "The answer is C. B also fails, D too."),
+        (CHOSEN, "The answer is C, but D is tempting."),
+        (CHOSEN, "The answer is C, with D being excluded."),
+        (CHOSEN, "The answer is C. D might look correct too, but it ignores friction."),
+        (CHOSEN, "Answer: C. Options A and D are also too far off."),
+        (CHOSEN, "The answer is C (see the figure), D being too large."),
+        (CHOSEN, "\\boxed{C}\nA is too small, B also is not right."),
+        (CHOSEN, "答案是C。A也不对，B错误。"),
+        (CHOSEN, "答案选C，A项正确但不符合题意。"),
+        (CHOSEN, "정답은 C이고 A도 틀렸다."),
+        (WRONG_ONE, "The answer is C. A is correct, B is also correct, D too."),
+        (WRONG_ONE, "The answer is C, while D is true."),
+    ],
+)
+def test_words_on_other_options_leave_the_answer_as_it_is(asked: Question, text: str) -> None:
+    (answer,) = extract(text, asked, "stop").answers
+    assert read_labels(answer) == frozenset("C")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer is C, but D also works.",
+        "The answer is C; however, D is better.",
+        "\\boxed{C}, though D works too.",
+        "**C**\n\nD also fits.",
+        "答案是C，不过D也对。",
+        "정답은 C이지만 D도 맞다.",
+    ],
+)
+def test_an_answer_that_another_option_shares_is_not_decided(text: str) -> None:
+    assert not any(read_labels(answer) for answer in extract(text, CHOSEN, "stop").answers)
 
 
 WHOLE = ("7", "-7", "3√7", "2√6", "x > 7", "1/7", "12%", "7 cm", "1,250", "0.25", "x^2+1", "{3, 7}", "(3, 7)", "x = 7",
