@@ -15,7 +15,10 @@ from livek12.judges.rules.labels import read_labels
 NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
 """A letter before one of these names a thing, not an option."""
 _PUNCTUATION = r"[,，、;；/·ㆍ・]"
-CONJUNCTION = r"(?:[&+∧]|以及|还有|[和与及跟과와및]|그리고|이?랑|하고|(?i:and|plus|(?:as\swell\sas|along\swith|together\swith))\b)"
+CONJUNCTION = (
+    r"(?:[&+∧]|以及|还有|[和与及跟과와및]|그리고|이?랑|하고"
+    r"|(?i:and|plus|(?:as\swell\sas|along\swith|together\swith))\b)"
+)
 _STRONG = rf"(?>[^\S\n]?(?:{_PUNCTUATION}[^\S\n]?)?{CONJUNCTION}[^\S\n]?|[^\S\n]?、[^\S\n]?)"
 _WEAK = rf"(?>[^\S\n]?{_PUNCTUATION}[^\S\n]?|[^\S\n]|\.)"
 _JOINT = rf"(?>\s?{_PUNCTUATION}\s?(?:{CONJUNCTION}\s?)?|\s?{CONJUNCTION}\s?|[^\S\n]?)"
