@@ -25,8 +25,8 @@ _TEXTS = ("text", "content", "value", "option", "option_text", "choice", "answer
 _PICTURES = ("image", "img", "picture", "figure", "image_path", "image_url")
 _RIGHT = ("is_correct", "isCorrect", "correct", "is_answer", "is_right")
 _PATH = re.compile(r"[^\s()<>]{1,300}\.(?:png|jpe?g|webp|gif|bmp)", re.IGNORECASE)
-_REFERS = r"(?!\s*(?:$|and\b|or\b|only\b|[,，、&와과및和与或是]|[①-⑳⑴-⒇(（]))"
-"""What follows a label that is one, and not the name of a statement: "(A) and (C)", "① ②", "(B) only"."""
+_REFERS = r"(?!\s*(?:$|and\b|or\b|only\b|[,，、&와과및和与或是]|[-–—→>]?\s*[①-⑳⑴-⒇(（]))"
+"""What follows a label that is one, and not the name of a statement: "(A) and (C)", "① ②", "(B) only", "(c) - (b)"."""
 _DECORATED = r"(?:\*\*|__|\$)?"
 _LETTERS, _OTHER_LETTERS = list("ABCDEFGHIJ"), list("ABCDEFGHIJ")
 _DIGITS = [str(number) for number in range(1, 21)]
@@ -38,6 +38,7 @@ _IN_TEXT = [
     (re.compile(rf"\s*([①-⑳⑴-⒇])\s*{_REFERS}"), _DIGITS),
 ]
 """Labels in the texts of options, and the order of each kind."""
+_ENCLOSED = re.compile(r"\s*(?:[(（]|[Ⓐ-Ⓙⓐ-ⓙ①-⑳⑴-⒇])")
 _NUMBERED = re.compile(r"\s*[(（]?\s*[①⑴1A]")
 """How options with labels in them begin; (가) and ㄱ in them name what the question is about."""
 LETTERS = "ABCDEFGHIJ"
@@ -98,6 +99,8 @@ def _labelled(texts: Sequence[str]) -> list[Option]:
         if len(set(names)) < _FEWEST or len(matches) < len(texts) or (names == first and kind is not _LETTERS):
             continue  # one name for all is no label: "A: ㄱ B: ㄴ", "A: ㄴ B: ㄱ"
         if sorted(names) != sorted(first):
+            if len(set(names)) < len(names) and all(_ENCLOSED.match(text) for text in texts):
+                continue  # names of what the question is about, which several options may speak of: "(b)의 ‘눈이’는"
             raise BadRow(
                 f"its options are labelled {', '.join(names)}, which are not the first {len(texts)} labels each once:"
                 " give them as {label, text}"

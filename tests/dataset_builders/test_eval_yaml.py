@@ -132,5 +132,5 @@ def test_the_names_of_the_merged_set_are_the_files_of_their_benchmark(built: Pat
     configs = read_card(built)
     assert configs["korean_specific"] == configs["kmmmu_korean_specific"]
     card = (built / "README.md").read_text()
-    assert "| `korean_specific` | kmmmu | 2 |" in card and "| `hard` | kmmmu | none here |" in card
+    assert "| `korean_specific` | kmmmu | 2 |" in card and "| `hard` | kmmmu | 1 |" in card
     assert "| `image_only` | livek12 | 42 |" in card

@@ -163,4 +163,6 @@ def test_what_is_installed_with_an_extra_is_supported() -> None:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     wanted = setup["options.extras_require"]["vllm"].split()
-    assert wanted == [f"vllm>={SUPPORTED[0]},<0.{int(SUPPORTED[-1].partition('.')[2]) + 1}"]
+    assert [one for one in wanted if one.startswith("vllm")] == [
+        f"vllm>={SUPPORTED[0]},<0.{int(SUPPORTED[-1].partition('.')[2]) + 1}"
+    ]

@@ -173,7 +173,7 @@ def test_an_annotator_adds_what_features_cannot_see(sample: Path, tmp_path: Path
     sheet = tmp_path / "sheet.csv"
     ended = propose("korean_specific", sample, sheet, "--all", "--model", file)
     assert ended.code == 1, "one request failed: the work is not whole"
-    assert "6 annotated, 2 not" in ended.out
+    assert "7 annotated, 2 not" in ended.out
     found = {row["id"]: row for row in rows(sheet)}
     assert found[asked[0]]["state"] == "proposed"
     assert "annotator" in found[asked[0]]["criteria"]
@@ -208,6 +208,7 @@ def test_hard_is_wrong_by_all_and_what_is_open_is_undecided(
         ["wrong", "missing"],
         WRONG,
         ["unjudged", "wrong"],
+        RIGHT,
     ]
     a = make_run(tmp_path / "a", korean, answers_of(korean, kinds), "gemma")
     b_questions = [*korean[:6], korean[6].model_copy(update={"question": "another text"})]
@@ -218,7 +219,7 @@ def test_hard_is_wrong_by_all_and_what_is_open_is_undecided(
     assert by_state(tmp_path / "hard.csv") == {
         "proposed": {q[0]},
         "undecided": {q[3], q[5], q[6], q[7]},
-        "out": {q[1], q[2], q[4]},
+        "out": {q[1], q[2], q[4], q[8]},
     }
     why = {row["id"]: row["evidence"] for row in rows(tmp_path / "hard.csv")}
     assert "(gemma): right 0 of 2; " in why[q[0]]
@@ -256,10 +257,10 @@ def test_adversarial_filtering_takes_out_what_a_model_solves_with_confidence(
     sample: Path, korean: list[Question], tmp_path: Path
 ) -> None:
     q = [question.id for question in korean]
-    kinds = [WRONG, ["right", "wrong"], RIGHT, ["right", "failed"], WRONG, WRONG, WRONG, WRONG]
+    kinds = [WRONG, ["right", "wrong"], RIGHT, ["right", "failed"], *[WRONG] * 5]
     first = make_run(tmp_path / "first", korean, answers_of(korean, kinds))
     left = [question for question in korean if question.id != q[2]]
-    second = make_run(tmp_path / "second", left, answers_of(left, [WRONG] * 4 + [RIGHT] + [WRONG] * 2))
+    second = make_run(tmp_path / "second", left, answers_of(left, [WRONG] * 4 + [RIGHT] + [WRONG] * 3))
     for confidence, out, undecided in (("1.0", {q[2], q[5]}, {q[3]}), ("0.5", {q[1], q[2], q[3], q[5]}, set())):
         sheet = tmp_path / f"{confidence}.csv"
         ended = propose(
