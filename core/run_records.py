@@ -19,11 +19,11 @@ class Sampling(Record):
     the model's chat template has there by itself).
     """
 
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    max_tokens: int = 2048
-    thinking_budget: int | None = None
+    temperature: float | None = Field(None, ge=0, allow_inf_nan=False)
+    top_p: float | None = Field(None, ge=0, le=1)
+    top_k: int | None = Field(None, ge=-1)
+    max_tokens: int = Field(2048, ge=1)
+    thinking_budget: int | None = Field(None, ge=0)
     thinking_optional: bool = False
     seed: int = 0
     stop: list[str] = Field(default_factory=list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +33,7 @@ PACKED_VERSION = 5
 
 MOST_TRIALS, MOST_ANSWERS = 10_000, 20_000_000
 """Of one question, and of a whole run: room is made for so many answers."""
-Count = Annotated[int, Field(ge=0, le=1 << 40)]
+Count = Annotated[int, Field(strict=True, ge=0, le=1 << 40)]
 """What a run.json, which may come from anybody, can count."""
 
 
@@ -84,7 +85,7 @@ class RunSpec(Record):
     engine_args: dict[str, Any] = {}
     engine_versions: dict[str, str] = {}
     tasks: list[TaskSpec]
-    trials: Annotated[int, Field(ge=1, le=MOST_TRIALS)] = 1
+    trials: Annotated[int, Field(strict=True, ge=1, le=MOST_TRIALS)] = 1
     limit: Count | None = None
     chosen: ChosenQuestions | None = None
     judges: dict[str, str] = {}
@@ -94,6 +95,14 @@ class RunSpec(Record):
     marking: Count = 0
     """How often it was begun to mark the run anew."""
     questions_sha256: str | None = None
+
+    @field_validator("tasks")
+    @classmethod
+    def _each_once(cls, tasks: list[TaskSpec]) -> list[TaskSpec]:
+        repeated = [name for name, times in Counter(task.name for task in tasks).items() if times > 1]
+        if repeated or not tasks:
+            raise ValueError(f"task {repeated[0]} is listed more than once" if repeated else "no task is listed")
+        return tasks
 
     @field_validator("engine_args")
     @classmethod

@@ -22,6 +22,16 @@ def task_terms(table: Table, profile: Profile, parameters: Parameters) -> Terms:
     return terms | _pass_terms(table)
 
 
+EACH_K = 16
+"""pass@k is given for each k up to here, then for powers of two."""
+
+
+def pass_sizes(trials: int) -> list[int]:
+    """The k of pass@k: each up to 16, powers of two above, and the number of trials."""
+    powers = (1 << power for power in range(EACH_K.bit_length(), trials.bit_length()))
+    return sorted({*range(1, min(trials, EACH_K) + 1), *powers, trials} - {0})
+
+
 def _pass_terms(table: Table) -> Terms:
     """pass@k of each question, k up to the fewest trials of any question, averaged over questions."""
     import numpy as np
@@ -32,7 +42,7 @@ def _pass_terms(table: Table) -> Terms:
     low, high = (np.bincount(table.question, correct).astype(int) for correct in table.answers.correct)
     weight = first.astype(np.float64)
     terms: Terms = {}
-    for k in range(1, int(samples.min()) + 1):
+    for k in pass_sizes(int(samples.min())):
         chance = {
             (n, c): pass_at_k(n, c, k)
             for n, c in {*zip(samples.tolist(), low.tolist(), strict=True)}

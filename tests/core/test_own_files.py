@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from livek12.dataset_builders.ingest.folder import Folder
 from tests.core.test_run_folder import question, response, spec
 from tests.scripts.command import livek12_here
 
+TASK = spec().tasks[0].model_dump(mode="json")
 QUESTIONS = {"t": [question(name) for name in "abc"]}
 LINKS: dict[str, Callable[[Path, Path], None]] = {
     "a symlink": lambda name, victim: name.symlink_to(victim),
@@ -168,12 +170,17 @@ def test_a_folder_has_one_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     [
         ({"trials": 1_000_000_000}, "trials"),
         ({"trials": 0}, "trials"),
+        ({"trials": True}, "trials"),
+        ({"tasks": []}, "tasks"),
+        ({"tasks": [TASK, TASK]}, "tasks"),
+        ({"tasks": [{**TASK, "sampling": {"max_tokens": -1}}]}, "tasks: 0: sampling: max_tokens"),
+        ({"tasks": [{**TASK, "sampling": {"temperature": float("inf")}}]}, "tasks: 0: sampling: temperature"),
         ({"limit": 1 << 60}, "limit"),
         ({"marking": -1}, "marking"),
         ({"marking": 1 << 60}, "marking"),
     ],
 )
-def test_what_a_run_states_is_bounded(run: Path, change: dict[str, int], why: str) -> None:
+def test_what_a_run_states_is_bounded(run: Path, change: dict[str, Any], why: str) -> None:
     file = run / "run.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
     with pytest.raises(UserError, match=rf"run\.json: cannot be read: {why}: "):

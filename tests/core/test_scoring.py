@@ -33,6 +33,7 @@ from livek12.core.records import (
 from livek12.core.scoring import FORMULAS, Parameters, Row, compare, modality_delta, release_arl, score
 from livek12.core.scoring.formulas import steps_between
 from livek12.core.scoring.outcomes import steps_of
+from livek12.core.scoring.terms import pass_sizes
 
 TASK = "livek12_text_only"
 
@@ -962,3 +963,10 @@ def test_reports_are_json_and_intervals_are_in_order(rows: list[Row], profile: A
             assert found["ci"][0] <= found["ci"][1]
             assert found["unit"] == "question"
         assert found["low"] is None or found["low"] <= found["high"]
+
+
+@pytest.mark.parametrize(
+    ("trials", "sizes"), [(1, [1]), (5, [1, 2, 3, 4, 5]), (16, [*range(1, 17)]), (100, [*range(1, 17), 32, 64, 100])]
+)
+def test_the_sizes_of_pass_at_k_grow_slowly_with_the_trials(trials: int, sizes: list[int]) -> None:
+    assert pass_sizes(trials) == sizes
