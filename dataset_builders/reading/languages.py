@@ -30,9 +30,9 @@ _ACCENTED = re.compile(r"[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]"
 _PATH = re.compile(r"\S{1,300}\.\w{2,4}|\S{200,}")
 _ENGLISH = frozenset(
     "the are and which what with for that this if from by how find be when then than each given does its these there"
-    " calculate determine".split()
+    " calculate determine compute evaluate simplify solve prove show write number value following let".split()
 )
-"""Frequent English words that other languages do not have; German and Dutch share "is", "in" and "of"."""
+"""Frequent English words of exams that other languages do not have; German and Dutch share "is", "in" and "of"."""
 _FEWEST_ACCENTS, _ACCENTS, _KANAS = 3, 0.2, 0.25
 """Accented words, their share of all words, and the share of kana that our languages do not reach."""
 _ENGLISH_SHARE, _FOREIGN_SHARE, _FEWEST_WORDS = 0.08, 0.04, 8
@@ -41,6 +41,8 @@ _LOOKED_AT = 1000
 """Characters of a text whose words are counted."""
 _FEWEST_FOREIGN = 3
 """Rows without a sign of any language that tell nothing by themselves."""
+_FEWEST_IN_A_FILE = 20
+"""Words in a file, none of them English, that make it a file in another language."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ def vote(texts: Iterable[str]) -> FileLanguage:
     counts = Counter(sign.language for sign in signs if sign.language)
     foreign, silent = counts.pop(OTHER, 0), sum(sign.has_foreign_words for sign in signs)
     if foreign + silent > counts.total() and (foreign or silent >= _FEWEST_FOREIGN):
+        return FileLanguage(OTHER)
+    if not counts and sum(sign.words for sign in signs) >= _FEWEST_IN_A_FILE:
         return FileLanguage(OTHER)
     return FileLanguage(counts.most_common(1)[0][0]) if counts else NOT_TOLD
 
@@ -122,12 +126,14 @@ class _Signs(NamedTuple):
         why: what shows `OTHER`.
         fallback: the language of a mixed text where its file shows none.
         has_foreign_words: whether it has words enough to be English, and is not.
+        words: in a Latin script, where it shows no language.
     """
 
     language: str | None = None
     why: str = ""
     fallback: str | None = None
     has_foreign_words: bool = False
+    words: int = 0
 
 
 def _signs(text: str) -> _Signs:
@@ -147,11 +153,13 @@ def _signs(text: str) -> _Signs:
         if scripts.total() * 2 > len(words):
             return _Signs(OTHER, f"in {scripts.most_common(1)[0][0]} letters")
         accented = [word for word in words if _ACCENTED.search(word)]
-        if len(accented) >= _FEWEST_ACCENTS and len(accented) >= _ACCENTS * len(words):
-            return _Signs(OTHER, f"with accents, as in {accented[0]}, {accented[1]}")
+        no_name = not english and len(words) >= _FEWEST_WORDS and any(word.islower() for word in accented)
+        if no_name or (len(accented) >= _FEWEST_ACCENTS and len(accented) >= _ACCENTS * len(words)):
+            return _Signs(OTHER, f"with accents, as in {', '.join(accented[:2])}")
     if english and english >= _ENGLISH_SHARE * len(words):
         return _Signs("en")
-    return _Signs(has_foreign_words=len(words) >= _FEWEST_WORDS and english < _FOREIGN_SHARE * len(words))
+    has_foreign_words = len(words) >= _FEWEST_WORDS and english < _FOREIGN_SHARE * len(words)
+    return _Signs(has_foreign_words=has_foreign_words, words=0 if english else len(words))
 
 
 def _script(word: str) -> str:

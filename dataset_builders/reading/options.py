@@ -39,6 +39,7 @@ _IN_TEXT = [
 ]
 """Labels in the texts of options, and the order of each kind."""
 _ENCLOSED = re.compile(r"\s*(?:[(（]|[Ⓐ-Ⓙⓐ-ⓙ①-⑳⑴-⒇])")
+_CLOSED = re.compile(rf"\s*{_DECORATED}([A-Ja-j])\s*[)）]\s*{_DECORATED}\s*{_REFERS}")
 _NUMBERED = re.compile(r"\s*[(（]?\s*[①⑴1A]")
 """How options with labels in them begin; (가) and ㄱ in them name what the question is about."""
 LETTERS = "ABCDEFGHIJ"
@@ -90,7 +91,8 @@ def _labelled(texts: Sequence[str]) -> list[Option]:
     Numbers, small and decorated letters that come in their order are left to the caller.
 
     Raises:
-        BadRow: each text begins with a label of one kind, and these are not the first labels of that kind, each once.
+        BadRow: each text begins with a label of one kind, and these are not the first labels of that kind, each once;
+            or only some begin with a label, and not with that of their place.
     """
     for pattern, kind in _IN_TEXT:
         matches = [match for text in texts if (match := pattern.match(text))]
@@ -109,6 +111,10 @@ def _labelled(texts: Sequence[str]) -> list[Option]:
             Option(label=name, text=_pictured(text[match.end() :].strip()))
             for name, match, text in zip(names, matches, texts, strict=True)
         ]
+    closed = [(place, match[1].upper()) for place, text in enumerate(texts) if (match := _CLOSED.match(text))]
+    if len({label for _, label in closed}) >= _FEWEST and any(label != LETTERS[place] for place, label in closed):
+        labels = ", ".join(label for _, label in closed)
+        raise BadRow(f"of its {len(texts)} options some are labelled, {labels}: give them as {{label, text}}")
     return []
 
 

@@ -22,6 +22,17 @@ VIETNAMESE = [
 ]
 ENGLISH = ["Which of these numbers is prime?", "Solve the Schrödinger equation for the hydrogen atom.", "$x^2 = 4$"]
 CHINESE = ["下列各数中，哪个是质数？", "求 $x$。", "$x^2 = 4$", "$\\sin x = 1$, x in rad"]
+FRENCH = [
+    "Calculer la valeur de $x$.",
+    "Trouver deux nombres dont la somme vaut 12.",
+    "Donner le rayon du cercle.",
+    "Quel est le symbole du fer ?",
+    "Citer les trois couleurs du drapeau.",
+]
+FRAGMENTS = [
+    *("Compute $3+4$.", "Simplify $\\sqrt 8$.", "Solve $x^2=4$.", "Photosynthesis", "Capital of France?"),
+    *("Number of moons of Mars", "Factor $x^2-4$.", "Name three planets.", "Chemical symbol, iron", "Prove it."),
+]
 KOREAN = ["다음 중 소수는?", "$x^2 = 4$의 해를 구하시오.", "$x^2 = 4$"]
 
 
@@ -48,6 +59,11 @@ def languages(folder: Path, benchmark: str, texts: list[str], given: Given | Non
         pytest.param(["次の関数の最小値を求めよ。"], [], id="Japanese"),
         pytest.param(["จงหาค่าของ $x$"], [], id="Thai"),
         pytest.param(["Un train se déplace à 80 km/h. Déterminer la durée."], [], id="French"),
+        pytest.param(FRENCH, [], id="French in short sentences"),
+        pytest.param(
+            [*ENGLISH, "Une bille roule sur la table, puis tombe dans le café froid."], ["en"] * 3, id="one row"
+        ),
+        pytest.param(FRAGMENTS, ["en"] * 10, id="English in fragments"),
         pytest.param(
             ["In the figure, 甲 is a lamp. Which of the lamps is the brightest?", *ENGLISH], ["en"] * 4, id="mixed"
         ),

@@ -266,6 +266,13 @@ def test_letters_that_belong_to_the_options_stay() -> None:
         (["one", "two", None, None], "A one, B two"),
         (["A) one", "C) three"], None),
         (["A) one", "B) two", "B) three"], None),
+        (["B) two", "one", "C) three"], None),
+        (["A) one", "two", "C) three"], "A A) one, B two, C C) three"),
+        (["(a)의 주어", "(b)의 주어", "(a)의 서술어"], "A (a)의 주어, B (b)의 주어, C (a)의 서술어"),
+        (
+            ["(c) - (b) - (a)", "(a) - (b) - (c)", "(b) - (a) - (c)"],
+            "A (c) - (b) - (a), B (a) - (b) - (c), C (b) - (a) - (c)",
+        ),
         (["3. a", "2. b"], None),
         (["one", None, "three"], None),
     ],
