@@ -12,6 +12,8 @@ from livek12.dataset_builders.base import BadRow, Log
 
 _LARGEST = 99_999
 _LONGEST_ID, _LONGEST_TEXT = 200, 1_000_000
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+"""Control characters that no text has: what stood in their place is lost."""
 
 
 def sound(question: Question, where: str, log: Log) -> Question:
@@ -48,8 +50,11 @@ def _check_bounds(question: Question) -> None:
         raise BadRow("year or page_numbers is out of range")
     if not all(0 <= points <= _LARGEST for points in question.part_points):  # neither is nan
         raise BadRow("part_points holds what is not a number of points")
-    if sum(map(len, [question.question, question.solution or "", *(o.text for o in question.options)])) > _LONGEST_TEXT:
+    texts = [question.question, *(option.text for option in question.options), *question.answer]
+    if sum(map(len, [*texts, question.solution or ""])) > _LONGEST_TEXT:
         raise BadRow(f"its text has more than {_LONGEST_TEXT} characters")
+    if damage := next(filter(None, map(_CONTROLS.search, texts)), None):
+        raise BadRow(f"its text or key holds the control character U+{ord(damage[0]):04X}, so part of it is lost")
 
 
 def problems(question: Question, image_only: bool = False) -> Iterator[str]:

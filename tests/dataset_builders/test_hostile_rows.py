@@ -32,6 +32,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "year": ({"year": 10**12}, "year or page_numbers is out of range"),
     "answer-object": ({"answer": {"A": 1}}, "answer holds something that is not a text"),
     "ten-million-letters": ({"question": "x " * 5_000_000}, "its text has more than 1000000 characters"),
+    "nul-in-text": ({"question": "Find the pressure \x00 of the gas."}, "holds the control character U+0000"),
+    "bell-in-key": ({"answer": "7\x07"}, "holds the control character U+0007"),
     "long-solution": ({"solution": "x " * 600_000}, "its text has more than 1000000 characters"),
     "break\nin it": ({}, "cannot be printed"),
     "i" * 201: ({}, "its id is longer than 200 characters"),
