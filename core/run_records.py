@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -19,11 +19,11 @@ class Sampling(Record):
     the model's chat template has there by itself).
     """
 
-    temperature: float | None = Field(None, ge=0, allow_inf_nan=False)
-    top_p: float | None = Field(None, ge=0, le=1)
-    top_k: int | None = Field(None, ge=-1)
-    max_tokens: int = Field(2048, ge=1)
-    thinking_budget: int | None = Field(None, ge=0)
+    temperature: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
+    top_p: Annotated[float | None, Field(ge=0, le=1)] = None
+    top_k: Annotated[int | None, Field(ge=-1)] = None
+    max_tokens: Annotated[int, Field(ge=1)] = 2048
+    thinking_budget: Annotated[int | None, Field(ge=0)] = None
     thinking_optional: bool = False
     seed: int = 0
     stop: list[str] = Field(default_factory=list)

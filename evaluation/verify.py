@@ -38,7 +38,7 @@ _log = logging.getLogger("livek12.verify")
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgement:  # noqa: PLW1641 (the list in it has no hash)
     """The judgement of one response. It has no truth value: a wrong answer is judged too.
 
     Attributes:
@@ -69,6 +69,9 @@ class Judgement:
             "a judgement is neither true nor false: take its .score (1.0 is right), .correct (None where undecided) or"
             " .decision"
         )
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self) if isinstance(other, bool) else isinstance(other, Judgement) and vars(self) == vars(other)
 
 
 class Verifier:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -31,8 +32,11 @@ def verifier() -> Iterator[Verifier]:
 def test_a_judgement_has_no_truth_value(verifier: Verifier, gold: str, response: str, correct: bool | None) -> None:
     judged = verifier.verify(gold, response)
     assert judged.correct is correct
-    with pytest.raises(UserError, match=r"\.score .* \.correct .* \.decision"):
-        bool(judged)
+    for ask in (bool, lambda one: one == True, lambda one: one != False, lambda one: one in (True,)):  # noqa: E712
+        with pytest.raises(UserError, match=r"\.score .* \.correct .* \.decision"):
+            ask(judged)
+    assert judged == replace(judged)
+    assert judged != replace(judged, reason="another")
 
 
 def test_one_response() -> None:
