@@ -36,6 +36,7 @@ TAGS: tuple[tuple[str, str], ...] = (
     ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
     ("<longcat_think>", "</longcat_think>"),
     ("<|inner_prefix|>", "<|inner_suffix|>"),
+    *((f"<{name}>", f"</{name}>") for name in ("scratchpad", "analysis", "reflection", "inner_thoughts")),
 )
 _CHANNEL = re.compile(
     r"(?:<\|start\|>assistant)?<\|channel\|>(\w++)[^<]*+(?:<\|constrain\|>[^<]*+)?<\|message\|>(.*?)"

@@ -59,14 +59,18 @@ def _option_in(value: str) -> str:
 def _with_other_text(text: str, label: str, question: Question) -> str | None:
     """Label and text where one of the last lines writes another option's text behind the label; else None."""
     texts = {normal_form(option.text): option.label for option in question.options if option.text.strip()}
+    label = label.strip("()（）")
     if len(texts) < 2 or len(label) != 1:
         return None
     for line in [line for line in tail(text).splitlines() if line.strip()][-_LAST_LINES:]:
-        quoted = list(re.finditer(rf"(?<![A-Za-z]){re.escape(label)}\s*[.．、:：)）]\s*(?=\S)", line))
-        behind = line[quoted[-1].end() :][:400] if quoted else ""
+        quoted = list(re.finditer(rf"(?<![A-Za-z]){re.escape(label)}\s*(?:{_BEFORE_TEXT})\s*(?=\S)", line))
+        behind = line[quoted[-1].end() :][:400].rstrip(_BEHIND_TEXT) if quoted else ""
         if texts.get(normal_form(behind), label) != label:
             return f"{label}. {behind.strip()}"
     return None
 
 
 _LAST_LINES = 3
+_BEFORE_TEXT = r"[.．、:：)）][,，]?|[,，(（](?:\s*(?:i\.e\.|that is|which is|namely),?(?=\s))?"
+"""What parts a label from the option's text."""
+_BEHIND_TEXT = " .。)）"
