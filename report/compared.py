@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.scoring.ranks import ALPHA
 from livek12.report.marks import STATE_WORDS, UNDECIDED, interval_heading, shown
 from livek12.report.markup import clean
 from livek12.report.ranking import (
-    METRICS,
     Ranking,
     about,
     in_words,
@@ -78,7 +78,7 @@ def heading(task: str, comparison: TaskComparison) -> str:
 def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column]]:
     """What is known of the runs, in groups of columns that stay together."""
     groups = []
-    for metric in METRICS:
+    for metric in ranking_metrics():
         if is_known(comparison, metric):
             found = [comparison["metrics"][metric].get(name) for name in ranked.names]
             written = [shown(metric, estimate) if estimate else None for estimate in found]

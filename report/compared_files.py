@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.spreadsheets import csv_text
 from livek12.report.compared import (
     COUNTS,
@@ -26,7 +27,7 @@ from livek12.report.compared import (
 )
 from livek12.report.deltas import HEADINGS, ShownDelta, shown_deltas
 from livek12.report.markup import clean
-from livek12.report.ranking import METRICS, is_known, ranking, verdict
+from livek12.report.ranking import is_known, ranking, verdict
 
 if TYPE_CHECKING:
     from livek12.core.scoring import Comparison
@@ -88,7 +89,7 @@ def _escaped(text: str) -> str:
 
 def as_csv(result: Comparison) -> str:
     """One table: a row a run, and below these a row a pair, which holds the differences `run` minus `minus`."""
-    metrics = [name for name in METRICS if any(is_known(task, name) for task in result["tasks"].values())]
+    metrics = [name for name in ranking_metrics() if any(is_known(task, name) for task in result["tasks"].values())]
     usage = result.get("usage", {})
     used = _USED if usage else ()
     head = ["task", "run", "minus", *COUNTS, *(f"{m}_{end}" for m in metrics for end in _ENDS), *used]

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from livek12.core.scoring.metrics import tested_metrics
 from livek12.report.marks import group_name, shown
 from livek12.report.ranking import in_words, p_value
 
-SHOWN = ("accuracy", "mark", "variable_accuracy", "PES", "OES", "ARL")
 MOST_ROWS = 20
 TESTS = {"mcnemar_exact": "exact McNemar", "sign_flip": "sign flips", "clustered_t": "t by paper"}
 HEADINGS = ("questions", "Δ accuracy", "95 %", "p", "p (Holm)")
@@ -54,7 +54,7 @@ def _sentences(delta: Mapping[str, Any]) -> Iterator[str]:
         if delta[side]
     ]
     yield f"{delta['shared']:,} shared questions" + (f"; left out: {' and '.join(left_out)}" if left_out else "")
-    for name in SHOWN:
+    for name in tested_metrics():
         if name in delta["metrics"] and not (name == "mark" and _same(delta["metrics"])):
             yield f"Δ {in_words(name)} {tested(name, delta['metrics'][name])}"
 

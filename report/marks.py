@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from livek12.core.markings import PERSON, in_words
 from livek12.core.records import PartVerdict
-from livek12.core.scoring import OUT_OF_100, Row
+from livek12.core.scoring import Row
+from livek12.core.scoring.metrics import Scale, metric_of
 
 Kind = Literal["full", "part", "wrong", "open"]
 UNDECIDED = ("ungraded", "failed", "unsupported")
@@ -41,17 +42,8 @@ DECIDERS = {
     "undecided": "nobody yet",
     "words": "the rule for words",
 }
-METRIC_MEANINGS = {
-    "mark": "points earned out of 100",
-    "accuracy": "answers that are fully correct",
-    "OCS": "outcome score: points earned out of 100",
-    "PES": "process score: points for correct outcomes, less those for process errors",
-    "OES": "exam score: outcome and process together",
-    "ARL": "accuracy weighted by brevity; may exceed 1",
-    "variable_accuracy": "answer variables that are right",
-    "question_accuracy": "questions with every variable right",
-}
-UNSCALED = ("ARL",)
+_SCALES: dict[Scale, tuple[float, int]] = {"share": (100.0, 1), "out_of_100": (1.0, 1), "number": (1.0, 3)}
+"""By what a value is multiplied where it is shown, and its decimals."""
 
 
 def rounded(value: float, digits: int = 1) -> str:
@@ -97,7 +89,7 @@ class ShownValue:
 
 def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
     """How the estimate of the metric `name` is written."""
-    scale, digits = (1.0, 3) if name in UNSCALED else (1.0 if name in OUT_OF_100 else 100.0, 1)
+    scale, digits = _SCALES[metric_of(name).scale]
     low, high = (None if estimate[end] is None else estimate[end] * scale for end in ("low", "high"))
     note = estimate.get("note") or ""
     if low is None or high is None:
@@ -129,7 +121,7 @@ def span(low: float, high: float, digits: int = 1) -> str:
 
 def _place(value: float | None, name: str) -> float | None:
     """Where a value lies on a bar from 0 to 100."""
-    return None if value is None else min(100.0, max(0.0, value * (100 if name in UNSCALED else 1)))
+    return None if value is None else min(100.0, max(0.0, value * (100 if metric_of(name).scale == "number" else 1)))
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from livek12.core.scoring import OUT_OF_100
+from livek12.core.scoring.metrics import metric_of, ranking_metrics
 from livek12.core.scoring.ranks import told
-from livek12.report.marks import UNSCALED, shown
+from livek12.report.marks import shown
 
 if TYPE_CHECKING:
     from livek12.core.scoring.schema import Estimate, PairMetric, TaskComparison
-
-METRICS = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy")
-"""What is shown of each run; the first that there is ranks them."""
 
 
 class Tested(NamedTuple):
@@ -57,7 +54,7 @@ class Ranking:
 def ranking(comparison: TaskComparison) -> Ranking:
     """Ranks the runs of a task."""
     metrics = comparison["metrics"]
-    metric = next((name for name in METRICS if is_known(comparison, name)), METRICS[0])
+    metric = next((name for name in ranking_metrics() if is_known(comparison, name)), "mark")
     names = sorted(comparison["counts"], key=lambda name: _height(metrics.get(metric, {}).get(name)), reverse=True)
     pairs = {frozenset((pair["a"], pair["b"])): pair for pair in comparison["pairs"]}
     tests = {}
@@ -131,7 +128,7 @@ def in_words(metric: str) -> str:
 
 def is_share(metric: str) -> bool:
     """Whether it is shown in per cent."""
-    return metric not in UNSCALED and metric not in OUT_OF_100
+    return metric_of(metric).scale == "share"
 
 
 def p_value(p: float | None) -> str:

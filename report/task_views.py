@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from livek12.core.scoring import OUT_OF_100
+from livek12.core.scoring.metrics import meaning_of, metric_of, metrics, ranking_metrics
 from livek12.report import budgets, marks
 from livek12.report.paper import ERRORS
 
@@ -21,8 +21,6 @@ TOKEN_KINDS = {
 }
 MOST_GROUPS = 200
 """Groups of an axis that the page shows; report.json has all."""
-_BESIDE = ("accuracy", "variable_accuracy", "question_accuracy", "PES", "OES", "ARL")
-"""Metrics that stand beside the mark, in this order, before those of several trials."""
 
 
 def task_view(name: str, task: Mapping[str, Any], run: str) -> dict[str, Any]:
@@ -63,7 +61,7 @@ def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[s
     against = task.get("against_mark") or {}
     last = max((name for name in against if name.startswith("pass@")), key=lambda name: int(name[5:]), default="")
     found = []
-    for name in (*_BESIDE, *([last] if last not in ("", "pass@1") else [])):
+    for name in (*ranking_metrics(), *([last] if last not in ("", "pass@1") else [])):
         if name not in against or (name == "question_accuracy" and "accuracy" in against):
             continue
         value = marks.shown(name, task["metrics"][name])
@@ -73,7 +71,7 @@ def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[s
         found.append(
             {
                 "name": name,
-                "meaning": _meaning(name),
+                "meaning": meaning_of(name),
                 "shown": value,
                 "unit": _unit(name),
                 "minus": marks.signed(value.low - mark.low) if both else "",
@@ -153,7 +151,7 @@ def _metrics(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "meaning": _meaning(name),
+            "meaning": meaning_of(name),
             "shown": marks.shown(name, estimate),
             "unit": _unit(name),
         }
@@ -163,24 +161,16 @@ def _metrics(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _unit(metric: str) -> str:
-    return "" if metric in marks.UNSCALED or metric in OUT_OF_100 else "%"
-
-
-def _meaning(name: str) -> str:
-    if name.startswith("Acc≤"):
-        return f"fully correct within {name[4:]} of the token limit"
-    if name.startswith("pass@"):
-        return "an answer is fully correct" if name == "pass@1" else f"one of {name[5:]} answers is fully correct"
-    return marks.METRIC_MEANINGS.get(name, "")
+    return "%" if metric_of(metric).scale == "share" else ""
 
 
 def delta_views(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Differences between groups or tasks."""
-    known = (*marks.METRIC_MEANINGS, "Acc≤", "pass@")
+    known = tuple(metric.name for metric in metrics())
     views = []
     for name, estimate in found.items():
         metric = next((piece for piece in name.split("/") if piece.startswith(known)), name)
-        if metric != "OCS" and not metric.startswith(("Acc≤", "pass@")):
+        if metric != "OCS" and not metric_of(metric).is_family:
             views.append(
                 {"name": name.replace("/", " · "), "unit": _unit(metric), "shown": marks.shown(metric, estimate)}
             )

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.scoring import OUT_OF_100
+from livek12.core.scoring.metrics import metrics as registered
 from livek12.report.budgets import curves, lines, notes
 from livek12.report.deltas import HEADINGS, shown_deltas
 from livek12.report.marks import (
-    METRIC_MEANINGS,
-    UNSCALED,
     axes,
     counts_line,
     counts_notes,
@@ -195,11 +193,12 @@ def _metric_table(metrics: Mapping[str, Any]) -> Table:
     table.add_column("metric", overflow="fold")
     table.add_column("value", justify="right", overflow="fold")
     table.add_column("meaning", overflow="fold", style="dim")
-    for name, meaning in METRIC_MEANINGS.items():
-        found = shown(name, metrics[name]) if name in metrics and name not in ("mark", "OCS") else None
+    for metric in registered():
+        name = metric.name
+        found = shown(name, metrics[name]) if name in metrics and name not in ("mark", "OCS", "pass@1") else None
         if found is not None and found.low is not None:
-            percent = "" if name in UNSCALED or name in OUT_OF_100 else " %"
-            table.add_row(name, f"{found.text}{percent}{f' ± {found.std}' if found.std else ''}", meaning)
+            percent = " %" if metric.scale == "share" else ""
+            table.add_row(name, f"{found.text}{percent}{f' ± {found.std}' if found.std else ''}", metric.meaning)
     return table
 
 

@@ -44,7 +44,7 @@ lower end of low's to the upper end of high's; `unit` what it is clustered by (p
 where the questions of this estimate come from at least ten papers, else question) and `clusters` how many of
 them; `n` the questions in the denominator; `std` the sample standard deviation over the trials' means (None:
 one trial, or undecided).
-`mark`, `OCS`, `PES`, `OES` are out of 100 (`OUT_OF_100`), all other metrics are shares (ARL may exceed 1).
+`mark`, `OCS`, `PES`, `OES` are out of 100 (see `scoring.metrics`), all other metrics are shares (ARL may exceed 1).
 `mark` and `OCS` are the same number: points in per cent; where no question of a task states points, each
 counts 1; where only some do, they are not available. `variable_accuracy` and `question_accuracy` exist where
 questions have variables. Group axes: `AXES`; a question with several subsets counts in each; where an axis
@@ -64,7 +64,6 @@ from livek12.core.scoring.pairs import modality_delta
 from livek12.core.scoring.report import score
 from livek12.core.scoring.schema import (
     FORMULAS,
-    OUT_OF_100,
     PARAMETERS,
     Comparison,
     Estimate,
@@ -78,7 +77,6 @@ from livek12.core.scoring.schema import (
 __all__ = [
     "AXES",
     "FORMULAS",
-    "OUT_OF_100",
     "PARAMETERS",
     "Comparison",
     "Estimate",

@@ -15,6 +15,7 @@ from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.flips import Flips
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
+from livek12.core.scoring.metrics import tested_metrics
 from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
 from livek12.core.scoring.pairs import check_points, differences
 from livek12.core.scoring.ranks import rank_ranges
@@ -43,9 +44,6 @@ from livek12.core.statistics import (
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Floats, Indices
-
-TESTED = ("accuracy", "mark", "PES", "OES", "ARL", "variable_accuracy")
-"""Metrics that pairs of runs are compared on."""
 
 
 class Watch:
@@ -102,7 +100,7 @@ def compare_outcomes(
         tasks[name] = compare_tables(tables, profile, parameters, watch=watch)
     adjust([pair for task in tasks.values() for pair in task["pairs"]])
     for task in tasks.values():
-        task["ranks"] = {metric: rank_ranges(task, metric) for metric in TESTED if metric in task["metrics"]}
+        task["ranks"] = {metric: rank_ranges(task, metric) for metric in tested_metrics() if metric in task["metrics"]}
     return Comparison(
         formulas=FORMULAS,
         profile=profile,
@@ -272,10 +270,10 @@ class _Sides:
             terms = task_terms(table, profile, parameters)
             draws = draw(terms, table, self._units)
             self.metrics[name] = estimates(draws)
-            self._draws[name] = {metric: draws[metric] for metric in TESTED if metric in draws}
+            self._draws[name] = {metric: draws[metric] for metric in tested_metrics() if metric in draws}
             self._means[name] = {
                 metric: (_question_means(table, term.low), _question_means(table, term.high))
-                for metric in TESTED
+                for metric in tested_metrics()
                 if isinstance(term := terms.get(metric), Term)
             }
             if watch is not None:
@@ -293,7 +291,7 @@ class _Sides:
         return pairs
 
     def _metrics(self, a: str, b: str, flips: Flips) -> dict[str, PairMetric]:
-        drawn = differences(self._draws[b], self._draws[a], TESTED)
+        drawn = differences(self._draws[b], self._draws[a], tested_metrics())
         drawn = {name: difference for name, difference in drawn.items() if difference.low is not None}
         return {name: self._tested(name, found, a, b, flips) for name, found in estimates(drawn).items()}
 
@@ -329,7 +327,7 @@ class _Sides:
 def adjust(pairs: Iterable[Pair]) -> None:
     """Fills `p_holm`: one family of tests is one metric over all these pairs, as they are printed together."""
     pairs = list(pairs)
-    for name in TESTED:
+    for name in tested_metrics():
         tests = [pair["metrics"][name]["test"] for pair in pairs if name in pair["metrics"]]
         for test, adjusted in zip(tests, holm([test["p"] for test in tests]), strict=True):
             test["p_holm"] = adjusted

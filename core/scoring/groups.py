@@ -9,13 +9,12 @@ from itertools import pairwise
 from livek12.core.scoring.answers import Table, answers_of
 from livek12.core.scoring.estimates import Units, estimates, group_difference
 from livek12.core.scoring.formulas import Term, Terms
+from livek12.core.scoring.metrics import contrasted_metrics
 from livek12.core.scoring.outcomes import AXES, SlimQuestion
 from livek12.core.scoring.schema import Estimate
 
 NO_VALUE = "(none)"
 IMAGE_ONLY = "image_only"
-DELTA_METRICS = ("accuracy", "mark", "PES", "OES")
-"""Metrics that differences between releases and modalities are given for."""
 
 
 def question_groups(questions: Sequence[SlimQuestion], modality: str | None = None) -> dict[str, dict[str, list[int]]]:
@@ -42,7 +41,7 @@ def group_deltas(
     groups: Mapping[str, Mapping[str, Sequence[int]]], terms: Terms, table: Table, units: Units
 ) -> dict[str, Estimate]:
     """Δ Korean-specific (accuracy: KMMMU, table 21) and Δ between consecutive releases, newer minus older."""
-    wanted = {name: terms[name] for name in DELTA_METRICS if isinstance(terms[name], Term)}
+    wanted = {name: terms[name] for name in contrasted_metrics() if isinstance(terms.get(name), Term)}
     deltas: dict[str, Estimate] = {}
 
     def add(axis: str, newer: str, older: str, picked: Terms) -> None:

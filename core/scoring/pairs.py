@@ -9,7 +9,7 @@ from livek12.core.rows import Row
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
-from livek12.core.scoring.groups import DELTA_METRICS
+from livek12.core.scoring.metrics import contrasted_metrics
 from livek12.core.scoring.outcomes import Slim, SlimQuestion
 from livek12.core.scoring.schema import Estimate, Parameters, Profile, parameters_of
 from livek12.core.scoring.terms import task_terms
@@ -59,7 +59,7 @@ def modality_difference(
     check_points(a, b)
     units = Units(a.questions, parameters)
     of_a, of_b = (draw(task_terms(table, profile, parameters), table, units) for table in (a, b))
-    return estimates(differences(of_a, of_b, DELTA_METRICS))
+    return estimates(differences(of_a, of_b, contrasted_metrics()))
 
 
 def check_points(a: Table, b: Table) -> None:

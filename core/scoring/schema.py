@@ -18,7 +18,6 @@ FORMULAS = 2
 types), and the penalty of profile `article` is scaled where no question states points.
 """
 STATES: tuple[State, ...] = ("graded", "no_answer", "ungraded", "failed", "unsupported")
-OUT_OF_100 = frozenset({"mark", "OCS", "PES", "OES"})
 
 
 INTERVALS = "Wilson's method on the effective number of questions, with Student's t"

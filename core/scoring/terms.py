@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from livek12.core.scoring.answers import Table
 from livek12.core.scoring.formulas import Term, Terms, exam_terms, mean_term
+from livek12.core.scoring.metrics import metrics
 from livek12.core.scoring.schema import Parameters, Profile
 from livek12.core.statistics import pass_at_k
 
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
 
 
 def task_terms(table: Table, profile: Profile, parameters: Parameters) -> Terms:
-    """All metrics of a table: the exam's, CFE-Bench's two where there are variables, and pass@k."""
+    """All metrics of a table: the exam's, CFE-Bench's two where there are variables, registered ones, and pass@k."""
     terms = exam_terms(table.answers, profile, parameters)
     if table.variables is not None:
         terms["variable_accuracy"] = mean_term(table.variables, table.answers)
         terms["question_accuracy"] = terms["accuracy"]
+    for metric in metrics():
+        if metric.terms is not None:
+            terms |= metric.terms(table, profile, parameters)
     return terms | _pass_terms(table)
 
 

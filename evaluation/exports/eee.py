@@ -22,7 +22,8 @@ from livek12.core.errors import UserError
 from livek12.core.own_files import write_atomically
 from livek12.core.records import Verdict, canonical_json
 from livek12.core.run_spec import TaskSpec
-from livek12.core.scoring import OUT_OF_100, Row
+from livek12.core.scoring import Row
+from livek12.core.scoring.metrics import metric_of
 from livek12.evaluation.exports import Export, ensure_folder, is_hub_name, safe_name
 from livek12.evaluation.reporting import ASKING
 from livek12.judges.llm.prompts import load_prompt
@@ -166,7 +167,7 @@ def _source(export: Export, task: TaskSpec) -> dict[str, Any]:
 
 
 def _metric(name: str, judged: Mapping[str, str]) -> dict[str, Any]:
-    percent = name in OUT_OF_100
+    percent = metric_of(name).scale == "out_of_100"
     k = re.fullmatch(r"pass@(\d+)", name)
     found: dict[str, Any] = {
         "metric_id": "pass_at_k" if k else "accuracy" if name == "accuracy" else f"livek12.{name}",

@@ -19,7 +19,7 @@ from livek12.core.extras import install
 from livek12.core.hub import reason
 from livek12.core.own_files import write_atomically
 from livek12.core.run_spec import TaskSpec
-from livek12.core.scoring import OUT_OF_100
+from livek12.core.scoring.metrics import metric_of
 from livek12.core.text import one_line
 from livek12.evaluation.exports import Export, ensure_folder, is_hub_name, safe_name
 from livek12.tasks.registry import find_task
@@ -140,7 +140,7 @@ def _mark(export: Export, task: TaskSpec, bounds: bool) -> tuple[str, float, str
 
 
 def _percent(name: str, value: float) -> float:
-    return value if name in OUT_OF_100 else 100 * value
+    return value if metric_of(name).scale == "out_of_100" else 100 * value
 
 
 # --- pull requests ------------------------------------------------------------------------------------------------

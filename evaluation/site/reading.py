@@ -21,6 +21,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.columns import OutcomeColumns
+from livek12.core.scoring.metrics import site_metrics
 from livek12.core.scoring.outcomes import Slim, finding_of
 from livek12.core.scoring.report import score_outcomes
 from livek12.core.scoring.schema import STATES, Estimate, TaskReport
@@ -33,7 +34,6 @@ from livek12.report.site.fragments import answer_fragment
 from livek12.report.site.store import PIECE, SiteStore
 
 PROFILES: tuple[Profile, ...] = ("article", "release")
-METRICS = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy", "pass@1")
 AXES = ("subject", "year", "release")
 """What plots show marks by; none of them names a question or a paper."""
 CUT_OFF, NOT_EXTRACTED, DISAGREE, UNDECIDED = 1, 2, 4, 8
@@ -228,7 +228,7 @@ def _profile(task: TaskReport) -> dict[str, Any]:
         for axis, values in task["groups"].items()
         if axis in AXES
     }
-    return {"metrics": _metrics(task["metrics"], METRICS), "groups": groups}
+    return {"metrics": _metrics(task["metrics"], site_metrics()), "groups": groups}
 
 
 def _metrics(found: Mapping[str, Estimate], names: Iterable[str]) -> dict[str, list[float | None]]:

@@ -22,7 +22,6 @@ from livek12.evaluation.studies.contrasts import Contrast, Scored, beyond_others
 from livek12.evaluation.studies.exam_dates import Period, exam_period
 from livek12.evaluation.studies.words import points
 
-METRICS = ("accuracy", "mark", "PES", "OES")
 ALL = "(all)"
 Cells = list[dict[str, Any]]
 
@@ -38,7 +37,7 @@ def contamination(
 
     Args:
         runs: rows of each run by its name.
-        metric: one of `METRICS`.
+        metric: one of `contrasted_metrics`.
         profile: which formulas.
         released: when the model of a run was released.
         choice: of the answers, where runs were asked in several ways.

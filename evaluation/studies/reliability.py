@@ -28,7 +28,7 @@ from livek12.evaluation.studies.audits import (
 )
 from livek12.evaluation.studies.consistency import refuse_remembered
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.stability import Metric, stability
+from livek12.evaluation.studies.stability import stability
 
 ANSWER = "answer"
 CONSENSUS = "consensus"
@@ -40,7 +40,7 @@ _Key = tuple[str, str, str, int]
 def reliability(
     runs: Mapping[str, Sequence[Sequence[Row]]],
     labels: Mapping[str, Pairs],
-    metric: Metric = "PES",
+    metric: str = "PES",
     profile: Profile = "article",
     halves: int = 100,
     seed: int = 0,

@@ -11,7 +11,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError
@@ -26,14 +26,13 @@ from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, ex
 from livek12.evaluation.studies.words import interval, number
 
 STABILITY_AXES = ("subject", "question_type", "difficulty")
-Metric = Literal["accuracy", "mark", "PES", "OES"]
 _Scores = Mapping[QuestionKey, tuple[float, ...]]
 """Numerator and weight of each question."""
 
 
 def stability(
     runs: Mapping[str, Iterable[Row]],
-    metric: Metric = "accuracy",
+    metric: str = "accuracy",
     profile: Profile = "article",
     halves: int = 100,
     seed: int = 0,
@@ -43,7 +42,7 @@ def stability(
 
     Args:
         runs: rows of each run by its name, two or more models on the same questions.
-        metric: `accuracy`, `mark` (points), `PES` or `OES` (these two need a process audit), as in reports.
+        metric: one of `contrasted_metrics` (PES and OES need a process audit).
         profile: which formulas.
         halves: how often the questions are split in two.
         seed: of the splits.
@@ -74,7 +73,7 @@ def stability(
 def _study(
     runs: Mapping[str, Outcomes],
     asked: Mapping[QuestionKey, SlimQuestion],
-    metric: Metric,
+    metric: str,
     profile: Profile,
     bound: str,
     halves: int,
@@ -126,7 +125,7 @@ def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[Q
 
 
 def _scores(
-    rows: Outcomes, asked: Mapping[QuestionKey, SlimQuestion], metric: Metric, profile: Profile, bound: str
+    rows: Outcomes, asked: Mapping[QuestionKey, SlimQuestion], metric: str, profile: Profile, bound: str
 ) -> _Scores:
     """The metric's numerator and weight, summed over the trials of each question.
 

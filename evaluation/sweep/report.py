@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.own_files import write_atomically
 from livek12.core.run_folder import RunFolder
+from livek12.core.scoring.metrics import ranking_metrics
 from livek12.evaluation.sweep.plan import HTML_REPORT, JSON_REPORT, SweepPlan
 from livek12.evaluation.sweep.status import Cell, CellState
 
 if TYPE_CHECKING:
     from livek12.core.scoring.schema import TaskComparison
-
-_SHOWN = ("mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy")
 
 
 def write_report(plan: SweepPlan, cells: Sequence[Cell], found: Mapping[str, CellState]) -> dict[str, Any]:
@@ -155,13 +154,13 @@ def _task_view(task: str, compared: TaskComparison) -> dict[str, Any]:
     from livek12.report.ranking import about, rank_range, ranking
 
     known = compared["metrics"]
-    metrics = [name for name in _SHOWN if any(e["low"] is not None for e in known.get(name, {}).values())]
+    metrics = [name for name in ranking_metrics() if any(e["low"] is not None for e in known.get(name, {}).values())]
     columns = [
         [shown(name, known[name][label]) if label in known[name] else None for label in compared["counts"]]
         for name in metrics
     ]
     ranked = ranking(compared)
-    tested = next((name for name in _SHOWN for pair in compared["pairs"] if name in pair["metrics"]), None)
+    tested = next((name for name in ranking_metrics() for pair in compared["pairs"] if name in pair["metrics"]), None)
     pairs = [
         (
             pair["a"],

@@ -3,7 +3,7 @@
 Contract: of the answers of a run that were asked in one way (and one language: `BY_LANGUAGE`), each question and trial
 counts once, whichever task asked it. Budgets and derived tasks (`cfe_text:injection`) are in no table. Every estimate
 is made as in reports (`core.scoring`); differences of ways are of the questions that both have. Shares and marks are as
-in report.json: accuracies from 0 to 1, what is `OUT_OF_100` from 0 to 100.
+in report.json: accuracies from 0 to 1, those out of 100 from 0 to 100.
 """
 
 from __future__ import annotations

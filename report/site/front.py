@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+from livek12.core.scoring.metrics import on_pages
 from livek12.report.html import environment, read_template
 from livek12.report.marks import number, span
 from livek12.report.site.store import SiteStore
@@ -40,7 +41,10 @@ def write_front(
 ) -> None:
     """Writes the first page and what it needs; `method`: what its script computes intervals and ranks with."""
     names = store.pieces("front", runs.items())
-    store.data("site", {"title": title, "runs": list(runs), "tasks": tasks, "groups": groups, "method": method})
+    store.data(
+        "site",
+        {"title": title, "runs": list(runs), "tasks": tasks, "groups": groups, "method": method, "metrics": on_pages()},
+    )
     for name in (*SCRIPTS, "site.css"):
         store.file(f"assets/{name}", asset(name).encode())
     store.file("assets/report.css", read_template("report.css").encode())

@@ -81,9 +81,9 @@ const livek12 = (() => {
   };
   const many = (value) => value >= 1e6 ? `${number(value / 1e6)} M` : value >= 1e4 ? `${number(value / 1e3)} k` : Math.round(value).toLocaleString("en");
   const size = (value) => value === null || value === undefined ? t("unknown") : value >= 1e9 ? `${number(value / 1e9)} B` : `${number(value / 1e6)} M`;
-  const SHARES = new Set(["accuracy", "variable_accuracy", "question_accuracy", "pass@1"]);
-  const scale = (metric) => SHARES.has(metric) ? 100 : 1;
-  const digits = (metric) => metric === "ARL" ? 3 : 1;
+  const registered = (metric) => (site().metrics || {})[metric] || { scale: "out_of_100", labels: {} };
+  const scale = (metric) => registered(metric).scale === "share" ? 100 : 1;
+  const digits = (metric) => registered(metric).scale === "number" ? 3 : 1;
   const span = (low, high, places = 1) => number(low, places) === number(high, places) ? number(low, places) : `${number(low, places)}–${number(high, places)}`;
   const written = (found, metric) => {
     if (!found) return "–";
@@ -92,7 +92,7 @@ const livek12 = (() => {
   };
   const ends = (found, metric) => !found || found[2] === null ? "" : `${number(found[2] * scale(metric), digits(metric))}–${number(found[3] * scale(metric), digits(metric))}`;
   const middle = (found) => found ? (found[0] + found[1]) / 2 : -Infinity;
-  const metricName = (metric) => ({ mark: t("mark"), accuracy: t("accuracy") })[metric] || metric.replace(/_/g, " ");
+  const metricName = (metric) => registered(metric).labels[language] || registered(metric).labels.en || metric.replace(/_/g, " ");
 
   // ---- what a cell says: [low, high, least, most, state, warnings, tokens, said]
   const CUT = 1, NOT_EXTRACTED = 2, DISAGREE = 4, UNDECIDED = 8;

@@ -34,7 +34,7 @@
 
   const filters = (said, metric, picked) => {
     const runs = [...livek12.runs().values()];
-    const metrics = ["mark", "accuracy", "PES", "OES", "ARL", "variable_accuracy", "question_accuracy", "pass@1"].filter((name) => runs.some((run) => Object.values(run.tasks).some((task) => Object.values(task.metrics).some((profile) => name in profile))));
+    const metrics = Object.keys(livek12.site().metrics).filter((name) => runs.some((run) => Object.values(run.tasks).some((task) => Object.values(task.metrics).some((profile) => name in profile))));
     const licences = [...new Set(runs.map((run) => run.known.licence || "unknown"))].sort();
     const allTasks = Object.keys(livek12.site().tasks);
     return h("div", { class: "filters", role: "group", "aria-label": t("filters") },

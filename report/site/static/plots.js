@@ -60,10 +60,10 @@
     const x = axis(points.map((one) => one.x), positive && most / least > 8, least < 0.5 * most);
     const front = [];
     for (const point of [...points].sort((a, b) => a.x - b.x || b.y - a.y)) if (!front.length || point.y > front[front.length - 1].y) front.push(point);
-    return [frame(title, x, y, xName, t("mark"), (px, py) => [
+    return [frame(title, x, y, xName, livek12.metricName("mark"), (px, py) => [
       h("polyline", { class: "pareto", points: front.map((one) => `${px(one.x)},${py(one.y)}`).join(" ") }),
       points.map((one) => [whisker(px, py, one.x, one.mark), h("circle", { class: "dot", cx: px(one.x), cy: py(one.y), r: 4.5 }, h("title", {}, `${one.name}: ${one.text}`))]), named([...new Set([...front, ...points])].slice(0, MOST_NAMES), px, py)]),
-    h("p", { class: "soft small" }, lineWord), table([t("model"), xName, t("mark"), t("interval")], points.map((one) => [one.name, many(one.x) === "0" ? number(one.x, 4) : many(one.x), livek12.written(one.mark, "mark"), livek12.ends(one.mark, "mark")]))];
+    h("p", { class: "soft small" }, lineWord), table([t("model"), xName, livek12.metricName("mark"), t("interval")], points.map((one) => [one.name, many(one.x) === "0" ? number(one.x, 4) : many(one.x), livek12.written(one.mark, "mark"), livek12.ends(one.mark, "mark")]))];
   };
 
   const points = (list, labels, task, x) => list.map(([slug, run]) => ({ name: labels.get(slug), x: x(run.tasks[task], run), mark: run.tasks[task].metrics.article.mark })).filter((one) => one.x !== null && one.x !== undefined && one.mark).map((one) => ({ ...one, y: middle(one.mark), text: livek12.written(one.mark, "mark") }));
@@ -82,7 +82,7 @@
       const curves = list.flatMap(([slug, run]) => Object.entries(run.budgets || {}).filter(([name]) => name === task || task.startsWith(`${name}@`)).map(([, curve]) => ({ name: labels.get(slug), curve: curve.filter((one) => one.true || one.counterfactual).map((one) => ({ x: one.tokens, mark: one.true || one.counterfactual, true: Boolean(one.true) })) }))).filter((one) => one.curve.some((point) => point.mark[0] > 0 || point.mark[1] < 1));
       if (!curves.length) return h("p", {}, t("no_budgets"));
       const all = curves.flatMap((one) => one.curve);
-      return [frame(t("budget_plot"), axis(all.map((one) => one.x), false, true), { low: 0, high: 100 }, t("tokens"), t("accuracy"), (px, py) => curves.map((one, n) => {
+      return [frame(t("budget_plot"), axis(all.map((one) => one.x), false, true), { low: 0, high: 100 }, t("tokens"), livek12.metricName("accuracy"), (px, py) => curves.map((one, n) => {
         const last = one.curve[one.curve.length - 1];
         return [h("polyline", { class: `series ink-${n % INKS}`, points: one.curve.map((point) => `${px(point.x)},${py(100 * middle(point.mark))}`).join(" ") }), one.curve.map((point) => h("circle", { class: `ink-${n % INKS} ${point.true ? "" : "hollow"}`, cx: px(point.x), cy: py(100 * middle(point.mark)), r: 3.5 })), h("text", { class: "name end", x: px(last.x) - 4, y: py(100 * middle(last.mark)) - 8 - 13 * (n % 3) }, short(one.name, size().longest))];
       })), table([t("model"), ...curves[0].curve.map((point) => many(point.x))], curves.map((one) => [one.name, ...one.curve.map((point) => livek12.written(point.mark, "accuracy"))]))];
@@ -97,7 +97,7 @@
       });
       if (!found.length) return h("p", {}, t("no_dates"));
       const x = axis([0, ...found.map((one) => one.x)]), y = axis(found.flatMap((one) => [one.mark[2] ?? one.mark[0], one.mark[3] ?? one.mark[1]]));
-      return [frame(t("date_plot"), x, y, t("before_after"), t("mark"), (px, py) => [h("line", { class: "zero", x1: px(0), x2: px(0), y1: TOP, y2: H - BOTTOM }), found.map((one) => [whisker(px, py, one.x, one.mark), h("circle", { class: one.x > 0 ? "dot" : "dot before", cx: px(one.x), cy: py(one.y), r: 4.5 }, h("title", {}, one.name))]), named(found, px, py)]), table([t("model"), t("before_after"), t("mark"), t("interval")], found.map((one) => [one.name, number(one.x), livek12.written(one.mark, "mark"), livek12.ends(one.mark, "mark")]))];
+      return [frame(t("date_plot"), x, y, t("before_after"), livek12.metricName("mark"), (px, py) => [h("line", { class: "zero", x1: px(0), x2: px(0), y1: TOP, y2: H - BOTTOM }), found.map((one) => [whisker(px, py, one.x, one.mark), h("circle", { class: one.x > 0 ? "dot" : "dot before", cx: px(one.x), cy: py(one.y), r: 4.5 }, h("title", {}, one.name))]), named(found, px, py)]), table([t("model"), t("before_after"), livek12.metricName("mark"), t("interval")], found.map((one) => [one.name, number(one.x), livek12.written(one.mark, "mark"), livek12.ends(one.mark, "mark")]))];
     },
     subjects: async (list, labels, task) => {
       const { groups } = livek12.site(), by = groups.subject ? await livek12.loadAll(groups.subject) : {};
@@ -125,7 +125,7 @@
     return [h("h2", {}, `${title} `, h("span", { class: "soft small" }, `n = ${Math.max(...rows.map((row) => row.n || 0))}`)), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, h("svg", { class: kind, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": title },
       [0, 25, 50, 75, 100].map((value) => [h("line", { class: "rule", x1: px(value), x2: px(value), y1: 8, y2: high - 28 }), h("text", { class: "tick", x: px(value), y: high - 10 }, String(value))]),
       rows.map((row, n) => { const y = 22 + n * 20, [low, most, start, end] = row.mark; return [h("text", { class: "name end", x: left - 10, y: y + 4 }, short(row.name, longest)), start !== null && h("line", { class: "whisker", x1: px(start), x2: px(end), y1: y, y2: y }), low !== most && h("line", { class: "spread", x1: px(low), x2: px(most), y1: y, y2: y }), h("circle", { class: "dot", cx: px((low + most) / 2), cy: y, r: 4.5 }, h("title", {}, `${row.name}: ${livek12.written(row.mark, "mark")} (${livek12.ends(row.mark, "mark")})`))]; }))),
-    table([of, t("mark"), t("interval"), t("questions")], rows.map((row) => [row.name, livek12.written(row.mark, "mark"), livek12.ends(row.mark, "mark"), String(row.n ?? "")]))];
+    table([of, livek12.metricName("mark"), t("interval"), t("questions")], rows.map((row) => [row.name, livek12.written(row.mark, "mark"), livek12.ends(row.mark, "mark"), String(row.n ?? "")]))];
   };
   livek12.dots = dots;
 

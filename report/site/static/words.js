@@ -8,8 +8,6 @@ const WORDS = {
   model: ["model", "模型", "모델"],
   models: ["models", "个模型", "모델"],
   rank: ["rank", "名次", "순위"],
-  mark: ["mark of 100", "得分（满分100）", "점수(100점)"],
-  accuracy: ["fully right, %", "完全正确，%", "정답률, %"],
   interval: ["95 % interval", "95% 区间", "95% 구간"],
   undecided: ["undecided", "未定", "미결정"],
   judged: ["judged by", "评分者", "채점"],

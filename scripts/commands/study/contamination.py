@@ -26,12 +26,13 @@ def command(
 ) -> None:
     """Compare marks on older and newer exams: by release and subject, by year, before and after a model came out."""
     from livek12.core.arguments import one_of
+    from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.core.scoring.schema import profile_named
     from livek12.evaluation.sieve import RunRows
-    from livek12.evaluation.studies.contamination import METRICS, contamination, sentences
+    from livek12.evaluation.studies.contamination import contamination, sentences
     from livek12.evaluation.studies.exam_dates import released as dates
 
-    chosen, formulas = one_of("--metric", metric, METRICS), profile_named(profile)
+    chosen, formulas = one_of("--metric", metric, contrasted_metrics()), profile_named(profile)
     found = folders(runs)
     when = dates(released or [], list(found))
     rows = {name: RunRows(folder, texts=False) for name, folder in found.items()}

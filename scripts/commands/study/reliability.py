@@ -26,16 +26,14 @@ def command(
     as_json: options.Json = False,
 ) -> None:
     """Measure how reliable the process audit is (LiveK12Bench, appendix C); copies of a run are repeats."""
-    from typing import get_args
-
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
+    from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.evaluation.repeats import repeated_rows
     from livek12.evaluation.studies.reliability import as_repeats, reliability
     from livek12.evaluation.studies.reliability_tables import sentences, tables
-    from livek12.evaluation.studies.stability import Metric
 
-    ranked_by, chosen, opened = one_of("--metric", metric, get_args(Metric)), choice(task, way), folders(runs)
+    ranked_by, chosen, opened = one_of("--metric", metric, contrasted_metrics()), choice(task, way), folders(runs)
     taken = rows_of(opened, chosen, judged=True)
     repeats = {name: repeated_rows(opened[name], rows) for name, rows in taken.items()}
     copies = as_repeats({name: rows[0] for name, rows in repeats.items()})

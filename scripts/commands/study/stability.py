@@ -21,14 +21,13 @@ def command(
     as_json: options.Json = False,
 ) -> None:
     """Measure whether the ranking of models holds on parts of the exam."""
-    from typing import get_args
-
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
+    from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.evaluation.sieve import RunRows
-    from livek12.evaluation.studies.stability import Metric, sentences, stability
+    from livek12.evaluation.studies.stability import sentences, stability
 
-    chosen = one_of("--metric", metric, get_args(Metric))
+    chosen = one_of("--metric", metric, contrasted_metrics())
     rows = {name: RunRows(folder, texts=False) for name, folder in folders(runs).items()}
     found = stability(rows, chosen, profile_named(profile), choice=choice(task, way))
     tell("stability", found, sentences, as_json)

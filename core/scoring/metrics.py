@@ -1,0 +1,125 @@
+"""The metrics of reports: each is registered once, with all that tables, pages and studies need to know of it.
+
+A metric that is registered with `terms` is computed for every task beside the built-in ones (`terms.task_terms`), and
+appears in report.json, on the pages, in comparisons, sweeps and sites by what it states of itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from livek12.core.scoring.answers import Table
+    from livek12.core.scoring.formulas import Terms
+    from livek12.core.scoring.schema import Parameters, Profile
+
+Scale = Literal["share", "out_of_100", "number"]
+
+
+@dataclass(frozen=True)
+class ReportMetric:
+    """A metric, or a family of metrics.
+
+    Attributes:
+        name: as in report.json; that of a family ends in its sign ("pass@", "Acc≤").
+        meaning: in English; in that of a family `{}` is what follows the sign.
+        labels: its heading on the site by language, where it is not the name.
+        scale: of its values: a share of one, points out of 100, or a number of its own.
+        ranks: its place among the metrics that rank runs; the first that is known ranks them. None: it is not compared.
+        on_site: whether sites show it; those that are compared are shown.
+        tested: whether pairs of runs are tested on it.
+        contrasted: whether differences between groups of questions are given, and studies may look at it.
+        terms: computes it for the answers of a task.
+    """
+
+    name: str
+    meaning: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    scale: Scale = "share"
+    ranks: int | None = None
+    on_site: bool = False
+    tested: bool = False
+    contrasted: bool = False
+    terms: Callable[[Table, Profile, Parameters], Terms] | None = None
+
+    @property
+    def is_family(self) -> bool:
+        """Whether the name is the beginning of several names."""
+        return self.name.endswith(_SIGNS)
+
+
+_SIGNS: Final = ("@", "≤")
+_METRICS: Final[dict[str, ReportMetric]] = {}
+
+
+def register(metric: ReportMetric) -> ReportMetric:
+    """Adds a metric, or replaces the one of its name."""
+    _METRICS[metric.name] = metric
+    return metric
+
+
+def metrics() -> tuple[ReportMetric, ...]:
+    """All metrics, in the order in which they are given."""
+    return tuple(_METRICS.values())
+
+
+def metric_of(name: str) -> ReportMetric:
+    """The metric of that name, or its family; a share where the name is not registered."""
+    if (metric := _METRICS.get(name)) is not None:
+        return metric
+    ends = max(map(name.rfind, _SIGNS)) + 1
+    return _METRICS.get(name[:ends]) or ReportMetric(name, "")
+
+
+def meaning_of(name: str) -> str:
+    """The meaning of a metric in English; empty where it is not registered."""
+    metric = metric_of(name)
+    return metric.meaning.format(name.removeprefix(metric.name))
+
+
+def ranking_metrics() -> tuple[str, ...]:
+    """The metrics that comparisons show of each run; the first that is known ranks them."""
+    compared = [metric for metric in metrics() if metric.ranks is not None]
+    return tuple(metric.name for metric in sorted(compared, key=lambda metric: metric.ranks or 0))
+
+
+def site_metrics() -> tuple[str, ...]:
+    """The metrics that sites show of each run."""
+    return (*ranking_metrics(), *(metric.name for metric in metrics() if metric.on_site and metric.ranks is None))
+
+
+def tested_metrics() -> tuple[str, ...]:
+    """The metrics that pairs of runs are tested on."""
+    return tuple(metric.name for metric in metrics() if metric.tested)
+
+
+def contrasted_metrics() -> tuple[str, ...]:
+    """The metrics whose differences between groups of questions are given."""
+    return tuple(metric.name for metric in metrics() if metric.contrasted)
+
+
+def on_pages() -> dict[str, dict[str, Any]]:
+    """What the site's scripts have to know of the metrics that they show, by name."""
+    return {name: {"scale": metric_of(name).scale, "labels": dict(metric_of(name).labels)} for name in site_metrics()}
+
+
+_MARK: Final = {"en": "mark of 100", "zh": "得分（满分100）", "ko": "점수(100점)"}
+_ACCURACY: Final = {"en": "fully right, %", "zh": "完全正确，%", "ko": "정답률, %"}
+_PROCESS: Final = "process score: points for correct outcomes, less those for process errors"
+_EXAM: Final = "exam score: outcome and process together"
+for _metric in (
+    ReportMetric("accuracy", "answers that are fully correct", _ACCURACY, ranks=1, tested=True, contrasted=True),
+    ReportMetric("mark", "points earned out of 100", _MARK, "out_of_100", ranks=0, tested=True, contrasted=True),
+    ReportMetric("OCS", "outcome score: points earned out of 100", scale="out_of_100"),
+    ReportMetric("PES", _PROCESS, scale="out_of_100", ranks=2, tested=True, contrasted=True),
+    ReportMetric("OES", _EXAM, scale="out_of_100", ranks=2, tested=True, contrasted=True),
+    ReportMetric("ARL", "accuracy weighted by brevity; may exceed 1", scale="number", ranks=2, tested=True),
+    ReportMetric("variable_accuracy", "answer variables that are right", ranks=2, tested=True),
+    ReportMetric("question_accuracy", "questions with every variable right", ranks=2),
+    ReportMetric("Acc≤", "fully correct within {} of the token limit"),
+    ReportMetric("pass@1", "an answer is fully correct", on_site=True),
+    ReportMetric("pass@", "one of {} answers is fully correct"),
+):
+    register(_metric)
