@@ -28,7 +28,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12 import __version__
 from livek12.core.errors import UserError, why
 from livek12.core.lfs import pointer_note_of
 from livek12.core.light import StoredKey
@@ -36,6 +35,7 @@ from livek12.core.packed_rows import LIGHT, PackedRow, contradiction
 from livek12.core.progress import watched
 from livek12.core.records import Key
 from livek12.core.store import Store
+from livek12.core.version import __version__
 
 if TYPE_CHECKING:
     from pyarrow import Table

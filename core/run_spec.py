@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
-from livek12 import __version__
 from livek12.core.arguments import HIDDEN, as_text, masked
 from livek12.core.errors import UserError
 from livek12.core.markings import in_words
 from livek12.core.records import RECORD_VERSION, Record, Sampling
+from livek12.core.version import __version__
 
 OPERATIONAL_ARGS = frozenset(
     {"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"}

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from livek12.core.claims import TOGETHER
 from livek12.core.records import Failure, Message, Request
 from livek12.core.text import one_line
+from livek12.core.version import __version__
 
 Json = dict[str, Any]
 NO_COUNT = 1 << 53
@@ -79,9 +80,7 @@ def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json
 @cache
 def versions_of(*distributions: str) -> dict[str, str]:
     """Installed versions by distribution name, with livek12's own; what is not installed is left out."""
-    import livek12
-
-    found = {"livek12": livek12.__version__}
+    found = {"livek12": __version__}
     for name in distributions:
         try:
             found[name] = metadata.version(name)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.text import one_line, public
+from livek12.core.version import __version__
 
 if TYPE_CHECKING:
     import aiohttp
@@ -116,8 +117,6 @@ class Wire:
 
         import aiohttp
 
-        import livek12
-
         # aiohttp's own context is as old as its import: what the environment says by now would not count.
         context = ssl.create_default_context() if self._url.scheme == "https" else True
         traces = aiohttp.TraceConfig()
@@ -127,7 +126,7 @@ class Wire:
                 ssl=context, limit=self._connections, keepalive_timeout=IDLE_SECONDS, socket_factory=_watched
             ),
             timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_read=None, sock_connect=CONNECT_SECONDS),
-            headers={**self._headers, "User-Agent": f"livek12/{livek12.__version__}"},
+            headers={**self._headers, "User-Agent": f"livek12/{__version__}"},
             cookie_jar=aiohttp.DummyCookieJar(),
             trace_configs=[traces],
         )

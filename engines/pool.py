@@ -22,11 +22,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 
-import livek12
 from livek12.core.errors import UserError
 from livek12.core.records import Request
 from livek12.core.sessions import Figures
 from livek12.core.text import one_line
+from livek12.core.version import __version__
 from livek12.engines.base import EngineDied, Outcome
 from livek12.engines.common import failure
 from livek12.engines.figures import together
@@ -155,7 +155,7 @@ class Pool:
             if slot and isinstance(report, Lost):
                 self._bury(slot, report.reason)
             if slot and isinstance(report, Ready):
-                self._welcome(slot, report, {"livek12": livek12.__version__})
+                self._welcome(slot, report, {"livek12": __version__})
                 if slot.facts:
                     return slot.facts
 

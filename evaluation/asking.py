@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12 import __version__
 from livek12.core.arguments import arguments_of, one_of
 from livek12.core.claims import Claims, at_work, unsure
 from livek12.core.errors import UserError
@@ -25,6 +24,7 @@ from livek12.core.records import Failure, Question, Request, Response, Sampling
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import check_out, has_responses
 from livek12.core.run_spec import RunSpec, differences
+from livek12.core.version import __version__
 from livek12.engines import ENGINES, check_engine, choose_engine, make_engine
 from livek12.engines.replay import ReplayEngine
 from livek12.engines.sessions import SessionWriter

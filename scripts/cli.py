@@ -102,7 +102,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from livek12 import __version__
+        from livek12.core.version import __version__
 
         typer.echo(f"livek12 {__version__}")
         raise typer.Exit

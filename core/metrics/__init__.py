@@ -86,7 +86,7 @@ def space(name: str, out: Path) -> Path:
     Raises:
         UserError: there is no such module, or the folder holds something else or cannot be written.
     """
-    from livek12 import __version__
+    from livek12.core.version import __version__
 
     source = (Path(metric_path(name)) / f"{name}.py").read_text(encoding="utf-8")
     files = {

@@ -17,13 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.core.own_files import write_atomically
 from livek12.core.records import Verdict, canonical_json
 from livek12.core.run_spec import TaskSpec
 from livek12.core.scoring import Row
 from livek12.core.scoring.metrics import metric_of
+from livek12.core.version import __version__
 from livek12.evaluation.exports import Export, ensure_folder, is_hub_name, safe_name
 from livek12.evaluation.reporting import ASKING
 from livek12.judges.llm.prompts import load_prompt

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.core.extras import install
 from livek12.core.run_spec import TaskSpec
 from livek12.core.scoring import Row
 from livek12.core.text import one_line
+from livek12.core.version import __version__
 from livek12.evaluation.exports import Export, ensure_folder, safe_name
 from livek12.evaluation.reporting import ASKING
 

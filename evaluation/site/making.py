@@ -16,13 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from livek12 import __version__
 from livek12.core.errors import UserError
 from livek12.core.leases import FOLDER
 from livek12.core.own_files import check_names, make_subfolder, write_atomically
 from livek12.core.progress import Progress, warn
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import only_writer
+from livek12.core.version import __version__
 from livek12.evaluation.site.across import items
 from livek12.evaluation.site.exams import Exams, stem_of
 from livek12.evaluation.site.hidden import Hidden, Refuses, held_back_in

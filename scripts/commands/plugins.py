@@ -102,9 +102,9 @@ def _missing(module: Any) -> str:
 
 def _cached(harness: str, data: str) -> Path:
     """A folder of the cache that no other version of the package or of the data set writes to."""
-    from livek12 import __version__
     from livek12.core.questions import open_card
     from livek12.core.store import cache_folder
+    from livek12.core.version import __version__
 
     named = [__version__, *(open_card(data) if data else ())]
     key = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:16]

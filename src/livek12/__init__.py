@@ -6,19 +6,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.silence import silence
+from livek12.core.version import __version__
 
-if TYPE_CHECKING:
-    from livek12.core.errors import UserError
-    from livek12.core.metrics import metric_path
-    from livek12.core.records import Image, Option, Question, Response, Variable, Verdict
-    from livek12.evaluation.api import compare, evaluate, include, judge, list_tasks, load
-    from livek12.evaluation.run import Run, Scores
-    from livek12.evaluation.verify import Judgement, Verifier, verify
-    from livek12.tasks.base import Task
-    from livek12.tasks.registry import get_task
+if TYPE_CHECKING:  # each under its own name, so that type checkers see it as exported
+    from livek12.core.errors import UserError as UserError
+    from livek12.core.metrics import metric_path as metric_path
+    from livek12.core.records import Image as Image
+    from livek12.core.records import Option as Option
+    from livek12.core.records import Question as Question
+    from livek12.core.records import Response as Response
+    from livek12.core.records import Variable as Variable
+    from livek12.core.records import Verdict as Verdict
+    from livek12.evaluation.api import compare as compare
+    from livek12.evaluation.api import evaluate as evaluate
+    from livek12.evaluation.api import include as include
+    from livek12.evaluation.api import judge as judge
+    from livek12.evaluation.api import list_tasks as list_tasks
+    from livek12.evaluation.api import load as load
+    from livek12.evaluation.run import Run as Run
+    from livek12.evaluation.run import Scores as Scores
+    from livek12.evaluation.verify import Judgement as Judgement
+    from livek12.evaluation.verify import Verifier as Verifier
+    from livek12.evaluation.verify import verify as verify
+    from livek12.tasks.base import Task as Task
+    from livek12.tasks.registry import get_task as get_task
 
 silence()
-__version__ = "0.2.0"
 _PUBLIC = {
     "Image": "core.records",
     "Judgement": "evaluation.verify",
@@ -43,30 +56,7 @@ _PUBLIC = {
     "verify": "evaluation.verify",
 }
 """Where each public name lives; its module is imported when it is first asked for."""
-__all__ = [
-    "Image",
-    "Judgement",
-    "Option",
-    "Question",
-    "Response",
-    "Run",
-    "Scores",
-    "Task",
-    "UserError",
-    "Variable",
-    "Verdict",
-    "Verifier",
-    "__version__",
-    "compare",
-    "evaluate",
-    "get_task",
-    "include",
-    "judge",
-    "list_tasks",
-    "load",
-    "metric_path",
-    "verify",
-]
+__all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
