@@ -180,7 +180,7 @@ def configs_of(text: str, where: str) -> Configs:
 
     front = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
     try:
-        listed = yaml.safe_load(front[1] if front else "")["configs"]
+        listed = yaml.load(front[1] if front else "", getattr(yaml, "CSafeLoader", yaml.SafeLoader))["configs"]
         named = {str(entry["config_name"]): _splits(entry["data_files"]) for entry in listed}
         return {config: splits for config, splits in named.items() if not is_flat(config)}
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:

@@ -11,6 +11,8 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -145,11 +147,16 @@ def test_no_file_names_this_machine_or_a_registry() -> None:
         assert not [mark for mark in marks if mark in content], path
 
 
+@cache
+def parsed(module: Path) -> ast.Module:
+    return ast.parse(module.read_text(encoding="utf-8"))
+
+
 def test_no_class_has_the_name_of_one_in_another_room() -> None:
     rooms: dict[str, set[str]] = {}
     for room in ROOMS:
         for module in (ROOT / room).rglob("*.py"):
-            for node in ast.parse(module.read_text(encoding="utf-8")).body:
+            for node in parsed(module).body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     rooms.setdefault(node.name, set()).add(room)
     assert not {name: found for name, found in rooms.items() if len(found) > 1}
@@ -176,9 +183,9 @@ _WRITING = {
 
 def writes(call: ast.Call) -> bool:
     """Whether a call writes a file, or opens one for that, or removes a folder with all that is in it."""
-    name, text = ast.unparse(call.func), ast.unparse(call)
+    name = ast.unparse(call.func)
     if name == "os.open":
-        return any(flag in text for flag in ("O_WRONLY", "O_RDWR", "O_CREAT"))
+        return any(flag in ast.unparse(call) for flag in ("O_WRONLY", "O_RDWR", "O_CREAT"))
     if name == "open" or name.endswith(".open"):
         values = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
         modes = [value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]
@@ -192,8 +199,7 @@ def calls(*rooms: str) -> Iterator[tuple[str, ast.Call]]:
         for module in sorted((ROOT / room).rglob("*.py")):
             path = module.relative_to(ROOT).as_posix()
             if not path.startswith("scripts/bench/"):
-                tree = ast.parse(module.read_text(encoding="utf-8"))
-                yield from ((path, node) for node in ast.walk(tree) if isinstance(node, ast.Call))
+                yield from ((path, node) for node in ast.walk(parsed(module)) if isinstance(node, ast.Call))
 
 
 def test_files_are_written_in_one_way() -> None:

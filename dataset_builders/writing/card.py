@@ -7,6 +7,7 @@ the same bytes. The card's text lies in a template, beside the builder of a benc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -248,6 +249,7 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
     )
 
 
+@cache
 def _templates() -> jinja2.Environment:
     import jinja2
 

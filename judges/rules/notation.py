@@ -271,7 +271,9 @@ _SPLITTERS = [late(rf"{_BRACKETS}|(?P<sep>{separator})|\\.", re.DOTALL) for sepa
 _THOUSANDS = late(r"(?<![\d,.])\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d|,\d)")
 
 
-_PART_LABEL = late(r"(?P<before>^|[;；,，\n]|\\q?quad(?![a-zA-Z]))\s*[(（](?P<number>\d)[)）]\s*[.、．:：]?(?=\s*\S)")
+_PART_LABEL = late(
+    r"(?P<before>^|[;；,，\n]|\\q?quad(?![a-zA-Z]))\s{0,20}[(（](?P<number>\d)[)）]\s*[.、．:：]?(?=\s*\S)"
+)
 
 
 _ONE_PART = late(

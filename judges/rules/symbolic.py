@@ -24,6 +24,8 @@ from livek12.judges.rules.tokens import Unparsable
 from livek12.judges.rules.units import conversion
 
 NAME = "symbolic"
+MAX_WRITTEN = 20_000
+"""Characters of a key or an answer as they were written; what `tokens.MAX_CHARS` bounds is what is left of them."""
 
 
 class SymbolicStage:
@@ -39,6 +41,8 @@ class SymbolicStage:
         key, text = key_value(comparison.gold), comparison.answer
         if comparison.is_choice or _are_numbers(key, text):
             return undecided(NAME)
+        if max(len(key), len(text)) > MAX_WRITTEN:
+            return undecided(NAME, "too long")
         labels, (key, text) = without_part_labels(key, text)
         if len(labels) > 1:
             return undecided(NAME, "labels of two parts")

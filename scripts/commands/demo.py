@@ -19,14 +19,15 @@ app = options.command()
 TASKS = "livek12_en,kmmmu,cfe_text,mdk12"
 MODEL = "SmolLM2-135M-Instruct"
 MAX_TOKENS = 384
-SHORT = 96
-"""Tokens of an answer in the second run, which stands beside the first one on the site."""
+SHORTER = 4
+"""The second run on the site has a fraction of the tokens."""
 
 
 @app.command(epilog=options.example("livek12 demo --out demo"))
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the data set and the run.")] = Path("demo"),
     limit: options.Limit = None,
+    max_tokens: options.MaxTokens = MAX_TOKENS,
     serve: Annotated[
         bool, typer.Option("--serve", help="Only serve the model: print its endpoint's address, until Ctrl+C.")
     ] = False,
@@ -53,10 +54,10 @@ def demo(
     step("asking")
     with serve_gguf(gguf) as base_url:
         args = f"base_url={base_url},images=false,concurrency=2"
-        sampling = {"max_tokens": MAX_TOKENS, "temperature": 0.0}
+        sampling = {"max_tokens": max_tokens, "temperature": 0.0}
         folder, exam = ask(TASKS, MODEL, out / "run", str(data), "openai", args, limit, 1, sampling)
-        step(f"asking again, with {SHORT} tokens an answer")
-        sampling["max_tokens"] = SHORT
+        sampling["max_tokens"] = max(1, (max_tokens or MAX_TOKENS) // SHORTER)
+        step(f"asking again, with {sampling['max_tokens']} tokens an answer")
         short, _ = ask(TASKS, MODEL, out / "short", str(data), "openai", args, limit, 1, sampling)
     step("judging, by rules alone")
     judge(folder)

@@ -46,7 +46,7 @@ def says_nothing(text: str, question: Question) -> bool:
     """
     if _SIGN.fullmatch(text):
         return False
-    if question.question_type in CHOICE_TYPES:
+    if question.question_type in CHOICE_TYPES and _LABEL.search(text):
         text = "\n".join(line for line in text.splitlines() if not lists_options(line))
     own = _own_sentences(_without_loop(text)[:_READ], _asked(question))
     blanks = [len(_OPEN_BLANK.findall(sentence)) for sentence in own]

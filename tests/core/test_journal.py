@@ -110,7 +110,7 @@ def _append_for_ever(folder: str, start: int) -> None:
 def test_kill_9_loses_no_stored_record(tmp_path: Path) -> None:
     """Every record whose append had returned is there after a kill at a random moment."""
     start = 0
-    for _ in range(8):
+    for _ in range(4):
         code = f"from tests.core.test_journal import _append_for_ever as f; f({str(tmp_path)!r}, {start})"
         child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
         assert child.stdout is not None

@@ -915,7 +915,7 @@ def test_nothing_undecided_leaves_no_interval(rows: list[Row], profile: Any) -> 
         assert found["value"] is not None or (profile, name) == ("release", "ARL")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data(), runs(), st.sampled_from(["article", "release"]))
 def test_bounds_hold_whatever_the_undecided_turns_out_to_be(data: st.DataObject, rows: list[Row], profile: Any) -> None:
     before = metrics(rows, profile=profile)

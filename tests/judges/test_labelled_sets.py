@@ -150,7 +150,7 @@ def test_no_blank_accepts_the_key_of_another(folder: Path) -> None:
         for row in rows(folder / "gaokao2024_teacher_scored.jsonl")
         for piece in re.split(r";\s|\n|；|。|，", str(row["gold"]).split("答案是：")[-1])
     }
-    some = random.Random(0).sample(sorted(key for key in keys if 0 < len(key) <= 40), 110)
+    some = random.Random(0).sample(sorted(key for key in keys if 0 < len(key) <= 40), 60)
     accepted = [
         (gold, answer)
         for gold in some
@@ -176,15 +176,15 @@ def test_every_university_key_accepts_itself(variables: list[tuple[str, str]]) -
     assert [value for kind, value in variables if outcome(value, value, variable_type=kind) != "accept"] == []
 
 
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.release) for seed in (1, 2))])
 @pytest.mark.parametrize("kind", ["numeric", "formula", "other"])
-def test_no_university_key_accepts_another(kind: str, variables: list[tuple[str, str]]) -> None:
+def test_no_university_key_accepts_another(kind: str, seed: int, variables: list[tuple[str, str]]) -> None:
     values = [value for mine, value in variables if mine == kind]
     shuffled = values[:]
+    random.Random(seed).shuffle(shuffled)
     accepted = []
-    for seed in range(3):
-        random.Random(seed).shuffle(shuffled)
-        for gold, answer in zip(values, shuffled, strict=True):
-            comparison = AnswerComparison(gold, answer, "short_answer", variable_type=kind)
-            if gold != answer and CASCADE.decide(comparison).decision == "accept":
-                accepted.append((gold, answer))
+    for gold, answer in zip(values, shuffled, strict=True):
+        comparison = AnswerComparison(gold, answer, "short_answer", variable_type=kind)
+        if gold != answer and CASCADE.decide(comparison).decision == "accept":
+            accepted.append((gold, answer))
     assert accepted == []

@@ -223,6 +223,7 @@ def texts(data: Path, name: str) -> Iterator[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.release)])
 @pytest.mark.parametrize(
     ("name", "least"),
     [
@@ -233,7 +234,7 @@ def texts(data: Path, name: str) -> Iterator[str]:
         ("cfe_bench", 0.99),  # the rest is damaged in the data: "\\\\" lost one of its strokes
     ],
 )
-def test_real_formulas_are_rendered(shared_data: Path, name: str, least: float) -> None:
+def test_real_formulas_are_rendered(shared_data: Path, name: str, least: float, step: int) -> None:
     formulas = {
         (span.latex, span.display)
         for text in texts(shared_data, name)
@@ -241,6 +242,7 @@ def test_real_formulas_are_rendered(shared_data: Path, name: str, least: float) 
         for span in find_spans(clean(text))
         if not span.code
     }
-    missed = [latex for latex, display in formulas if to_mathml(latex, display) is None]
-    assert len(formulas) > 100
-    assert 1 - len(missed) / len(formulas) >= least, missed[:20]
+    some = sorted(formulas)[:: step if len(formulas) > 1000 else 1]
+    missed = [latex for latex, display in some if to_mathml(latex, display) is None]
+    assert len(some) > 100
+    assert 1 - len(missed) / len(some) >= least, missed[:20]

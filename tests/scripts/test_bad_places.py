@@ -188,7 +188,7 @@ def _problem(ended: Ended, code: int) -> str:
 
 ASKED = "--limit --trials --max-tokens --temperature --top-p --top-k --seed --thinking-budget"
 NUMBERS = {
-    "demo": "--limit",
+    "demo": "--limit --max-tokens",
     "review": "--port",
     "serve-judge": "--port --workers --undecided",
     "tag": "--threshold",

@@ -18,6 +18,7 @@ import yaml
 from livek12.core.run_folder import RunFolder
 from livek12.scripts.cli import COMMANDS
 from tests.dataset_builders.ingest.pdf_making import needs_ocr
+from tests.dataset_builders.publishing_sets import make_set, page, question
 from tests.endpoint import oracle_at
 from tests.engines.conftest import cache, needs, needs_transformers, tiny_text  # noqa: F401
 from tests.hub import WRITER, Hub
@@ -107,8 +108,17 @@ def test_ingest_with_ocr(paper: str, language: str, tmp_path: Path) -> None:
     if language == "ko" and not shutil.which("tesseract"):
         pytest.skip("tesseract is not installed")
     how = ["--how", "ocr", "--language", language, "--out", tmp_path / "exam"]
-    ended = quiet(watched(tmp_path, "ingest", PAPERS / paper, *how), 0, 1)
+    ended = quiet(watched(tmp_path, "ingest", _first_page(PAPERS / paper, tmp_path / paper), *how), 0, 1)
     assert "the paper says that it has 9 questions" in ended.err if language == "ko" else not ended.code
+
+
+def _first_page(paper: Path, page: Path) -> Path:
+    import pypdfium2
+
+    with pypdfium2.PdfDocument.new() as document:
+        document.import_pages(pypdfium2.PdfDocument(paper), [0])
+        document.save(page)
+    return page
 
 
 def test_review(ingested: Path, tmp_path: Path) -> None:
@@ -118,8 +128,8 @@ def test_review(ingested: Path, tmp_path: Path) -> None:
         assert process.stdout is not None
         url = json.loads(process.stdout.readline())["url"]
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        with browser.open(url) as page:
-            assert b"review.js" in page.read()
+        with browser.open(url) as shown:
+            assert b"review.js" in shown.read()
         with browser.open(urllib.request.urljoin(url, "review/queue")) as queue:
             assert json.load(queue)["queue"]
 
@@ -176,7 +186,8 @@ def test_build_fetches_from_no_host_that_was_not_named(tmp_path: Path) -> None:
     assert watched(tmp_path, *how, "--allow-host", "192.0.2.55").reached == ["connect TCP 192.0.2.55:80"]
 
 
-def test_publish_reaches_the_hub_it_is_told(data: Path, tmp_path: Path) -> None:
+def test_publish_reaches_the_hub_it_is_told(tmp_path: Path) -> None:
+    data = make_set(tmp_path / "set", [question("a"), question("b", "2603")], [page(1)])
     with Hub(tmp_path / "hub") as hub:
         told = {**hub.environment(tmp_path / "hub-home", WRITER)}
         ended = watched(tmp_path, "publish", data, "--repo", "org/quiet", **told)

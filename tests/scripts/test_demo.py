@@ -81,13 +81,15 @@ def test_the_small_model_alone_is_served_until_it_is_stopped(cache: Path) -> Non
 
 
 @pytest.mark.slow
-def test_the_demo_asks_what_it_can_see_and_ends_briefly(cache: Path, tmp_path: Path) -> None:
-    ended = livek12("demo", "--limit", 1, cwd=tmp_path, XDG_CACHE_HOME=str(cache), PATH="/nowhere")
+@pytest.mark.parametrize("tokens", [32, pytest.param(MAX_TOKENS, marks=pytest.mark.release)])
+def test_the_demo_asks_what_it_can_see_and_ends_briefly(tokens: int, cache: Path, tmp_path: Path) -> None:
+    args = ("--limit", 1, *(() if tokens == MAX_TOKENS else ("--max-tokens", tokens)))
+    ended = livek12("demo", *args, cwd=tmp_path, XDG_CACHE_HOME=str(cache), PATH="/nowhere")
     assert ended.code == 0, ended.err
     rows = {row.task: row for row in RunFolder.open(tmp_path / "demo" / "run").rows()}
     assert set(rows) == {"livek12_en", "kmmmu", "cfe_text", "mdk12"}
     assert not [row for row in rows.values() if row.question.images or row.response is None]
-    assert max(row.response.completion_tokens or 0 for row in rows.values() if row.response) <= MAX_TOKENS
+    assert max(row.response.completion_tokens or 0 for row in rows.values() if row.response) <= tokens
     lines = ended.out.strip().splitlines()
     assert lines[0].split()[:2] == ["task", "questions"]
     assert [line.split()[0] for line in lines[2:6]] == list(rows)
@@ -96,17 +98,17 @@ def test_the_demo_asks_what_it_can_see_and_ends_briefly(cache: Path, tmp_path: P
     assert lines[7].startswith("site: demo/site/index.html ")
     assert (tmp_path / "demo" / "site" / "data" / "runs" / "short.js").is_file()
     assert len(lines) <= 11
-    _again(tmp_path, lines)
+    _again(args, tmp_path, lines)
     assert livek12("report", tmp_path / "demo" / "run").code == 0, "its data set is the one that was asked"
 
 
-def _again(folder: Path, lines: list[str]) -> None:
+def _again(args: tuple[object, ...], folder: Path, lines: list[str]) -> None:
     """The model is served anew, the answers are stored; where the machine can watch it, it asks no other machine."""
     ended: Ended | Watched
     if can_watch():
-        ended = livek12("demo", "--limit", 1, cwd=folder, XDG_CACHE_HOME=str(folder / "home" / ".cache"))
+        ended = livek12("demo", *args, cwd=folder, XDG_CACHE_HOME=str(folder / "home" / ".cache"))
     else:
-        ended = watched(folder, "demo", "--limit", 1, cwd=folder)
+        ended = watched(folder, "demo", *args, cwd=folder)
         assert ended.reached == []
         assert not [
             file for file in ended.left if not file.startswith(("home/.cache/livek12/", "home/.cache/huggingface/"))

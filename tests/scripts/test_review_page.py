@@ -75,7 +75,9 @@ def in_reach(page: Any) -> int:
     return int(controls)
 
 
-@pytest.mark.parametrize("width", [1600, 1280, 1024, 901, 768, 390])
+@pytest.mark.parametrize(
+    "width", [1600, 1280, 901, 390, *(pytest.param(n, marks=pytest.mark.release) for n in (1024, 768))]
+)
 def test_every_control_can_be_reached_and_clicked(server: Server, folder: Path, browser: Any, width: int) -> None:
     opened = Opened(browser, server.url, width, 844 if width < 500 else 900)
     page = opened.page

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -91,20 +92,25 @@ class Tree:
 
 
 def load_tree(file: Path | None = None) -> Tree:
-    """The tree of a file, or the one that ships.
+    """The tree of a file, or the one that ships, which all callers share.
 
     Raises:
         UserError: it cannot be read, or a node is wrong, which is named.
     """
     if file is None:
-        source = resources.files("livek12.dataset_builders.proposals.tagging").joinpath(f"trees/{SHIPPED}.yaml")
-        return parse_tree(source.read_bytes(), SHIPPED)
+        return _shipped_tree()
     try:
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise UserError(f"{file}: cannot be read ({error.strerror}); give --tree a YAML file") from None
     return parse_tree(data, str(file))
+
+
+@cache
+def _shipped_tree() -> Tree:
+    source = resources.files("livek12.dataset_builders.proposals.tagging").joinpath(f"trees/{SHIPPED}.yaml")
+    return parse_tree(source.read_bytes(), SHIPPED)
 
 
 def parse_tree(data: bytes, where: str) -> Tree:

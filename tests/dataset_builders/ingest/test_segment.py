@@ -311,7 +311,7 @@ def test_gaokao_beijing(shared_data: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["physics-1", "chemistry-1"])
+@pytest.mark.parametrize("name", ["physics-1", pytest.param("chemistry-1", marks=pytest.mark.release)])
 def test_csat_sciences_with_their_key(shared_data: Path, name: str) -> None:
     folder = shared_data / "csat2026"
     found = paper_of(folder / f"papers/{name}.pdf", folder / f"keys/{name}.pdf")

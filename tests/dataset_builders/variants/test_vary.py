@@ -241,7 +241,7 @@ def test_what_is_written_loads_and_is_asked(data: Path, tmp_path: Path, monkeypa
 
 
 @pytest.mark.slow
-def test_killed_at_five_moments_nothing_is_asked_twice(data: Path, tmp_path: Path) -> None:
+def test_killed_at_three_moments_nothing_is_asked_twice(data: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.touch()
     server = subprocess.Popen(
@@ -257,7 +257,7 @@ def test_killed_at_five_moments_nothing_is_asked_twice(data: Path, tmp_path: Pat
         args = f"base_url={address},concurrency=1"
         line = [*COMMAND, "vary", str(data), "--out", str(tmp_path / "out"), "--share", "1", "-q"]
         line += ["--model", f"w@openai:{args}", "--judge", f"j@openai:{args}", "--transforms", "pad,words,paraphrase"]
-        for moment in (3, 12, 25, 38, 50):
+        for moment in (3, 25, 50):
             command = subprocess.Popen(line, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             until = time.monotonic() + 60
             while len(log.read_text().splitlines()) < moment and time.monotonic() < until:
@@ -273,5 +273,5 @@ def test_killed_at_five_moments_nothing_is_asked_twice(data: Path, tmp_path: Pat
     asked = Counter(log.read_text().splitlines())
     again = sum(count - 1 for count in asked.values())
     # the one request in hand at a kill had no reply yet that could have been remembered
-    assert len(asked) == 2 * ITEMS and again <= 5
+    assert len(asked) == 2 * ITEMS and again <= 3
     assert len(variants(tmp_path / "out")) == ITEMS
