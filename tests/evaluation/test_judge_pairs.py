@@ -224,7 +224,7 @@ def test_killed_again_and_again_it_decides_all_once_in_order(tmp_path: Path) -> 
                      "response": f"{response}+{n}" if n % 5 > 2 else response})  # fmt: skip
     source, target, whole = write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
     command = [*COMMAND, "judge-pairs", str(source), str(target), "--no-cache"]
-    for _ in range(3):
+    for _ in range(2):
         child = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         stored = target.stat().st_size if target.exists() else 0
         goal = stored + random.randint(1, 6_000)
