@@ -102,7 +102,8 @@ DEAR = {"exports", "judges", "reliability", "verify"}
 )
 def test_it_starts_and_prints_figures(script: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     words = CALLS[script]
-    given = {name: str(request.getfixturevalue(name)) for name in ("labelled", "run", "stems") if f"{{{name}}}" in words}
+    fixtures = ("labelled", "run", "stems")
+    given = {name: str(request.getfixturevalue(name)) for name in fixtures if f"{{{name}}}" in words}
     said = start(script, *words.format(tmp=tmp_path, root=ROOT, **given).split())
     assert re.search(r"\d", said)
 

@@ -60,7 +60,7 @@ def killed_often(*args: object, folder: Path, stem: str, total: int) -> int:
         How often the command was still running.
     """
     hits = 0
-    targets = sorted(random.sample(range(1, total - 1), KILLS - 1)) + [None]
+    targets = [*sorted(random.sample(range(1, total - 1), KILLS - 1)), None]
     for target in targets:
         child = livek12(*args)
         if target is None:

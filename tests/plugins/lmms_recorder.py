@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import PIL.Image
-
 import yaml
 
 from livek12.engines.torch_builds import mend_torch_builds
