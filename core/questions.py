@@ -306,8 +306,6 @@ def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> I
 
 def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Iterator[tuple[int, dict[str, Any]]]:
     """The wanted rows of one Parquet file with their numbers (from 1), only the columns the record has."""
-    import pyarrow as pa
-
     with _parquet(file) as parquet:
         columns, end = _known_columns(record, parquet.schema_arrow), 0
         for group in range(parquet.num_row_groups):
@@ -316,8 +314,16 @@ def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Itera
             numbers = compress(range(begin + 1, end + 1), keep)
             for batch in parquet.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns) if any(keep) else ():
                 here, keep = keep[: batch.num_rows], keep[batch.num_rows :]
-                for row in batch.filter(pa.array(here)).to_pylist():
+                for row in _filtered(batch, here).to_pylist():
                     yield next(numbers), row
+
+
+def _filtered(batch: pa.RecordBatch, keep: list[bool]) -> pa.RecordBatch:
+    """The rows to keep; their mask is packed here, since `pyarrow.array` imports pandas where it is installed."""
+    import pyarrow as pa
+
+    bits = sum(bit << place for place, bit in enumerate(keep)).to_bytes((len(keep) + 7) // 8, "little")
+    return batch.filter(pa.BooleanArray.from_buffers(pa.bool_(), len(keep), [None, pa.py_buffer(bits)]))
 
 
 @contextmanager

@@ -60,7 +60,7 @@ class Handler(BaseHTTPRequestHandler):
     """One connection; the routes are at the end of the module."""
 
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # an answer is sent in two pieces
+    disable_nagle_algorithm = True  # else each answer waits 40 ms for an acknowledgement of its head
     storage: ClassVar[Storage]
     log: ClassVar[Path]
     faults: ClassVar[Faults] = Faults()

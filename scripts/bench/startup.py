@@ -6,17 +6,19 @@ that what else the machine does hits all alike; the figure to read is the ratio 
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-ROUNDS = 20
-
 
 def main() -> None:
     """Prints the median of each command in milliseconds and over the bare interpreter."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--rounds", type=int, default=20, help="how often each command is started (default 20)")
+    rounds: int = parser.parse_args().rounds
     livek12 = str(Path(sys.executable).with_name("livek12"))
     commands = {
         "python -c pass": [sys.executable, "-c", "pass"],
@@ -24,7 +26,7 @@ def main() -> None:
         "livek12 tasks": [livek12, "tasks"],
     }
     seconds: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, command in commands.items():
             began = time.perf_counter()
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -20,7 +20,7 @@ CALLS = {
     "coverage": "--repetitions 4 --only pass --json {tmp}/coverage.json",
     "exam_papers": "{tmp}/papers --seeds 0 --layouts en_ap_columns --born-digital",
     "exports": "{run} --out {tmp}/exported",
-    "dedup": "--stems 200 --small 100 --beside 50 --plant 2 --work {tmp}",
+    "dedup": "--stems 200 --small 100 --beside 50 --plant 2 --work {tmp} --data {stems}",
     "extraction": "{labelled} --out {tmp}/card",
     "ingest": "{root}/dataset_builders/sample/papers/cfe.pdf",
     "judges": "--data {labelled}/judge --json {tmp}/figures.json",
@@ -29,7 +29,7 @@ CALLS = {
     "reliability": "{labelled}/judge {tmp}/runs",
     "runs": "--answers 16,32 --trials 4 --kb 0.1 --runs 2,3 --each 20 --json {tmp}/runs.json",
     "site": "{tmp}/sites --runs 2 --questions 3",
-    "startup": "",
+    "startup": "--rounds 2",
     "verify": "--rows 64 --workers 1 --speed-rows 16 --json {tmp}/figures.json",
     "wrong_keys": "--draws 1 --models 6",
     "workers": "--workers 1 --requests 4 --seconds 0.01 --width 2 --overhead-requests 4 --ray none",
@@ -69,7 +69,15 @@ def labelled(shared_data: Path, tmp_path: Path) -> Path:
     (folder / "judge").mkdir(parents=True)
     for name in ("olympiadbench_scoring_examples.jsonl", "gaokao2024_teacher_scored.jsonl"):
         lines = (shared_data / "judge" / name).read_text(encoding="utf-8").splitlines(keepends=True)
-        (folder / "judge" / name).write_text("".join(lines[:200]), encoding="utf-8")
+        (folder / "judge" / name).write_text("".join(lines[:200:4]), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def stems(shared_data: Path, tmp_path: Path) -> Path:
+    """One small published set, in a folder of its own."""
+    (folder := tmp_path / "sets").mkdir()
+    (folder / "hipho").symlink_to(shared_data / "hipho")
     return folder
 
 
@@ -94,7 +102,8 @@ DEAR = {"exports", "judges", "reliability", "verify"}
 )
 def test_it_starts_and_prints_figures(script: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     words = CALLS[script]
-    given = {name: str(request.getfixturevalue(name)) for name in ("labelled", "run") if f"{{{name}}}" in words}
+    fixtures = ("labelled", "run", "stems")
+    given = {name: str(request.getfixturevalue(name)) for name in fixtures if f"{{{name}}}" in words}
     said = start(script, *words.format(tmp=tmp_path, root=ROOT, **given).split())
     assert re.search(r"\d", said)
 

@@ -55,17 +55,17 @@ def test_killed_actors_and_lost_nodes_lose_nothing_and_nothing_is_done_twice(clu
     assert (three.name, three.versions()) == ("scripted", {"scripted": "1"})
     until_ready(three, 2)
     outcomes: list[Response] = []
-    for outcome in three.generate(ask(f"q{number}") for number in range(800)):
+    for outcome in three.generate(ask(f"q{number}") for number in range(300)):
         outcomes.append(response(outcome))
-        if len(outcomes) == 100:
+        if len(outcomes) == 50:
             os.kill(int(outcomes[0].text.partition("-")[0]), signal.SIGKILL)
             before = answered(log, outcomes)
-        if len(outcomes) == 400:
+        if len(outcomes) == 150:
             cluster.remove_node(next(iter(cluster.worker_nodes)))
             before |= answered(log, outcomes)
     three.close()
     check_once(log, outcomes, before)
-    assert len(outcomes) == 800
+    assert len(outcomes) == 300
 
 
 def test_those_that_ray_places_on_one_gpu_are_loaded_one_after_another(cluster: Any, tmp_path: Path) -> None:

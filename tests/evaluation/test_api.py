@@ -128,3 +128,12 @@ def test_a_run_of_two_trials_of_which_one_is_stored_asks_the_other(data: Path, t
     assert sorted(str(response.key) for response in folder.responses()) == sorted(
         f"cfe_text/{row['question_id']}/{row['trial']}" for row in rows
     )
+
+
+def test_reading_a_data_set_does_not_import_pandas(data: Path) -> None:
+    """It costs half a second of each command, and pyarrow does so of itself where it is installed."""
+    pytest.importorskip("pandas")
+    code = "import sys, livek12; print(len(livek12.load(sys.argv[1], 'cfe_text')), 'pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, data], capture_output=True, text=True, check=False)
+    count, imported = done.stdout.split()
+    assert int(count) > 0 and imported == "False", done.stderr

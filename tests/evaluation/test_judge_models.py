@@ -197,7 +197,7 @@ def test_killed_while_judging_it_goes_on_where_it_stopped(run: RunFolder) -> Non
         return Reply(body=reply.body, wait=0.05)
 
     script._answer = slowly
-    kills = 3
+    kills = 2
     with serving(script) as address:
         args = ["judge", run.path, "--judge", "alpha", "--judge-engine", "openai", "--judge-engine-args"]
         command = [sys.executable, "-m", "livek12.scripts.cli", *map(str, args), f"base_url={address},concurrency=2"]

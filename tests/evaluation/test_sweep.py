@@ -175,13 +175,13 @@ def test_kills_and_a_stop_in_the_middle_lose_and_repeat_nothing(
     data: Path, oracle: tuple[str, Path], tmp_path: Path
 ) -> None:
     url, log = oracle
-    wanted, concurrency, cut = 30 * QUESTIONS, 2, 0
-    sweeping = Sweeping(tmp_path, data, trials=30, models=[at(url, concurrency, label="m")])
+    wanted, concurrency, cut = 14 * QUESTIONS, 2, 0
+    sweeping = Sweeping(tmp_path, data, trials=14, models=[at(url, concurrency, label="m")])
     run = sweeping.out / "m"
 
     def get_on(child: subprocess.Popen[str]) -> None:
-        goal = lines(run / "responses-0.jsonl") + 40
-        until(lambda: lines(run / "responses-0.jsonl") >= goal or child.poll() is not None, "40 more answers")
+        goal = lines(run / "responses-0.jsonl") + 20
+        until(lambda: lines(run / "responses-0.jsonl") >= goal or child.poll() is not None, "20 more answers")
         assert child.poll() is None
 
     child = sweeping.start()
@@ -231,7 +231,7 @@ def test_the_scripts_end_in_time_and_go_on_when_bash_runs_them_without_slurm(
 ) -> None:
     """Not Slurm itself: what Slurm would do (start a script, warn it, start it again) is done by hand."""
     url, log = oracle
-    sweeping = Sweeping(tmp_path, data, trials=20, backend="slurm", models=[at(url, 2, label="m")])
+    sweeping = Sweeping(tmp_path, data, trials=8, backend="slurm", models=[at(url, 2, label="m")])
     plan = read_plan(sweeping.file)
     plan.work.mkdir(parents=True)
     (plan.work / "sweep.yaml").write_text(sweeping.file.read_text())
@@ -250,12 +250,12 @@ def test_the_scripts_end_in_time_and_go_on_when_bash_runs_them_without_slurm(
     assert job.returncode == 130 and "run the same command again to go on" in said
     assert (tmp_path / "scontrol.log").read_text() == "requeue 7\n"
     stored = answered(plan.out / "m")
-    assert 30 <= stored < 20 * QUESTIONS
+    assert 30 <= stored < 8 * QUESTIONS
 
     job = begin(ask.text)
     job.communicate(timeout=PATIENCE)
-    assert job.returncode == 0 and answered(plan.out / "m") == 20 * QUESTIONS
-    assert lines(log) <= 20 * QUESTIONS + IN_HAND
+    assert job.returncode == 0 and answered(plan.out / "m") == 8 * QUESTIONS
+    assert lines(log) <= 8 * QUESTIONS + IN_HAND
     job = begin(finish.text)
     said, _ = job.communicate(timeout=PATIENCE)
     assert job.returncode == 0, said

@@ -173,13 +173,13 @@ def endpoint(log: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_killed_at_five_moments_nothing_is_asked_twice(data: Path, tmp_path: Path) -> None:
+def test_killed_at_three_moments_nothing_is_asked_twice(data: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.touch()
     with endpoint(log) as address:
         line: list[Any] = [*COMMAND, "generate", "--task", "mdk12_kpref", "--data", data, "--model", "oracle"]
         line += ["--engine", "openai", "--engine-args", f"base_url={address},concurrency=1", "--out", tmp_path / "run"]
-        for moment in (3, 8, 14, 20, 27):
+        for moment in (3, 14, 27):
             command = subprocess.Popen([*map(str, line)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             until = time.monotonic() + 60
             while len(log.read_text().splitlines()) < moment and time.monotonic() < until:
@@ -190,6 +190,6 @@ def test_killed_at_five_moments_nothing_is_asked_twice(data: Path, tmp_path: Pat
         assert subprocess.run([*map(str, line)], timeout=120, check=False, capture_output=True).returncode == 0
     asked = Counter(log.read_text().splitlines())
     # at a kill one request is in hand, and one more may have been answered and not be stored yet
-    assert len(asked) == 2 * ITEMS and sum(asked.values()) - len(asked) <= 2 * 5
+    assert len(asked) == 2 * ITEMS and sum(asked.values()) - len(asked) <= 2 * 3
     stored = list(RunFolder.open(tmp_path / "run").responses())
     assert len(stored) == ITEMS and all(response.earlier for response in stored)

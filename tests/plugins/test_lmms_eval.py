@@ -35,8 +35,8 @@ EXAMS = {
     "kmmmu": "sample_data",
     "livek12": "odd_data",
 }
-LIMIT, TRIALS = 50, 2
-SIMPLE = 12
+LIMIT, TRIALS = 20, 2
+SIMPLE = 6
 """How many questions the simple model is asked: it differs from the chat model in where pictures stand."""
 LOST = "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Connection error."
 
