@@ -102,7 +102,9 @@ def test_every_command_is_watched_here() -> None:
 # ---------------------------------------------------------------- data
 
 
-@pytest.mark.parametrize(("paper", "language"), [("cfe.pdf", "en"), ("kmmmu.pdf", "ko")])
+@pytest.mark.parametrize(
+    ("paper", "language"), [("cfe.pdf", "en"), pytest.param("kmmmu.pdf", "ko", marks=pytest.mark.release)]
+)
 def test_ingest_with_ocr(paper: str, language: str, tmp_path: Path) -> None:
     needs_ocr(*(["rapidocr"] if language == "en" else []))
     if language == "ko" and not shutil.which("tesseract"):
