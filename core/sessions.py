@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.journal import read_journal
 from livek12.core.records import Record
 
@@ -184,7 +185,8 @@ def usage_of(sessions: Iterable[Session], stage: Stage) -> Usage | None:
 
     Engines that failed to start used nothing that was measured, and recorded answers are read, not made.
     """
-    ready = [each for each in sessions if each.stage == stage and each.engine != "replay" and each.loaded is not None]
+    of_stage = (each for each in sessions if each.stage == stage and each.loaded is not None)
+    ready = [each for each in of_stage if not kind_of(each.engine).is_recorded]
     if not ready:
         return None
     seconds = covered((each.loaded or 0.0, each.at) for each in ready)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.arguments import SPREADING, parse_engine_args
+from livek12.core.engine_kinds import engine_names, is_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.core.progress import WaitProgress
 from livek12.core.text import one_line
@@ -26,7 +27,6 @@ from livek12.engines.checks import check_installed, check_library_args
 _log = logging.getLogger(__name__)
 
 __all__ = [
-    "ENGINES",
     "Engine",
     "Outcome",
     "check_engine",
@@ -34,10 +34,6 @@ __all__ = [
     "make_engine",
     "parse_engine_args",
 ]
-
-ENGINES = ("auto", "vllm", "transformers", "openai", "replay")
-LOCAL = ("vllm", "transformers")
-"""Those that run the model themselves, so that there may be replicas of them."""
 
 
 def choose_engine(model: str, args: Mapping[str, Any]) -> str:
@@ -95,7 +91,7 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     real, build, values, placing = _settled(name, model, args or {})
     _check_installed(real, placing, auto=name == "auto")
     alone = partial(build, model, **values)
-    if real not in LOCAL:
+    if not kind_of(real).is_local:
         return alone()
     with WaitProgress(f"loading {model}"):
         if placing:  # the pool builds the dead again; a replica that did so itself would fail what others can do
@@ -122,12 +118,12 @@ def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = Tr
     if not here:
         return
     _check_installed(real, placing, auto=name == "auto")
-    if real == "openai":
+    if kind_of(real).place == "endpoint":
         build(model, **values).close()
 
 
 def _check_installed(real: str, placing: Mapping[str, Any], auto: bool) -> None:
-    if real in LOCAL and placing.get("ray") in (None, "local"):  # a cluster has libraries of its own
+    if kind_of(real).is_local and placing.get("ray") in (None, "local"):  # a cluster has libraries of its own
         check_installed(real, auto)
 
 
@@ -138,41 +134,23 @@ def _settled(
     from livek12.engines.replicas import PLACING, Plan
 
     args = dict(args)
-    if name not in ENGINES:
-        raise UserError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
+    if not is_engine(name):
+        raise UserError(f"there is no engine {name!r}; there are {', '.join(engine_names())}")
     if name == "auto":
         name = choose_engine(model, args)
     if name == "vllm" and args.get("base_url"):
         name = "openai"
-    build = _builder(name)
+    build = kind_of(name).build()
     placing = {argument: args.pop(argument) for argument in sorted(PLACING & {*args})}
-    if placing and name not in LOCAL:
+    if placing and not kind_of(name).is_local:
         raise UserError(f"{', '.join(placing)}: for engines that run a model here; the {name} engine runs none")
     values, placing = bound(build, name, args), bound(Plan, name, placing)
     gpus = placing.get("gpus") or 0
     if name == "vllm" and gpus > 1 and not {*SPREADING} & {*values}:
         values["tensor_parallel_size"] = int(gpus)
-    if name in LOCAL:
+    if kind_of(name).is_local:
         check_library_args(name, model, values, declared(build))
     return name, build, values, placing
-
-
-def _builder(name: str) -> Callable[..., Engine]:
-    if name == "openai":
-        from livek12.engines.openai_api import OpenAIEngine
-
-        return OpenAIEngine
-    if name == "replay":
-        from livek12.engines.replay import ReplayEngine
-
-        return ReplayEngine
-    if name == "vllm":
-        from livek12.engines.vllm_engine import VLLMEngine
-
-        return VLLMEngine
-    from livek12.engines.transformers_engine import TransformersEngine
-
-    return TransformersEngine
 
 
 def vllm_runs_here() -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.records import Failure, Key, Request, Response, canonical_json
 from livek12.core.replies import Unreadable
 from livek12.core.store import Store
@@ -28,8 +29,6 @@ from livek12.engines.batcher import Batcher
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 ATTEMPTS = 3
-DIRECT = frozenset({"openai", "replay"})
-"""Engines that many threads may use at once; the others are given what is waiting, all at once."""
 REPLIES = "replies"
 """The store of what models replied, where it lies beside what is made of it."""
 _NO_SCHEMA = ("response_format", "json_schema", "guided", "structured")
@@ -144,7 +143,7 @@ class Sender:
 
     def outcome(self, request: Request) -> Outcome:
         """The outcome of one request; where one thread at a time may use the engine, what waits is sent together."""
-        if self._engine.name in DIRECT:
+        if kind_of(self._engine.name).is_direct:
             return next(iter(list(self.generate([request]))))
         with self._lock:
             batcher = self._batcher = self._batcher or Batcher(self)

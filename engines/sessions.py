@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from livek12.core.arguments import SPREADING, masked
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter
 from livek12.core.ranks import this_rank
@@ -28,8 +29,6 @@ BEAT_SECONDS = 20.0
 LOOK_SECONDS = 1.0
 """How often the GPUs are asked how busy they are."""
 CLOSING_TRIES = 15
-REMOTE = frozenset({"openai", "replay"})
-"""Engines that hold no model in this process or its children."""
 
 
 class SessionWriter:
@@ -51,7 +50,7 @@ class SessionWriter:
         self, folder: Path | None, stage: Stage, engine: str, model: str, args: Mapping[str, Any] | None = None
     ) -> None:
         self._folder, self._args = folder, dict(args or {})
-        self._local = engine not in (*REMOTE, RULES) and not self._args.get("base_url")
+        self._local = engine != RULES and not kind_of(engine).is_direct and not self._args.get("base_url")
         self._lock, self._counting = threading.Lock(), threading.Lock()
         self._over = threading.Event()
         self._writer: JournalWriter | None = None
@@ -70,7 +69,7 @@ class SessionWriter:
             id=uuid.uuid4().hex,
             stage=stage,
             engine=engine
-            if self._local or engine in (*REMOTE, RULES)
+            if self._local or engine == RULES or kind_of(engine).is_direct
             else "openai",  # whatever serves it, it is not here
             model=model,
             engine_args=masked(self._args),

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from livek12.core.arguments import arguments_of, parse_engine_args, split_at_commas
+from livek12.core.engine_kinds import engine_names, is_engine
 from livek12.core.errors import UserError
-from livek12.engines import ENGINES, choose_engine, make_engine
+from livek12.engines import choose_engine, make_engine
 from livek12.engines.base import Engine
 
-_OWN = re.compile(rf"(?P<model>.+?)@(?P<engine>{'|'.join(ENGINES)})(?::(?P<args>.*))?", re.DOTALL)
+_ENGINE = re.compile(r"(?<=.)@(\w[\w-]*)(?=:|\Z)", re.DOTALL)
 _NO_ENGINE = re.compile(r"@(\w+):\w+=")
 
 
@@ -26,7 +27,7 @@ class ModelSpec:
 
     Attributes:
         model: Hub name, folder, served name, or a file of recorded replies.
-        engine: auto, vllm, transformers, openai or replay.
+        engine: `auto`, or one of `engine_names`.
         engine_args: as for `--engine-args`.
     """
 
@@ -64,12 +65,11 @@ def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapp
     text = text.strip()
     if not text:
         raise UserError(f"{option} names no model: give MODEL or MODEL@ENGINE[:K=V,…]")
-    own = _OWN.fullmatch(text)
-    if own:
-        args = parse_engine_args(own["args"]) if own["args"] else arguments_of(engine_args)
-        return ModelSpec(own["model"], own["engine"], args)
+    if own := next((mark for mark in _ENGINE.finditer(text) if is_engine(mark[1])), None):
+        given = text[own.end() + 1 :]
+        return ModelSpec(text[: own.start()], own[1], parse_engine_args(given) if given else arguments_of(engine_args))
     if unknown := _NO_ENGINE.search(text):
-        raise UserError(f"{option}: {unknown[1]!r} is no such engine; there are {', '.join(ENGINES)}")
+        raise UserError(f"{option}: {unknown[1]!r} is no such engine; there are {', '.join(engine_names())}")
     return ModelSpec(text, engine or "auto", arguments_of(engine_args))
 
 

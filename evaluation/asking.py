@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.arguments import arguments_of, one_of
 from livek12.core.claims import Claims, at_work, unsure
+from livek12.core.engine_kinds import engine_names, is_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.core.locks import is_held
 from livek12.core.progress import Progress, say, warn
@@ -25,7 +26,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import check_out, has_responses
 from livek12.core.run_spec import RunSpec, differences
 from livek12.core.version import __version__
-from livek12.engines import ENGINES, check_engine, choose_engine, make_engine
+from livek12.engines import check_engine, choose_engine, make_engine
 from livek12.engines.replay import ReplayEngine
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.chosen import chosen_questions
@@ -83,7 +84,7 @@ def ask(
         raise UserError("no model: give --model a folder, a Hub name, the name at an endpoint, or a recorded file")
     tasks = get_tasks(task)
     args = arguments_of(engine_args)
-    name = choose_engine(model, args) if engine == "auto" else one_of("--engine", engine, ENGINES)
+    name = choose_engine(model, args) if engine == "auto" else _named(engine)
     _check(tasks, sampling, name)
     check_out(out)
     check_engine(engine, model, args, here=not has_responses(out))  # what is complete needs no engine
@@ -93,7 +94,7 @@ def ask(
     chosen = chosen_questions(questions, tasks, model)
     exam = load_task_data(data, tasks, limit, chosen.ids if chosen else None)
     # A recorded file is cheap to open and knows whose answers it holds.
-    recorded = make_engine(name, model, args) if name == "replay" else None
+    recorded = make_engine(name, model, args) if kind_of(name).is_recorded else None
     if trials is None:
         trials = recorded_trials(recorded, exam, out) if isinstance(recorded, ReplayEngine) else default_trials(tasks)
     noted = chosen.noted if chosen else None
@@ -168,13 +169,17 @@ def _fill(
     tell_memory(folder, began)
 
 
+def _named(engine: str) -> str:
+    return engine if is_engine(engine) else one_of("--engine", engine, engine_names())
+
+
 def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> None:
     """Refuses limits that contradict each other, or that nobody could keep."""
     limited = [task.name for task in tasks if task.budget is not None]
     if limited and "max_tokens" in sampling:
         raise UserError(f"--max-tokens and the budget of {limited[0]} are two limits of one answer: give one of them")
     for name in ("thinking_budget", "system_prompt"):
-        if name in sampling and engine == "replay":
+        if name in sampling and kind_of(engine).is_recorded:
             option = f"--{name.replace('_', '-')}"
             raise UserError(f"recorded answers are not drawn again: {option} says nothing about them")
 
@@ -229,7 +234,7 @@ def generate(
     if ready is not None:
         ready()
     total = sum(map(len, exam.questions.values())) * spec.trials
-    what = "reading answers" if spec.engine == "replay" else "asking"
+    what = "reading answers" if kind_of(spec.engine).is_recorded else "asking"
     versions = {**now.engine_versions, "livek12": __version__}
     together = asked_together(exam.tasks, exam.questions)
 
@@ -276,7 +281,7 @@ def _tokens(outcome: Outcome) -> int | None:
     """Completion tokens of an answer and of the reply before it; None where they are not stated, or were only read."""
     if isinstance(outcome, Failure):
         return 0
-    if outcome.engine == "replay":
+    if kind_of(outcome.engine).is_recorded:
         return None
     earlier = outcome.earlier.completion_tokens if outcome.earlier else 0
     return None if outcome.completion_tokens is None or earlier is None else outcome.completion_tokens + earlier

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.process import ChildProcess, Ended, Link
 from livek12.core.progress import show_log, warn
@@ -47,14 +48,12 @@ def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], option
         options: who judges.
         waiting: requests that have no response.
     """
-    from livek12.engines.asking import DIRECT
-
     if stages != "auto" or not waiting:
         return stages == "overlap" and waiting > 0
     judges = options.panel.judges if options.panel is not None else ()
-    if waiting < FEWEST or engine == "replay" or any(judge.runs_on not in DIRECT for judge in judges):
+    if waiting < FEWEST or kind_of(engine).is_recorded or any(not kind_of(judge.runs_on).is_direct for judge in judges):
         return False
-    return engine == "openai" or "base_url" in engine_args or "ray" in engine_args or _has_device()
+    return kind_of(engine).place == "endpoint" or "base_url" in engine_args or "ray" in engine_args or _has_device()
 
 
 def _has_device() -> bool:

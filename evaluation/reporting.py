@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.own_files import write_atomically
 from livek12.core.packed_answers import packed_answers
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from livek12.evaluation.outlook import Outlook
     from livek12.report.paper import Pages
     from livek12.report.shown import Shown
-
-ASKING = frozenset({"vllm", "transformers", "openai"})
-"""Engines whose answers were drawn with the budget of the run, as recorded ones may not have been."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     joined = {name for name, task in known.items() if task.joined}  # there the question says what it has
     modalities = {task.name: task.modality for task in spec.tasks if task.name not in joined}
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
-    drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if spec.engine in ASKING}
+    drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if kind_of(spec.engine).draws}
     harness = HarnessMarks.read(run)  # it shows texts where it disagrees
     read = _read(run, outlook, shown) if harness is None else _read_rows(run, outlook, shown, harness)
     if shown is not None:
@@ -227,7 +225,7 @@ def limits_of(spec: RunSpec) -> dict[str, Limit]:
     return {
         task.name: Limit(
             of=task.base_name,
-            tokens=None if spec.engine == "replay" and task.budget is None else asked.sampling.max_tokens,
+            tokens=None if kind_of(spec.engine).is_recorded and task.budget is None else asked.sampling.max_tokens,
             share=task.budget,
         )
         for asked, task in found

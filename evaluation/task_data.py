@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.records import Image, Question, Sampling
@@ -145,7 +146,7 @@ def sampling_of(task: Task, said: Mapping[str, Any], engine: str) -> Sampling:
     A budget of thinking that the user set has to be held; of recorded answers nobody can limit the thinking.
     """
     own = task.sampling.model_dump()
-    if "thinking_budget" in said or engine == "replay":
+    if "thinking_budget" in said or kind_of(engine).is_recorded:
         own |= {"thinking_budget": None, "thinking_optional": False}
     return Sampling(**{**own, **said})
 

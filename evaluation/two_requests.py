@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.records import EarlierReply, Failure, Key, Request, Response
 
@@ -41,7 +42,7 @@ def outcomes(
         journal: takes the replies to first requests.
     """
     two = {task.name for task in exam.tasks if task.first_style}
-    if not two or engine.name == "replay":
+    if not two or kind_of(engine.name).is_recorded:
         yield from engine.generate(asked)
         return
     both = _Both(two, _Seconds(exam), {str(reply.key): reply for reply in run.earlier()}, journal)

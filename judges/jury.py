@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.store import VOTES, Store
 from livek12.judges.base import NamedJudge
 from livek12.judges.cascade import decision_store, default_cascade
@@ -70,12 +71,11 @@ class Jury:
         self.schedule: Schedule | None = None
         self._models: list[JudgeModel] = []
         if options.panel is not None:
-            from livek12.engines.asking import DIRECT
             from livek12.judges.llm.client import JudgeModel
             from livek12.judges.llm.panel import Panel
             from livek12.judges.llm.schedule import Schedule
 
-            local = [judge for judge in options.panel.judges if judge.runs_on not in DIRECT]
+            local = [judge for judge in options.panel.judges if not kind_of(judge.runs_on).is_direct]
             self.schedule = Schedule() if in_turn and len(local) > 1 else None
             votes = Store(VOTES) if options.cache else None
             if votes is None and self.schedule is not None:  # replies go from turn to turn, and no further
@@ -102,10 +102,10 @@ class Jury:
         Raises:
             UserError: one cannot be asked; says which and why.
         """
-        from livek12.engines.asking import DIRECT
-
         for model in self._models:
-            if model.spec.runs_on in DIRECT or (local and (self.schedule is None or self.schedule.admits(model))):
+            if kind_of(model.spec.runs_on).is_direct or (
+                local and (self.schedule is None or self.schedule.admits(model))
+            ):
                 model.try_out()
 
     @property

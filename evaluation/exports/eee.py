@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.own_files import write_atomically
 from livek12.core.records import Verdict, canonical_json
@@ -25,14 +26,11 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.metrics import metric_of
 from livek12.core.version import __version__
 from livek12.evaluation.exports import Export, ensure_folder, is_hub_name, safe_name
-from livek12.evaluation.reporting import ASKING
 from livek12.judges.llm.prompts import load_prompt
 
 SCHEMA: Final = "0.3.0"
 UNBOUNDED: Final = frozenset({"ARL", "ARL_length"})
 NO_PATH: Final = "unknown"
-OWN: Final = frozenset({"vllm", "transformers"})
-"""Engines that run a model here."""
 
 
 def write(export: Export, out: Path) -> list[Path]:
@@ -118,7 +116,7 @@ def _aggregate(export: Export, task: TaskSpec, identity: str, judged: Mapping[st
             },
             "additional_details": _texts(
                 {
-                    "deployment_type": "self_deployed" if spec.engine in OWN else "unknown",
+                    "deployment_type": "self_deployed" if kind_of(spec.engine).is_local else "unknown",
                     "model_availability": "open_weights" if is_hub_name(export.model) else "unknown",
                     "model_revision": spec.model_revision,
                 }
@@ -219,7 +217,7 @@ def _uncertainty(export: Export, metric: Mapping[str, Any], counts: Mapping[str,
 def _generation(export: Export, task: TaskSpec) -> dict[str, Any]:
     spec, sampling = export.spec, task.sampling
     args: dict[str, Any] = {}
-    if spec.engine in ASKING:  # of recorded answers nobody knows how they were drawn
+    if kind_of(spec.engine).draws:  # of recorded answers nobody knows how they were drawn
         drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
         args = {name: value for name, value in drawn.items() if value is not None}
         args["max_tokens"] = sampling.max_tokens

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.extras import install
 from livek12.core.run_spec import TaskSpec
@@ -19,7 +20,6 @@ from livek12.core.scoring import Row
 from livek12.core.text import one_line
 from livek12.core.version import __version__
 from livek12.evaluation.exports import Export, ensure_folder, safe_name
-from livek12.evaluation.reporting import ASKING
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -61,7 +61,7 @@ def _log(export: Export, task: TaskSpec) -> EvalLog:
     spec, (repo, revision) = export.spec, export.data_of(task)
     samples = [_sample(export, row) for row in export.rows(task.name)]
     config = GenerateConfig()  # of recorded answers nobody knows how they were drawn
-    if spec.engine in ASKING:
+    if kind_of(spec.engine).draws:
         drawn = task.sampling
         config = GenerateConfig(max_tokens=drawn.max_tokens, temperature=drawn.temperature, top_p=drawn.top_p)
     return EvalLog(

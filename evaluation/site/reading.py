@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path, PurePath
 from typing import Any
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.markings import KEYS
 from livek12.core.records import UNMARKED, PartVerdict
 from livek12.core.regrades import RegradeCounts
@@ -194,6 +195,7 @@ def _count(row: Row, spec: RunSpec, judged: Counter[str], spent: Counter[str]) -
 
 
 def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -> dict[str, Any]:
+    recorded = kind_of(spec.engine).is_recorded
     return {
         "model": shown_name(spec.model),
         "revision": visible(spec.model_revision or ""),
@@ -201,7 +203,7 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
         "date": spec.started_at[:10],
         "trials": spec.trials,
         "livek12": spec.package_version,
-        "limits": {task.name: task.sampling.max_tokens for task in spec.tasks} if spec.engine != "replay" else {},
+        "limits": {task.name: task.sampling.max_tokens for task in spec.tasks if not recorded},
         "judged": {visible(who): answers for who, answers in judged.items()},
         "judges": dict(spent),
     }

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.records import EarlierReply, Response, Verdict
 from livek12.core.sessions import Session, Stage
-from livek12.engines.sessions import REMOTE
 
 BY_SECONDS, BY_TOKENS, BY_NUMBER = "seconds of the responses", "completion tokens", "number of responses"
 
@@ -90,7 +90,7 @@ def bills(
     judging = _judging_shares(work)
     hours, gpu_hours = _spent(sessions, "generate", gpus)
     judged_hours, judged_gpu_hours = _spent(sessions, "judge", judging_gpus)
-    elsewhere = any(session.engine == "openai" for session in sessions if session.stage == "generate")
+    elsewhere = any(kind_of(session.engine).place == "endpoint" for session in sessions if session.stage == "generate")
     found = {}
     for task in work:
         of_judges = None if judged_gpu_hours is None else judged_gpu_hours * judging[task]
@@ -116,7 +116,7 @@ def _spent(sessions: Iterable[Session], stage: Stage, stated: float | None) -> t
 
 
 def _gpu_seconds(session: Session, stated: float | None) -> float | None:
-    if session.gpus or session.engine in REMOTE:
+    if session.gpus or kind_of(session.engine).is_direct:
         return session.gpu_seconds
     return None if stated is None else session.seconds * stated * session.replicas
 

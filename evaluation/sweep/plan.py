@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.arguments import SPREADING
+from livek12.core.engine_kinds import engine_names, is_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.evaluation.sweep.settings import ModelEntry, Sweep, read_sweep
 
@@ -203,10 +204,10 @@ def _labels(sweep: Sweep, file: Path) -> list[str]:
 
 def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, str]:
     """The arguments of the engine: the model's own, and what places its replicas."""
-    from livek12.engines import ENGINES, check_engine, parse_engine_args
+    from livek12.engines import check_engine, parse_engine_args
 
-    if entry.engine not in ENGINES:
-        raise UserError(f"{where}.engine: {entry.engine!r}: choose one of {', '.join(ENGINES)}")
+    if not is_engine(entry.engine):
+        raise UserError(f"{where}.engine: {entry.engine!r}: choose one of {', '.join(engine_names())}")
     args = dict(entry.engine_args)
     if ours := sorted(_OURS & args.keys()):
         raise UserError(
@@ -242,14 +243,14 @@ def remote(entry: ModelEntry) -> bool:
 
 
 def elsewhere(entry: ModelEntry) -> str | None:
-    """The engine where the model does not run in it: openai or replay; None where it does."""
+    """The engine where the model does not run in it: an endpoint or a record; None where it does."""
     from livek12 import engines
 
     if entry.engine == "auto":
         return engines.elsewhere(entry.name, entry.engine_args, {**os.environ, **entry.env})
     if entry.engine == "vllm" and entry.engine_args.get("base_url"):
         return "openai"
-    return entry.engine if entry.engine in ("openai", "replay") else None
+    return entry.engine if kind_of(entry.engine).is_direct else None
 
 
 def as_engine_args(args: Mapping[str, Any], where: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.records import UNMARKED, Failure
 from livek12.core.run_folder import RunFolder
@@ -167,7 +168,8 @@ def _unlike(run: PlannedRun, spec: RunSpec) -> list[str]:
         if task.name in asked
     }
     wanted = {
-        "model": spec.model if spec.engine == "replay" else run.entry.name,  # a recorded file says whose answers it has
+        # A recorded file says whose answers it has.
+        "model": spec.model if kind_of(spec.engine).is_recorded else run.entry.name,
         "engine": run.engine or spec.engine,
         "engine_args": run.engine_args,
         "tasks": [now.get(task.name, task) for task in spec.tasks],

@@ -20,12 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.records import Call, Failure, Key, Request, Response, Sampling, canonical_json
 from livek12.core.replies import MAX_REPLY, Unreadable
 from livek12.core.store import Store
 from livek12.core.text import one_line
-from livek12.engines.asking import ATTEMPTS, DIRECT, ReplyMemory, Sender, drawn, memory_key, problem_of
+from livek12.engines.asking import ATTEMPTS, ReplyMemory, Sender, drawn, memory_key, problem_of
 from livek12.engines.sessions import SessionWriter
 from livek12.engines.spec import ModelSpec
 from livek12.judges.llm.families import short_name
@@ -130,10 +131,10 @@ class JudgeModel:
     ) -> None:
         self.spec = spec
         self._store = store
-        self._memory = ReplyMemory(None if spec.engine == "replay" else store)
+        self._memory = ReplyMemory(None if kind_of(spec.engine).is_recorded else store)
         self._engine = engine
         self._schedule = schedule
-        self._takes_turns = schedule is not None and spec.runs_on not in DIRECT
+        self._takes_turns = schedule is not None and not kind_of(spec.runs_on).is_direct
         self._sessions = sessions
         self._sitting: SessionWriter | None = None
         self._up = ExitStack()
@@ -164,7 +165,7 @@ class JudgeModel:
         """
         try:
             engine = self._started()
-            failed = engine.name == "openai" and self._sent(engine, self._trial())
+            failed = kind_of(engine.name).place == "endpoint" and self._sent(engine, self._trial())
         except UserError as error:
             raise UserError(f"judge {self.name} cannot be asked: {one_line(error)}") from error
         if isinstance(failed, Failure):
@@ -177,7 +178,7 @@ class JudgeModel:
     @property
     def name(self) -> str:
         """The name in votes; of recorded replies, once started, that of the model that gave them."""
-        recorded = self._engine is not None and self.spec.engine == "replay"
+        recorded = self._engine is not None and kind_of(self.spec.engine).is_recorded
         return short_name(self._engine.model) if recorded and self._engine else self.spec.name
 
     @property

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.progress import tell
 from livek12.scripts import options
 
@@ -105,6 +106,6 @@ def end(folder: RunFolder, failed: int, written: bool = True) -> None:
     if failed:
         recorded = f"{failed} answers are not in what was recorded"
         asked = f"{failed} requests have no response; the same command asks them again"
-        tell(recorded if folder.spec().engine == "replay" else asked, err=True)
+        tell(recorded if kind_of(folder.spec().engine).is_recorded else asked, err=True)
     if failed or not written:
         raise typer.Exit(1)

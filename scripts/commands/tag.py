@@ -57,12 +57,12 @@ def tag(
     as_json: options.Json = False,
 ) -> None:
     """Propose tags of questions for review."""
+    from livek12.core.engine_kinds import is_engine
     from livek12.core.errors import UserError
     from livek12.dataset_builders.proposals.tagging.features import LIGHT
-    from livek12.engines import ENGINES
 
-    how = how or (LIGHT if engine in ENGINES else engine)
-    engine = engine if engine in ENGINES else "auto"
+    how = how or (LIGHT if is_engine(engine) else engine)
+    engine = engine if is_engine(engine) else "auto"
     if measure:
         _measure(tree, how, labels or [], as_json)
         return
@@ -130,17 +130,17 @@ def _proposer(tree: Path | None, how: str, learned: list[Item], step: Any) -> tu
     Raises:
         UserError: there is no such way, or the labels do not fit the tree.
     """
+    from livek12.core.engine_kinds import engine_names
     from livek12.core.errors import UserError
     from livek12.dataset_builders.proposals.tagging.classifier import train, untrained
     from livek12.dataset_builders.proposals.tagging.features import EMBEDDING, LIGHT, encoder
     from livek12.dataset_builders.proposals.tagging.tree import load_tree
-    from livek12.engines import ENGINES
 
     if how not in (LIGHT, EMBEDDING):
         from livek12.dataset_builders.proposals.tagging.trained import TrainedTagger
 
         if not Path(how).is_dir():
-            others = ", ".join(ENGINES)
+            others = ", ".join(engine_names())
             raise UserError(f"--engine {how!r}: choose light, embedding, the folder of a trained model, or {others}")
         if learned or tree:
             raise UserError(f"{how}: a trained model has its own labels and tree; leave --labels and --tree out")

