@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from livek12.core.expected import Expected
 from livek12.core.journal import Index, journal_files
@@ -25,7 +25,7 @@ from livek12.core.run_answers import AnswerOrigin, ScoredAnswers, answered, mark
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_rows import row_of
 from livek12.core.scoring.columns import Findings, Numbers, Outcomes
-from livek12.core.scoring.outcomes import ENDINGS, AnswerFinding, Slim, finding_of
+from livek12.core.scoring.outcomes import AnswerFinding, Slim, finding_of
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Bools, Codes, Indices
@@ -61,27 +61,6 @@ def packed_answers(
         return None
 
 
-class AskedAlike(NamedTuple):
-    """Answers to one question of which judges would be asked the same.
-
-    Attributes:
-        verdict: leaves as much open as theirs.
-        cut_short: whether they ended at their token limit.
-        answers: how many.
-        tokens: of their texts together (`core.lengths`).
-    """
-
-    verdict: Verdict
-    cut_short: bool
-    answers: int
-    tokens: float
-
-
-def left_open(verdict: Verdict) -> tuple[bool, ...]:
-    """What a verdict leaves to judges: whether no answer was found, and of each part whether it has no score."""
-    return verdict.state == "no_answer", *(part.score is None for part in verdict.parts)
-
-
 class PackedAnswers:
     """See `packed_answers`."""
 
@@ -106,9 +85,6 @@ class PackedAnswers:
         self._finding: Codes = np.full(count, -1, dtype=np.int32)
         self._marks = Numbers[tuple[str | None, str | None]]()
         self._mark: Codes = np.zeros(count, dtype=np.int32)
-        self._opens = Numbers[tuple[bool, ...]]()
-        self._open: Codes = np.full(count, -1, dtype=np.int32)
-        self._as_open: list[Verdict] = []
         self._put_verdicts()
         self._put_others()
         self._said = read_regrades(run.path, run.on_problem)
@@ -152,24 +128,14 @@ class PackedAnswers:
         kinds, first, kind = np.unique(
             codes * len(self._asked.shapes) + self._shape[places], return_index=True, return_inverse=True
         )
-        columns: Codes = np.zeros((3, len(kinds)), dtype=np.int32)
+        columns: Codes = np.zeros((2, len(kinds)), dtype=np.int32)
         for number in np.argsort(first).tolist():
             at = first[number]
             verdict = verdicts[codes[at]]
             row = self._row(int(places[at]), verdict)
-            numbers = self._findings[finding_of(row)], self._marks[marked(verdict)], self._openness(verdict)
+            numbers = self._findings[finding_of(row)], self._marks[marked(verdict)]
             columns[:, number] = numbers
-        self._finding[places], self._mark[places], self._open[places] = columns[:, kind]
-
-    def _openness(self, verdict: Verdict) -> int:
-        """The number of those that leave as much open (`evaluation.outlook`); -1 where nobody has marked."""
-        if verdict.judge == UNMARKED:
-            return -1
-        asked = bool(verdict.calls) or verdict.process is not None
-        number = self._opens[asked, *left_open(verdict)]
-        if number == len(self._as_open):
-            self._as_open.append(verdict)
-        return number
+        self._finding[places], self._mark[places] = columns[:, kind]
 
     def _row(self, place: int, verdict: Verdict | None) -> Row:
         """The row of an answer, but for a question that has as many parts and points, and what its response says."""
@@ -212,7 +178,6 @@ class PackedAnswers:
             place = self._asked.place(row.task, row.question.id, row.trial)
             self._finding[place] = self._findings[finding_of(row)]
             self._mark[place] = self._marks[row.verdict.judge, marks[self._mark[place]][1]]  # versions stay
-            self._open[place] = self._openness(row.verdict)
             if self._asked.taken[place // self._asked.trials]:
                 self._changes.add(row)
 
@@ -259,31 +224,6 @@ class PackedAnswers:
             origin = AnswerOrigin(*marks[mark], *responses[response])
             found[origin] = found.get(origin, 0) + int(counts[number])
         return found
-
-    def said(self) -> Iterator[tuple[str, Question, list[AskedAlike]]]:
-        """Of each question the marked answers that have a text; of no task that models were asked about."""
-        import numpy as np
-
-        trials, size = self._asked.trials, self._responses.size
-        heard = np.array([*(open_[0] for open_ in self._opens), False])[self._open].reshape(-1, trials).any(axis=1)
-        done = {self._asked.task[number] for number in np.flatnonzero(heard).tolist()}
-        if done >= {*self._asked.task}:
-            return
-        places = np.flatnonzero((self._open >= 0) & (size.sum(axis=1) > 0))
-        cut = self._responses.ending[places] == ENDINGS.index("truncated")
-        kinds = 2 * len(self._as_open)
-        found, kind, counts = np.unique(
-            places // trials * kinds + 2 * self._open[places] + cut, return_inverse=True, return_counts=True
-        )
-        tokens = np.bincount(kind, size[places, 0] + size[places, 1] / 4)
-        by_question: dict[int, list[AskedAlike]] = {}
-        for code, answers, total in zip(found.tolist(), counts.tolist(), tokens.tolist(), strict=True):
-            number, kind_of = divmod(code, kinds)
-            said = AskedAlike(self._as_open[kind_of // 2], bool(kind_of % 2), answers, total)
-            by_question.setdefault(number, []).append(said)
-        for number, (task, question) in enumerate(self._run.each_question()):
-            if number in by_question and task not in done:
-                yield task, question, by_question.pop(number)
 
     def rows(self, takes: Callable[[str, Question], bool], texts: bool, judged: bool = False) -> Iterator[Row]:
         """The rows of some questions.

@@ -121,7 +121,6 @@ class Responses:
         self.used: Indices = np.full((count, 4), UNTOLD, dtype=np.int64)
         self.ending: Codes = np.full(count, ENDINGS.index("whole"), dtype=np.int8)
         self.sha256: NDArray[np.bytes_] = np.zeros(count, dtype="S64")
-        self.size: Codes = np.zeros((count, 2), dtype=np.int32)
         self.origin: Codes = np.zeros(count, dtype=np.int32)
         self._origins = Numbers[tuple[str, str | None, str]]()
         self._earlier: list[tuple[Indices, Indices]] = []
@@ -173,8 +172,6 @@ class Responses:
         self.used[places] = _counts([said[name] for name in _TOKENS])
         self.ending[places] = [ENDINGS.index(ending_of(reason)) for reason in said["finish_reason"].to_pylist()]
         self.sha256[places] = np.array(said["hash"].to_pylist(), dtype="S64")
-        for column, name in enumerate(("wide", "narrow")):
-            self.size[places, column] = _numbers(said[name])
         if said["earlier"].null_count < len(rows):
             has = _numbers(is_valid(said["earlier"])) > 0
             earlier = said["earlier"].combine_chunks().flatten()
@@ -233,8 +230,7 @@ def _parsed(lines: list[bytes]) -> Table:
 
     counts = [(name, pa.int64()) for name in _TOKENS]
     words = [(name, pa.string()) for name in ("hash", "finish_reason", "engine", "model_revision")]
-    sizes = [("wide", pa.int64()), ("narrow", pa.int64())]
-    schema = pa.schema([*counts, *words, *sizes, ("earlier", pa.struct(counts))])
+    schema = pa.schema([*counts, *words, ("earlier", pa.struct(counts))])
     joined = b"\n".join(lines)
     if len(joined) > _MOST_BYTES:
         raise OnlyRows

@@ -31,7 +31,6 @@ from livek12.evaluation.variants import alike, beside, tasks_of
 if TYPE_CHECKING:
     from livek12.core.scoring import Limit
     from livek12.core.scoring.columns import Outcomes
-    from livek12.evaluation.outlook import Outlook
     from livek12.report.paper import Pages
     from livek12.report.shown import Shown
 
@@ -132,18 +131,16 @@ def score(run: RunFolder, profile: Profile = "article") -> dict[str, Any]:
 def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tuple[dict[str, Any], Outcomes]:
     """The content of report.json and what it is made of; `shown` picks out what a page shows."""
     from livek12.core.scoring.report import score_outcomes
-    from livek12.evaluation.outlook import Outlook
     from livek12.tasks.registry import find_task
 
     spec = run.spec()
     known = {task.name: found for task in spec.tasks if (found := find_task(task.name))}
-    outlook = Outlook(known, tuple(filter(None, (spec.model, spec.model_revision))))
     joined = {name for name, task in known.items() if task.joined}  # there the question says what it has
     modalities = {task.name: task.modality for task in spec.tasks if task.name not in joined}
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if kind_of(spec.engine).draws}
     harness = HarnessMarks.read(run)  # it shows texts where it disagrees
-    read = _read(run, outlook, shown) if harness is None else _read_rows(run, outlook, shown, harness)
+    read = _read(run, shown) if harness is None else _read_rows(run, shown, harness)
     if shown is not None:
         shown.count(read.origins)
     asked = tasks_of(spec)
@@ -158,9 +155,6 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         beside=beside(asked),
         alike=alike(asked),
     )
-    for name, task in scores["tasks"].items():
-        if (expected := outlook.of(name)) is not None:
-            task["outlook"] = expected
     by = Counter[str]()
     for origin, answers in read.origins.items():
         if origin.judge not in (None, UNMARKED):
@@ -178,36 +172,24 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}, read.outcomes
 
 
-def _read(run: RunFolder, outlook: Outlook, shown: Shown | None) -> ScoredAnswers:
-    """The answers of a run, by columns where they are packed; `outlook` then has what judges would add."""
+def _read(run: RunFolder, shown: Shown | None) -> ScoredAnswers:
+    """The answers of a run, by columns where they are packed."""
     packed = packed_answers(run, Slim(), versions=shown is not None)
     if packed is None:
-        return _read_rows(run, outlook, shown)
-    for task, question, said in packed.said():
-        for one in said:
-            outlook.add_answers(task, question, one)
+        return _read_rows(run, shown)
     if shown is not None:
         shown.rows = list(packed.rows(shown.has, texts=True))
     return packed.answers()
 
 
-def _read_rows(
-    run: RunFolder, outlook: Outlook, shown: Shown | None, harness: HarnessMarks | None = None
-) -> ScoredAnswers:
+def _read_rows(run: RunFolder, shown: Shown | None, harness: HarnessMarks | None = None) -> ScoredAnswers:
     """The same by rows."""
     rows = read_rows(run, texts=harness is not None or shown is not None)
     if shown is not None:
         rows = shown.passing(rows)
     if harness is not None:
         rows = harness.passing(rows, run.spec().trials, run.path)
-    return answers_of(_looked_at(rows, outlook), Slim())
-
-
-def _looked_at(rows: Iterable[Row], outlook: Outlook) -> Iterator[Row]:
-    for row in rows:
-        if row.verdict is not None and row.verdict.judge != UNMARKED:
-            outlook.add(row)
-        yield row
+    return answers_of(rows, Slim())
 
 
 def read_rows(run: RunFolder, texts: bool = True) -> Iterator[Row]:

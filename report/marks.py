@@ -193,21 +193,7 @@ def open_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str
             "",
         ),
     ]
-    told = [(f"{number:,} {meaning}", command) for number, meaning, command in notes if number]
-    expected = task.get("outlook")
-    return told + ([(outlook_sentence(expected), f"{judge} --judge {expected['panel']}")] if expected else [])
-
-
-def outlook_sentence(expected: Mapping[str, Any]) -> str:
-    """What a panel would settle and audit, and how many tokens it would read and write for it at most."""
-    what = f"decide {_answers(expected['open'])} that the rules left open" if expected["open"] else ""
-    if expected["audited"]:
-        what += f"{' and ' if what else ''}audit the reasoning of {_answers(expected['audited'])} (for PES and OES)"
-    asked, most = expected["requests"], expected["requests"] * expected["max_reply_tokens"]
-    return (
-        f"a panel of {expected['judges']} would {what}: {asked:,} requests, about {expected['prompt_tokens']:,} tokens"
-        f" of text read, pictures not counted, and at most {most:,} written; this asks it, where vLLM is installed:"
-    )
+    return [(f"{number:,} {meaning}", command) for number, meaning, command in notes if number]
 
 
 def _answers(number: int) -> str:

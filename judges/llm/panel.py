@@ -61,15 +61,13 @@ class Panel:
         spec: the rules of the panel.
         judges: the models of `spec.judges`, in that order.
         threads: runs the judges of one case beside each other; nothing else may wait in it for a panel.
-        tells: whether it warns of models whose family nobody knows.
     """
 
-    def __init__(self, spec: PanelSpec, judges: Sequence[JudgeModel], threads: Executor, *, tells: bool = True) -> None:
+    def __init__(self, spec: PanelSpec, judges: Sequence[JudgeModel], threads: Executor) -> None:
         self.spec = spec
         self._judges = {judge.name: judge for judge in judges}
         self._threads = threads
         self._warned: set[str] = set()
-        self._tells = tells
 
     def eligible(self, authors: Collection[str]) -> list[JudgeModel]:
         """The judges that may judge what these models (names of the one under test) wrote."""
@@ -89,7 +87,7 @@ class Panel:
                 f"{len(eligible)} of the judges {named} may judge {author} (never itself nor its family), and"
                 f" {self.quorum(wanted)} are needed: name others with --judge"
             )
-        if len(eligible) < wanted and self._tells:
+        if len(eligible) < wanted:
             barred = ", ".join(name for name in self._judges if name not in eligible)
             warn(
                 f"{barred}: not asked about {author}, as the same model or one of its family; {len(eligible)} judges"
@@ -209,7 +207,7 @@ class Panel:
         mine = frozenset({own.strip().lower()}) if own else families_of(judge.name, declared)
         theirs = families_of(author, declared)
         for name, known in ((judge.name, mine), (author, theirs)):
-            if self._tells and not known and name not in self._warned:
+            if not known and name not in self._warned:
                 self._warned.add(name)
                 _log.warning("the family of %s is not known; declare it under `families` in a panel file", name)
         return bool(mine & theirs)

@@ -35,7 +35,6 @@ ADDED = {
     "intervals",
     "few_papers",
     "against_mark",
-    "outlook",
     "corrected",
     "variants",
     "taxonomy",
