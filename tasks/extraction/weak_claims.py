@@ -34,8 +34,7 @@ def plain_claims(cleaned: str, asked: Asked) -> list[Claim]:
 
 def _concluded(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
     """Those of the last line, else of the last two, else of the first."""
-    for ending in (lines[-1:], lines[-2:], lines[:1]):
-        text = "\n".join(ending)
+    for text in dict.fromkeys("\n".join(ending) for ending in (lines[-1:], lines[-2:], lines[:1])):
         at = max(0, cleaned.find(text))
         found = [_conclusion(text, match, at, asked) for pattern in WEAK for match in pattern.finditer(text)]
         known = [claim for claim in found if claim is not None and (not asked.known or claim.labels <= asked.known)]
