@@ -82,8 +82,7 @@ fi
 
 check .venv-test
 
-step "pytest, three files at a time"
-# One more than the cores of a small machine, for many tests wait. One thread for each: models whose threads fight for the
-# cores take three times as long.
-OMP_NUM_THREADS=1 .venv-test/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+step "pytest, two files at a time"
+# A core for each: models whose threads fight for the cores take three times as long.
+OMP_NUM_THREADS=1 .venv-test/bin/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
     --max-worker-restart 0 "${timeout[@]}" -m "$which" "$@"
