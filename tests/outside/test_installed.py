@@ -83,6 +83,7 @@ def sit_the_exam(python: Path, folder: Path, *options: object) -> None:
     assert "proposed" in ended(livek12, "subsets", "propose", *named, *options, cwd=folder)
 
 
+@pytest.mark.release
 def test_with_a_folder(wheels: tuple[Path, Path], python: Path, tmp_path: Path) -> None:
     install(python, wheels[0])
     folder = shutil.copytree(HERE / "hipho", tmp_path / "elsewhere" / "hipho", ignore=NOT_COPIED)
