@@ -95,6 +95,17 @@ def is_engine(name: str) -> bool:
     return name == "auto" or name in _BUILT_IN or name in _installed()
 
 
+def checked_engine(name: str, where: str) -> str:
+    """The name of an engine that was given somewhere.
+
+    Raises:
+        UserError: there is none of that name.
+    """
+    if not is_engine(name):
+        raise UserError(f"{where} {name!r}: choose one of {', '.join(engine_names())}")
+    return name
+
+
 def kind_of(name: str) -> EngineKind:
     """The engine of that name; its place is unknown where there is none here.
 

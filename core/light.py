@@ -1,8 +1,8 @@
 """Records without their texts: what scores are made of, small enough to be read a million times.
 
-Contract: of a response or verdict everything stands that a score or a comparison looks at, and it
-says the same there as the record does; of texts there are lengths and hashes. A packed run folder holds them beside the
-lines (`core.packed`), so that scores are computed without touching a text.
+Contract: of a response or verdict everything stands that a score or a comparison looks at, and it says the same there
+as the record does; of texts there are hashes, and lengths, which packed files keep though nothing reads them any more.
+A packed run folder holds them beside the lines (`core.packed`), so that scores are computed without touching a text.
 """
 
 from __future__ import annotations

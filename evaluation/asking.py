@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.arguments import arguments_of, one_of
+from livek12.core.arguments import arguments_of
 from livek12.core.claims import Claims, at_work, unsure
-from livek12.core.engine_kinds import engine_names, is_engine, kind_of
+from livek12.core.engine_kinds import checked_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.core.locks import is_held
 from livek12.core.progress import Progress, say, warn
@@ -84,7 +84,7 @@ def ask(
         raise UserError("no model: give --model a folder, a Hub name, the name at an endpoint, or a recorded file")
     tasks = get_tasks(task)
     args = arguments_of(engine_args)
-    name = choose_engine(model, args) if engine == "auto" else _named(engine)
+    name = choose_engine(model, args) if engine == "auto" else checked_engine(engine, "--engine")
     _check(tasks, sampling, name)
     check_out(out)
     check_engine(engine, model, args, here=not has_responses(out))  # what is complete needs no engine
@@ -167,10 +167,6 @@ def _fill(
         sitting.loaded(live)
         generate(folder, exam, live, start, tried, answered, lambda outcome: sitting.count(1, _tokens(outcome)))
     tell_memory(folder, began)
-
-
-def _named(engine: str) -> str:
-    return engine if is_engine(engine) else one_of("--engine", engine, engine_names())
 
 
 def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> None:

@@ -39,7 +39,9 @@ _IN_TEXT = [
 ]
 """Labels in the texts of options, and the order of each kind."""
 _ENCLOSED = re.compile(r"\s*(?:[(（]|[Ⓐ-Ⓙⓐ-ⓙ①-⑳⑴-⒇])")
+"""A label in brackets or a circle, which may name a statement of the question."""
 _CLOSED = re.compile(rf"\s*{_DECORATED}([A-Ja-j])\s*[)）]\s*{_DECORATED}\s*{_REFERS}")
+"""A label before one bracket, which hardly anything else is."""
 _NUMBERED = re.compile(r"\s*[(（]?\s*[①⑴1A]")
 """How options with labels in them begin; (가) and ㄱ in them name what the question is about."""
 LETTERS = "ABCDEFGHIJ"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.arguments import SPREADING
-from livek12.core.engine_kinds import engine_names, is_engine, kind_of
+from livek12.core.engine_kinds import checked_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.evaluation.sweep.settings import ModelEntry, Sweep, read_sweep
 
@@ -206,8 +206,7 @@ def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, str]:
     """The arguments of the engine: the model's own, and what places its replicas."""
     from livek12.engines import check_engine, parse_engine_args
 
-    if not is_engine(entry.engine):
-        raise UserError(f"{where}.engine: {entry.engine!r}: choose one of {', '.join(engine_names())}")
+    checked_engine(entry.engine, f"{where}.engine:")
     args = dict(entry.engine_args)
     if ours := sorted(_OURS & args.keys()):
         raise UserError(

@@ -113,7 +113,7 @@ def parse_judge(
             its prompt, or a prompt without its method.
     """
     from livek12.core.arguments import arguments_of
-    from livek12.core.engine_kinds import engine_names, is_engine
+    from livek12.core.engine_kinds import checked_engine
     from livek12.judges.llm.methods import METHODS
     from livek12.judges.llm.shipped import SHIPPED, shipped_file
 
@@ -121,8 +121,8 @@ def parse_judge(
         raise UserError(f"--judge-method {method!r}: choose one of {', '.join(METHODS)}")
     if scope and scope not in SCOPES:
         raise UserError(f"--judge-scope {scope!r}: choose one of {', '.join(SCOPES)}")
-    if engine and not is_engine(engine):
-        raise UserError(f"--judge-engine {engine!r}: choose one of {', '.join(engine_names())}")
+    if engine:
+        checked_engine(engine, "--judge-engine")
     if text.strip() == "rules":
         if engine or engine_args or method or prompt or scope == "all":
             flags = "--judge-engine, --judge-engine-args, --judge-method, --judge-prompt and --judge-scope all"
@@ -226,16 +226,14 @@ def read_panel_file(path: Path, engine: str = "auto", shared: Mapping[str, Any] 
 
 
 def _file_judge(entry: Any, engine: str, shared: Any, where: str) -> JudgeSpec:
-    from livek12.core.engine_kinds import engine_names, is_engine
+    from livek12.core.engine_kinds import checked_engine
 
     if isinstance(entry, str):
         return JudgeSpec(**vars(model_spec(entry, where, engine, shared)))
     if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
         raise UserError(f"{where}: needs a model")
     _known(entry, _JUDGE, where)
-    own_engine = _text(entry.get("engine", engine), f"{where}: engine")
-    if not is_engine(own_engine):
-        raise UserError(f"{where}: engine {own_engine!r}: choose one of {', '.join(engine_names())}")
+    own_engine = checked_engine(_text(entry.get("engine", engine), f"{where}: engine"), f"{where}: engine")
     args, here = entry.get("engine_args", shared), entry.get("vllm", {})
     if not isinstance(args, dict) or not isinstance(here, dict):
         raise UserError(f"{where}: {'vllm' if isinstance(args, dict) else 'engine_args'} is a mapping")
