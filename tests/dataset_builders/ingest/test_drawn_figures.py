@@ -238,7 +238,12 @@ def shared(box: Box, place: dict[str, float]) -> float:
     return common / (areas - common)
 
 
-SCANS = {"optics": [], "graph": [], "circuit": [pytest.mark.release], "apparatus": [pytest.mark.release]}
+SCANS = {
+    "optics": [],
+    "graph": [pytest.mark.release],
+    "circuit": [pytest.mark.release],
+    "apparatus": [pytest.mark.release],
+}
 SCANNED = [
     pytest.param(name, True, id=f"{name} scan", marks=[pytest.mark.slow, *marks]) for name, marks in SCANS.items()
 ]

@@ -130,6 +130,7 @@ def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_machine_that_is_busy_with_other_things_costs_no_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

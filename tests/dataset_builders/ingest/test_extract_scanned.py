@@ -54,7 +54,7 @@ def has_korean() -> bool:
     return "kor" in said.split()
 
 
-@pytest.mark.parametrize(("degrees", "turn"), [(1.5, 0), (-2.0, 90)])
+@pytest.mark.parametrize(("degrees", "turn"), [pytest.param(1.5, 0, marks=pytest.mark.release), (-2.0, 90)])
 def test_a_scan_that_lies_askew_is_read(tmp_path: Path, degrees: float, turn: int) -> None:
     needs_ocr("rapidocr")
     if turn and not shutil.which("tesseract"):

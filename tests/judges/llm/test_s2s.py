@@ -153,6 +153,7 @@ def test_recorded_replies_judge_like_a_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_genuine_small_model_goes_through_all_of_it(served: str, tmp_path: Path) -> None:
     """Its marks mean nothing; that every request is counted, remembered and either read or open does."""
     from livek12.core.store import VOTES, Store
