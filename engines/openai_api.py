@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 from livek12.core.text import public
 from livek12.engines.base import Outcome
 from livek12.engines.common import Json, cannot_see, failure, has_images, versions_of

@@ -29,7 +29,7 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 from livek12.engines.base import Outcome
 from livek12.engines.common import Json, cannot_see, content_of, failure, grouped, has_images, seed_of, versions_of
 from livek12.engines.context import Context

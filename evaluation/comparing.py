@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from livek12.core.markings import in_words
 from livek12.core.packed_answers import packed_answers
 from livek12.core.progress import Progress, warn, watched
 from livek12.core.records import UNMARKED
-from livek12.core.regrades import RegradeCounts
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.markings import RegradeCounts, in_words
+from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import ScoredAnswers, answers_of
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Comparison, Profile
 from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.comparison import Watch, compare_outcomes

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
-from livek12.core.run_folder import RunFolder
+from livek12.core.files import write_atomically
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.text import one_line
 from livek12.tasks.logged import logged_name

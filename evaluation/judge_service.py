@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
-from livek12.core.serving import Idlers, OwnNames, listen, shown_host
+from livek12.core.errors import UserError, install
+from livek12.core.serving.addresses import Idlers, OwnNames, listen, shown_host
 from livek12.core.text import one_line
 from livek12.evaluation.judge_requests import MOST_IN_BODY, BadRequest, describe, many_rows, one_row, too_many_values
 from livek12.evaluation.line_workers import default_size

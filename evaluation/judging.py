@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.markings import KEYS, in_words, other_rules
 from livek12.core.progress import warn
 from livek12.core.question_index import question_indexes
 from livek12.core.records import Call, Image, PartVerdict, Question, Response, Verdict
+from livek12.core.run.markings import KEYS, in_words, other_rules
 from livek12.judges.grade import judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
@@ -25,8 +25,8 @@ from livek12.tasks.registry import get_task
 from livek12.tasks.scorer import Scorer, stamped
 
 if TYPE_CHECKING:
-    from livek12.core.run_folder import RunFolder
-    from livek12.core.run_spec import RunSpec
+    from livek12.core.run.folder import RunFolder
+    from livek12.core.run.spec import RunSpec
     from livek12.evaluation.task_data import TaskData
     from livek12.tasks.base import Task
     from livek12.tasks.prompting import Pages

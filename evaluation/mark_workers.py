@@ -11,7 +11,7 @@ from pathlib import Path
 
 from livek12.core.process import Link
 from livek12.core.records import Response, Verdict
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.evaluation.judging import RunScorer
 from livek12.evaluation.line_workers import LINE_SECONDS, LinePool, default_size, judge_lines
 from livek12.judges.jury import JudgeOptions, Jury

@@ -2,7 +2,7 @@
 
 Contract: `mark` writes one verdict for each response to whose mark its judges have something to add: all that is not
 marked or that others left open, and all the reasoning that is not audited, if they audit it; with `again` everything.
-Nothing that was marked before is given up for it (`core.markings`), and judges are tried before they take anything
+Nothing that was marked before is given up for it (`core.run.markings`), and judges are tried before they take anything
 over. Whatever runs beside it, before it or after it on the same folder, each response is marked once by the same
 judges, and the verdicts are the same. Responses wait on disk, not in memory: only those in hand are held.
 """
@@ -19,16 +19,16 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from livek12.core.claims import Claims, at_work, with_its_trials
-from livek12.core.journal import Tail, has_lines
-from livek12.core.keys import KeySet
-from livek12.core.markings import other_rules
 from livek12.core.progress import Progress, say, warn
 from livek12.core.ranks import wait_until
 from livek12.core.records import Response, Verdict
-from livek12.core.run_folder import RunFolder, keys_of
-from livek12.core.run_spec import RunSpec
-from livek12.core.sessions import RULES
+from livek12.core.run.claims import Claims, at_work, with_its_trials
+from livek12.core.run.folder import RunFolder, keys_of
+from livek12.core.run.journal import Tail, has_lines
+from livek12.core.run.keys import KeySet
+from livek12.core.run.markings import other_rules
+from livek12.core.run.sessions import RULES
+from livek12.core.run.spec import RunSpec
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.flow import Flow
 from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
@@ -181,7 +181,7 @@ def _waited(run: RunFolder, seconds: float) -> str:
 
 @dataclass(frozen=True)
 class _Marking:
-    """What one command marks of a run, and under which number (`core.markings`)."""
+    """What one command marks of a run, and under which number (`core.run.markings`)."""
 
     run: RunFolder
     scorer: RunScorer

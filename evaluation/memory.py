@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from livek12.core.progress import say, warn
-from livek12.core.run_folder import RunFolder
-from livek12.core.sessions import GIB, Figures, Memory, Session, read_sessions
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import GIB, Figures, Memory, Session, read_sessions
 
 
 def tell_memory(run: RunFolder, since: float) -> None:

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.lfs import refuse_pointer
-from livek12.core.line_file import LineFile
-from livek12.core.markings import in_words, without_code
+from livek12.core.files import refuse_pointer
 from livek12.core.progress import Progress, say, warn
 from livek12.core.records import Call
+from livek12.core.run.journal import LineFile
+from livek12.core.run.markings import in_words, without_code
 from livek12.evaluation.flow import Flow
 from livek12.evaluation.judging import JudgeUsage
 from livek12.evaluation.pair_models import PairModels

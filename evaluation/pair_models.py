@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from livek12.core.forks import tell_of_forks
+from livek12.core.process import tell_of_forks
 from livek12.core.progress import warn
 from livek12.core.records import Verdict
 from livek12.evaluation.judging import unanswered

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.packed_answers import packed_answers
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import read_sessions
+from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import ScoredAnswers, answers_of
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Slim
-from livek12.core.sessions import read_sessions
 from livek12.evaluation.harness_marks import HarnessMarks
 from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
 from livek12.evaluation.task_data import TaskData, illustrated

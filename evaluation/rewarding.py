@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.forks import tell_of_forks
-from livek12.core.process import cores
+from livek12.core.process import cores, tell_of_forks
 from livek12.evaluation.line_workers import MOST
 from livek12.evaluation.plain import listed
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
-from livek12.core.claims import Claims
-from livek12.core.keys import KeySet
 from livek12.core.progress import Progress
 from livek12.core.records import Key, Verdict
+from livek12.core.run.claims import Claims
+from livek12.core.run.keys import KeySet
 from livek12.evaluation.flow import Flow
 from livek12.judges.jury import Jury
 

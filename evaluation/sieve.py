@@ -16,11 +16,11 @@ from operator import add
 from typing import TYPE_CHECKING, TypeVar
 
 from livek12.core.errors import UserError
-from livek12.core.keys import KeySet
 from livek12.core.progress import warn
 from livek12.core.records import Key
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.keys import KeySet
+from livek12.core.run.spec import RunSpec
 from livek12.core.scoring import Row
 from livek12.core.scoring.answers import Table, question_sums, ranked
 from livek12.core.scoring.columns import Outcomes

@@ -11,8 +11,8 @@ from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.records import Image, Question, Sampling
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import ChosenQuestions, RunSpec, TaskSpec, check_size
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import ChosenQuestions, RunSpec, TaskSpec, check_size
 from livek12.core.scoring import Row
 from livek12.tasks.base import Task
 from livek12.tasks.budgets import siblings

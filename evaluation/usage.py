@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from livek12.core.run.sessions import read_sessions, usage_of
 from livek12.core.scoring.answers import points_awarded
 from livek12.core.scoring.schema import RunUsage
-from livek12.core.sessions import read_sessions, usage_of
 
 if TYPE_CHECKING:
     from livek12.core.scoring.columns import Outcomes

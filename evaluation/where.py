@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from livek12.core.errors import UserError
 from livek12.core.records import Question
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import AXES
 
 FIELDS: dict[str, Callable[[Question], Iterable[str | None]]] = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 
 BOX = (640.0, 260.0)
 """Width and height of the plot area."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.scoring.metrics import ranking_metrics
-from livek12.core.spreadsheets import csv_text
+from livek12.core.tables import csv_text
 from livek12.report.compared import (
     COUNTS,
     USAGE,

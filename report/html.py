@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.own_files import make_subfolder, remove_files, write_atomically
+from livek12.core.files import make_subfolder, remove_files, write_atomically
 from livek12.core.progress import Progress
 from livek12.report import budgets, deltas, marks
 from livek12.report.markup import clean
@@ -35,7 +35,7 @@ from livek12.report.usage import usage_sentences
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from livek12.core.sessions import Session
+    from livek12.core.run.sessions import Session
 
 
 def write_html(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
 
-from livek12.core.markings import PERSON, in_words
 from livek12.core.records import PartVerdict
+from livek12.core.run.markings import PERSON, in_words
 from livek12.core.scoring import Row
 from livek12.core.scoring.metrics import Scale, metric_of
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 MOST_SECONDS = 300.0

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from livek12.core.spreadsheets import csv_text
+from livek12.core.tables import csv_text
 from livek12.report.marks import number, shown
 from livek12.report.markup import clean
 

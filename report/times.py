@@ -1,4 +1,4 @@
-"""What a run spent its time on, as bars: from the sessions of its engines (`livek12.core.sessions`).
+"""What a run spent its time on, as bars: from the sessions of its engines (`livek12.core.run.sessions`).
 
 Contract: times are of the wall clock and of the run as a whole: what several processes do at once counts once. Waiting
 is what lies between the first session and the last in which nobody asked, judged or marked.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from livek12.core.sessions import GIB, Session, Stage, covered
+from livek12.core.run.sessions import GIB, Session, Stage, covered
 from livek12.report.usage import watt_hours
 
 WIDTH = 320

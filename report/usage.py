@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from livek12.core.run.sessions import Usage
     from livek12.core.scoring.schema import RunUsage
-    from livek12.core.sessions import Usage
 
 NOT_MEASURED = "not measured"
 MEANING = (

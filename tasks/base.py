@@ -3,7 +3,7 @@
 Contract: a task names its data (configs of a data set, by preference, and which of their questions), its modality, its
 prompts (one file a language), the sampling of its article, the judge, how partial credit is given and what its article
 reports. `version` is for people and harnesses: what is asked and how it is marked is known by hashes (of the prompts
-here, of the questions in `core.run_spec`, of the rules in `judges.code_version`). Registered by the modules in
+here, of the questions in `core.run.spec`, of the rules in `judges.code_version`). Registered by the modules in
 `tasks/*/`, most as members of a family (`tasks.families`); found by `tasks.registry`.
 """
 

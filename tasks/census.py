@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from livek12.core.facts import Facts
-from livek12.core.questions import NoConfig, iter_facts
+from livek12.core.questions import Facts, NoConfig, iter_facts
 from livek12.tasks.base import Task
 from livek12.tasks.families import Family
 from livek12.tasks.loading import pinned

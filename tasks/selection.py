@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
-from livek12.core.facts import Facts
+from livek12.core.questions import Facts
 from livek12.core.records import Question
 
 _SHOWN = 20

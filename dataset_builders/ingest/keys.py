@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.lfs import refuse_pointer
+from livek12.core.files import refuse_pointer
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.headings import is_section, short_title

@@ -13,9 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
-from livek12.core.lfs import pointer_note
+from livek12.core.errors import UserError, install
+from livek12.core.files import pointer_note
 from livek12.core.records import Image
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, Final
 
-from livek12.core.parts import text_message
-from livek12.core.prompts import load_prompt
+from livek12.core.prompts import load_prompt, text_message
 from livek12.core.records import Key, Request, Sampling
 from livek12.core.replies import Unreadable, object_schema, parse_object
 from livek12.core.text import one_line

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from livek12.core.parts import text_message
-from livek12.core.prompts import load_prompt
+from livek12.core.prompts import load_prompt, text_message
 from livek12.core.records import Key, Request, Sampling
 from livek12.core.replies import parse_object
 from livek12.core.store import Store

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.parts import image_part, text_message, text_part
+from livek12.core.prompts import image_part, text_message, text_part
 from livek12.core.records import Image, Key, Language, Message, Request, Sampling
 from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line

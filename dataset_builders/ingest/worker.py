@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
 from livek12.core.process import ChildProcess, Ended, Link, limit_time
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.features import from_row
-from livek12.core.flat import SPLIT, FlatRow, is_flat
+from livek12.core.features import SPLIT, FlatRow, from_row, is_flat
 from livek12.core.progress import Progress
 from livek12.core.questions import data_files, read_card, read_records
 from livek12.core.records import Page, Question, Record

@@ -19,7 +19,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import check_tree, copy_file, write_atomically
+from livek12.core.files import check_tree, copy_file, write_atomically
 from livek12.core.records import Record
 from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure

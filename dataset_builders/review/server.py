@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.page_server import page_app, serve_page
+from livek12.core.serving.pages import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.blocks import Box

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.journal import JournalWriter, journal_files
+from livek12.core.run.journal import JournalWriter, journal_files
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.blocks import Box

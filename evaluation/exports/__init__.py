@@ -20,8 +20,8 @@ from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.records import Question
 from livek12.core.rights import Name, made_from, refusal, with_made
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.core.scoring import Row
 from livek12.tasks.logged import is_logged
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from livek12.core.regrades import RegradeCounts, read_regrades, regraded
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.markings import RegradeCounts, read_regrades, regraded
 from livek12.core.scoring import Row
 from livek12.evaluation.labelling.regrading import Regrading
 from livek12.evaluation.labelling.server import Surroundings

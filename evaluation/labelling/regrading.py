@@ -22,11 +22,10 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.line_file import LineFile
-from livek12.core.markings import REGRADES
 from livek12.core.records import UNMARKED, PartVerdict, Verdict, canonical_json
-from livek12.core.regrades import LONGEST_REASON, Key, Regrade, read_regrades, with_mark
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import LineFile
+from livek12.core.run.markings import LONGEST_REASON, REGRADES, Key, Regrade, read_regrades, with_mark
 from livek12.core.scoring import Row
 from livek12.evaluation.labelling.store import LabelNotStored, checked_name
 from livek12.judges.grade import GradingConfig, total

@@ -1,7 +1,7 @@
 """The server of the labelling page: its queue, its answers, and the labels that it takes.
 
 Contract: `serve` runs until it is stopped; every label is on the disk before it is answered. Who may talk to it is
-`core.guard`'s to say. A rater is never told what another one labelled; what the run decided, and which
+`core.serving.guard`'s to say. A rater is never told what another one labelled; what the run decided, and which
 marks people set in its place, is told to whoever asks for that answer.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.page_server import page_app, serve_page
+from livek12.core.serving.pages import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
 from livek12.evaluation.labelling.regrading import Regrading
 from livek12.evaluation.labelling.store import LabelNotStored, LabelStore

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.line_file import LineFile
 from livek12.core.records import ERROR_TYPES
-from livek12.core.regrades import PERSON_NAME
+from livek12.core.run.journal import LineFile
+from livek12.core.run.markings import PERSON_NAME
 from livek12.core.scoring import Row
 from livek12.evaluation.studies.labels import Label, check_kind, fit_labels, label_of, read_labels
 

@@ -16,8 +16,8 @@ from livek12.core.errors import UserError
 from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
-from livek12.core.run_folder import RunFolder
-from livek12.core.scoring.groups import IMAGE_ONLY
+from livek12.core.run.folder import RunFolder
+from livek12.core.scoring.estimates import IMAGE_ONLY
 from livek12.core.visible import visible
 from livek12.evaluation.site.hidden import Hidden
 from livek12.evaluation.site.reading import keys_from_elsewhere

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.leases import FOLDER
-from livek12.core.own_files import check_names, make_subfolder, write_atomically
+from livek12.core.files import check_names, make_subfolder, write_atomically
 from livek12.core.progress import Progress, warn
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import only_writer
+from livek12.core.run.access import only_writer
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.leases import FOLDER
 from livek12.core.version import __version__
 from livek12.evaluation.site.across import items
 from livek12.evaluation.site.exams import Exams, stem_of
@@ -37,7 +37,7 @@ from livek12.report.site.store import SiteStore, digest_of, is_half_made
 
 MADE = "data/made.json"
 DRAWING = (
-    *("core/scoring", "core/intervals.py", "core/statistics.py", "core/rights.py", "core/visible.py"),
+    *("core/scoring", "core/statistics.py", "core/rights.py", "core/visible.py"),
     *("dataset_builders/publishing", "evaluation/site", "evaluation/studies", "report"),
 )
 """What a site hangs on: an edit there makes it anew."""

@@ -16,11 +16,10 @@ from livek12.core.records import Question
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.comparison import compare_tables
 from livek12.core.scoring.formulas import Term
+from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import AXES, Outcome, SlimQuestion
-from livek12.core.scoring.ranks import ALPHA, ranges, side, tied
+from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
-from livek12.core.scoring.stability import rank_stability
-from livek12.core.scoring.terms import task_terms
 from livek12.core.statistics import holm
 from livek12.report.site.store import SiteStore, digest_of
 

@@ -15,11 +15,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from livek12.core.engine_kinds import kind_of
-from livek12.core.markings import KEYS
 from livek12.core.records import UNMARKED, PartVerdict
-from livek12.core.regrades import RegradeCounts
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.markings import KEYS, RegradeCounts
+from livek12.core.run.spec import RunSpec
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.columns import OutcomeColumns
 from livek12.core.scoring.metrics import site_metrics

@@ -11,12 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
-from livek12.core import intervals
 from livek12.core.records import Question
 from livek12.core.scoring.flips import PERMUTATIONS
 from livek12.core.scoring.ranks import ALPHA
 from livek12.core.scoring.schema import STATES, parameters_of
-from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE
+from livek12.core.statistics import (
+    FEW_FLIPS,
+    FLIPS_AT_ONCE,
+    LEAST_FREEDOM,
+    PRIOR,
+    UNSEEN_PAIRS,
+    WITHIN_PAPERS,
+)
 from livek12.evaluation.site.ranking import MOST_RANKED, Records
 
 OPEN_STATES = ("ungraded", "failed", "unsupported")
@@ -48,10 +54,10 @@ def method() -> dict[str, Any]:
         "normal": NormalDist().inv_cdf((1 - parameters.level) / 2),
         "minPapers": parameters.min_papers,
         "fewPapers": parameters.few_papers,
-        "prior": intervals.PRIOR,
-        "withinPapers": intervals.WITHIN_PAPERS,
-        "leastFreedom": intervals.LEAST_FREEDOM,
-        "unseenPairs": intervals.UNSEEN_PAIRS,
+        "prior": PRIOR,
+        "withinPapers": WITHIN_PAPERS,
+        "leastFreedom": LEAST_FREEDOM,
+        "unseenPairs": UNSEEN_PAIRS,
         "fewFlips": FEW_FLIPS,
         "permutations": PERMUTATIONS,
         "block": FLIPS_AT_ONCE,

@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.files import write_atomically
 from livek12.core.hub import endpoint, reason
-from livek12.core.own_files import write_atomically
 from livek12.core.visible import visible
 
 _CARD = """\

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.records import Key
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.judges.jury import Jury
 from livek12.judges.llm.case import CannotShow, Case

@@ -2,7 +2,7 @@
 
 Contract: questions are of one part or the other, never both. What is undecided or missing enters at its worst and at
 its best, so that every mark is two numbers, equal where all is decided; an interval of the difference holds for both.
-Intervals are those of `core.intervals`; the test permutes which papers (questions, where papers are few) are of which
+Intervals are those of `core.statistics`; the test permutes which papers (questions, where papers are few) are of which
 part, for all runs at once, and gives the larger p of the two; where the undecided could turn the difference it is 1.
 """
 
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.intervals import difference_reach, mean_interval
 from livek12.core.scoring import Profile
 from livek12.core.scoring.answers import tabulate
+from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
-from livek12.core.scoring.terms import task_terms
+from livek12.core.statistics import difference_reach, mean_interval
 from livek12.evaluation.sieve import QuestionKey, exam_of, exam_sums
 
 if TYPE_CHECKING:

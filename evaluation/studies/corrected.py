@@ -2,7 +2,7 @@
 
 Contract: with strata s of the decided answers (`evaluation.studies.strata`), weights W_s, and d_s the weighted mean
 of person minus judge over the labelled ones, the corrected mark is θ = Σ_s W_s · (mean of the judge in s + d_s). Its
-interval is that of the mean of the corrected answers over the questions sampled (`core.intervals`: by paper, where
+interval is that of the mean of the corrected answers over the questions sampled (`core.statistics`: by paper, where
 there are four or more, which are set as far apart as people would have them), widened by the variance of the labels,
 Σ_s W_s² · σ²_s / n_s, where σ²_s is that of person minus judge (stratified two-phase sampling; Särndal, Swensson and
 Wretman 1992, chapter 9). Labels that all agree with the judge are not taken for a judge without errors: half an error
@@ -21,10 +21,9 @@ from math import hypot, sqrt
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.intervals import mean_interval, t_quantile
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import parameters_of
-from livek12.core.statistics import wilson_interval
+from livek12.core.statistics import mean_interval, t_quantile, wilson_interval
 from livek12.evaluation.studies.labels import Label, Stranger
 from livek12.evaluation.studies.strata import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
 from livek12.report.marks import rounded

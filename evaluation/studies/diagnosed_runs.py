@@ -7,7 +7,7 @@ from pathlib import Path
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 
 

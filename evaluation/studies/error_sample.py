@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
-from livek12.core.run_folder import RunFolder
+from livek12.core.files import write_atomically
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.evaluation.sieve import ANY, AnswerChoice, RunRows, one_way
 from livek12.evaluation.studies.consulting import authors_of, consult

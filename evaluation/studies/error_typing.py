@@ -19,9 +19,8 @@ from typing import Any
 
 from livek12.core.agreement import cohen_kappa
 from livek12.core.error_types import one_each
-from livek12.core.regression import least_squares, unit_variance
 from livek12.core.scoring import Row
-from livek12.core.statistics import wilson_interval
+from livek12.core.statistics import least_squares, unit_variance, wilson_interval
 from livek12.evaluation.studies.error_kinds import Kinds, Wrong, kinds_of
 from livek12.evaluation.studies.words import listed, number, percent
 

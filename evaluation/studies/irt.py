@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.agreement import kendall_tau
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
 from livek12.core.statistics import mean_std
 from livek12.evaluation.studies.items import ExamItem
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from livek12.core.error_types import error_types
 from livek12.core.errors import UserError, why
-from livek12.core.lfs import refuse_pointer
+from livek12.core.files import refuse_pointer
 from livek12.core.records import ERROR_TYPES, ErrorType
 from livek12.core.scoring import Row
 from livek12.core.text import one_line

@@ -1,7 +1,7 @@
 """Shares of questions that are known between two ends: their mean, and the mean difference of two of them.
 
 Contract: a share is (low, high), at worst and at best, equal where all is decided. A mean has an interval around both
-ends (`core.intervals`); a difference is of the same questions on both sides, its p that of sign flips, the larger of
+ends (`core.statistics`); a difference is of the same questions on both sides, its p that of sign flips, the larger of
 those at worst and at best, and 1 where what is undecided could turn it.
 """
 
@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from livek12.core.intervals import mean_interval
-from livek12.core.statistics import holm, sign_flip_tests
+from livek12.core.statistics import holm, mean_interval, sign_flip_tests
 from livek12.evaluation.studies.words import percent, points
 
 Share: TypeAlias = tuple[float, float]

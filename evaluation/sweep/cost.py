@@ -1,12 +1,12 @@
 """What the cells of a sweep cost: the GPU-hours of the run's sessions, shared out to its tasks.
 
-Contract: hours are measured (`core.sessions`: each engine's time, from before its load to its end, times its GPUs); a
-killed engine counts up to its last beat; the GPUs behind an endpoint are not ours to count. Where a session saw no GPU
-of its engine (no driver's tool there), those that the file states count, and without any stated the hours are not
+Contract: hours are measured (`core.run.sessions`: each engine's time, from before its load to its end, times its GPUs);
+a killed engine counts up to its last beat; the GPUs behind an endpoint are not ours to count. Where a session saw no
+GPU of its engine (no driver's tool there), those that the file states count, and without any stated the hours are not
 known. An engine serves all tasks of a run, so its time is shared out: asking by the seconds that the responses of each
-task took, or, where some do not say, by their completion tokens, or else by their number; judging by the seconds of
-the judges' replies, or else by the number of responses. A cost is the GPU-hours times the stated price, and does not
-exist where one of them does not.
+task took, or, where some do not say, by their completion tokens, or else by their number; judging by the seconds of the
+judges' replies, or else by the number of responses. A cost is the GPU-hours times the stated price, and does not exist
+where one of them does not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.records import EarlierReply, Response, Verdict
-from livek12.core.sessions import Session, Stage
+from livek12.core.run.sessions import Session, Stage
 
 BY_SECONDS, BY_TOKENS, BY_NUMBER = "seconds of the responses", "completion tokens", "number of responses"
 

@@ -17,9 +17,9 @@ from typing import Literal
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.locks import is_held
-from livek12.core.own_files import open_file, write_atomically
+from livek12.core.files import open_file, write_atomically
 from livek12.core.records import Record
+from livek12.core.run.locks import is_held
 
 STOPPED = 128 + signal.SIGINT
 KILLED = 128 + signal.SIGKILL

@@ -25,9 +25,9 @@ from pathlib import Path
 
 from livek12.core.benchmarks import include_flags
 from livek12.core.errors import UserError
-from livek12.core.own_files import open_file
-from livek12.core.run_folder import RunFolder
-from livek12.core.sessions import GIB
+from livek12.core.files import open_file
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import GIB
 from livek12.engines.memory import measure
 from livek12.evaluation.sweep.notes import STOPPED, Note, crashed, out_of_memory, take, why, write_note
 from livek12.evaluation.sweep.plan import PlannedRun, remote, smaller

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
-from livek12.core.run_folder import RunFolder
+from livek12.core.files import write_atomically
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring.metrics import ranking_metrics
 from livek12.evaluation.sweep.plan import HTML_REPORT, JSON_REPORT, SweepPlan
 from livek12.evaluation.sweep.status import Cell, CellState

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.records import Record
 from livek12.evaluation.sweep.notes import WorkPlace, ended, note_file, read_note, take
 from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan

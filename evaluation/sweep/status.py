@@ -15,11 +15,11 @@ from typing import Any, Literal
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.records import UNMARKED, Failure
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import check_out, has_responses
-from livek12.core.run_spec import RunSpec, differences
+from livek12.core.run.access import check_out, has_responses
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import Session, read_sessions
+from livek12.core.run.spec import RunSpec, differences
 from livek12.core.scoring import Row
-from livek12.core.sessions import Session, read_sessions
 from livek12.evaluation.sweep.cost import Bill, Work, bills
 from livek12.evaluation.sweep.notes import WorkPlace, here
 from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan

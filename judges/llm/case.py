@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from livek12.core.parts import without_marks
+from livek12.core.prompts import without_marks
 from livek12.core.records import IMAGE_MARK, Call, Image, Question
 from livek12.judges.llm.prompts import Fenced
 

@@ -23,8 +23,7 @@ from pathlib import Path
 
 from livek12.core import prompts
 from livek12.core.errors import UserError
-from livek12.core.parts import image_part, joined_parts, text_message, text_part
-from livek12.core.prompts import harmless, marker
+from livek12.core.prompts import harmless, image_part, joined_parts, marker, text_message, text_part
 from livek12.core.records import IMAGE_MARK, Image, Message, Part, canonical_json
 
 SECTIONS = ("System", "Case", "Response")

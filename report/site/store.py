@@ -23,7 +23,7 @@ from typing import Any
 from markupsafe import Markup
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import check_names, check_tree, make_subfolder, open_file, remove_files, write_atomically
+from livek12.core.files import check_names, check_tree, make_subfolder, open_file, remove_files, write_atomically
 from livek12.core.records import Image
 from livek12.report.pictures import FIGURE_WIDTH, PictureFiles, scaled
 
@@ -50,7 +50,7 @@ class SiteStore:
     """Writes below one folder.
 
     Args:
-        root: the folder; nobody else may write it meanwhile (`core.run_locks.only_writer`).
+        root: the folder; nobody else may write it meanwhile (`core.run.access.only_writer`).
         before: the files of the build before, as its list names them.
 
     Raises:

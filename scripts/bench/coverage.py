@@ -2,7 +2,7 @@
 
 `python scripts/bench/coverage.py [--repetitions 4000] [--json FILE]` prints the tables of
 `docs/how-marks-are-computed.md`. The intervals are made by the functions that make those of every report
-(`livek12.core.intervals`); `old` is the percentile bootstrap that reports had before, for comparison.
+(`livek12.core.statistics`); `old` is the percentile bootstrap that reports had before, for comparison.
 
 A plan is a number of questions, how many of them are of one paper, how alike those are (ρ, the intra-class correlation
 of right or wrong within a paper: papers are harder or easier by a beta distribution), and the share p that is right.
@@ -22,9 +22,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from livek12.core.intervals import Spread, correlation, difference_reach, ratio_spread
 from livek12.core.scoring import Parameters
-from livek12.core.statistics import clustered_t_test, mcnemar_exact, questions_needed, sign_flip_tests
+from livek12.core.statistics import (
+    Spread,
+    clustered_t_test,
+    correlation,
+    difference_reach,
+    mcnemar_exact,
+    questions_needed,
+    ratio_spread,
+    sign_flip_tests,
+)
 
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]

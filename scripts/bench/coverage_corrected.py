@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from livek12.core.errors import UserError
-from livek12.core.intervals import mean_interval
+from livek12.core.statistics import mean_interval
 from livek12.evaluation.studies.corrected import corrected
 from livek12.evaluation.studies.label_plan import allocate, draw
 from livek12.evaluation.studies.strata import RIGHT, RULES, WRONG, Judged

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.records import Verdict
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.judges.base import Decision, undecided
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from livek12.core.records import Key, Question, Response, Sampling
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.evaluation.studies.first_error import read_solutions
 from livek12.scripts.bench.labelled import BenchRow, labelled_rows, question_of
 

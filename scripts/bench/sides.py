@@ -379,7 +379,7 @@ def _library_args(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _responses(run: Path) -> dict[str, dict[str, Any]]:
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
 
     return {response.key.question_id: _answer(response) for response in RunFolder.open(run).responses()}
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from livek12.core.records import Question
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
 
 TASK = "livek12_text_only"
 SUBJECTS = ("math", "physics", "chemistry", "biology")
@@ -28,8 +28,8 @@ SUBJECTS = ("math", "physics", "chemistry", "biology")
 def make_runs(folder: Path, runs: int, questions: int) -> list[Path]:
     """Run folders with that many questions, those that are there already as they are."""
     from livek12.core.records import Sampling
-    from livek12.core.run_folder import RunFolder
-    from livek12.core.run_spec import RunSpec, TaskSpec
+    from livek12.core.run.folder import RunFolder
+    from livek12.core.run.spec import RunSpec, TaskSpec
 
     exam = [_question(number) for number in range(questions)]
     task = TaskSpec(

@@ -54,7 +54,7 @@ def compare(
 
 def _corrected(runs: list[Path]) -> dict[str, dict[str, Any]]:
     from livek12.core.progress import warn
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
     from livek12.evaluation.comparing import run_names
     from livek12.evaluation.labelled_marks import corrected_marks
 

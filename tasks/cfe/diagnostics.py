@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from livek12.core.parts import without_marks
+from livek12.core.prompts import without_marks
 from livek12.core.records import IMAGE_MARK, FlowStep, Question, Variable
 from livek12.tasks.base import Derive, Task
 from livek12.tasks.derived import Diagnostic, variant_of

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.journal import journal_lines
-from livek12.core.lfs import pointer_note
+from livek12.core.files import pointer_note
 from livek12.core.packed import PackedLines
 from livek12.core.questions import read_records
 from livek12.core.records import Question
+from livek12.core.run.journal import journal_lines
 from livek12.dataset_builders.base import BadRow, Log
 from livek12.dataset_builders.ingest import keys, pdf
 from livek12.dataset_builders.reading.pictures import check_image

@@ -170,7 +170,7 @@ def test_the_majority_of_three_judges_and_people_beside_it(runs: dict[str, Path]
 
 
 def test_the_sample_is_stratified_repeatable_and_a_plan_for_people(runs: dict[str, Path]) -> None:
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
 
     plan = runs["weak"] / "label-plan.jsonl"
     one = {"weak": runs["weak"]}

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from livek12.core.records import Key, Option, Question, Response, Review, Sampling, Source, Variant
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.evaluation.marking import judge
 from tests.hub import STRANGER, WRITER, Hub
 from tests.hub_client import Client

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("LIVEK12_KILLS", "3"))

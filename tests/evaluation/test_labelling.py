@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.guard import Guard
+from livek12.core.serving.guard import Guard
 from livek12.evaluation.labelling.opening import open_labels, progress
 from livek12.evaluation.labelling.server import make_app
 from livek12.evaluation.labelling.store import LabelStore

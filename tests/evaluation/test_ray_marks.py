@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.evaluation.judging import RunScorer
 from livek12.evaluation.marking import judge
 from livek12.judges.jury import Jury

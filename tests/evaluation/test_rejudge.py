@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.evaluation.harness_marks import DISAGREEMENTS
 from livek12.evaluation.logs import entries
 from livek12.evaluation.logs.paths import MISSING, at, text_of

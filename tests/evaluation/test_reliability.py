@@ -15,7 +15,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, Call, Key, Process, ProcessError, Question, Response, Verdict
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.evaluation.studies.audits import between_critics, critics_said, over_repeats
 from livek12.evaluation.studies.labels import Label

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from livek12.core.run_folder import RunFolder
-from livek12.core.sessions import Session, read_sessions
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import Session, read_sessions
 from livek12.evaluation.overlap import FEWEST, worth_it
 from livek12.judges.jury import JudgeOptions
 from livek12.judges.llm.spec import parse_judge
@@ -183,7 +183,7 @@ def test_a_helper_that_dies_is_done_without(data: Path, tmp_path: Path) -> None:
 CALLER = """
 import time
 from pathlib import Path
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.evaluation.overlap import Overlap
 from livek12.judges.jury import JudgeOptions
 run = RunFolder(Path({folder!r}))

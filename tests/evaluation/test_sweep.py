@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.evaluation.sweep.plan import read_plan
 from livek12.evaluation.sweep.slurm import scripts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from livek12.core.sessions import GIB, Session
+from livek12.core.run.sessions import GIB, Session
 from livek12.report.times import WIDTH, in_words, time_bars
 
 

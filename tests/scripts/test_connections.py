@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.scripts.cli import COMMANDS
 from tests.dataset_builders.ingest.pdf_making import needs_ocr
 from tests.dataset_builders.publishing_sets import make_set, page, question

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.records import Request
-from livek12.core.run_folder import RunFolder
-from livek12.core.sessions import GIB
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import GIB
 from livek12.scripts.bench.common import GpuWatch
 from livek12.scripts.bench.counting import counted, counting_in
 from livek12.scripts.bench.gpu.work import Failed, Seen, StationWork, text_data

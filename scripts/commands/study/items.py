@@ -50,7 +50,7 @@ def command(
         found |= {"irt": fit(items)} if irt else {}
         found |= {"chosen": chosen_items(items, choose)} if choose else {}
     if export is not None:
-        from livek12.core.own_files import write_atomically
+        from livek12.core.files import write_atomically
 
         rows = plan(found["suspects"])
         write_atomically(export, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_vali
 
 from livek12.core.arguments import HIDDEN, as_text, masked
 from livek12.core.errors import UserError
-from livek12.core.markings import in_words
 from livek12.core.records import RECORD_VERSION, Record, Sampling
+from livek12.core.run.markings import in_words
 from livek12.core.version import __version__
 
 OPERATIONAL_ARGS = frozenset(

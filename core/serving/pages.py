@@ -1,7 +1,7 @@
 """Serves a page to people: the address, the token, the guard, and the files that the page is made of.
 
 Contract: `serve_page` runs until it is stopped. Nobody is answered who has not opened the address with its token
-(`core.guard`). Files are served by a list, never by a path that a request names.
+(`core.serving.guard`). Files are served by a list, never by a path that a request names.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
-from livek12.core.guard import Guard
-from livek12.core.serving import listen, shown_host
+from livek12.core.errors import UserError, install
+from livek12.core.serving.addresses import listen, shown_host
+from livek12.core.serving.guard import Guard
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
 
 SHARED = Path(__file__).resolve().parent / "static"
 _KINDS = {".js": "text/javascript", ".css": "text/css"}

@@ -1,19 +1,19 @@
 """A run is a folder; this module is the only one that knows its files.
 
-    run.json            what was run, on which data, with which versions (`core.run_spec`)
+    run.json            what was run, on which data, with which versions (`core.run.spec`)
     questions.jsonl     the questions of the run with their keys, pictures by hash only
     responses-N.jsonl   one `Response` a line; never more than one a key
     earlier-N.jsonl     replies to requests before those on questions, as responses; a run that goes on finds them here
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
-    verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.markings`)
+    verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.run.markings`)
     repeats-N.jsonl     one `Verdict` a line, of judges that were asked once more; none of them makes a mark
-    regrades.jsonl      marks that people set in place of the judges' (`core.regrades`)
-    sessions-N.jsonl    when which engine was up, and what memory it held (`core.sessions`)
+    regrades.jsonl      marks that people set in place of the judges' (`core.run.markings`)
+    sessions-N.jsonl    when which engine was up, and what memory it held (`core.run.sessions`)
     report.json, report.html
 
 Contract: a folder is opened with the spec of the command at hand. A new folder takes it, and so does one that holds no
 response while nobody is at work in it; any other refuses a spec that differs in anything that could change an answer or
-a mark, and says what differs. Of several commands that begin at once one makes the folder (`core.run_locks`). A
+a mark, and says what differs. Of several commands that begin at once one makes the folder (`core.run.access`). A
 response of another model than the run's, or to what it does not ask, never counts.
 """
 
@@ -26,19 +26,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from livek12.core.answered import AnsweredKeys
 from livek12.core.errors import UserError, why
-from livek12.core.expected import Expected
-from livek12.core.journal import Index, JournalWriter, journal_files, journal_lines, read_journal
-from livek12.core.keys import KeySet
+from livek12.core.files import write_atomically
 from livek12.core.light import ResponseHead
-from livek12.core.locks import close_own
-from livek12.core.markings import counts_over, in_words
-from livek12.core.own_files import write_atomically
 from livek12.core.records import (
     Failure,
     Image,
@@ -46,12 +40,17 @@ from livek12.core.records import (
     Question,
     Record,
     Response,
+    State,
     Verdict,
 )
 from livek12.core.rows import Row
-from livek12.core.run_locks import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
+from livek12.core.run.access import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
+from livek12.core.run.journal import Index, JournalWriter, journal_files, journal_lines, read_journal
+from livek12.core.run.keys import AnsweredKeys, Expected, KeySet
+from livek12.core.run.locks import close_own
+from livek12.core.run.markings import REGRADES, counts_over, in_words
+from livek12.core.run.spec import RunSpec, check_size, differences, read_spec
 from livek12.core.run_rows import fits, row_of
-from livek12.core.run_spec import RunSpec, check_size, differences, read_spec
 
 QUESTIONS = "questions.jsonl"
 
@@ -286,7 +285,7 @@ class RunFolder:
         Args:
             judges: version of each task's judges.
             words: who they are, by version.
-            marking: its number (see `core.markings`).
+            marking: its number (see `core.run.markings`).
         """
         with settling(self.path) as fence:
             spec = self.spec()
@@ -338,13 +337,13 @@ class RunFolder:
     def rows(self, texts: bool = True) -> Iterator[Row]:
         """One row for each question and trial of the run, whatever became of it; read as they are taken.
 
-        Marks are those of the judges, save where people set others (`core.regrades`).
+        Marks are those of the judges, save where people set others (`core.run.markings`).
 
         Args:
             texts: false where nobody looks at a text, thinking, or the words of a verdict: then those that are packed
                 are not read (`core.light`).
         """
-        from livek12.core.regrades import read_regrades, regraded  # whose records take a while to be made
+        from livek12.core.run.markings import read_regrades, regraded  # whose records take a while to be made
 
         said = read_regrades(self.path, self.on_problem)
         rows = self.judged_rows(texts)
@@ -404,3 +403,42 @@ def without_bytes(question: Question) -> Question:
     return question.model_copy(
         update={name: names(getattr(question, name)) for name in ("images", "answer_images", "solution_images")}
     )
+
+
+class _Head(Record, extra="ignore"):
+    """Of a verdict, what it is on and what came of it; the rest of its line is not looked at."""
+
+    key: Key
+    state: State
+
+
+def states(run: RunFolder) -> dict[State, int]:
+    """How many there are of each state, in the order of `State`.
+
+    Raises:
+        UserError: a file of the run cannot be read.
+    """
+    found = _by_heads(run) or Counter(row.state for row in run.rows())
+    return {state: found[state] for state in get_args(State)}
+
+
+def _by_heads(run: RunFolder) -> Counter[State] | None:
+    """The same, if one verdict on each answer is all that there is."""
+    if (run.path / REGRADES).exists():
+        return None
+    found, answered, marked = Counter[State](), run.answered(), KeySet()
+    for verdict in read_journal(run.path, "verdicts", _Head):
+        if not marked.add(verdict.key) or str(verdict.key) not in answered:
+            return None
+        found[verdict.state] += 1
+    if len(marked) != len(answered):
+        return None
+    asked, trials = run.asked(), run.spec().trials
+    left = len(asked) * trials - len(answered)
+    for failure in run.failures().values() if left else ():
+        key = failure.key
+        if (key.task, key.question_id) in asked and 0 <= key.trial < trials and str(key) not in answered:
+            found[failure.state] += 1
+            left -= 1
+    found["failed"] += left
+    return found

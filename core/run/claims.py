@@ -4,8 +4,8 @@ Contract: before a process does a piece of work it claims it; of two living proc
 together (`unit`) is claimed as one. A claim lives as long as the process does: it names the journal file that the
 process holds locked, and is void once nobody holds that file, so that the work of a killed process is free again
 without any clean-up. A process that has gone is noticed within `LOOK_SECONDS`. Where locks may not hold for other
-machines a claim is a link that only one of all can make (`core.leases`), and a process of another machine has gone when
-its lease is over.
+machines a claim is a link that only one of all can make (`core.run.leases`), and a process of another machine has
+gone when its lease is over.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Protocol
 
 from livek12.core.errors import UserError
-from livek12.core.journal import journal_files
-from livek12.core.leases import SECONDS, in_doubt, named, owner_of
-from livek12.core.locks import close_own, is_held, lease_of, open_own
+from livek12.core.run.journal import journal_files
+from livek12.core.run.leases import SECONDS, in_doubt, named, owner_of
+from livek12.core.run.locks import close_own, is_held, lease_of, open_own
 
 LOOK_SECONDS = 1.0
 TOGETHER = 64

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import open_file
+from livek12.core.files import open_file
 
 FOLDER: Final = ".leases"
 _SAID: Final = os.environ.get("LIVEK12_LEASE_SECONDS", "")

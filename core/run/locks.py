@@ -1,4 +1,4 @@
-"""Files that one process has for its own, by locks that end with it; where locks may not hold, by `core.leases`.
+"""Files that one process has for its own, by locks that end with it; where locks may not hold, by `core.run.leases`.
 
 Contract: a lock lasts until all who have the file open close it; so a forked child lets go of what its parent holds.
 """
@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.leases import Lease, lives, shared
-from livek12.core.own_files import open_file
+from livek12.core.files import open_file
+from livek12.core.run.leases import Lease, lives, shared
 
 _OWN: set[int] = set()
 """What this process has open for its own; a forked child does not keep it."""

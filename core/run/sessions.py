@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from livek12.core.engine_kinds import kind_of
-from livek12.core.journal import read_journal
 from livek12.core.records import Record
+from livek12.core.run.journal import read_journal
 
 STEM = "sessions"
 GIB = 1 << 30

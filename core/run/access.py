@@ -4,7 +4,7 @@ Contract: a run folder is new, empty, or holds what runs leave and nothing else.
 writes run.json, does so while it alone holds `.lock`, and only for a moment. Whoever works in it holds `.in-use`,
 together with all others who do the same run: as long as one of them lives, the folder is not given to another run. Both
 locks end with their process, so that a kill leaves nothing to clear away. Where locks may not hold, leases stand in
-their place (`core.leases`): `lock` for the one, `part` for the other.
+their place (`core.run.leases`): `lock` for the one, `part` for the other.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from livek12.core.errors import UserError
-from livek12.core.journal import has_lines
-from livek12.core.leases import FOLDER, Lease, Turn, check_home, holders, lives, shared, take_next
-from livek12.core.locks import close_own, lease_own, lock_own
-from livek12.core.own_files import check_names
+from livek12.core.files import check_names
+from livek12.core.run.journal import has_lines
+from livek12.core.run.leases import FOLDER, Lease, Turn, check_home, holders, lives, shared, take_next
+from livek12.core.run.locks import close_own, lease_own, lock_own
 
 _LOCK, _IN_USE = ".lock", ".in-use"
 _LEFT = (

@@ -24,12 +24,12 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from livek12.core.errors import UserError
+from livek12.core.files import create, write_atomically
 from livek12.core.hub import reason
-from livek12.core.locks import close_own, lock_own
-from livek12.core.own_files import create, write_atomically
 from livek12.core.packed import PACKED, STEMS, PackedLines
 from livek12.core.progress import Progress, warn
-from livek12.core.record import Record
+from livek12.core.records import Record
+from livek12.core.run.locks import close_own, lock_own
 from livek12.core.store import cache_folder
 from livek12.core.text import one_line
 
