@@ -20,9 +20,9 @@ from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.outcomes import Slim
 from livek12.core.scoring.schema import Delta, parameters_of
+from livek12.evaluation.chosen import Where
 from livek12.evaluation.usage import run_usage
 from livek12.evaluation.variants import beside, tasks_of
-from livek12.evaluation.where import Where
 
 MOST_PAIRS = 15
 """More pairs of runs are not taken apart by axis."""
