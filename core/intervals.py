@@ -14,8 +14,7 @@ Contract: pure functions on arrays; nothing is drawn at random. The method is on
 5. The difference of two such ratios is put together from both intervals (Zou & Donner 2008: MOVER), with the
    correlation of their influence values where they are of the same questions.
 
-`scripts/bench/coverage.py` measures how often they hold what was planted; the table is in
-`docs/how-marks-are-computed.md`.
+`tests/core/test_coverage.py` holds them against planted exams; the table is in `docs/how-marks-are-computed.md`.
 """
 
 from __future__ import annotations
