@@ -35,10 +35,11 @@ _LAYER = (
 
 _RAPIDOCR = (
     "import sys; from pathlib import Path; import numpy; from rapidocr import RapidOCR; "
-    "from livek12.dataset_builders.ingest import pdf, scanned\n"
+    "from livek12.dataset_builders.ingest.pages import pdf\n"
+    "from livek12.dataset_builders.ingest.scans import scanner\n"
     "engine = RapidOCR(params={'Global.log_level': 'critical'})\n"
     "with pdf.opened(Path(sys.argv[1])) as document:\n"
-    "    for page in document: engine(numpy.asarray(pdf.drawn(page, scanned.DPI))[:, :, ::-1])\n"
+    "    for page in document: engine(numpy.asarray(pdf.drawn(page, scanner.DPI))[:, :, ::-1])\n"
     "    print(len(document))"
 )
 
