@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from livek12.core.records import Language
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from tests.dataset_builders.ingest.papers import paper_of
 from tests.dataset_builders.ingest.pdf_making import distance, needs_ocr, scanned, typeset
 

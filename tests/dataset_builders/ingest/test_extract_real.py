@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("pypdfium2")
 
-from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from tests.dataset_builders.ingest.pdf_making import distance
 
 pytestmark = pytest.mark.slow

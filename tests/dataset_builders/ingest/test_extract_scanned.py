@@ -13,9 +13,9 @@ pytest.importorskip("pypdfium2")
 
 from livek12.core.errors import UserError
 from livek12.core.records import Language
-from livek12.dataset_builders.ingest import ocr, scan
-from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.scans import ocr, scan
 from tests.dataset_builders.ingest.pdf_making import distance, needs_ocr, scanned, typeset
 
 pytestmark = pytest.mark.slow
