@@ -40,8 +40,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import alone
 from livek12.core.run_spec import RunSpec, differences, read_spec
 from livek12.evaluation.exports import held_releases
-from livek12.evaluation.site.hidden import HELD_BACK, Hidden
-from livek12.evaluation.site.reading import keys_from_elsewhere
+from livek12.evaluation.site.reading import HELD_BACK, Hidden, keys_from_elsewhere
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from livek12.core.scoring import Limit
     from livek12.core.scoring.columns import Outcomes
     from livek12.report.paper import Pages
-    from livek12.report.shown import Shown
+    from livek12.report.sections import Shown
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,9 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     """
     if exam is None:
         return Scored(folder, score(folder, profile))
-    from livek12.evaluation.tables.cells import article_tables
-    from livek12.evaluation.tables.shapes import SHAPES
+    from livek12.evaluation.article_tables import SHAPES, article_tables
     from livek12.report.html import write_html
-    from livek12.report.shown import Shown
+    from livek12.report.sections import Shown
     from livek12.report.task_views import MOST_GROUPS
 
     shown = Shown(folder.each_question(), folder.spec().trials)

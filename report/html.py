@@ -1,7 +1,7 @@
-"""`report.html`: the graded paper in one file, or an index of one file for each task, that asks nothing of a network.
+"""`report.html`: the graded paper in one file, or an index with a file for each task; also the page of article tables.
 
-Contract: each file holds its style, script and pictures; a content security policy in it forbids everything
-else, and every text is escaped or comes from `markup`. Without JavaScript it is the same page without filters.
+Each file holds its style, script and pictures; its content security policy forbids everything else, and every text is
+escaped or comes from `markup`. Without JavaScript it is the same page without filters.
 """
 
 from __future__ import annotations
@@ -25,12 +25,10 @@ from livek12.report.markup import clean
 from livek12.report.paper import Pages, PaperEntry, entries
 from livek12.report.pictures import PictureFiles
 from livek12.report.scan import row_rules, sheets
-from livek12.report.sections import FOLDER, contents, occurring, report_pages, sections
-from livek12.report.shown import Shown
+from livek12.report.sections import FOLDER, Shown, contents, occurring, report_pages, sections
 from livek12.report.tables import ArticleTable, with_heads
 from livek12.report.task_views import budget_view, delta_views, task_view
-from livek12.report.times import time_bars
-from livek12.report.usage import usage_sentences
+from livek12.report.usage import time_bars, usage_sentences
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -217,4 +215,16 @@ def environment() -> Environment:
         finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
+    )
+
+
+def as_page(tables: Sequence[ArticleTable], missing: Mapping[str, str]) -> str:
+    """The page: each table, and the names of those that are not there with the reason."""
+    from markupsafe import Markup
+
+    style = read_template("ingest.css")
+    return (
+        environment()
+        .get_template("tables.html.j2")
+        .render(tables=with_heads(tables), missing=missing, style=Markup(style), style_hash=csp_hash(style))
     )

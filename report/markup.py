@@ -1,15 +1,16 @@
-"""Text of questions, answers and judges as HTML that is safe to put into a page.
+r"""Text of questions, answers and judges as HTML that is safe to put into a page.
 
-Contract: everything that comes in is data. It is escaped; of Markdown only bold, lists, tables, headings,
-quotes and code are read; links, images and HTML are not; formulas become MathML, or their source where they
-cannot. Characters that could reorder or hide text are made visible. Size is bounded: what is cut is said.
+All input is data. It is escaped; of Markdown only bold, lists, tables, headings, quotes and code are read; formulas
+become MathML, or their source where they cannot. Characters that could reorder or hide text are made visible. Size is
+bounded: a cut is stated. `find_spans` finds formulas in time linear in the text but for a factor of `MAX_FORMULA`.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,253 @@ from markupsafe import Markup
 from livek12.core.records import IMAGE_MARK
 from livek12.core.visible import visible
 from livek12.report.latex import to_mathml
-from livek12.report.spans import TEXT_ARGUMENT, TextSpan, find_spans
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
+
+
+NOT_MATHS = "begin|end|item|section|par|hline|cline|multirow|multicolumn|uline|emph|textbf|textit|textquotesingle|n|t"
+COMMAND = re.compile(rf"\\(?!(?:{NOT_MATHS})(?![A-Za-z]))[A-Za-z]{{2,}}|[_^]\{{")
+WAITING = re.compile(r"\\[A-Za-z]+$")
+OPERATOR = re.compile(
+    r"(?:[-=+*/<>|×÷·≤≥≠≈±→⇒∈,]|\\(?:[lg]eq?(?:slant)?|neq?|approx|sim|cdot|times|div|pm|mp|in|to|mid|cup|cap|equiv"
+    r"|subset(?:eq)?|rightarrow|Rightarrow|implies|iff|quad|qquad|perp|parallel|propto|[,;]))+"
+)
+OPERAND = re.compile(r"[-+(\[|{]*(?:\d[\d.,]*|\d*[A-Za-z](?:[_^]\w|'|\(\w(?:,\w)*\))*|\d+[A-Za-z])[)\]|}']*[!%°]?")
+BREAK = re.compile(
+    r"[\s\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\u3000-\u303f“”‘’。，、]|</?[A-Za-z]{1,20}>"
+)
+STEP = re.compile(r"\\(?:[A-Za-z]+|.)|[^\\]", re.S)
+
+
+def bare_formulas(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[tuple[int, int]]:
+    """Formulas in text[start:end], which holds no delimited one; `braces` tells where each brace closes."""
+    for line in re.finditer(r"[^\n]+", text[start:end]):
+        if COMMAND.search(line[0]) and not line[0].lstrip().startswith("|"):
+            yield from _in_line(text, start + line.start(), start + line.end(), braces)
+
+
+def _in_line(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[tuple[int, int]]:
+    words = list(_words(text, start, end, braces))
+    index = 0
+    while index < len(words):
+        if not _is_formula(text, words[index]):
+            index += 1
+            continue
+        first, last = _leftwards(text, words, index), _rightwards(text, words, index)
+        if words[last][1] - words[first][0] <= MAX_FORMULA:
+            yield _trimmed(text, words[first][0], words[last][1])
+        index = last + 1
+
+
+def _words(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[tuple[int, int]]:
+    r"""Pieces between spaces, tags and East Asian writing; braces and \left…\right hold a piece together."""
+    position = start
+    while position < end:
+        if found := BREAK.match(text, position, end):
+            position = found.end()
+            continue
+        first = position
+        while position < end and not BREAK.match(text, position, end):
+            position = _after(text, position, end, braces)
+        yield first, position
+
+
+def _after(text: str, position: int, end: int, braces: dict[int, int]) -> int:
+    if position in braces and braces[position] < end:
+        return braces[position] + 1
+    step = STEP.match(text, position)
+    if step is None:
+        return position + 1
+    if step[0] == r"\left":
+        closing = text.find(r"\right", position, end)
+        return closing + len(r"\right") if closing >= 0 else step.end()
+    if len(step[0]) > 2 and text.startswith(" {", step.end()):
+        return min(step.end() + 1, end)
+    return min(step.end(), end)
+
+
+def _is_formula(text: str, word: tuple[int, int]) -> bool:
+    return COMMAND.search(text, *word) is not None
+
+
+def _is_operator(text: str, word: tuple[int, int]) -> bool:
+    return OPERATOR.fullmatch(text, *word) is not None
+
+
+def _may_join(text: str, word: tuple[int, int]) -> bool:
+    return _is_formula(text, word) or _is_operator(text, word) or OPERAND.fullmatch(text, *word) is not None
+
+
+def _leftwards(text: str, words: list[tuple[int, int]], index: int) -> int:
+    while index > 0 and text[words[index - 1][1] : words[index][0]].strip(" ") == "":
+        linked = _is_operator(text, words[index - 1]) or _starts_with_operator(text, words[index])
+        linked = linked or _is_operator(text, words[index])
+        if not (linked and _may_join(text, words[index - 1])):
+            break
+        index -= 1
+    return index + 1 if _is_operator(text, words[index]) and text[words[index][0]] in "-*+,|" and index else index
+
+
+def _rightwards(text: str, words: list[tuple[int, int]], index: int) -> int:
+    while index + 1 < len(words) and text[words[index][1] : words[index + 1][0]].strip(" ") == "":
+        linked = _is_operator(text, words[index]) or text[words[index][1] - 1] in "=+-<>"
+        linked = linked or WAITING.search(text, *words[index]) is not None
+        linked = linked or _is_operator(text, words[index + 1]) or _starts_with_operator(text, words[index + 1])
+        linked = linked or _is_formula(text, words[index + 1])
+        if text[words[index][1] - 1] in ".;" or not (linked and _may_join(text, words[index + 1])):
+            break
+        index += 1
+    return index
+
+
+def _starts_with_operator(text: str, word: tuple[int, int]) -> bool:
+    return text[word[0]] in "=+<>"
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    while end > start and (text[end - 1] in " ,.;:*\\" or _closes_too_much(text[start:end])):
+        end -= 1
+    while start < end and text[start] in " ,.;:*":
+        start += 1
+    if text[start:end].count("(") > text[start:end].count(")") and text[start] == "(":
+        start += 1
+    return start, end
+
+
+def _closes_too_much(piece: str) -> bool:
+    return piece.endswith((")", "]")) and piece.count(piece[-1]) > piece.count({")": "(", "]": "["}[piece[-1]])
+
+
+MAX_FORMULA = 4000
+"""Longest formula looked for, in characters."""
+
+ENVIRONMENTS = (
+    "equation|align|aligned|alignat|alignedat|gather|gathered|multline|split|eqnarray|cases|dcases|rcases|array"
+    "|matrix|pmatrix|bmatrix|Bmatrix|vmatrix|Vmatrix|smallmatrix"
+)
+OPENER = re.compile(
+    r"(?P<fence>```)|(?P<code>`[^`\n]+`)|(?P<skip>\\\\|\\\$)"
+    r"|(?P<bracket>\\\[)|(?P<paren>\\\()|(?P<double>\$\$)|(?P<single>\$)"
+    rf"|\\begin\{{(?P<begin>(?:{ENVIRONMENTS})\*?)\}}|(?P<macro>\\(?:boxed|fbox|ce|pu)\s*\{{)"
+)
+CLOSERS = {"bracket": r"\]", "paren": r"\)", "double": "$$", "single": "$"}
+BLANK_LINE = re.compile(r"\n[ \t]*\n")
+MONEY = re.compile(
+    r"\s*\d[\d.,]*+(?:\s*(?:[-–—]|to|and|or|per)\s*|[^\\^_=+*/<>{}|]*(?:[A-Za-z]{3}|[^\x00-\u02ff])[^\\^_]*)", re.S
+)
+PROSE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")
+TEXT_ARGUMENT = re.compile(r"\\(?:text\w*|mathrm|operatorname|mbox)\s*\{[^{}]*\}")
+
+
+@dataclass(frozen=True)
+class TextSpan:
+    """One formula, or with `code` a piece of code to leave alone; `bare` where no delimiter marked it."""
+
+    start: int
+    end: int
+    latex: str
+    display: bool = False
+    code: bool = False
+    bare: bool = False
+
+
+def find_spans(text: str) -> list[TextSpan]:
+    """All formulas and code pieces of a text, in order."""
+    braces = _matching_braces(text)
+    marked = list(_delimited(text, braces))
+    return sorted([*marked, *_bare(text, marked, braces)], key=lambda span: span.start)
+
+
+def _delimited(text: str, braces: dict[int, int]) -> Iterator[TextSpan]:
+    position = 0
+    while opener := OPENER.search(text, position):
+        span = _span_at(text, opener, braces)
+        if span is not None:
+            yield span
+        position = span.end if span is not None else opener.end()
+
+
+def _span_at(text: str, opener: re.Match[str], braces: dict[int, int]) -> TextSpan | None:
+    kind, start = opener.lastgroup, opener.start()
+    if kind == "fence":
+        closing = text.find("```", opener.end())
+        end = closing + 3 if closing >= 0 else len(text)
+        return TextSpan(start, end, "", code=True)
+    if kind == "code":
+        return TextSpan(start, opener.end(), "", code=True)
+    if kind == "macro":
+        closing = braces.get(opener.end() - 1, -1)
+        return TextSpan(start, closing + 1, text[start : closing + 1]) if 0 <= closing - start < MAX_FORMULA else None
+    if kind == "begin":
+        return _environment(text, opener)
+    if kind in CLOSERS:
+        return _between(text, opener, kind)
+    return None
+
+
+def _between(text: str, opener: re.Match[str], kind: str) -> TextSpan | None:
+    start, closer = opener.end(), CLOSERS[kind]
+    closing = _closing(text, closer, start)
+    latex, end = text[start:closing], closing + len(closer)
+    if closing < 0 or not latex.strip() or (kind == "single" and not _is_inline(latex, text[end : end + 1])):
+        return None
+    return TextSpan(opener.start(), end, latex.strip(), display=kind in ("bracket", "double"))
+
+
+def _closing(text: str, closer: str, start: int) -> int:
+    """Where the closer stands that no backslash escapes, or -1."""
+    found = text.find(closer, start, start + MAX_FORMULA)
+    while found >= 0:
+        before = text[max(start, found - 40) : found]
+        if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
+            return found
+        found = text.find(closer, found + 1, start + MAX_FORMULA)
+    return -1
+
+
+def _is_inline(latex: str, following: str) -> bool:
+    """Whether what stands between two dollar signs is a formula and not prose between two others or two prices."""
+    if BLANK_LINE.search(latex) or MONEY.fullmatch(latex) or PROSE.search(TEXT_ARGUMENT.sub("", latex)):
+        return False
+    return not (following.isdigit() and latex.lstrip()[:1].isdigit())
+
+
+def _environment(text: str, opener: re.Match[str]) -> TextSpan | None:
+    name = re.escape(opener["begin"])
+    depth = 0
+    for edge in re.finditer(rf"\\(begin|end)\{{{name}\}}", text[opener.start() : opener.start() + MAX_FORMULA]):
+        depth += 1 if edge[1] == "begin" else -1
+        if depth == 0:
+            start, end = opener.start(), opener.start() + edge.end()
+            alone = text[:start].rpartition("\n")[2].strip() == "" and text[end:].partition("\n")[0].strip() == ""
+            return TextSpan(start, end, text[start:end], display=alone)
+    return None
+
+
+def _matching_braces(text: str) -> dict[int, int]:
+    """Where each opening brace closes; an escaped brace is no brace."""
+    stack: list[int] = []
+    matches: dict[int, int] = {}
+    for brace in re.finditer(r"\\[\\{}]|[{}]", text):
+        if brace[0] == "{":
+            stack.append(brace.start())
+        elif brace[0] == "}" and stack:
+            matches[stack.pop()] = brace.start()
+    return matches
+
+
+def _bare(text: str, marked: list[TextSpan], braces: dict[int, int]) -> Iterator[TextSpan]:
+    position = 0
+    for span in [*marked, TextSpan(len(text), len(text), "")]:
+        for start, end in bare_formulas(text, position, span.start, braces):
+            if 0 < end - start <= MAX_FORMULA:
+                yield TextSpan(start, end, text[start:end], bare=True)
+        position = span.end
+
 
 MAX_CHARACTERS = 30_000
 MAX_FORMULAS = 1500

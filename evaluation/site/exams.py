@@ -19,11 +19,10 @@ from livek12.core.records import Image, Question
 from livek12.core.run_folder import RunFolder
 from livek12.core.scoring.groups import IMAGE_ONLY
 from livek12.core.visible import visible
-from livek12.evaluation.site.hidden import Hidden
-from livek12.evaluation.site.reading import keys_from_elsewhere
-from livek12.evaluation.site.scores import axes, places
+from livek12.evaluation.site.ranking import axes, places
+from livek12.evaluation.site.reading import Hidden, keys_from_elsewhere
 from livek12.report.paper import anchor_of
-from livek12.report.site.fragments import Places, page_places, question_fragments
+from livek12.report.site.pages import Places, page_places, question_fragments
 from livek12.report.site.store import SitePictures, SiteStore, digest_of
 
 TOGETHER = 10

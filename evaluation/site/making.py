@@ -1,12 +1,15 @@
-"""Makes a site from run folders, and makes again only what changed.
+"""Builds a site from run folders, and rebuilds only what changed.
 
-Contract: `make_site` leaves a whole site, whatever was there before: runs that did not change are taken as the site has
-them, and what the runs no longer hold is gone. `data/made.json` says by hashes alone what the files were made from.
-Where they would be made from the same again, and all are there, nothing is read but what tells so.
+`make_site` gives a whole site, whatever was there before: unchanged runs are taken from the site, and what the runs no
+longer hold is removed. `data/made.json` holds hashes of what the files were made from; where they are equal and all
+files are there, nothing else is read. `table.json` has a row for each run, task and profile with each metric as [low,
+high, ends of the 95 % interval, ± over trials], `cost.json` tokens and costs, `questions.parquet` a row a question.
+Hidden questions are in none of them.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -23,17 +26,118 @@ from livek12.core.progress import Progress, warn
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import only_writer
 from livek12.core.version import __version__
-from livek12.evaluation.site.across import items
+from livek12.core.visible import visible
 from livek12.evaluation.site.exams import Exams, stem_of
-from livek12.evaluation.site.hidden import Hidden, Refuses, held_back_in
-from livek12.evaluation.site.models import KnownModel, hub_record, of_run
-from livek12.evaluation.site.ranking import place
-from livek12.evaluation.site.reading import AXES, answers_of, fingerprint, read_run, shown_name
-from livek12.evaluation.site.scores import method, places, scores
-from livek12.evaluation.site.tables import front_of, write_tables
+from livek12.evaluation.site.models import KnownModel, cost_of, facts_of, hub_record, of_run
+from livek12.evaluation.site.ranking import items, method, place, places, scores
+from livek12.evaluation.site.reading import (
+    AXES,
+    Hidden,
+    Refuses,
+    answers_of,
+    fingerprint,
+    held_back_in,
+    read_run,
+    shown_name,
+)
 from livek12.evaluation.studies.suspects import same_by_rules
-from livek12.report.site.front import write_front
+from livek12.report.site.pages import write_front
 from livek12.report.site.store import SiteStore, digest_of, is_half_made
+
+
+def front_of(
+    record: Mapping[str, Any], known: KnownModel | None, placed: Mapping[str, Any], slug: str
+) -> dict[str, Any]:
+    """What the first page needs of a run."""
+    tasks = {}
+    for task, found in record["tasks"].items():
+        counts = found["counts"]
+        undecided = counts["ungraded"] + counts["failed"] + counts["unsupported"]
+        own = {
+            what: {metric: runs[slug] for metric, runs in by_metric.items() if slug in runs}
+            for what, by_metric in placed[task].items()
+        }
+        tasks[task] = {
+            "metrics": {name: profile["metrics"] for name, profile in found["profiles"].items()},
+            "counts": counts,
+            "undecided": undecided / counts["answers"],
+            "tokens": found["tokens"],
+            "untold": found["untold"],
+            "cost": cost_of(known, found["tokens"]),
+            **own,
+            **({"limit": limit} if (limit := record["facts"]["limits"].get(task)) else {}),
+        }
+    facts = {name: value for name, value in record["facts"].items() if name != "limits"}
+    about = {**facts_of(known), "currency": known.currency if known and known.prices else None}
+    budgets = {"budgets": record["budgets"]} if record["budgets"] else {}
+    return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets}
+
+
+def write_tables(
+    store: SiteStore,
+    front: Mapping[str, Any],
+    exams: Exams,
+    off: frozenset[str],
+    hidden: Hidden,
+    told: Mapping[str, Any],
+) -> None:
+    """Writes the three tables."""
+    rows, costs = [], []
+    for slug, run in front.items():
+        about = {"run": slug, "model": run["model"], "date": run["date"], "released": run["known"]["released"]}
+        regraded = {"regraded": run["regraded"]} if "regraded" in run else {}
+        for task, found in run["tasks"].items():
+            shares = {"undecided": found["undecided"], "counts": found["counts"]}
+            shares |= {what: found[what] for what in ("ranks", "tied", "stability")}
+            rows += [
+                {
+                    **about,
+                    "task": task,
+                    "profile": profile,
+                    "metrics": metrics,
+                    **shares,
+                    "judged_by": run["judged"],
+                    **regraded,
+                }
+                for profile, metrics in found["metrics"].items()
+            ]
+            spent = {"tokens": found["tokens"], "untold": found["untold"], "cost": found["cost"]}
+            costs.append({**about, "task": task, **spent, "currency": run["known"]["currency"]})
+        costs.append({**about, "task": None, "judges": run["judges"]})
+    for name, value in (("table.json", rows), ("cost.json", costs)):
+        store.file(name, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace"))
+    store.file("questions.parquet", _parquet(exams, off, hidden, told))
+
+
+def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, told: Mapping[str, Any]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = ("task", "anchor", "benchmark", "release", "language", "subject", "question_type", "difficulty", "hidden")
+    shown = ("question_id", "paper", "number", "question", "key", "agreed")
+    counts, numbers = ("runs", "answers", "right", "open"), ("points", "discrimination", "chance_key_is_wrong")
+    fields = [pa.field(name, pa.string()) for name in (*texts, *shown)]
+    fields += [pa.field(name, pa.int64()) for name in counts] + [pa.field(name, pa.float64()) for name in numbers]
+    rows = []
+    for task in sorted(exams.tasks):
+        for anchor, question in exams.in_order(task):
+            seen, may = told.get(anchor, {}), anchor not in off
+            suspect = seen.get("suspect", {})
+            row = {
+                "task": task, "anchor": anchor, "benchmark": question.benchmark, "release": question.release,
+                "language": question.language, "subject": question.subject, "question_type": question.question_type,
+                "difficulty": question.difficulty, "hidden": hidden.why(question) or None, "points": question.points,
+                "discrimination": seen.get("discrimination"), **{name: seen.get(name) for name in counts},
+            }  # fmt: skip
+            if may:
+                row |= {"question_id": question.id, "paper": question.paper_id, "number": question.number}
+                row |= {"question": question.question, "key": "; ".join(question.answer)}
+                row |= {"agreed": suspect.get("agreed"), "chance_key_is_wrong": suspect.get("chance")}
+            rows.append({name: visible(value) if isinstance(value, str) else value for name, value in row.items()})
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(fields)), buffer)
+    return buffer.getvalue()
+
 
 MADE = "data/made.json"
 DRAWING = (

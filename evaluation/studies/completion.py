@@ -1,11 +1,10 @@
-"""Has a model seen the questions? How exactly it goes on with their beginnings (KMMMU, section 7 and table 26).
+"""Completion: how exactly a model continues the beginnings of questions (KMMMU, section 7 and table 26).
 
-Contract: of each source (the exam), with and without a hint: exactness from 0 to 100 as mean, sample standard deviation
-and median; the shares of refusals and hallucinations with Wilson's interval. Character-level figures need nobody:
-`characters` is the F1 of runs of `RUN` characters, `longest` the longest run of the real text that came back, both
-without spaces; a refusal is then a text without much of the real one that says so in words, or nothing at all. With a
-judge there are its exactness and its flags besides; of several the mean, and what more than half say. The difference
-with the hint is taken question by question.
+By source (exam), with and without a hint: exactness from 0 to 100 as mean, sample standard deviation and median; shares
+of refusals and hallucinations with Wilson's interval. Character-level figures need no judge: `characters` is the F1 of
+runs of `RUN` characters, `longest` the longest run of the real text that came back, both without spaces; a refusal is
+then a text with little of the real one that refuses in words, or an empty one. Judges add exactness and flags: their
+mean and majority. The difference made by the hint is paired by question.
 """
 
 from __future__ import annotations
@@ -25,10 +24,11 @@ from livek12.core.statistics import mean_std, wilson_interval
 from livek12.core.text import squeezed
 from livek12.evaluation.studies.consulting import AskedOf, consult
 from livek12.evaluation.studies.paired_shares import difference, difference_said
-from livek12.evaluation.studies.words import percent
+from livek12.evaluation.studies.study import percent
 from livek12.judges.jury import Jury
 from livek12.judges.llm.case import Case
 from livek12.judges.llm.prompts import Fenced, Values
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 from livek12.tasks.kmmmu.completion import COMPLETION, HINTED
 
@@ -275,3 +275,78 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
 def _said(spread: Mapping[str, float | None]) -> str:
     std = "–" if spread["std"] is None else rounded(spread["std"])
     return f"{rounded(spread['mean'] or 0)} ± {std} (median {rounded(spread['median'] or 0)})"
+
+
+HINTS = {False: "without a hint", True: "with exam and year"}
+
+
+def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
+    """How much of the text came back, by source."""
+    for run, told in found.items():
+        sources = list(dict.fromkeys(cell["source"] for cell in told["sources"]))
+        yield Chart(
+            f"{run}: how much of the text came back",
+            "Mean share of the runs of five characters (F1).",
+            "",
+            [
+                Series(
+                    hint,
+                    [
+                        PlotPoint(sources.index(cell["source"]) + 1, *[cell["characters"]["mean"] / 100] * 2)
+                        for cell in told["sources"]
+                        if cell["hinted"] == hinted
+                    ],
+                )
+                for hinted, hint in HINTS.items()
+            ],
+            bars=True,
+            names=sources,
+        )
+
+
+def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
+    """The figures by source and hint."""
+    heads = (
+        "",
+        "hint",
+        "questions",
+        "exactness",
+        "median",
+        "characters",
+        "median",
+        "longest run",
+        "refused",
+        "made up",
+    )
+    for run, told in found.items():
+        yield TableShown(
+            f"{run}: completions (KMMMU, table 26)",
+            heads,
+            [
+                [
+                    cell["source"],
+                    "yes" if cell["hinted"] else "no",
+                    str(cell["questions"]),
+                    *_spread_cells(cell["exactness"]),
+                    *_spread_cells(cell["characters"]),
+                    _spread_cells(cell["longest"])[0],
+                    _share_cell(cell["refused"]),
+                    _share_cell(cell["hallucinated"]),
+                ]
+                for cell in told["sources"]
+            ],
+        )
+
+
+def _spread_cells(spread: Mapping[str, Any] | None) -> list[str]:
+    if spread is None:
+        return ["–", "–"]
+    std = "–" if spread["std"] is None else rounded(spread["std"])
+    return [f"{rounded(spread['mean'])} ± {std}", rounded(spread["median"])]
+
+
+def _share_cell(share: Mapping[str, Any] | None) -> str:
+    if share is None:
+        return "–"
+    low, high = (rounded(100 * end) for end in share["interval"])
+    return f"{rounded(100 * share['share'])} % [{low}–{high}]"

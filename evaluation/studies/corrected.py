@@ -25,8 +25,8 @@ from livek12.core.intervals import mean_interval, t_quantile
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import wilson_interval
+from livek12.evaluation.studies.label_plan import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
 from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.strata import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
 from livek12.report.marks import rounded
 
 FEWEST = 2

@@ -1,22 +1,23 @@
-"""Why a model fails CFE-Bench: the curves of its derived tasks, paired question by question (sections 5.2 to 5.4).
+"""CFE-Bench's diagnostics: curves of its derived tasks, paired by question (sections 5.2 to 5.4, figures 3 to 5).
 
-Contract: the share of the samples that are right is taken first, of each question and unit; then the mean over the
-questions, by unit index where at least `fewest[0]` questions have that unit, and in buckets of the exact length of the
-flow that hold at least `fewest[1]` questions. Undecided and missing answers enter at their worst and at their best.
-Contrasts are of the same units of the same questions; a question counts once, with the mean over its units. What the
-model answered to the whole questions comes from the run itself, or from the run whose failures were asked about.
-
-The article: more than five questions for an index, at least five for a bucket (section 5.3).
+Shares of right samples are taken by question and unit first, then averaged over questions: by unit index where at least
+`fewest[0]` questions have it, and by exact length of the flow where at least `fewest[1]` have it (the article: more
+than five for an index, at least five for a length; section 5.3). Undecided and missing answers enter at their worst and
+at their best. Contrasts compare the same units of the same questions, each question counting once. Answers to the whole
+questions come from the run itself, or from the run whose failures it repeats.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.progress import warn
+from livek12.core.run_folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.evaluation.studies.paired_shares import (
@@ -28,7 +29,37 @@ from livek12.evaluation.studies.paired_shares import (
     mean_said,
     mean_share,
 )
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.marks import rounded
+from livek12.report.ranking import p_value
 from livek12.tasks.registry import find_task
+
+
+def whole_rows(folder: RunFolder, base: Path | None = None) -> Iterator[Row]:
+    """The answers of another run to the whole questions.
+
+    Args:
+        folder: the run that asks in parts.
+        base: the other run; None: the one whose failures were asked about, where there is one and it still lies there.
+
+    Raises:
+        UserError: `base` is no run, or one of another model.
+    """
+    spec = folder.spec()
+    if base is None:
+        if spec.chosen is None:
+            return
+        try:
+            other = RunFolder.open(Path(spec.chosen.run), warn)
+        except UserError as error:
+            warn(f"nothing is said of the whole questions: {error}; --base RUN says where they were asked")
+            return
+    else:
+        other = RunFolder.open(base, warn)
+        if other.spec().model != spec.model:
+            raise UserError(f"--base {base}: is a run of {other.spec().model}, and {folder.path} of {spec.model}")
+    yield from other.rows()
+
 
 FEWEST = (6, 5)
 """Questions that an index, and a bucket, has at least."""
@@ -264,3 +295,106 @@ def _sentences(name: str, told: Mapping[str, Any]) -> Iterator[str]:
             f"{name}: {seen['needed']} of {seen['questions']} questions need their pictures, since not all of their"
             f" units are answered without; {len(seen['answered_without'])} do not, {seen['undecided']} are undecided."
         )
+
+
+EXECUTIONS = ("unit_execution", "unit_execution_text")
+NAMES = {
+    "unit_execution": "unit execution",
+    "unit_execution_text": "unit execution without pictures",
+    "reasoning_prefix": "reasoning prefix",
+    "prefix_questions": "prefix, questions only",
+    "injection": "single-unit injection",
+    "injection_question": "injection, question only",
+}
+Found = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
+def charts(found: Found) -> Iterator[Chart]:
+    """The figures of each run and task; none where too few questions stand behind every point."""
+    for run, tasks in found.items():
+        for base, told in tasks.items():
+            yield from (chart for chart in _charts(f"{run}, {base}", told) if any(s.points for s in chart.series))
+
+
+def _charts(name: str, told: Mapping[str, Any]) -> Iterator[Chart]:
+    units, bucket = told["fewest"]
+    conditions = told["conditions"]
+    others = [each for each in conditions if each not in EXECUTIONS]
+    behind = f"mean over the questions that have the unit, {units} or more; thin strokes are 95 % intervals"
+    yield Chart(
+        f"{name}: unit execution (CFE-Bench, figure 3)",
+        f"Share of samples that answer unit i by itself, given the units before: {behind}.",
+        "unit",
+        [Series(_named(each), _unit_points(conditions[each]["by_unit"])) for each in EXECUTIONS if each in conditions],
+    )
+    yield Chart(
+        f"{name}: with a part of the solution, by unit (figures 4 and 5)",
+        f"Share of samples with the right final answer: {behind}.",
+        "unit",
+        [Series(_named(each), _unit_points(conditions[each]["by_unit"])) for each in others],
+    )
+    yield Chart(
+        f"{name}: with a part of the solution, by the length of the flow (figures 4 and 5)",
+        f"Mean over the units of a question, then over the questions whose flow is so long, {bucket} or more.",
+        "units of the flow",
+        [
+            Series(_named(each), [_point(cell["units"], cell) for cell in conditions[each]["by_length"]])
+            for each in others
+        ],
+    )
+
+
+def _unit_points(cells: Sequence[Mapping[str, Any]]) -> list[PlotPoint]:
+    return [_point(cell["unit"], cell) for cell in cells]
+
+
+def _point(x: float, cell: Mapping[str, Any]) -> PlotPoint:
+    return PlotPoint(x, cell["low"], cell["high"], cell["interval"])
+
+
+def _named(condition: str) -> str:
+    word, at, budget = condition.partition("@")
+    return NAMES.get(word, word) + at + budget
+
+
+def tables(found: Found) -> Iterator[TableShown]:
+    """The numbers behind the figures, and the contrasts."""
+    for run, tasks in found.items():
+        for base, told in tasks.items():
+            name = f"{run}, {base}"
+            for axis, key, what in (("by_unit", "unit", "unit"), ("by_length", "units", "length of the flow")):
+                if rows := list(_rows(told["conditions"], axis, key)):
+                    yield TableShown(f"{name}: by {what}", [key, *map(_named, told["conditions"])], rows)
+            yield TableShown(
+                f"{name}: conditions beside each other",
+                ["", "questions", "difference in points", "95 %", "p", "p (Holm)"],
+                [_contrast(cell) for cell in told["contrasts"]],
+            )
+
+
+def _rows(conditions: Mapping[str, Any], axis: str, key: str) -> Iterator[list[str]]:
+    places = sorted({cell[key] for each in conditions.values() for cell in each[axis]})
+    for place in places:
+        cells = [{cell[key]: cell for cell in each[axis]}.get(place) for each in conditions.values()]
+        yield [str(place), *map(_cell, cells)]
+
+
+def _cell(cell: Mapping[str, Any] | None) -> str:
+    if cell is None:
+        return "–"
+    said = "–".join(dict.fromkeys(rounded(100 * cell[end]) for end in ("low", "high")))
+    ends = f" [{rounded(100 * cell['interval'][0])}–{rounded(100 * cell['interval'][1])}]" if cell["interval"] else ""
+    return f"{said}{ends} n={cell['questions']}"
+
+
+def _contrast(cell: Mapping[str, Any]) -> list[str]:
+    said = " to ".join(dict.fromkeys(rounded(100 * cell[end]) for end in ("low", "high")))
+    ends = " to ".join(rounded(100 * end) for end in cell["interval"]) if cell["interval"] else ""
+    return [
+        f"{_named(cell['condition'])} − {_named(cell['beside'])}",
+        str(cell["questions"]),
+        said,
+        ends,
+        p_value(cell["p"]) if cell["p"] is not None else "–",
+        p_value(cell["p_holm"]) if cell["p_holm"] is not None else "–",
+    ]

@@ -16,7 +16,7 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Row
 from livek12.core.statistics import wilson_interval
 from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.words import number, share
+from livek12.evaluation.studies.study import number, share
 
 EXAMPLES = 10
 Marked = tuple[Label, Row, bool]

@@ -21,7 +21,7 @@ from livek12.core.scoring import Row
 from livek12.core.statistics import mean_std
 from livek12.evaluation.studies.consistency import require_every_answer
 from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.words import percent
+from livek12.evaluation.studies.study import percent
 from livek12.report.marks import rounded
 
 FIGURES = ("accuracy", "auc", "precision", "recall", "f1", "false_rejects", "false_accepts")

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from livek12.core.intervals import mean_interval
 from livek12.core.statistics import holm, sign_flip_tests
-from livek12.evaluation.studies.words import percent, points
+from livek12.evaluation.studies.study import percent, points
 
 Share: TypeAlias = tuple[float, float]
 

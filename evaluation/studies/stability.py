@@ -23,7 +23,7 @@ from livek12.core.scoring.schema import parameters_of
 from livek12.core.scoring.terms import task_terms
 from livek12.core.statistics import mean_std
 from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
-from livek12.evaluation.studies.words import interval, number
+from livek12.evaluation.studies.study import interval, number
 
 STABILITY_AXES = ("subject", "question_type", "difficulty")
 _Scores = Mapping[QuestionKey, tuple[float, ...]]

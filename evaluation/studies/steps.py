@@ -1,8 +1,8 @@
-"""How densely a model reasons: the steps of its responses beside those of the reference flow (CFE-Bench, section 5.5).
+"""Steps of responses against those of the reference flow (CFE-Bench, section 5.5, figure 6 and table 4).
 
-Contract: a judge splits each response as the reference flow is split; of several judges it is the mean. Lengths are
-mean ± sample standard deviation over answers that are solved, unsolved, and all of them; an answer that nobody could
-decide is among all of them alone. An answer without text, and one that no judge split, is counted and in no mean.
+A judge splits each response as the reference is split; several judges are averaged. Lengths are mean ± sample standard
+deviation over solved, unsolved and all answers; undecided ones are in "all" only. Answers without text, and those that
+no judge split, are counted and in no mean.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
 from livek12.evaluation.studies.consulting import AskedOf, consult
-from livek12.evaluation.studies.words import number
+from livek12.evaluation.studies.study import number
 from livek12.judges.jury import Jury
 from livek12.judges.llm.case import Case
 from livek12.judges.llm.prompts import Fenced, Values
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 
 PROMPT = "cfe_steps"
@@ -182,3 +183,47 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _spread(each: Mapping[str, Any], what: str) -> str:
     return f"{number(each[what])} ± {number(each[f'{what}_std'])}"
+
+
+def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
+    """The distribution of lengths of each run, with the means as dashed lines."""
+    for run, told in found.items():
+        counts = told["distribution"]
+        yield Chart(
+            f"{run}: steps of responses and references (CFE-Bench, figure 6)",
+            "How many answers have so many steps; dashed lines are the means.",
+            "steps",
+            [
+                Series(
+                    name,
+                    [PlotPoint(int(n), count, count) for n, count in counts[name].items()],
+                    told["outcomes"]["all"][name],
+                )
+                for name in ("reference", "response")
+            ],
+            bars=True,
+            percent=False,
+        )
+
+
+def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
+    """Lengths by outcome, as in table 4."""
+    for run, told in found.items():
+        yield TableShown(
+            f"{run}: lengths in steps (CFE-Bench, table 4)",
+            ["", *told["outcomes"]],
+            [
+                ["answers", *(str(each["answers"]) for each in told["outcomes"].values())],
+                *(
+                    [what, *(_spread_cell(each, what) for each in told["outcomes"].values())]
+                    for what in ("reference", "response")
+                ),
+            ],
+        )
+
+
+def _spread_cell(each: Mapping[str, Any], what: str) -> str:
+    mean, std = each[what], each[f"{what}_std"]
+    if mean is None:
+        return "–"
+    return f"{rounded(mean, 2)} ± {'–' if std is None else rounded(std, 2)}"

@@ -19,8 +19,7 @@ import numpy as np
 from livek12.core.errors import UserError
 from livek12.core.intervals import mean_interval
 from livek12.evaluation.studies.corrected import corrected
-from livek12.evaluation.studies.label_plan import allocate, draw
-from livek12.evaluation.studies.strata import RIGHT, RULES, WRONG, Judged
+from livek12.evaluation.studies.label_plan import RIGHT, RULES, WRONG, Judged, allocate, draw
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Indices

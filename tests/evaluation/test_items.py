@@ -10,8 +10,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.irt import choose, fit
-from livek12.evaluation.studies.items import ExamItem, items_study, read_items
+from livek12.evaluation.studies.items import ExamItem, choose, fit, items_study, read_items
 from livek12.evaluation.studies.suspects import same_by_rules
 from livek12.scripts.bench.wrong_keys import answered, planted, rates, suspects
 from tests.evaluation.test_study import row
@@ -112,9 +111,8 @@ def test_nine_recorded_models_on_a_real_paper(shared_data: Path, tmp_path: Path)
 
 
 def test_the_page_shows_suspects_information_and_what_a_choice_costs(tmp_path: Path) -> None:
-    from livek12.evaluation.studies.items import sentences
+    from livek12.evaluation.studies.items import charts, sentences, tables
     from livek12.report.charts import drawn, write_study
-    from livek12.report.items import charts, tables
 
     items, bad = planted(2, models=8, questions=60, wrong=4)
     with same_by_rules() as same:
